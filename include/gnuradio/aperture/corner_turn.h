@@ -1,0 +1,63 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_CORNER_TURN_H
+#define INCLUDED_APERTURE_CORNER_TURN_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/block.h>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * \brief Collects spectra of many inputs into blocks in which time is the fastest axis.
+ * \ingroup aperture
+ *
+ * Ports in: inputs/inputs_per_port, an item is `[input][channel]`, one spectrum of each
+ * input of the port. Port out: an item is a block `[channel][input][time]`. Ports are
+ * lined up by rx_time; spectra lost in between become zeros with `missing` tags, and
+ * `missing` tags of the inputs are merged into those of the block they fall into. When
+ * the input ends, the last block is filled with zeros that count as missing, and tagged
+ * `partial`.
+ */
+class APERTURE_API corner_turn : virtual public gr::block
+{
+public:
+    typedef std::shared_ptr<corner_turn> sptr;
+
+    struct parameters {
+        int channels = 1024;       //!< channels of each spectrum that comes in
+        int inputs = 2;            //!< all ports together
+        int inputs_per_port = 1;   //!< spectra of each input item, one after the other
+        int times = 256;           //!< spectra in a block
+        std::string type = "sc8";  //!< sc8 or fc32
+        int first_channel = 0;     //!< of those that are passed on
+        int selected_channels = 0; //!< how many are passed on; 0: all from the first on
+        //! seconds: drop spectra until the first at or after a multiple of this since
+        //! 1970
+        double align = 0;
+        std::string device = "auto";
+    };
+
+    static sptr make(const parameters& p);
+
+    //! For each input, sc8 values of -128 that were replaced by -127.
+    virtual std::vector<uint64_t> clamped() const = 0;
+    //! For each input, spectra that were lost (the padding at the end not counted).
+    virtual std::vector<uint64_t> missing() const = 0;
+    //! What computes, for example "host".
+    virtual std::string implementation() const = 0;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_CORNER_TURN_H */

@@ -1,0 +1,98 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_DADA_SOURCE_H
+#define INCLUDED_APERTURE_DADA_SOURCE_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/sync_block.h>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * \brief Reads a PSRDADA file: samples of NPOL inputs.
+ * \ingroup aperture
+ *
+ * One port out: an item is one sample of each input, in the order of the file, of type
+ * sc8 or sc16 (NDIM 2), s8 or s16 (NDIM 1). NBIT 8 and 16, NCHAN 1. The format does not
+ * say how integers are coded: two's complement, low byte first, is assumed.
+ *
+ * Where BW is negative (the sky frequency falls with that of the baseband) complex
+ * samples are conjugated, and the stream is as if BW were positive. Real samples are
+ * passed on as they are, and inverted() says that the channeliser has to reverse them.
+ * -128 is passed on; where it would have to be conjugated it becomes +127 and is counted
+ * by clamped() (16 bit: -32768, +32767).
+ *
+ * Item 0 carries rx_time (UTC_START, or MJD_START if there is none, OBS_OFFSET and
+ * `begin` added in integer arithmetic), rx_freq (the middle of the band) and rx_rate.
+ *
+ * A file that is shorter than FILE_SIZE, or not a whole number of samples, is read as far
+ * as it goes, with a warning. A flowgraph that is stopped (or locked) and started again
+ * reads from the beginning.
+ */
+class APERTURE_API dada_source : virtual public gr::sync_block
+{
+public:
+    typedef std::shared_ptr<dada_source> sptr;
+
+    struct parameters {
+        std::string filename = "";
+        //! start again at `begin` after the last sample; the clock goes on, without a gap
+        bool repeat = false;
+        int64_t begin = 0;   //!< first sample to read, counted from that after the header
+        int64_t samples = 0; //!< of each input, per pass; 0: all to the end of the file
+    };
+
+    /*!
+     * \throws std::invalid_argument naming file, key, value and what is allowed
+     * \throws std::runtime_error if the file cannot be read
+     */
+    static sptr make(const parameters& p);
+
+    //! Keywords and values of the file's header, as they are written there.
+    virtual std::map<std::string, std::string> header() const = 0;
+    virtual int inputs() const = 0;
+    //! sc8, sc16, s8 or s16
+    virtual std::string type() const = 0;
+    //! Samples a second of one input.
+    virtual double sample_rate() const = 0;
+    //! Hz, of the middle of the band.
+    virtual double center_frequency() const = 0;
+    //! Hz, of one input; always positive.
+    virtual double bandwidth() const = 0;
+    //! Real samples whose band is reversed; false for complex ones, which are conjugated
+    //! here.
+    virtual bool inverted() const = 0;
+    //! Samples of each input in one pass.
+    virtual int64_t samples() const = 0;
+    //! Seconds since 1970 and their fraction, of the first sample that is read.
+    virtual std::pair<uint64_t, double> start_time() const = 0;
+    //! What is missing or contradictory in the file; empty if all is well.
+    virtual std::string warning() const = 0;
+    //! Why reading ended before its time, or empty.
+    virtual std::string error() const = 0;
+
+    //! For each input, complex samples whose imaginary part could not be negated.
+    virtual std::vector<uint64_t> clamped() const = 0;
+
+    /*!
+     * Ends the stream: blocks downstream get all that was sent, and then end as well. Of
+     * a source that is not running the next start ends at once.
+     */
+    virtual void finish() = 0;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_DADA_SOURCE_H */

@@ -1,0 +1,98 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_PFB_CHANNELIZER_H
+#define INCLUDED_APERTURE_PFB_CHANNELIZER_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/block.h>
+#include <complex>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * \brief Prototype filter of a polyphase filter bank: sinc times a window.
+ *
+ * h[j] = sinc((j - (L-1)/2) / n) w[j] with L = taps n, scaled so that the sum of squares
+ * is 1 (white noise keeps its power in each channel).
+ *
+ * \param channels n: 4 to 65536, even. For real samples twice the number of channels.
+ * \param taps 1 to 64
+ * \param window hann, hamming, blackman, rect, or kaiser(beta), all symmetric
+ * \throws std::invalid_argument naming the parameter, its value and what is allowed
+ */
+APERTURE_API std::vector<float>
+pfb_prototype(int channels, int taps, const std::string& window = "hann");
+
+/*!
+ * \brief F-engine: a critically sampled polyphase filter bank for many inputs.
+ * \ingroup aperture
+ *
+ * y_k[m] = gain_k sum_j h[j] x[mn+j] exp(-2 pi i (k - n/2) j / n), j = 0 the oldest
+ * sample. Channels are in order of increasing sky frequency; of complex samples at rate
+ * fs channel k is centred on (k - n/2) fs/n, of real samples on k fs/(2n). N samples give
+ * floor(N/n) - taps + 1 spectra (real: 2n for n).
+ *
+ * Ports: inputs/inputs_per_port in, the same out. An input item holds one sample of each
+ * input of the port, an output item `[input][channel]`, one spectrum of each.
+ * All ports advance together: they are lined up by rx_time, and lost samples (an rx_time
+ * that jumps) become spectra of zeros with `missing` tags.
+ *
+ * Message port `gains`: dictionary of `gain` (complex or real, or a c32vector of one per
+ * channel), optionally `input` (all without it) and `time`. Message port `status`:
+ * dictionaries about lost samples and late settings.
+ */
+class APERTURE_API pfb_channelizer : virtual public gr::block
+{
+public:
+    typedef std::shared_ptr<pfb_channelizer> sptr;
+
+    struct parameters {
+        int channels = 1024;               //!< n: even, 4 to 65536
+        int inputs = 1;                    //!< all ports together
+        int inputs_per_port = 1;           //!< interleaved sample by sample
+        std::string input_type = "fc32";   //!< fc32, sc16, sc8; real: f32, s16, s8
+        std::string output_type = "fc32";  //!< fc32 or sc8
+        int taps = 8;                      //!< 1 to 64
+        std::string window = "hann";       //!< see pfb_prototype()
+        std::vector<float> prototype = {}; //!< taps n numbers instead of `window`
+        //! first gain of every input and channel; 0: 1, and an error for sc8 from other
+        //! types
+        double gain = 0;
+        bool inverted = false; //!< the band was mirrored on its way to the samples
+        std::string device = "auto";
+    };
+
+    static sptr make(const parameters& p);
+
+    //! Sets the gain of all channels of an input (-1: of all inputs) from the next
+    //! spectrum on.
+    virtual void set_gain(std::complex<float> gain, int input = -1) = 0;
+    //! Sets one gain for each channel of an input (-1: of all inputs).
+    virtual void set_gains(const std::vector<std::complex<float>>& gains,
+                           int input = -1) = 0;
+    //! Gains of an input, one for each channel.
+    virtual std::vector<std::complex<float>> gains(int input) const = 0;
+
+    //! For each input, output values that did not fit into 8 bits and were clamped.
+    virtual std::vector<uint64_t> clamped() const = 0;
+    //! For each input, sc8 or s8 samples of -128 that were read as -127.
+    virtual std::vector<uint64_t> clamped_samples() const = 0;
+    //! For each input, spectra that were zeros because samples were lost.
+    virtual std::vector<uint64_t> missing() const = 0;
+    //! What computes, for example "host".
+    virtual std::string implementation() const = 0;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_PFB_CHANNELIZER_H */

@@ -1,0 +1,48 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_SELECT_H
+#define INCLUDED_APERTURE_SELECT_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/sync_block.h>
+#include <utility>
+#include <vector>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * \brief Picks products out of visibilities, one output port each.
+ * \ingroup aperture
+ *
+ * In: `[channel][product]` fc32 from xengine. Out: for each pair of inputs (a, b) a port
+ * of `[channel]` fc32, V[a,b] (the conjugate of V[b,a] where a < b). All tags are passed
+ * on; `counted` becomes the count of the port's own product.
+ */
+class APERTURE_API select : virtual public gr::sync_block
+{
+public:
+    typedef std::shared_ptr<select> sptr;
+
+    /*!
+     * \param channels channels of an item
+     * \param inputs the X-engine's
+     * \param products pairs of input numbers, each 0 to inputs-1
+     */
+    static sptr
+    make(int channels, int inputs, const std::vector<std::pair<int, int>>& products);
+
+    //! Picks other products from the next item on; as many as there are ports.
+    virtual void set_products(const std::vector<std::pair<int, int>>& products) = 0;
+    virtual std::vector<std::pair<int, int>> products() const = 0;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_SELECT_H */

@@ -1,0 +1,74 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_TAGS_H
+#define INCLUDED_APERTURE_TAGS_H
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * The keys of the tags and of the dictionaries that the blocks exchange. Python has the
+ * same names as `aperture.tags.rx_time` and so on.
+ */
+namespace tags {
+
+//! tuple(uint64 seconds, double fraction) since 1970: when this item was received (of a
+//! spectrum: the middle of the samples under its prototype; of a block or an integration:
+//! the time of its first spectrum)
+inline constexpr char rx_time[] = "rx_time";
+//! double, Hz: sky frequency of the middle of the band (of baseband 0 of complex samples,
+//! of a quarter of the rate of real ones); after the channeliser of channel n/2 (rounded
+//! down) of the n channels of the edge
+inline constexpr char rx_freq[] = "rx_freq";
+//! double: items a second of this edge
+inline constexpr char rx_rate[] = "rx_rate";
+//! bool: rx_time was taken from the host's clock and may be wrong by the latency
+inline constexpr char approximate[] = "rx_time_approximate";
+//! double, Hz: all channels of this edge together
+inline constexpr char bandwidth[] = "bandwidth";
+//! uint64: samples of one input that one item advances by
+inline constexpr char samples_per_item[] = "samples_per_item";
+//! dictionary of `input`, `first` and `count`: spectra of an input that are zeros because
+//! their samples were lost. `first` counts spectra from the start of the stream.
+inline constexpr char missing[] = "missing";
+//! long: which input of this edge, in a `missing` dictionary and in messages
+inline constexpr char input[] = "input";
+//! uint64: number of the first missing spectrum
+inline constexpr char first[] = "first";
+//! uint64: how many spectra in a row are missing
+inline constexpr char count[] = "count";
+//! uint64: spectra that the integration spans
+inline constexpr char spectra[] = "spectra";
+//! u64vector: spectra that were summed, one for each product, or one value for all
+inline constexpr char counted[] = "counted";
+//! bool: the input ended within this block or integration
+inline constexpr char partial[] = "partial";
+
+//! key of a `gains` message: complex, real or c32vector of one per channel
+inline constexpr char gain[] = "gain";
+//! key of timed messages: tuple(uint64, double) as in rx_time
+inline constexpr char time[] = "time";
+
+//! symbol, in messages of the port `status`: what happened. `lost` (`count` items, made
+//! up for with zeros), `lost_unknown` (a loss of unknown length), `overlap` (`count`
+//! items that were there before, dropped), `clock_jump` (rx_time makes no sense,
+//! ignored), `late` (a timed setting came too late and holds at once), `refused` (a
+//! message, with a `reason`)
+inline constexpr char event[] = "event";
+//! long, in `status`: number of the port
+inline constexpr char port[] = "port";
+//! uint64, in `status`: number of the item of that port
+inline constexpr char item[] = "item";
+//! string, in `status`: why a message was refused
+inline constexpr char reason[] = "reason";
+
+} // namespace tags
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_TAGS_H */

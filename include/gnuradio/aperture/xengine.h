@@ -1,0 +1,62 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_XENGINE_H
+#define INCLUDED_APERTURE_XENGINE_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/block.h>
+#include <string>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * \brief Correlator: products of all pairs of inputs, summed over time.
+ * \ingroup aperture
+ *
+ * V[a,b] = sum_t x_a(t) conj(x_b(t)) for inputs a >= b, product a(a+1)/2 + b. Sums of sc8
+ * are exact and are rounded once, to fc32.
+ *
+ * In: blocks `[channel][input][time]` from corner_turn. Out: one fc32 item
+ * `[channel][product]` for each integration, with the tags `rx_time` (of its first
+ * spectrum), `spectra` (its length) and `counted` (what was summed: missing spectra are
+ * not), and `partial` on the last one if the input ended within it.
+ */
+class APERTURE_API xengine : virtual public gr::block
+{
+public:
+    typedef std::shared_ptr<xengine> sptr;
+
+    struct parameters {
+        int channels = 1024;
+        int inputs = 2;
+        int times = 256;          //!< spectra in a block
+        std::string type = "sc8"; //!< sc8 or fc32
+        double integration = 1;   //!< length, in `integration_unit`
+        std::string integration_unit =
+            "blocks";          //!< blocks, or seconds (rounded to blocks)
+        bool normalise = true; //!< divide each product by its number of counted spectra
+        std::string device = "auto";
+    };
+
+    static sptr make(const parameters& p);
+
+    //! Sets the length of the integrations from the next one on.
+    virtual void set_integration(double length, const std::string& unit = "blocks") = 0;
+    //! Blocks in an integration; 0 while a length in seconds awaits the rate of the
+    //! blocks.
+    virtual int blocks_per_integration() const = 0;
+    virtual void set_normalise(bool normalise) = 0;
+    //! What computes, for example "host avx512 vnni".
+    virtual std::string implementation() const = 0;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_XENGINE_H */

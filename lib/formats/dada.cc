@@ -1,0 +1,264 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "formats/dada.h"
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <stdexcept>
+
+namespace gr {
+namespace aperture {
+namespace formats {
+
+namespace {
+
+// The largest header that is believed; usual are 4096 bytes.
+constexpr int64_t largest_header = int64_t(1) << 24;
+// TSAMP and BW are often rounded, but never as coarsely as this.
+constexpr double rate_tolerance = 1e-3;
+constexpr double hertz_per_megahertz = 1e6;
+
+// Takes values out of a header; every error names file, key, value and what is allowed.
+class reader
+{
+public:
+    reader(const std::string& name, const std::map<std::string, std::string>& header)
+        : d_name(name), d_header(header)
+    {
+    }
+
+    [[noreturn]] void fail(const std::string& key, const std::string& rule) const
+    {
+        const auto found = d_header.find(key);
+        throw std::invalid_argument(
+            d_name + ": " + key +
+            (found == d_header.end() ? " is missing" : " " + found->second) + ": " +
+            rule);
+    }
+
+    // "unset" is what the template of PSRDADA headers has where nobody filled it in.
+    bool has(const std::string& key) const
+    {
+        const auto found = d_header.find(key);
+        return found != d_header.end() && found->second != "unset";
+    }
+
+    std::string text(const std::string& key) const { return d_header.at(key); }
+
+    int64_t integer(const std::string& key, int64_t low, int64_t high) const
+    {
+        const std::string rule = "must be an integer from " + std::to_string(low) +
+                                 " to " + std::to_string(high);
+        if (!has(key))
+            fail(key, rule);
+        size_t used = 0;
+        int64_t value = 0;
+        try {
+            value = std::stoll(text(key), &used);
+        } catch (const std::logic_error&) {
+            fail(key, rule);
+        }
+        if (used != text(key).size() || value < low || value > high)
+            fail(key, rule);
+        return value;
+    }
+
+    decimal number(const std::string& key, const std::string& rule) const
+    {
+        if (!has(key))
+            fail(key, rule);
+        const auto value = decimal::parse(text(key));
+        if (!value)
+            fail(key, rule);
+        return *value;
+    }
+
+private:
+    const std::string& d_name;
+    const std::map<std::string, std::string>& d_header;
+};
+
+std::string read_text(std::ifstream& stream, int64_t bytes)
+{
+    std::string text(size_t(bytes), '\0');
+    stream.clear();
+    stream.seekg(0);
+    stream.read(text.data(), bytes);
+    text.resize(size_t(stream.gcount()));
+    return text;
+}
+
+void read_rate(const reader& header, dada_file& file)
+{
+    const std::string bandwidth_rule = "must be the bandwidth in MHz, not 0";
+    const std::string interval_rule =
+        "must be the time between samples in microseconds, from 0.001 to 1e9";
+    const decimal bandwidth = header.number("BW", bandwidth_rule);
+    const decimal interval = header.number("TSAMP", interval_rule);
+    if (bandwidth.mantissa == 0)
+        header.fail("BW", bandwidth_rule);
+    if (!(interval.to_double() >= 1e-3 && interval.to_double() <= 1e9))
+        header.fail("TSAMP", interval_rule);
+
+    // real samples come at twice the bandwidth
+    const int samples_per_hertz = file.complex() ? 1 : 2;
+    const double product =
+        std::abs(bandwidth.to_double()) * samples_per_hertz * interval.to_double();
+    if (std::abs(product - 1) > rate_tolerance)
+        header.fail("TSAMP",
+                    std::string("disagrees with BW ") + header.text("BW") +
+                        ": with NDIM " + std::to_string(file.dimensions) +
+                        ", TSAMP must be 1/" + (file.complex() ? "BW" : "(2 BW)") +
+                        " within 0.1%");
+    file.rate = bandwidth.digits() < interval.digits()
+                    ? to_ratio(bandwidth, samples_per_hertz * 1000000)
+                    : to_inverse_ratio(interval, 1000000);
+    file.bandwidth =
+        std::copysign(file.rate.to_double() / samples_per_hertz, bandwidth.to_double());
+}
+
+exact_time read_start(const reader& header, dada_file& file)
+{
+    const std::string utc_rule = "must be yyyy-mm-dd-hh:mm:ss[.f] (UTC, after 1970)";
+    const std::string mjd_rule = "must be a modified Julian date after 1970";
+    std::optional<exact_time> mjd;
+    if (header.has("MJD_START")) {
+        mjd = parse_mjd(header.text("MJD_START"));
+        if (!mjd)
+            header.fail("MJD_START", mjd_rule);
+    }
+    if (!header.has("UTC_START")) {
+        if (!mjd)
+            header.fail("UTC_START", utc_rule + ", or MJD_START must be there");
+        return *mjd;
+    }
+    auto utc = parse_utc(header.text("UTC_START"));
+    if (!utc)
+        header.fail("UTC_START", utc_rule);
+    if (header.has("PICOSECONDS"))
+        *utc = *utc +
+               exact_time{ 0, header.integer("PICOSECONDS", 0, 999999999999) * 1000000 };
+    if (mjd) {
+        const double difference = (*mjd - *utc).to_double();
+        const std::string date = header.text("MJD_START");
+        const size_t point = date.find('.');
+        const size_t digits = point == std::string::npos ? 0 : date.size() - point - 1;
+        // a second, and what the digits of the date leave open
+        if (std::abs(difference) > 1 + 86400 * std::pow(10.0, -double(digits)))
+            file.warnings.push_back("MJD_START " + header.text("MJD_START") + " is " +
+                                    std::to_string(difference) + " s after UTC_START " +
+                                    header.text("UTC_START") + ": UTC_START is used");
+    }
+    return *utc;
+}
+
+// How many samples are there, and what is missing.
+void read_size(const reader& header, int64_t data_bytes, dada_file& file)
+{
+    const int64_t rest = data_bytes % file.item_bytes();
+    file.samples = data_bytes / file.item_bytes();
+    const size_t warnings = file.warnings.size();
+    if (header.has("FILE_SIZE")) {
+        const int64_t expected =
+            header.integer("FILE_SIZE", 0, std::numeric_limits<int64_t>::max());
+        if (data_bytes < expected)
+            file.warnings.push_back(std::to_string(expected - data_bytes) + " of " +
+                                    std::to_string(expected) +
+                                    " bytes (FILE_SIZE) are missing");
+    }
+    if (rest != 0)
+        file.warnings.push_back("the last " + std::to_string(rest) +
+                                " bytes are not the " +
+                                std::to_string(file.item_bytes()) + " of a whole sample");
+    if (file.warnings.size() > warnings)
+        file.warnings.push_back(std::to_string(file.samples) +
+                                " samples of each input are used");
+    if (file.samples == 0)
+        throw std::invalid_argument(file.name + ": holds " + std::to_string(data_bytes) +
+                                    " bytes after its header: at least one sample of " +
+                                    std::to_string(file.item_bytes()) +
+                                    " bytes must be there");
+}
+
+} // namespace
+
+std::map<std::string, std::string> parse_dada_header(const std::string& text)
+{
+    std::map<std::string, std::string> header;
+    std::istringstream lines(text.substr(0, text.find('\0')));
+    std::string line;
+    while (std::getline(lines, line)) {
+        std::istringstream words(line.substr(0, line.find('#')));
+        std::string key, value;
+        if (words >> key) {
+            words >> std::ws;
+            std::getline(words, value);
+            value.erase(value.find_last_not_of(" \t\r") + 1);
+            header.emplace(key, value);
+        }
+    }
+    return header;
+}
+
+dada_file open_dada(const std::string& filename)
+{
+    errno = 0;
+    std::ifstream stream(filename, std::ios::binary);
+    stream.seekg(0, std::ios::end);
+    const int64_t file_bytes = stream.tellg();
+    // a directory can be opened, but has no size
+    if (!stream || file_bytes < 0 || file_bytes == std::numeric_limits<int64_t>::max())
+        throw std::runtime_error(filename + ": cannot be read: " +
+                                 (errno ? std::strerror(errno) : "not a file"));
+
+    dada_file file;
+    file.name = filename;
+    // HDR_SIZE stands in the header itself; it is in the first 4096 bytes of all of them
+    file.header = parse_dada_header(read_text(stream, 4096));
+    const reader header(file.name, file.header);
+    if (!header.has("HDR_SIZE"))
+        header.fail("HDR_SIZE", "must be in the first 4096 bytes of a PSRDADA file");
+    file.header_bytes = header.integer("HDR_SIZE", 1, largest_header);
+    if (file.header_bytes > file_bytes)
+        header.fail("HDR_SIZE",
+                    "must not exceed the size of the file, " +
+                        std::to_string(file_bytes) + " bytes");
+    file.header = parse_dada_header(read_text(stream, file.header_bytes));
+
+    file.bits = int(header.integer("NBIT", 1, 64));
+    if (file.bits != 8 && file.bits != 16)
+        header.fail("NBIT", "must be 8 or 16");
+    file.dimensions = int(header.integer("NDIM", 1, 2));
+    file.inputs = header.integer("NPOL", 1, 65536);
+    if (header.integer("NCHAN", 1, std::numeric_limits<int>::max()) != 1)
+        header.fail("NCHAN",
+                    "must be 1: files that were channelised already are not read");
+    file.center =
+        header.number("FREQ", "must be the centre of the band in MHz").to_double() *
+        hertz_per_megahertz;
+    read_rate(header, file);
+    const exact_time recording = read_start(header, file);
+    int64_t offset = 0;
+    if (header.has("OBS_OFFSET"))
+        offset = header.integer("OBS_OFFSET", 0, std::numeric_limits<int64_t>::max());
+    if (offset % file.item_bytes() != 0)
+        header.fail("OBS_OFFSET",
+                    "must be a multiple of the " + std::to_string(file.item_bytes()) +
+                        " bytes of one sample of each input");
+    file.start = recording + file.rate.duration(offset / file.item_bytes());
+    read_size(header, file_bytes - file.header_bytes, file);
+    return file;
+}
+
+} // namespace formats
+} // namespace aperture
+} // namespace gr

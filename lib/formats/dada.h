@@ -1,0 +1,73 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_FORMATS_DADA_H
+#define INCLUDED_APERTURE_FORMATS_DADA_H
+
+#include "formats/exact_time.h"
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace gr {
+namespace aperture {
+namespace formats {
+
+/*!
+ * What a PSRDADA file holds: an ASCII header of HDR_SIZE bytes with a keyword and a value
+ * on each line, then samples, time slowest: `[time][polarisation][re, im]`.
+ */
+struct dada_file {
+    std::string name;
+    std::map<std::string, std::string> header; //!< keyword -> value, comments removed
+    int64_t header_bytes = 0;
+    int bits = 8;       //!< of a number: 8 or 16, two's complement, low byte first
+    int dimensions = 2; //!< 2: complex samples, 1: real ones
+    int64_t inputs = 1; //!< NPOL: signals that are interleaved
+    ratio rate{ 1, 1 }; //!< samples a second of one input
+    double center = 0;  //!< Hz, middle of the band
+    //! Hz; negative if the sky frequency falls from low to high baseband
+    double bandwidth = 0;
+    exact_time start;    //!< of the first sample in this file
+    int64_t samples = 0; //!< whole samples of each input that are there
+    //! What is missing or contradictory, but does not prevent reading; may be empty.
+    std::vector<std::string> warnings;
+
+    bool inverted() const { return bandwidth < 0; }
+    bool complex() const { return dimensions == 2; }
+    //! Bytes of one sample of one input.
+    int64_t sample_bytes() const { return int64_t(bits) / 8 * dimensions; }
+    //! Bytes of one sample of each input.
+    int64_t item_bytes() const { return sample_bytes() * inputs; }
+    //! When a sample was taken.
+    exact_time time_of(int64_t sample) const { return start + rate.duration(sample); }
+};
+
+/*!
+ * Reads the header and the size of a PSRDADA file.
+ *
+ * The rate is 1/TSAMP, and has to agree with BW (2 BW for real samples) within 1e-3. The
+ * one of them that is written with fewer digits is taken as exact: the other is its
+ * rounded inverse. The start is UTC_START (with PICOSECONDS where given) rather than
+ * MJD_START, because recordings start on a tick of a second, which decimals of a second
+ * can write exactly and decimals of a day cannot; MJD_START is used where UTC_START is
+ * missing. The file begins OBS_OFFSET bytes after that.
+ *
+ * \throws std::invalid_argument naming file, key, value and what is allowed
+ * \throws std::runtime_error if the file cannot be read
+ */
+dada_file open_dada(const std::string& filename);
+
+//! Keywords and values of a header's text; of a repeated keyword the first one counts.
+std::map<std::string, std::string> parse_dada_header(const std::string& text);
+
+} // namespace formats
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_FORMATS_DADA_H */

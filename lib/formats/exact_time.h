@@ -1,0 +1,78 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_FORMATS_EXACT_TIME_H
+#define INCLUDED_APERTURE_FORMATS_EXACT_TIME_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace gr {
+namespace aperture {
+namespace formats {
+
+//! Time since 1970 (or a duration) as integers: a double is good to 0.2 us only.
+struct exact_time {
+    int64_t seconds = 0;
+    int64_t attoseconds = 0; //!< 0 to 1e18 - 1
+
+    static constexpr int64_t per_second = 1000000000000000000;
+
+    //! 0 to below 1
+    double fraction() const;
+    //! Rounded; for comparisons of times that are far apart.
+    double to_double() const { return double(seconds) + fraction(); }
+};
+
+exact_time operator+(const exact_time& a, const exact_time& b);
+exact_time operator-(const exact_time& a, const exact_time& b);
+
+//! A rate in Hz, as a fraction in lowest terms.
+struct ratio {
+    int64_t numerator;
+    int64_t denominator;
+
+    double to_double() const { return double(numerator) / double(denominator); }
+    //! Of `count` >= 0 periods, rounded to an attosecond.
+    exact_time duration(int64_t count) const;
+};
+
+//! A decimal number as it was written: mantissa * 10^exponent.
+struct decimal {
+    int64_t mantissa = 0; //!< at most 18 digits, without trailing zeros
+    int exponent = 0;
+
+    //! Nothing if the text is no number.
+    static std::optional<decimal> parse(const std::string& text);
+    //! Digits that count.
+    int digits() const;
+    double to_double() const;
+};
+
+//! |value| * scale as a fraction; rounded to 1 nHz where its terms would not fit.
+ratio to_ratio(const decimal& value, int64_t scale);
+//! scale / |value|, likewise.
+ratio to_inverse_ratio(const decimal& value, int64_t scale);
+
+/*!
+ * "yyyy-mm-dd-hh:mm:ss[.f]" in UTC; a T or a blank may stand before the hour.
+ * Nothing if the text is not such a time.
+ */
+std::optional<exact_time> parse_utc(const std::string& text);
+
+/*!
+ * Modified Julian date in UTC. A date that is within half a unit of its last digit of a
+ * whole second is that second. Nothing if the text is no date after 1970.
+ */
+std::optional<exact_time> parse_mjd(const std::string& text);
+
+} // namespace formats
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_FORMATS_EXACT_TIME_H */

@@ -1,0 +1,52 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/host/pfb.h"
+#include "kernels/pfb.h"
+#include <cmath>
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+
+void pfb::parameters::check() const
+{
+    check_channels(channels);
+    require_range("taps", taps, 1, 64);
+    require_range("ports", ports, 1, 65536);
+    require_range("inputs_per_port", inputs_per_port, 1, 65536);
+    require(output == sample_type::fc32 || output == sample_type::sc8,
+            "output_type",
+            name_of(output),
+            "fc32 or sc8");
+    const size_t length = size_t(taps) * step();
+    require(prototype.size() == length,
+            "prototype",
+            std::to_string(prototype.size()) + " numbers",
+            std::to_string(taps) + " taps x " + std::to_string(step()) +
+                " samples = " + std::to_string(length) + " numbers");
+    bool all_finite = true;
+    for (float h : prototype)
+        all_finite = all_finite && std::isfinite(h);
+    require(all_finite, "prototype", "a number that is not finite", "finite");
+}
+
+void pfb::check_channels(int channels)
+{
+    require_range("channels", channels, 4, 65536);
+    require(channels % 2 == 0, "channels", std::to_string(channels), "even");
+}
+
+std::unique_ptr<pfb> pfb::make(const parameters& p, const device&)
+{
+    p.check();
+    return host::make_pfb(p);
+}
+
+} // namespace kernels
+} // namespace aperture
+} // namespace gr

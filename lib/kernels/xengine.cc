@@ -1,0 +1,34 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/host/xengine.h"
+#include "kernels/xengine.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+
+void xengine::parameters::check() const
+{
+    require_range("channels", channels, 1, 1 << 24);
+    require_range("inputs", inputs, 1, 65536);
+    require_range("times", times, 1, 1 << 30);
+    require(type == sample_type::sc8 || type == sample_type::fc32,
+            "type",
+            name_of(type),
+            "sc8 or fc32");
+}
+
+std::unique_ptr<xengine> xengine::make(const parameters& p, const device&)
+{
+    p.check();
+    return host::make_xengine(p, host::xengine_vectors().front());
+}
+
+} // namespace kernels
+} // namespace aperture
+} // namespace gr

@@ -1,0 +1,44 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_SELECT_IMPL_H
+#define INCLUDED_APERTURE_SELECT_IMPL_H
+
+#include "kernels/product_select.h"
+#include <gnuradio/aperture/select.h>
+#include <mutex>
+
+namespace gr {
+namespace aperture {
+
+class select_impl : public select
+{
+public:
+    explicit select_impl(const kernels::product_select::parameters& p);
+
+    int work(int noutput_items,
+             gr_vector_const_void_star& input_items,
+             gr_vector_void_star& output_items) override;
+
+    void set_products(const std::vector<std::pair<int, int>>& products) override;
+    std::vector<std::pair<int, int>> products() const override;
+
+private:
+    //! Passes the tags of some items on, `counted` as that of each port's own product.
+    void pass_tags(int items);
+
+    mutable std::mutex d_mutex; // of all below
+    kernels::product_select::parameters d_p;
+    const device d_device;
+    const std::unique_ptr<stream> d_stream;
+    std::unique_ptr<kernels::product_select> d_kernel;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_SELECT_IMPL_H */

@@ -1,0 +1,243 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "xengine_impl.h"
+#include <gnuradio/aperture/tags.h>
+#include <gnuradio/io_signature.h>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gr {
+namespace aperture {
+
+namespace {
+
+//! \returns whether the length is in seconds
+bool parse_integration(double length, const std::string& unit)
+{
+    require(unit == "blocks" || unit == "seconds",
+            "integration_unit",
+            "'" + unit + "'",
+            "blocks or seconds");
+    const bool seconds = unit == "seconds";
+    require(std::isfinite(length) && length > 0 && length <= 1e9 &&
+                (seconds || length == std::floor(length)),
+            "integration",
+            std::to_string(length) + " " + unit,
+            seconds ? "above 0 and at most 1e9 seconds"
+                    : "a whole number of blocks, 1 to 1e9");
+    return seconds;
+}
+
+} // namespace
+
+xengine::sptr xengine::make(const parameters& p)
+{
+    kernels::xengine::parameters k;
+    k.channels = p.channels;
+    k.inputs = p.inputs;
+    k.times = p.times;
+    k.type = parse_sample_type("type", p.type, { sample_type::sc8, sample_type::fc32 });
+    k.check();
+    return gnuradio::make_block_sptr<xengine_impl>(p, k);
+}
+
+xengine_impl::xengine_impl(const parameters& p, const kernels::xengine::parameters& k)
+    : gr::block("xengine",
+                io_signature::make(1,
+                                   1,
+                                   item_size("block",
+                                             { { "channels", k.channels },
+                                               { "inputs", k.inputs },
+                                               { "times", k.times } },
+                                             size_of(k.type))),
+                io_signature::make(1,
+                                   1,
+                                   item_size("visibilities",
+                                             { { "channels", k.channels },
+                                               { "products", k.products() } },
+                                             sizeof(gr_complex)))),
+      clocked_block(1, 1, 1),
+      d_p(k),
+      d_device(device::select(p.device)),
+      d_stream(d_device.make_stream()),
+      d_kernel(kernels::xengine::make(k, d_device)),
+      d_length(p.integration),
+      d_in_seconds(parse_integration(p.integration, p.integration_unit)),
+      d_normalise(p.normalise),
+      d_blocks(d_in_seconds ? 0 : int(p.integration)),
+      d_summed(0),
+      d_described(0),
+      d_input_end(-1),
+      d_lost(k.inputs)
+{
+}
+
+bool xengine_impl::start()
+{
+    d_kernel->clear(*d_stream);
+    d_summed = 0;
+    d_described = 0;
+    d_input_end = -1;
+    std::fill(d_lost.begin(), d_lost.end(), intervals());
+    return clocked_block::start();
+}
+
+void xengine_impl::on_tag(int port, const gr::tag_t& tag)
+{
+    const int64_t block = tick_of(port, tag.offset);
+    if (tag.key == pmt::intern(tags::partial) && pmt::is_true(tag.value))
+        d_input_end = block;
+    if (tag.key != pmt::intern(tags::missing) || !pmt::is_dict(tag.value))
+        return;
+    auto number = [&](const char* name) {
+        return pmt::to_uint64(
+            pmt::dict_ref(tag.value, pmt::intern(name), pmt::from_uint64(0)));
+    };
+    const int64_t input = pmt::to_long(
+        pmt::dict_ref(tag.value, pmt::intern(tags::input), pmt::from_long(-1)));
+    if (input < 0 || input >= d_p.inputs)
+        return refuse("missing: input " + std::to_string(input) + " does not exist");
+    const int64_t first = block * d_p.times + number(tags::first) % d_p.times;
+    d_lost[input].add(first, first + number(tags::count));
+}
+
+void xengine_impl::forecast(int, gr_vector_int& required) { require_window(required); }
+
+bool xengine_impl::begin_integration()
+{
+    std::lock_guard<std::mutex> guard(d_mutex);
+    if (!d_in_seconds) {
+        d_blocks = int(d_length);
+        return true;
+    }
+    if (rate() <= 0)
+        return fail("integration: " + std::to_string(d_length) +
+                    " seconds need the tag rx_rate on the first block");
+    d_blocks = int(std::llround(
+        std::clamp(d_length * rate(), 1., double(std::numeric_limits<int>::max()))));
+    return true;
+}
+
+int xengine_impl::general_work(int noutput_items,
+                               gr_vector_int& ninput_items,
+                               gr_vector_const_void_star& input_items,
+                               gr_vector_void_star& output_items)
+{
+    if (!update(ninput_items))
+        return failed() || ended() ? WORK_DONE : 0;
+
+    const size_t block_size = input_signature()->sizeof_stream_item(0);
+    auto* visibilities = static_cast<gr_complex*>(output_items[0]);
+    int done = 0;
+    while (done < noutput_items) {
+        if (d_summed == 0 && !begin_integration())
+            return WORK_DONE;
+        const auto run = next_run(d_blocks - d_summed);
+        if (run.windows == 0 && (!ended() || d_summed == 0))
+            break;
+        if (const int64_t item = run.first_item[0]; item >= 0 && run.windows > 0)
+            d_kernel->accumulate(static_cast<const char*>(input_items[0]) +
+                                     offset_in_buffer(0, item) * block_size,
+                                 run.windows,
+                                 *d_stream);
+        else
+            for (auto& lost : d_lost)
+                lost.add(position() * d_p.times, (position() + run.windows) * d_p.times);
+        advance(run.windows);
+        d_summed += run.windows;
+        if (d_summed == d_blocks || run.windows == 0) {
+            finish_integration(visibilities +
+                                   size_t(done) * d_p.channels * d_p.products(),
+                               nitems_written(0) + done);
+            done++;
+        }
+    }
+    consume_passed();
+    return done == 0 && ended() ? int(WORK_DONE) : done;
+}
+
+std::vector<uint64_t> xengine_impl::counted() const
+{
+    const int64_t first = first_spectrum(), spectra = int64_t(d_summed) * d_p.times;
+    std::vector<std::vector<intervals::interval>> lost;
+    bool any = false;
+    for (const auto& l : d_lost) {
+        lost.push_back(l.within(first, first + spectra));
+        any = any || !lost.back().empty();
+    }
+    if (!any)
+        return { uint64_t(spectra) };
+    std::vector<uint64_t> counts;
+    counts.reserve(d_p.products());
+    for (int a = 0; a < d_p.inputs; a++)
+        for (int b = 0; b <= a; b++)
+            counts.push_back(spectra - size_of_union(lost[a], lost[b]));
+    if (std::all_of(
+            counts.begin(), counts.end(), [&](uint64_t c) { return c == counts[0]; }))
+        counts.resize(1);
+    return counts;
+}
+
+void xengine_impl::finish_integration(gr_complex* visibilities, uint64_t item)
+{
+    const int64_t first = position() - d_summed;
+    const auto counts = counted();
+    std::vector<double> scales(counts.size(), 1);
+    {
+        std::lock_guard<std::mutex> guard(d_mutex);
+        for (size_t i = 0; d_normalise && i < counts.size(); i++)
+            scales[i] = counts[i] ? 1. / counts[i] : 0;
+    }
+    d_kernel->dump(visibilities, scales.data(), scales.size(), *d_stream);
+
+    if (d_described != d_blocks)
+        tag_description(0,
+                        item,
+                        { time_of(first),
+                          rate() / d_blocks,
+                          input_bandwidth(),
+                          input_samples_per_item() * d_blocks });
+    else
+        tag(0, item, tags::rx_time, time_of(first).to_pmt());
+    for (const auto& change : take_changes(first))
+        tag(0, item, tags::rx_freq, pmt::from_double(change.frequency));
+    tag(0, item, tags::spectra, pmt::from_uint64(uint64_t(d_summed) * d_p.times));
+    tag(0, item, tags::counted, pmt::init_u64vector(counts.size(), counts));
+    if (d_summed < d_blocks || (d_input_end >= first && d_input_end < position()))
+        tag(0, item, tags::partial, pmt::PMT_T);
+    d_described = d_blocks;
+    d_summed = 0;
+    for (auto& lost : d_lost)
+        lost.drop_before(position() * d_p.times);
+}
+
+void xengine_impl::set_integration(double length, const std::string& unit)
+{
+    const bool seconds = parse_integration(length, unit);
+    std::lock_guard<std::mutex> guard(d_mutex);
+    d_length = length;
+    d_in_seconds = seconds;
+}
+
+int xengine_impl::blocks_per_integration() const
+{
+    std::lock_guard<std::mutex> guard(d_mutex);
+    return d_blocks;
+}
+
+void xengine_impl::set_normalise(bool normalise)
+{
+    std::lock_guard<std::mutex> guard(d_mutex);
+    d_normalise = normalise;
+}
+
+std::string xengine_impl::implementation() const { return d_kernel->implementation(); }
+
+} // namespace aperture
+} // namespace gr

@@ -1,0 +1,67 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_XENGINE_IMPL_H
+#define INCLUDED_APERTURE_XENGINE_IMPL_H
+
+#include "clocked_block.h"
+#include "intervals.h"
+#include "kernels/xengine.h"
+#include <gnuradio/aperture/xengine.h>
+#include <mutex>
+
+namespace gr {
+namespace aperture {
+
+class xengine_impl : public xengine, public clocked_block
+{
+public:
+    xengine_impl(const parameters& p, const kernels::xengine::parameters& k);
+
+    bool start() override;
+    void forecast(int noutput_items, gr_vector_int& required) override;
+    int general_work(int noutput_items,
+                     gr_vector_int& ninput_items,
+                     gr_vector_const_void_star& input_items,
+                     gr_vector_void_star& output_items) override;
+
+    void set_integration(double length, const std::string& unit) override;
+    int blocks_per_integration() const override;
+    void set_normalise(bool normalise) override;
+    std::string implementation() const override;
+
+private:
+    void on_tag(int port, const gr::tag_t& tag) override;
+    //! Takes over the settings; false if they cannot be met.
+    bool begin_integration();
+    //! Spectra of the integration that were summed: one for each product, or one for all.
+    std::vector<uint64_t> counted() const;
+    void finish_integration(gr_complex* visibilities, uint64_t item);
+    //! First spectrum of the integration, from that of the stream.
+    int64_t first_spectrum() const { return (position() - d_summed) * d_p.times; }
+
+    const kernels::xengine::parameters d_p;
+    const device d_device;
+    const std::unique_ptr<stream> d_stream;
+    const std::unique_ptr<kernels::xengine> d_kernel;
+
+    mutable std::mutex d_mutex; // of the settings
+    double d_length;
+    bool d_in_seconds;
+    bool d_normalise;
+    int d_blocks; // in the present integration; 0: not known yet
+
+    int d_summed;        // blocks so far
+    int d_described;     // blocks per integration when the output was last described
+    int64_t d_input_end; // tick of the block within which the input ended, or -1
+    std::vector<intervals> d_lost; // of each input, in spectra
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_XENGINE_IMPL_H */

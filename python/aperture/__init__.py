@@ -1,0 +1,17 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Channelise, correlate and beamform many antennas: blocks for GNU Radio and Python tools."""
+
+# the blocks in C++
+from .aperture_python import *
+
+# pure Python
+from . import geometry
+from .array_description import (Antenna, ArrayDescription, ArrayDescriptionError, Input, Source,
+                                find_array, load_array, save_array, shipped_arrays)
+from .array_source import array_source
+from .products import products
+from .uvh5_sink import uvh5_sink

@@ -1,0 +1,236 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What an array description consists of, and the rules for each of its fields."""
+
+from dataclasses import dataclass, field
+from numbers import Complex, Integral, Real
+from typing import Optional
+
+import numpy as np
+
+POLARIZATIONS = "xylr"
+
+
+class ArrayDescriptionError(ValueError):
+    """What is wrong with an array description.
+
+    field: for example "inputs[3].antenna"; problem: what is wrong and what is allowed;
+    where: "FILE:LINE", or None if it does not come from a file.
+    """
+
+    def __init__(self, field, problem, where=None):
+        super().__init__(": ".join(part for part in (where, field, problem) if part))
+        self.field = field
+        self.problem = problem
+        self.where = where
+
+
+def refuse(field, value, rule):
+    """Raises the error for a value that its rule does not allow."""
+    shown = repr(value)
+    if len(shown) > 80:
+        shown = shown[:77] + "..."
+    raise ArrayDescriptionError(field, f"{shown} is not allowed; it must be {rule}")
+
+
+def _text(field, value):
+    """A name: it ends up in files, plots and command lines."""
+    if not (isinstance(value, str) and 1 <= len(value) <= 64 and value.isprintable()
+            and value == value.strip()):
+        refuse(field, value, "1 to 64 printable characters without blanks around them")
+    return str(value)
+
+
+def _number(field, value, low, high, rule):
+    if (not isinstance(value, Real) or isinstance(value, (bool, np.bool_))
+            or not low <= value <= high):  # NaN is in no interval
+        refuse(field, value, rule)
+    return float(value)
+
+
+@dataclass(frozen=True)
+class Antenna:
+    """name; position: (east, north, up) of the site, in metres."""
+    name: str
+    position: tuple
+
+    def __post_init__(self):
+        object.__setattr__(self, "name", _text("name", self.name))
+        rule = "three numbers: metres east, north and up, each within 2e7"
+        try:
+            position = tuple(self.position)
+        except TypeError:
+            position = ()
+        if isinstance(self.position, str) or len(position) != 3:
+            refuse("position", self.position, rule)
+        object.__setattr__(self, "position", tuple(
+            _number("position", coordinate, -2e7, 2e7, rule) for coordinate in position))
+
+
+@dataclass(frozen=True)
+class Input:
+    """antenna: its name; polarization: x, y, l or r; gain: complex factor of the voltage;
+    cable_delay: seconds."""
+    antenna: str
+    polarization: str
+    gain: complex = 1 + 0j
+    cable_delay: float = 0.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "antenna", _text("antenna", self.antenna))
+        if not (isinstance(self.polarization, str) and len(self.polarization) == 1
+                and self.polarization in POLARIZATIONS):
+            refuse("polarization", self.polarization, "x, y, l or r")
+        object.__setattr__(self, "polarization", str(self.polarization))
+        gain = self.gain
+        if (not isinstance(gain, Complex) or isinstance(gain, (bool, np.bool_))
+                or not abs(gain) <= 1e15):
+            refuse("gain", gain, "a number or [re, im], of magnitude up to 1e15")
+        object.__setattr__(self, "gain", complex(gain))
+        object.__setattr__(self, "cable_delay", _number(
+            "cable_delay", self.cable_delay, -1, 1, "a number of seconds, -1 to 1"))
+
+    @property
+    def name(self):
+        """Antenna and polarisation: "A1x"."""
+        return self.antenna + self.polarization
+
+
+@dataclass(frozen=True)
+class Source:
+    """A point source: azimuth and elevation, or ra and dec (ICRS), in degrees; flux: power in an
+    input in units of its receiver noise."""
+    name: str
+    azimuth: Optional[float] = None
+    elevation: Optional[float] = None
+    ra: Optional[float] = None
+    dec: Optional[float] = None
+    flux: float = 1.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "name", _text("name", self.name))
+        given = [key for key in ("azimuth", "elevation", "ra", "dec")
+                 if getattr(self, key) is not None]
+        if given not in (["azimuth", "elevation"], ["ra", "dec"]):
+            raise ArrayDescriptionError(
+                "", f"source {self.name!r} has {', '.join(given) or 'no direction'}; it must have "
+                "azimuth and elevation (stands still), or ra and dec (moves with the sky)")
+        limits = {"azimuth": (-360, 360), "elevation": (0, 90), "ra": (0, 360), "dec": (-90, 90)}
+        for key in given:
+            low, high = limits[key]
+            object.__setattr__(self, key, _number(
+                key, getattr(self, key), low, high, f"{low} to {high} degrees"))
+        object.__setattr__(self, "flux", _number(
+            "flux", self.flux, 0, 1e15, "0 to 1e15 times the receiver noise"))
+
+    @property
+    def moving(self):
+        """Turns with the sky (ra and dec) or stands still (azimuth and elevation)."""
+        return self.ra is not None
+
+
+def _list_of(field, values, kind):
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        refuse(field, values, f"a list of {kind.__name__}")
+    values = list(values)
+    for index, value in enumerate(values):
+        if not isinstance(value, kind):
+            refuse(f"{field}[{index}]", value, f"of class {kind.__name__}")
+    return values
+
+
+def _all_different(field, key, names):
+    places = {}
+    for index, name in enumerate(names):
+        if name in places:
+            raise ArrayDescriptionError(
+                f"{field}[{index}].{key}", f"{name!r} is not allowed; {field}[{places[name]}] is "
+                "the same already")
+        places[name] = index
+
+
+def _short_list(names):
+    return ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")
+
+
+@dataclass
+class ArrayDescription:
+    """An array: its site, antennas, inputs, and for the simulator sources.
+
+    latitude, longitude: degrees, WGS84; height: metres above the ellipsoid; antennas, inputs,
+    sources: lists of Antenna, Input, Source; sample_rate: samples a second of each input;
+    center_frequency: sky frequency in the middle of the band, Hz.
+
+    Raises ArrayDescriptionError (a ValueError) that names field, value and what is allowed.
+    """
+    name: str
+    latitude: float
+    longitude: float
+    height: float
+    antennas: list
+    inputs: list
+    sample_rate: float
+    center_frequency: float
+    sources: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.validate()
+
+    def validate(self):
+        """Checks all fields; to be called after one was changed."""
+        self.name = _text("name", self.name)
+        for key, low, high, rule in (
+                ("latitude", -90, 90, "-90 to 90 degrees"),
+                ("longitude", -180, 360, "-180 to 360 degrees"),
+                ("height", -12000, 100000, "-12000 to 100000 metres"),
+                ("sample_rate", 1, 1e12, "1 to 1e12 Hz"),
+                ("center_frequency", 0, 1e15, "0 to 1e15 Hz")):
+            setattr(self, key, _number(key, getattr(self, key), low, high, rule))
+        self.antennas = _list_of("antennas", self.antennas, Antenna)
+        self.inputs = _list_of("inputs", self.inputs, Input)
+        self.sources = _list_of("sources", self.sources, Source)
+        for key in ("antennas", "inputs"):
+            if not getattr(self, key):
+                refuse(key, [], "a list of one at least")
+        _all_different("antennas", "name", [antenna.name for antenna in self.antennas])
+        _all_different("sources", "name", [source.name for source in self.sources])
+        antennas = [antenna.name for antenna in self.antennas]
+        for index, entry in enumerate(self.inputs):
+            if entry.antenna not in antennas:
+                refuse(f"inputs[{index}].antenna", entry.antenna,
+                        f"the name of an antenna: {_short_list(antennas)}")
+        _all_different("inputs", "polarization", self.input_names)
+
+    @property
+    def input_names(self):
+        """Names of the inputs, in order: antenna and polarisation, "A1x"."""
+        return [entry.name for entry in self.inputs]
+
+    def find_input(self, name_or_number):
+        """Number of an input, of its name or number (also as a string of digits).
+
+        Raises ValueError where there is no such input.
+        """
+        names = self.input_names
+        if isinstance(name_or_number, str) and name_or_number in names:
+            return names.index(name_or_number)
+        number = name_or_number
+        if isinstance(number, str) and number.isascii() and number.isdigit():
+            number = int(number)
+        if isinstance(number, Integral) and 0 <= number < len(names):
+            return int(number)
+        raise ValueError(f"input: {name_or_number!r} is not allowed; it must be 0 to "
+                         f"{len(names) - 1}, or one of {_short_list(names)}")
+
+    def antenna_of(self, name_or_number):
+        """The Antenna that an input belongs to."""
+        wanted = self.inputs[self.find_input(name_or_number)].antenna
+        return next(antenna for antenna in self.antennas if antenna.name == wanted)
+
+    def input_positions(self):
+        """float64 [input][east, north, up]: where the antenna of each input is, in metres."""
+        positions = {antenna.name: antenna.position for antenna in self.antennas}
+        return np.array([positions[entry.antenna] for entry in self.inputs], dtype=np.float64)

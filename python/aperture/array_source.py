@@ -1,0 +1,87 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The simulator's block for an array description."""
+
+import math
+from numbers import Real
+
+from . import aperture_python
+from .array_description import ArrayDescription, Source, load_array
+from .geometry import radec_to_azel
+
+DEFAULT_START_TIME = 1704067200  # 2024-01-01T00:00:00Z
+
+
+def _whole_and_fraction(start_time):
+    """Seconds since 1970 as (int, float): the bindings' form, exact where a float is not."""
+    try:
+        if isinstance(start_time, Real):
+            whole = math.floor(start_time)
+            fraction = start_time - whole
+        else:
+            whole, fraction = start_time
+        if 0 <= whole < 2 ** 63 and 0 <= fraction < 1:
+            return int(whole), float(fraction)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"start_time: {start_time!r} is not allowed; it must be seconds since 1970, a "
+                     "number or (whole seconds, fraction of 0 to below 1)")
+
+
+def _block_source(source, array, time):
+    azimuth, elevation = source.azimuth, source.elevation
+    if source.moving:
+        azimuth, elevation = radec_to_azel(source.ra, source.dec, time, array.latitude,
+                                           array.longitude, array.height)
+    return aperture_python.array_source.source(source.name, float(azimuth), float(elevation),
+                                               source.moving, source.flux)
+
+
+def array_source(array, sources=None, type="fc32", samples=0, start_time=DEFAULT_START_TIME, seed=1,
+                 inputs_per_port=1, noise_rms=0, inputs=None):
+    """A source block: the samples that the inputs of an array would give.
+
+    Receiver noise, point sources with their geometric delays, gains and cable delays; formulas and
+    limits are documented at the block's class, `aperture.aperture_python.array_source`. Ports:
+    inputs / inputs_per_port; an item is one sample of each input of the port, [input]. Item 0
+    carries rx_time, rx_freq and rx_rate.
+
+    Args:
+        array: an ArrayDescription, or what load_array() takes: the path of a YAML file, or the name
+            of a shipped description
+        sources: list of Source instead of the description's; [] for receiver noise only
+        type: fc32, sc16 or sc8
+        samples: of each input, then the stream ends; 0: endless
+        start_time: UTC seconds since 1970 of the first sample, a number or (whole seconds,
+            fraction); sources with ra and dec are where they are then, and move on from there
+        seed: equal seeds give equal samples
+        inputs_per_port: interleaved sample by sample
+        noise_rms: rms of the receiver noise of an input of gain 1, in re and in im, each, in steps
+            of the output; 0: sqrt(1/2) for fc32 (power 1), 20 for sc8, 1000 for sc16
+        inputs: if given, how many inputs the array must have (a flowgraph that was drawn for so
+            many has so many ports)
+
+    Raises ValueError that names the parameter, its value and what is allowed.
+    """
+    if not isinstance(array, ArrayDescription):
+        array = load_array(array)
+    array.validate()
+    if inputs is not None and inputs != len(array.inputs):
+        raise ValueError(f"inputs: {inputs} is not allowed; it must be {len(array.inputs)}, as "
+                         f"array {array.name!r} has so many inputs")
+    sources = array.sources if sources is None else list(sources)
+    for index, source in enumerate(sources):
+        if not isinstance(source, Source):
+            raise ValueError(f"sources[{index}]: {source!r} is not allowed; it must be a Source")
+    start = _whole_and_fraction(start_time)
+    return aperture_python.array_source(
+        inputs=[aperture_python.array_source.input(entry.name, tuple(position), entry.polarization,
+                                                   entry.gain, entry.cable_delay)
+                for entry, position in zip(array.inputs, array.input_positions())],
+        sources=[_block_source(source, array, start[0] + start[1]) for source in sources],
+        sample_rate=array.sample_rate, center_frequency=array.center_frequency,
+        latitude=array.latitude, type=type, samples=samples, start_time=start, seed=seed,
+        inputs_per_port=inputs_per_port, noise_rms=noise_rms)

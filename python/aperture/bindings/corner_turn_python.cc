@@ -1,0 +1,90 @@
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+/***********************************************************************************/
+/* This file is written by hand; tools/update-binding-hashes brings the sum up to date */
+/* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
+/* BINDTOOL_USE_PYGCCXML(0)                                                        */
+/* BINDTOOL_HEADER_FILE(corner_turn.h) */
+/* BINDTOOL_HEADER_FILE_HASH(9efc5b89525860f6a94e8d66c46f6dca) */
+/***********************************************************************************/
+
+#include <gnuradio/aperture/corner_turn.h>
+#include <pybind11/complex.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+void bind_corner_turn(py::module& m)
+{
+    using block = gr::aperture::corner_turn;
+    const block::parameters d;
+
+    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
+        m,
+        "corner_turn",
+        R"doc(Collects spectra into blocks in which time is the fastest axis.
+
+Ports: inputs/inputs_per_port in, an item is `[input][channel]`, one spectrum of each input
+of the port. One port out, an item is a block `[channel][input][time]`. rx_time lines the
+ports up; spectra lost in between become zeros with `missing` tags. When the input ends, the
+last block is filled up with zeros that count as missing, and tagged `partial`.
+
+Args:
+    channels: of each spectrum that comes in
+    inputs: of all ports together
+    inputs_per_port: spectra of each input item, one after the other
+    times: spectra in a block; blocks of 1 to 128 MB work best
+    type: sc8 or fc32
+    first_channel: first channel that is passed on
+    selected_channels: how many are passed on; 0: all from the first on
+    align: seconds; drop spectra until the first at or after a multiple of it since 1970
+    device: auto, cpu, cuda or cuda:N
+
+Raises:
+    ValueError: names the parameter, its value and what is allowed
+)doc")
+        .def(py::init([](int channels,
+                         int inputs,
+                         int inputs_per_port,
+                         int times,
+                         const std::string& type,
+                         int first_channel,
+                         int selected_channels,
+                         double align,
+                         const std::string& device) {
+                 block::parameters p;
+                 p.channels = channels;
+                 p.inputs = inputs;
+                 p.inputs_per_port = inputs_per_port;
+                 p.times = times;
+                 p.type = type;
+                 p.first_channel = first_channel;
+                 p.selected_channels = selected_channels;
+                 p.align = align;
+                 p.device = device;
+                 return block::make(p);
+             }),
+             py::arg("channels") = d.channels,
+             py::arg("inputs") = d.inputs,
+             py::arg("inputs_per_port") = d.inputs_per_port,
+             py::arg("times") = d.times,
+             py::arg("type") = d.type,
+             py::arg("first_channel") = d.first_channel,
+             py::arg("selected_channels") = d.selected_channels,
+             py::arg("align") = d.align,
+             py::arg("device") = d.device,
+             "Makes the block; see the class for the arguments.")
+        .def("clamped",
+             &block::clamped,
+             "For each input, sc8 values of -128 that were replaced by -127 so far.")
+        .def("missing",
+             &block::missing,
+             "For each input, spectra that were lost so far (the padding at the end not "
+             "counted).")
+        .def("implementation", &block::implementation, "What computes, a string.");
+}

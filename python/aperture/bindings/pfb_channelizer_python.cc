@@ -1,0 +1,148 @@
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+/***********************************************************************************/
+/* This file is written by hand; tools/update-binding-hashes brings the sum up to date */
+/* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
+/* BINDTOOL_USE_PYGCCXML(0)                                                        */
+/* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
+/* BINDTOOL_HEADER_FILE_HASH(373bfe4d5e75116d71d397ed4ff7d0d1) */
+/***********************************************************************************/
+
+#include <gnuradio/aperture/pfb_channelizer.h>
+#include <pybind11/complex.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+void bind_pfb_channelizer(py::module& m)
+{
+    using block = gr::aperture::pfb_channelizer;
+    const block::parameters d;
+
+    m.def("pfb_prototype",
+          &gr::aperture::pfb_prototype,
+          py::arg("channels"),
+          py::arg("taps"),
+          py::arg("window") = "hann",
+          R"doc(Prototype filter of a polyphase filter bank: sinc times a window.
+
+h[j] = sinc((j - (L-1)/2) / n) w[j] with L = taps n, scaled so that the sum of squares is 1:
+white noise keeps its power in each channel.
+
+Args:
+    channels: n, even, 4 to 131072; for real samples twice the number of channels
+    taps: 1 to 64
+    window: hann, hamming, blackman, rect or kaiser(beta), symmetric
+
+Returns:
+    list of taps x channels floats
+
+Raises:
+    ValueError: names the parameter, its value and what is allowed
+)doc");
+
+    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
+        m, "pfb_channelizer", R"doc(F-engine: a critically sampled polyphase filter bank.
+
+y_k[m] = gain_k sum_j h[j] x[mn+j] exp(-2 pi i (k - n/2) j / n), j = 0 the oldest sample.
+Channels come in order of increasing sky frequency: of complex samples at rate fs channel k
+is centred on (k - n/2) fs/n, of real samples on k fs/(2n). N samples give
+floor(N/n) - taps + 1 spectra (of real samples 2n for n).
+
+Ports: inputs/inputs_per_port in, as many out. An input item is one sample of each input of
+the port, an output item `[input][channel]`. All ports advance together: rx_time lines them
+up, and lost samples become spectra of zeros with `missing` tags.
+
+Message port `gains`: dictionary with `gain` (number, or c32vector of one per channel) and,
+if wanted, `input` (long; all without it) and `time` (tuple of uint64 and double: holds from
+the first spectrum at or after it). Message port `status`: dictionaries with `event`.
+
+Args:
+    channels: n, even, 4 to 65536; fast for products of 2, 3 and 5
+    inputs: of all ports together
+    inputs_per_port: interleaved sample by sample
+    input_type: fc32, sc16, sc8, or real f32, s16, s8
+    output_type: fc32, or sc8 (rounded half to even, clamped to +-127 and counted)
+    taps: 1 to 64
+    window: hann, hamming, blackman, rect or kaiser(beta)
+    prototype: taps x n numbers (real samples: taps x 2n) to use instead of `window`
+    gain: first gain of all inputs and channels; 0 means 1, and is refused for sc8 from
+        other types
+    inverted: the band was mirrored: complex samples are conjugated, real channels reversed
+    device: auto, cpu, cuda or cuda:N
+
+Raises:
+    ValueError: names the parameter, its value and what is allowed
+)doc")
+        .def(py::init([](int channels,
+                         int inputs,
+                         int inputs_per_port,
+                         const std::string& input_type,
+                         const std::string& output_type,
+                         int taps,
+                         const std::string& window,
+                         const std::vector<float>& prototype,
+                         double gain,
+                         bool inverted,
+                         const std::string& device) {
+                 block::parameters p;
+                 p.channels = channels;
+                 p.inputs = inputs;
+                 p.inputs_per_port = inputs_per_port;
+                 p.input_type = input_type;
+                 p.output_type = output_type;
+                 p.taps = taps;
+                 p.window = window;
+                 p.prototype = prototype;
+                 p.gain = gain;
+                 p.inverted = inverted;
+                 p.device = device;
+                 return block::make(p);
+             }),
+             py::arg("channels") = d.channels,
+             py::arg("inputs") = d.inputs,
+             py::arg("inputs_per_port") = d.inputs_per_port,
+             py::arg("input_type") = d.input_type,
+             py::arg("output_type") = d.output_type,
+             py::arg("taps") = d.taps,
+             py::arg("window") = d.window,
+             py::arg("prototype") = d.prototype,
+             py::arg("gain") = d.gain,
+             py::arg("inverted") = d.inverted,
+             py::arg("device") = d.device,
+             "Makes the block; see the class for the arguments.")
+        .def("set_gain",
+             &block::set_gain,
+             py::arg("gain"),
+             py::arg("input") = -1,
+             "Sets the complex gain of all channels of an input (-1: of all inputs) from "
+             "the "
+             "next spectrum on.")
+        .def(
+            "set_gains",
+            &block::set_gains,
+            py::arg("gains"),
+            py::arg("input") = -1,
+            "Sets one complex gain for each channel of an input (-1: of all inputs) from "
+            "the next spectrum on.")
+        .def("gains",
+             &block::gains,
+             py::arg("input"),
+             "Gains of an input: a list of one complex number for each channel.")
+        .def("clamped",
+             &block::clamped,
+             "For each input, output values that did not fit into 8 bits so far. May be "
+             "called while running.")
+        .def("clamped_samples",
+             &block::clamped_samples,
+             "For each input, 8-bit samples of -128 that were read as -127 so far.")
+        .def("missing",
+             &block::missing,
+             "For each input, spectra so far that are zeros because samples were lost.")
+        .def("implementation", &block::implementation, "What computes, a string.");
+}

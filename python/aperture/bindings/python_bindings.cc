@@ -1,0 +1,48 @@
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include <pybind11/pybind11.h>
+
+namespace py = pybind11;
+
+// Headers for binding functions
+/**************************************/
+// The following comment block is used for
+// gr_modtool to insert function prototypes
+// Please do not delete
+/**************************************/
+// BINDING_FUNCTION_PROTOTYPES(
+void bind_array_source(py::module& m);
+void bind_corner_turn(py::module& m);
+void bind_dada_source(py::module& m);
+void bind_device(py::module& m);
+void bind_pfb_channelizer(py::module& m);
+void bind_select(py::module& m);
+void bind_tags(py::module& m);
+void bind_xengine(py::module& m);
+// ) END BINDING_FUNCTION_PROTOTYPES
+
+PYBIND11_MODULE(aperture_python, m)
+{
+    // Allow access to base block methods
+    py::module::import("gnuradio.gr");
+
+    /**************************************/
+    // The following comment block is used for
+    // gr_modtool to insert binding function calls
+    // Please do not delete
+    /**************************************/
+    // BINDING_FUNCTION_CALLS(
+    bind_array_source(m);
+    bind_corner_turn(m);
+    bind_dada_source(m);
+    bind_device(m);
+    bind_pfb_channelizer(m);
+    bind_select(m);
+    bind_tags(m);
+    bind_xengine(m);
+    // ) END BINDING_FUNCTION_CALLS
+}

@@ -1,0 +1,144 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Sizes for an FX correlator: channels, spectra in a block and blocks in an integration."""
+
+import math
+from dataclasses import dataclass
+
+MIN_BLOCK = 1_000_000      # bytes: below, the cost of a call shows
+MAX_BLOCK = 128_000_000    # bytes: above, rings of four blocks become too large
+BEST_BLOCK = 8 << 20
+BLOCK_MULTIPLE = 2 << 20   # granularity of device memory
+FEW_SPECTRA = 100          # a short input is cut into fewer channels rather than fewer spectra:
+#                            100 average the noise of a spectrum down to 10 %
+DEFAULT_CHANNELS = 1024
+DEFAULT_INTEGRATION = 1.0  # s
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the blocks of the correlator are given.
+
+    channels, taps: the F-engine's; hop: samples of an input from spectrum to spectrum;
+    sample_rate: Hz; spectra: that the input gives, None if it is endless;
+    times: spectra in a block; blocks: in an integration; notes: what differs from what was
+    asked, or was chosen, as sentences for the user.
+    """
+    channels: int
+    taps: int
+    hop: int
+    sample_rate: float
+    spectra: int
+    times: int
+    blocks: int
+    notes: tuple
+
+    @property
+    def samples(self):
+        """Samples of each input that give all spectra; None if endless."""
+        return None if self.spectra is None else (self.spectra + self.taps - 1) * self.hop
+
+    @property
+    def integration(self):
+        """Length of an integration in seconds."""
+        return self.times * self.blocks * self.hop / self.sample_rate
+
+
+def spectra_of(samples, hop, taps):
+    """floor(samples/hop) - taps + 1, but at least 0: the first needs all its samples."""
+    return max(0, samples // hop - taps + 1)
+
+
+def choose_channels(samples, real, taps):
+    """1024, or the largest power of two that still gives FEW_SPECTRA of an input this short."""
+    channels = DEFAULT_CHANNELS
+    while samples is not None and channels > 4 and \
+            spectra_of(samples, channels * (2 if real else 1), taps) < FEW_SPECTRA:
+        channels //= 2
+    return channels
+
+
+def choose_times(spectra, spectrum_bytes):
+    """Cuts an integration into blocks: spectra in a block, and blocks.
+
+    spectra: wanted in an integration; spectrum_bytes: of all inputs and channels. An
+    integration of up to 8 MiB is one block. Of a longer one the blocks have 1 to 128 MB, where
+    a single spectrum is not larger, and together exactly the wanted length, where it has such
+    a divisor, else the nearest to it that blocks near 8 MiB give.
+    """
+    if spectra * spectrum_bytes <= BEST_BLOCK:
+        return spectra, 1
+    least = max(1, -(-MIN_BLOCK // spectrum_bytes))
+    most = max(1, MAX_BLOCK // spectrum_bytes)
+    best = spectra * spectrum_bytes / BEST_BLOCK
+    fewest = -(-spectra // most)
+    largest = max(fewest, spectra // least)
+    # An eighth to eight times the best size; the last limit bounds the search.
+    first = min(max(fewest, int(best / 8)), largest)
+    last = max(first, min(largest, math.ceil(best * 8), first + 20000))
+
+    def badness(blocks):
+        times = max(1, round(spectra / blocks))
+        size = times * spectrum_bytes
+        return (size > MAX_BLOCK and times > 1, abs(times * blocks - spectra),
+                size % BLOCK_MULTIPLE != 0, times % 32 != 0,
+                abs(math.log2(size / BEST_BLOCK)))
+
+    blocks = min(range(first, last + 1), key=badness)
+    return max(1, round(spectra / blocks)), blocks
+
+
+def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None, duration=None,
+              channels=None, spectra_per_block=None, integration=None):
+    """Chooses what was not given, and rounds what was.
+
+    inputs; sample_rate in Hz; real: samples are real, which takes two for each channel;
+    bytes_per_value: of a voltage in a block, 2 for sc8 and 8 for fc32;
+    samples: of each input, of a recording, or `duration` in seconds, of a simulation, which
+    is given the (taps - 1) hops more that its last spectra need and, where `duration` is a
+    multiple of the integration, as many whole integrations; or None of both: endless;
+    channels, spectra_per_block, integration (seconds): as asked, None: to be chosen.
+    Raises ValueError where the input is too short for one spectrum.
+    """
+    notes = []
+    if channels is None:
+        length = samples if duration is None else round(duration * sample_rate)
+        channels = choose_channels(length, real, taps)
+        if channels != DEFAULT_CHANNELS:
+            notes.append(f"{channels} channels, because the input is short (--channels)")
+    hop = channels * (2 if real else 1)
+    spectra = None
+    if samples is not None:
+        spectra = spectra_of(samples, hop, taps)
+        if spectra == 0:
+            raise ValueError(
+                f"the input has {samples} samples, one spectrum of {channels} channels takes "
+                f"{taps} taps x {hop} = {taps * hop}: --channels or --taps must be less")
+    elif duration is not None:
+        spectra = max(1, round(duration * sample_rate / hop))
+
+    asked = DEFAULT_INTEGRATION if integration is None else integration
+    wanted = max(1, round(asked * sample_rate / hop))
+    if spectra is not None and wanted > spectra:
+        wanted = spectra
+        if integration is None:
+            asked = spectra * hop / sample_rate
+    if spectra_per_block is None:
+        times, blocks = choose_times(wanted, inputs * channels * bytes_per_value)
+    else:
+        times, blocks = spectra_per_block, max(1, round(wanted / spectra_per_block))
+    if duration is not None:
+        # What was asked for as whole integrations becomes whole integrations, rounded as they are.
+        whole = round(duration / asked)
+        if whole and abs(whole * asked - duration) < 1e-6 * duration:
+            spectra = whole * times * blocks
+    plan = Plan(channels, taps, hop, sample_rate, spectra, times, blocks, ())
+    if abs(plan.integration - asked) > 1e-9 * asked:
+        reason = ("the input is shorter" if spectra is not None and
+                  asked * sample_rate / hop > spectra + 0.5 else
+                  f"rounded to {blocks} block{'s'[:blocks > 1]} of {times} spectra")
+        notes.append(f"integrations of {plan.integration:.9g} s instead of {asked:.9g} s: {reason}")
+    return Plan(channels, taps, hop, sample_rate, spectra, times, blocks, tuple(notes))

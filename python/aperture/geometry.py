@@ -1,0 +1,148 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Directions, delays, time and places on the Earth.
+
+Positions are (east, north, up) in metres, directions unit vectors in the same frame, azimuth
+runs from north through east. Angles are in degrees, times are UTC seconds since 1970 (as
+`rx_time` counts them). Arguments may be arrays; the last axis of a vector has its components.
+
+Nothing is downloaded: UT1 comes from the table in earth_rotation_table.py. While that lasts,
+directions on the sky are good to 1 arc second (the motion of the Earth's pole, 0.6 at most, is left
+out, and there is no refraction); after its end UT1 is off by what it has drifted since, 15 arc
+seconds for each second.
+"""
+
+import warnings
+
+import numpy as np
+
+SPEED_OF_LIGHT = 299792458.0  # m/s
+#: rad/s; IERS Conventions 2010, 5.15: 1.00273781191135448 turns in 86400 s of UT1
+EARTH_ROTATION_RATE = 2 * np.pi * 1.00273781191135448 / 86400
+#: WGS84: equatorial radius in metres, flattening
+EARTH_RADIUS = 6378137.0
+EARTH_FLATTENING = 1 / 298.257223563
+
+_UNIX_EPOCH = 2440587.5  # Julian date of 1970-01-01T00:00
+
+
+# --- directions and delays -----------------------------------------------------------------------
+
+def direction(azimuth, elevation):
+    """Unit vectors [...][east, north, up] towards azimuth and elevation."""
+    az, el = np.radians(azimuth), np.radians(elevation)
+    return np.stack(np.broadcast_arrays(np.cos(el) * np.sin(az), np.cos(el) * np.cos(az),
+                                        np.sin(el)), axis=-1)
+
+
+def azimuth_elevation(direction):
+    """Azimuth (0 to 360) and elevation of vectors [...][east, north, up] of any length."""
+    east, north, up = np.moveaxis(np.asarray(direction, dtype=float), -1, 0)
+    return (np.degrees(np.arctan2(east, north)) % 360,
+            np.degrees(np.arctan2(up, np.hypot(east, north))))
+
+
+def delays(positions, direction):
+    """By how many seconds later than at the origin a wave arrives: tau = -r.s/c.
+
+    positions: [antenna][east, north, up]; direction: unit vectors [...][east, north, up] towards
+    the source. Returns [...][antenna].
+    """
+    positions = np.asarray(positions, dtype=float)
+    return -(np.asarray(direction, dtype=float) @ positions.T) / SPEED_OF_LIGHT
+
+
+def rotate_with_sky(direction, latitude, seconds):
+    """Where a source in `direction` is after `seconds` of the Earth's rotation.
+
+    Turns about the pole (0, cos latitude, sin latitude), from east over south to west. Precession,
+    nutation and aberration move a source against that by 0.5 arc seconds a day at most.
+    direction: [3]; seconds: any shape. Returns [...][3].
+    """
+    direction = np.asarray(direction, dtype=float)
+    pole = np.array([0, np.cos(np.radians(latitude)), np.sin(np.radians(latitude))])
+    angle = -EARTH_ROTATION_RATE * np.asarray(seconds, dtype=float)[..., None]
+    along = pole * (pole @ direction)
+    return along + (direction - along) * np.cos(angle) + np.cross(pole, direction) * np.sin(angle)
+
+
+# --- the sky -------------------------------------------------------------------------------------
+
+def _julian_date(time):
+    """UTC as ERFA wants it: a whole (plus 1/2) and a fractional number of days."""
+    days, seconds = np.divmod(np.asarray(time, dtype=float), 86400.0)
+    return _UNIX_EPOCH + days, seconds / 86400.0
+
+
+def _erfa(function, *arguments):
+    import erfa
+    with warnings.catch_warnings():
+        # of years that may have leap seconds which it does not know
+        warnings.simplefilter("ignore", erfa.ErfaWarning)
+        return getattr(erfa, function)(*arguments)
+
+
+def _observer(time, latitude, longitude, height):
+    """The arguments of ERFA's atco13 and atoc13 from utc1 on. Pressure 0: no refraction."""
+    from .earth_rotation import ut1_minus_utc
+    day, fraction = _julian_date(time)
+    return (day, fraction, ut1_minus_utc(day + fraction), np.radians(longitude),
+            np.radians(latitude), height, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+
+def radec_to_azel(ra, dec, time, latitude, longitude, height=0.0):
+    """Azimuth (0 to 360) and elevation of a star at ICRS right ascension and declination.
+
+    As seen from the ground: precession, nutation, annual and diurnal aberration (ERFA's atco13).
+    """
+    azimuth, zenith_distance = _erfa("atco13", np.radians(ra), np.radians(dec), 0.0, 0.0, 0.0, 0.0,
+                                     *_observer(time, latitude, longitude, height))[:2]
+    return np.degrees(azimuth) % 360, 90 - np.degrees(zenith_distance)
+
+
+def azel_to_radec(azimuth, elevation, time, latitude, longitude, height=0.0):
+    """ICRS right ascension (0 to 360) and declination; the inverse of radec_to_azel()."""
+    ra, dec = _erfa("atoc13", "A", np.radians(azimuth), np.radians(90 - np.asarray(elevation)),
+                    *_observer(time, latitude, longitude, height))
+    return np.degrees(ra) % 360, np.degrees(dec)
+
+
+def local_sidereal_time(time, longitude):
+    """Apparent sidereal time, in degrees (0 to 360), at a longitude (east is positive)."""
+    from .earth_rotation import sidereal_time
+    return np.degrees(sidereal_time(sum(_julian_date(time)), longitude))
+
+
+# --- the ground ----------------------------------------------------------------------------------
+
+def geodetic_to_ecef(latitude, longitude, height):
+    """Geocentric x, y, z [3] in metres of a place on WGS84's ellipsoid."""
+    lat, lon = np.radians(latitude), np.radians(longitude)
+    eccentricity2 = EARTH_FLATTENING * (2 - EARTH_FLATTENING)
+    normal = EARTH_RADIUS / np.sqrt(1 - eccentricity2 * np.sin(lat) ** 2)
+    return np.array([(normal + height) * np.cos(lat) * np.cos(lon),
+                     (normal + height) * np.cos(lat) * np.sin(lon),
+                     (normal * (1 - eccentricity2) + height) * np.sin(lat)])
+
+
+def enu_to_ecef_rotation(latitude, longitude):
+    """Matrix [3][3] that takes (east, north, up) to geocentric axes: its columns are those."""
+    lat, lon = np.radians(latitude), np.radians(longitude)
+    return np.array([[-np.sin(lon), -np.sin(lat) * np.cos(lon), np.cos(lat) * np.cos(lon)],
+                     [np.cos(lon), -np.sin(lat) * np.sin(lon), np.cos(lat) * np.sin(lon)],
+                     [0.0, np.cos(lat), np.sin(lat)]])
+
+
+def enu_to_ecef(positions, latitude, longitude, height):
+    """Geocentric [...][x, y, z] of positions [...][east, north, up] about a site."""
+    return (geodetic_to_ecef(latitude, longitude, height)
+            + np.asarray(positions, dtype=float) @ enu_to_ecef_rotation(latitude, longitude).T)
+
+
+def ecef_to_enu(positions, latitude, longitude, height):
+    """Positions [...][east, north, up] about a site of geocentric [...][x, y, z]."""
+    return ((np.asarray(positions, dtype=float) - geodetic_to_ecef(latitude, longitude, height))
+            @ enu_to_ecef_rotation(latitude, longitude))

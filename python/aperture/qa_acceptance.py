@@ -1,0 +1,383 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""
+Acceptance tests of channeliser, corner turn and correlator, after the qualification tests
+of the MeerKAT correlator: limits that an astronomer relies on, measured from outside.
+"""
+
+import numpy as np
+import qa_tools
+from gnuradio import aperture, gr_unittest
+from gnuradio.aperture import reference
+
+
+def decibel(power):
+    """A power of nothing is -200 dB."""
+    return 10 * np.log10(np.maximum(power, 1e-20))
+
+
+class qa_acceptance(gr_unittest.TestCase):
+    def setUp(self):
+        self.rng = np.random.default_rng(64)
+
+    # ---- what the tests measure with
+
+    def channelise(self, samples, input_type="fc32", output_type="fc32", **options):
+        """
+        samples: [input][time]; complex integers [input][time][2]
+        Returns complex128 [input][spectrum][channel], and the block.
+        """
+        inputs, n = len(samples), options["channels"]
+        block = aperture.pfb_channelizer(
+            inputs=inputs,
+            inputs_per_port=inputs,
+            input_type=input_type,
+            output_type=output_type,
+            **options,
+        )
+        size = (2 if output_type == "sc8" else 8) * n * inputs
+        port = reference.samples_to_bytes(np.swapaxes(samples, 0, 1), input_type)
+        (data,), _ = qa_tools.run(block, [port], [size], chunks=0)
+        spectra = reference.samples_from_bytes(data, output_type, inputs * n)
+        values, _ = reference.decode(spectra, output_type)
+        return np.swapaxes(values.reshape(-1, inputs, n), 0, 1), block
+
+    def tones(self, frequencies, n, taps, amplitude=1.0, noise=0.0):
+        """
+        One tone after the other, each long enough for one spectrum of its own: spectrum
+        number i taps is that of tone i.
+
+        frequencies: in channels above the middle of channel n/2
+        noise: rms of re and of im of the noise that goes with them
+        Returns complex64 [1][time]
+        """
+        t = np.arange(n * taps)
+        phase = self.rng.uniform(0, 2 * np.pi, (len(frequencies), 1))
+        turns = np.asarray(frequencies)[:, None] * t / n
+        tones = amplitude * np.exp(2j * np.pi * turns + 1j * phase)
+        if noise:
+            tones += noise * self.rng.standard_normal(tones.shape)
+            tones += 1j * noise * self.rng.standard_normal(tones.shape)
+        return tones.reshape(1, -1).astype(np.complex64)
+
+    def tone_powers(self, frequencies, n, taps=8, amplitude=1.0, noise=0.0, **options):
+        """Power of each tone in each channel: [tone][channel]; and the block."""
+        samples = self.tones(frequencies, n, taps, amplitude, noise)
+        if options.get("input_type") == "sc8":
+            samples = reference.quantise(samples)[0]
+        spectra, block = self.channelise(samples, channels=n, taps=taps, **options)
+        return np.abs(spectra[0, ::taps]) ** 2, block
+
+    @staticmethod
+    def crossing(offset, level, limit, outermost):
+        """Where the level falls through the limit, between the points."""
+        above = np.flatnonzero(level >= limit)
+        i = above[-1] if outermost else np.flatnonzero(level < limit)[0] - 1
+        part = (level[i] - limit) / (level[i] - level[i + 1])
+        return offset[i] + part * (offset[i + 1] - offset[i])
+
+    # ---- channels
+
+    def test_channel_shape(self):
+        """
+        Tones every 1/128 channel over +-1.5 channels: the -53 dB width is at most twice the
+        -3 dB width.
+        """
+        n = 32
+        offsets = np.arange(-192, 193) / 128
+        for options in (
+            {},
+            {"input_type": "sc8", "amplitude": 120.0},
+            {"output_type": "sc8", "gain": 100.0, "amplitude": 0.2},
+        ):
+            powers, _ = self.tone_powers(offsets, n, **options)
+            level = decibel(powers[:, n // 2])
+            level -= level[192]
+            self.assertLess(level.max(), 0.1)
+            width = {}
+            for limit, outermost in ((-3, False), (-53, True)):
+                right = self.crossing(offsets[192:], level[192:], limit, outermost)
+                left = self.crossing(-offsets[192::-1], level[192::-1], limit, outermost)
+                width[limit] = right + left
+            # the channel is about as wide as the step from one to the next
+            self.assertAlmostEqual(width[-3], 0.9, delta=0.05)
+            self.assertLessEqual(width[-53], 2 * width[-3], options)
+
+    def check_leakage(self, n, saturated=False, **options):
+        """A tone anywhere in a channel, for some channels with the first and the last."""
+        offsets = np.arange(-32, 33) / 64
+        for channel in (0, 1, n // 2, n - 1):
+            powers, block = self.tone_powers(channel - n // 2 + offsets, n, **options)
+            if saturated:
+                # 127 steps at gain 1
+                peak = (127 * options["gain"] / 100) ** 2 * 100**2
+                own = powers[np.arange(65), channel]
+                self.assertGreaterEqual(own.min(), 127**2)
+                self.assertGreater(block.clamped()[0], 0)
+            else:
+                peak = powers[32, channel]
+            for i, offset in enumerate(offsets):
+                nearer = (channel + (1 if offset > 0 else -1)) % n
+                allowed = {channel, nearer}
+                if offset == 0:
+                    allowed.add((channel + 1) % n)
+                others = [k for k in range(n) if k not in allowed]
+                worst = decibel(powers[i, others].max() / peak)
+                self.assertLessEqual(worst, -53, (channel, offset, options))
+
+    def test_leakage(self):
+        """At most -53 dB in all channels but its own and the nearer neighbour."""
+        self.check_leakage(32)
+        self.check_leakage(32, input_type="sc8", amplitude=120.0)
+
+    def test_leakage_of_8_bit_output(self):
+        """
+        At a gain of 100, the tone's own channel saturated: rounding at gain 1 would hide
+        what leaks.
+        """
+        # the amplitude that gives 127 steps at gain 1
+        n = 32
+        h = reference.prototype(n, 8)
+        amplitude = 127 / np.sum(h)
+        self.check_leakage(
+            n, saturated=True, output_type="sc8", gain=100.0, amplitude=amplitude
+        )
+
+    def test_tone_in_any_channel(self):
+        """
+        It peaks there, 53 dB above all other channels (spurious-free dynamic range). Of 8
+        bits half a step of noise goes with it: the rounding of a bare tone of few samples a
+        period is a tone as well, whatever comes behind it.
+        """
+        for n, options in [
+            (64, {}),
+            (30, {}),
+            (512, {"input_type": "sc8", "amplitude": 125.0, "noise": 0.5}),
+        ]:
+            powers, _ = self.tone_powers(np.arange(n) - n // 2, n, **options)
+            self.assertEqual(powers.argmax(axis=1).tolist(), list(range(n)))
+            own = np.diag(powers)
+            others = powers - np.diag(own)
+            self.assertGreaterEqual(decibel(own / others.max(axis=1)).min(), 53)
+
+    def test_real_tone_in_any_channel(self):
+        n, taps = 64, 8
+        for inverted in (False, True):
+            t = np.arange(2 * n * taps)
+            tones = np.cos(np.pi * np.arange(n)[:, None] * t / n + 0.3)
+            samples = tones.reshape(1, -1).astype(np.float32)
+            spectra, _ = self.channelise(
+                samples, "f32", channels=n, taps=taps, inverted=inverted
+            )
+            powers = np.abs(spectra[0, ::taps]) ** 2
+            if inverted:
+                powers = powers[:, ::-1]
+            own = np.diag(powers)
+            self.assertEqual(powers.argmax(axis=1).tolist(), list(range(n)))
+            others = powers - np.diag(own)
+            self.assertGreaterEqual(decibel(own / others.max(axis=1)).min(), 53)
+
+    # ---- powers
+
+    def test_noise_gain(self):
+        """
+        White noise keeps its power, within 1%: 4e5 samples, five standard deviations. Of
+        8 bits, the power of the steps and of their rounding.
+        """
+        for input_type in ("fc32", "sc8", "f32"):
+            for output_type in ("fc32", "sc8"):
+                samples = qa_tools.random_samples(self.rng, input_type, (2, 200000), 20.0)
+                spectra, _ = self.channelise(
+                    samples, input_type, output_type, channels=64, taps=8, gain=1.0
+                )
+                values, _ = reference.decode(samples, input_type)
+                power = np.mean(np.abs(values) ** 2)
+                rounding = 1 / 6 if output_type == "sc8" else 0
+                ratio = np.mean(np.abs(spectra) ** 2) / (power + rounding)
+                self.assertAlmostEqual(ratio, 1, delta=0.01)
+
+    def test_linearity(self):
+        """
+        The power of a tone within 0.1 dB of the square of its amplitude, over 2^0 ... 2^-9
+        (8 bits down to 2^-5).
+
+        Of 8 bits noise of half a step goes with it, at the input or so much that it is half
+        a step at the output: rounding a bare tone to whole steps is not linear.
+        """
+        n, taps, count = 32, 8, 2000
+        turn = np.exp(2j * np.pi * (5 + 0.0137) / n * np.arange(n * count))
+        h = np.sum(reference.prototype(n, taps))
+        for input_type, output_type, steps, amplitude, gain, rms in [
+            ("fc32", "fc32", 10, 1.0, 1.0, 0.0),
+            ("sc8", "fc32", 6, 120.0, 1.0, 0.5),
+            ("sc8", "sc8", 6, 115.0, 1 / h, 0.5 * h),
+        ]:
+            powers = []
+            for step in range(steps):
+                noise = rms * self.rng.standard_normal((2, len(turn)))
+                tone = amplitude * 2.0**-step * turn + noise[0] + 1j * noise[1]
+                samples = tone.astype(np.complex64)
+                if input_type == "sc8":
+                    samples = reference.quantise(tone)[0]
+                spectra, _ = self.channelise(
+                    samples[None], input_type, output_type, channels=n, taps=taps, gain=gain
+                )
+                y = spectra[0, :, n // 2 + 5]
+                # turned back by the phase of the tone at the first sample of each spectrum
+                powers.append(np.abs(np.vdot(turn[::n][: len(y)], y) / len(y)) ** 2)
+            expected = decibel(powers[0]) - 20 * np.log10(2) * np.arange(steps)
+            np.testing.assert_allclose(decibel(np.array(powers)), expected, atol=0.1)
+
+    def test_gains(self):
+        """
+        The gain of an input and channel changes just that one: within 0.1% of fc32, 10% of
+        8 bits, where the error is the noise of rounding re and im: 1/12 of a step squared
+        each.
+        """
+        n, inputs = 16, 3
+        for output_type, delta in (("fc32", 1e-3), ("sc8", 0.1)):
+            samples = qa_tools.random_samples(self.rng, "fc32", (inputs, 40000), 10.0)
+            plain, _ = self.channelise(samples, "fc32", output_type, channels=n, gain=1.0)
+            unrounded, _ = self.channelise(samples, channels=n)
+            for changed, channel, gain in [(1, 3, 2.0), (0, 0, 0.5), (2, n - 1, 3j)]:
+                block = aperture.pfb_channelizer(
+                    channels=n,
+                    inputs=inputs,
+                    inputs_per_port=inputs,
+                    output_type=output_type,
+                    gain=1.0,
+                )
+                gains = np.ones(n, dtype=complex)
+                gains[channel] = gain
+                block.set_gains(gains, changed)
+                size = (2 if output_type == "sc8" else 8) * n * inputs
+                port = reference.samples_to_bytes(samples.T, "fc32")
+                (data,), _ = qa_tools.run(block, [port], [size], chunks=0)
+                values = reference.samples_from_bytes(data, output_type, n * inputs)
+                values, _ = reference.decode(values, output_type)
+                values = np.swapaxes(values.reshape(-1, inputs, n), 0, 1)
+                old = plain[changed, :, channel]
+                new = values[changed, :, channel]
+                # the complex gain that fits best
+                ratio = np.vdot(old, new) / np.vdot(old, old)
+                self.assertLess(abs(ratio / gain - 1), delta)
+                if output_type == "sc8":
+                    error = new - gain * unrounded[changed, :, channel]
+                    # 2500 spectra: 20% is ten standard deviations
+                    self.assertLess(np.mean(np.abs(error) ** 2), 1.2 / 6)
+                values[changed, :, channel] = old
+                np.testing.assert_array_equal(values, plain)
+
+    def test_saturation_is_counted(self):
+        """As many as lie at the limit, of a tone that is twice too strong."""
+        n, taps = 16, 8
+        t = np.arange(n * 100)
+        gain = 254 / np.sum(reference.prototype(n, taps))
+        tone = np.exp(2j * np.pi * (2.01 / n) * t).astype(np.complex64)
+        spectra, block = self.channelise(
+            tone[None], "fc32", "sc8", channels=n, taps=taps, gain=gain
+        )
+        limit = np.maximum(np.abs(spectra.real), np.abs(spectra.imag)) == 127
+        # a circle of 254 steps leaves the square of 127 for all phases
+        self.assertEqual(np.sum(limit), spectra.shape[1])
+        self.assertEqual(block.clamped(), [spectra.shape[1]])
+
+    # ---- correlator
+
+    def correlate(self, voltages, sample_type, **options):
+        """voltages: [block][channel][input][time]; returns [integration][channel][product]"""
+        blocks, channels, inputs, times = voltages.shape[:4]
+        block = aperture.xengine(
+            channels=channels, inputs=inputs, times=times, type=sample_type, **options
+        )
+        port = reference.samples_to_bytes(voltages, sample_type)
+        products = inputs * (inputs + 1) // 2
+        (data,), _ = qa_tools.run(block, [port], [8 * channels * products], chunks=0)
+        visibilities = np.frombuffer(data.tobytes(), dtype=np.complex64)
+        return visibilities.reshape(-1, channels, products)
+
+    def test_only_the_pair_that_is_on(self):
+        """Each pair in turn: no other product is anything but zero."""
+        inputs, times = 7, 16
+        pairs = [(a, b) for a, b in reference.products(inputs) if a != b]
+        for sample_type in ("sc8", "fc32"):
+            voltages = np.zeros((len(pairs), 2, inputs, times, 2), dtype=np.int8)
+            for i, (a, b) in enumerate(pairs):
+                voltages[i, :, a] = [3, 4]
+                voltages[i, :, b] = [5, -2]
+            if sample_type == "fc32":
+                voltages = voltages[..., 0] + 1j * voltages[..., 1]
+            visibilities = self.correlate(voltages, sample_type)
+            expected = np.zeros_like(visibilities)
+            for i, (a, b) in enumerate(pairs):
+                for first, second, value in [
+                    (a, a, 25),
+                    (b, b, 29),
+                    (a, b, (3 + 4j) * (5 + 2j)),
+                ]:
+                    expected[i, :, reference.products(inputs).index((first, second))] = value
+            np.testing.assert_array_equal(visibilities, expected)
+
+    def test_every_channel_is_its_own(self):
+        """A channel that is on leaves the others at zero."""
+        channels, inputs, times = 33, 3, 8
+        voltages = np.zeros((channels, channels, inputs, times, 2), dtype=np.int8)
+        for i in range(channels):
+            voltages[i, i] = [i + 1, -i]
+        visibilities = self.correlate(voltages, "sc8")
+        expected = np.zeros_like(visibilities)
+        for i in range(channels):
+            expected[i, i] = (i + 1) ** 2 + i**2
+        np.testing.assert_array_equal(visibilities, expected)
+
+    def test_autocorrelation_power(self):
+        """
+        That of the noise, within 1% (5e5 values: 0.15% is one standard deviation); cross
+        products of independent noise are sqrt(1/N) of it.
+        """
+        for sample_type in ("sc8", "fc32"):
+            voltages = qa_tools.random_samples(self.rng, sample_type, (16, 8, 3, 4096), 20.0)
+            visibilities = self.correlate(voltages, sample_type, integration=16)[0]
+            # sigma^2 of re and of im, and of rounding to whole steps
+            power = 2 * 20.0**2 + (1 / 6 if sample_type == "sc8" else 0)
+            for index in (0, 2, 5):
+                ratio = np.mean(visibilities[:, index].real) / power
+                self.assertAlmostEqual(ratio, 1, delta=0.01)
+                self.assertTrue((visibilities[:, index].imag == 0).all())
+            cross = np.abs(visibilities[:, [1, 3, 4]]) / power
+            self.assertLess(cross.max(), 5 / np.sqrt(16 * 4096))
+
+    def test_bit_exact(self):
+        """All products of many random voltages, against 64-bit integers."""
+        voltages = self.rng.integers(-127, 128, (4, 16, 12, 250, 2)).astype(np.int8)
+        visibilities = self.correlate(voltages, "sc8", integration=2, normalise=False)
+        expected, _ = reference.correlate(voltages, 2, normalise=False)
+        np.testing.assert_array_equal(visibilities, expected)
+
+    def test_place_of_each_value(self):
+        """
+        Channel, input and time through corner turn and correlator: each channel of each
+        input has a phase of its own.
+        """
+        channels, inputs, times = 12, 5, 6
+        phase = self.rng.uniform(-np.pi, np.pi, (inputs, 1, channels))
+        spectra = np.exp(1j * phase) * np.ones((1, 4 * times, 1))
+        block = aperture.corner_turn(
+            channels=channels, inputs=inputs, times=times, type="fc32", first_channel=4
+        )
+        ports = [reference.samples_to_bytes(row, "fc32") for row in spectra]
+        (data,), _ = qa_tools.run(block, ports, [8 * 8 * inputs * times])
+        voltages = np.frombuffer(data.tobytes(), dtype=np.complex64)
+        voltages = voltages.reshape(-1, 8, inputs, times)
+        visibilities = self.correlate(voltages, "fc32", integration=4)[0]
+        for p, (a, b) in enumerate(reference.products(inputs)):
+            expected = np.exp(1j * (phase[a, 0, 4:] - phase[b, 0, 4:]))
+            np.testing.assert_allclose(visibilities[:, p], expected, atol=1e-6)
+
+
+if __name__ == "__main__":
+    gr_unittest.run(qa_acceptance)

@@ -1,0 +1,480 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""corner_turn against the reference model: places, padding, tags, lost spectra."""
+
+import threading
+
+import numpy as np
+import qa_tools
+from gnuradio import aperture, gr_unittest
+from gnuradio.aperture import reference
+from qa_tools import Flowgraph, rx_time, tags_of
+
+EPOCH = 1700000000
+# Spectra a second. A power of two: all times below are exact in float64.
+RATE = 4096.0
+SIZES = {"sc8": 2, "fc32": 8}
+
+
+def spectrum_tags(channels, seconds=0.0):
+    """Of an edge behind the channeliser: n samples a spectrum."""
+    return [
+        (0, "rx_time", rx_time(EPOCH, seconds)),
+        (0, "rx_rate", RATE),
+        (0, "rx_freq", 408e6),
+        (0, "bandwidth", RATE * channels),
+        (0, "samples_per_item", channels),
+    ]
+
+
+def missing_tags(missing):
+    """bool [input][spectrum] of a port -> its tags, one for each run."""
+    tags = []
+    for number, row in enumerate(missing):
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], row, [0]])))
+        for first, end in edges.reshape(-1, 2):
+            entry = {"input": number, "first": int(first), "count": int(end - first)}
+            tags.append((int(first), "missing", entry))
+    return tags
+
+
+class qa_corner_turn(gr_unittest.TestCase):
+    def setUp(self):
+        self.rng = np.random.default_rng(1609)
+
+    def ports_of(self, spectra, sample_type, inputs_per_port):
+        """[input][spectrum][channel] -> bytes [spectrum][...] of each port."""
+        ports = []
+        for first in range(0, len(spectra), inputs_per_port):
+            port = np.swapaxes(spectra[first : first + inputs_per_port], 0, 1)
+            ports.append(reference.samples_to_bytes(port, sample_type))
+        return ports
+
+    def blocks_of(self, data, sample_type, channels, inputs, times):
+        """bytes -> [block][channel][input][time]"""
+        flat = reference.samples_from_bytes(data, sample_type, channels * inputs * times)
+        return flat.reshape((-1, channels, inputs, times) + flat.shape[2:])
+
+    def check(
+        self,
+        channels=6,
+        inputs=2,
+        inputs_per_port=1,
+        times=5,
+        sample_type="sc8",
+        count=23,
+        first_channel=0,
+        selected_channels=0,
+        tags=None,
+        missing=None,
+        spectra=None,
+        chunks=17,
+        limit=0,
+    ):
+        """
+        Runs a block and compares it with the model, bit by bit.
+
+        missing: bool [input][spectrum]: those are zeros and have `missing` tags
+        Returns the block and its tags.
+        """
+        if spectra is None:
+            spectra = qa_tools.random_samples(
+                self.rng, sample_type, (inputs, count, channels)
+            )
+        if missing is not None:
+            spectra[missing] = 0
+        block = aperture.corner_turn(
+            channels=channels,
+            inputs=inputs,
+            inputs_per_port=inputs_per_port,
+            times=times,
+            type=sample_type,
+            first_channel=first_channel,
+            selected_channels=selected_channels,
+        )
+        if limit:
+            block.set_max_noutput_items(limit)
+        selected = selected_channels or channels - first_channel
+        port_tags = []
+        for first in range(0, inputs, inputs_per_port):
+            own = list(tags or [])
+            if missing is not None:
+                own += missing_tags(missing[first : first + inputs_per_port])
+            port_tags.append(own)
+        (data,), (out_tags,) = qa_tools.run(
+            block,
+            self.ports_of(spectra, sample_type, inputs_per_port),
+            [SIZES[sample_type] * selected * inputs * times],
+            tags=port_tags,
+            chunks=chunks,
+        )
+        expected, lost = reference.corner_turn(
+            spectra, times, first_channel, selected_channels, missing
+        )
+        if sample_type == "sc8":
+            np.maximum(expected, -127, out=expected)
+        actual = self.blocks_of(data, sample_type, selected, inputs, times)
+        np.testing.assert_array_equal(actual, expected)
+        # [block][input][time] -> [input][spectrum]
+        self.assert_missing(out_tags, lost, times)
+        partial = [] if count % times == 0 else [(len(expected) - 1, True)]
+        self.assertEqual(tags_of(out_tags, "partial"), partial)
+        real = np.zeros(inputs, int) if missing is None else missing.sum(axis=1)
+        self.assertEqual(block.missing(), real.tolist())
+        return block, out_tags
+
+    def assert_missing(self, tags, lost, times):
+        """lost: bool [block][input][time]"""
+        for offset, entry in tags_of(tags, "missing"):
+            self.assertEqual(offset, entry["first"] // times)
+        found = qa_tools.missing_of(tags, lost.shape[1], len(lost) * times)
+        expected = lost.swapaxes(0, 1).reshape(lost.shape[1], -1)
+        np.testing.assert_array_equal(found, expected)
+
+    # ---- numbers
+
+    def test_shapes(self):
+        for sample_type in ("sc8", "fc32"):
+            for channels, inputs, inputs_per_port, times, count in [
+                (1, 1, 1, 1, 7),
+                (6, 2, 1, 5, 23),
+                (7, 6, 3, 4, 40),
+                (64, 3, 1, 33, 100),
+                (33, 16, 16, 32, 65),
+                (100, 5, 5, 17, 50),
+                (256, 8, 4, 64, 129),
+                (5, 2, 2, 300, 299),
+            ]:
+                with self.subTest(sample_type=sample_type, channels=channels, times=times):
+                    self.check(
+                        channels, inputs, inputs_per_port, times, sample_type, count=count
+                    )
+
+    def test_chunks(self):
+        for chunks, limit in [(1, 0), (3, 1), (0, 0), (100, 2)]:
+            for sample_type in ("sc8", "fc32"):
+                with self.subTest(chunks=chunks, limit=limit):
+                    self.check(
+                        sample_type=sample_type, count=113, chunks=chunks, limit=limit
+                    )
+
+    def test_channel_range(self):
+        for first, selected in [(0, 1), (10, 1), (3, 5), (4, 0), (0, 11), (0, 0)]:
+            for sample_type in ("sc8", "fc32"):
+                self.check(
+                    channels=11,
+                    inputs=6,
+                    inputs_per_port=2,
+                    first_channel=first,
+                    selected_channels=selected,
+                    sample_type=sample_type,
+                )
+
+    def test_lowest_value(self):
+        """-128 becomes -127, counted once for a complex value."""
+        spectra = qa_tools.random_samples(self.rng, "sc8", (4, 400, 9))
+        where = self.rng.random(spectra.shape) < 0.01
+        where[2] = False
+        spectra[where] = -128
+        expected = where.any(axis=-1).sum(axis=(1, 2)).tolist()
+        for chunks in (7, 0):
+            block, _ = self.check(
+                9, 4, 2, 16, count=400, spectra=spectra.copy(), chunks=chunks
+            )
+            self.assertEqual(block.clamped(), expected)
+        self.check(
+            9,
+            4,
+            2,
+            16,
+            count=400,
+            spectra=spectra.copy(),
+            first_channel=3,
+            selected_channels=4,
+        )
+
+    def test_last_block(self):
+        """Filled with zeros, whatever lay in the buffer before: 1000 blocks go through."""
+        for extra in (0, 1, 7):
+            self.check(times=8, count=8000 + extra, chunks=0)
+
+    def test_nothing(self):
+        self.check(count=0)
+
+    # ---- tags
+
+    def test_tags(self):
+        channels, times = 12, 7
+        for first, selected in [(0, 0), (3, 5), (11, 1), (2, 4)]:
+            _, tags = self.check(
+                channels,
+                inputs=4,
+                inputs_per_port=2,
+                times=times,
+                first_channel=first,
+                selected_channels=selected,
+                tags=spectrum_tags(channels, 0.25),
+                count=50,
+            )
+            edge = {
+                "rx_freq": 408e6,
+                "rx_rate": RATE,
+                "bandwidth": RATE * channels,
+                "samples_per_item": channels,
+                "delay": 0,
+            }
+            edge = reference.corner_turn_edge(edge, channels, times, first, selected)
+            ((offset, value),) = tags_of(tags, "rx_time")
+            self.assertEqual((offset, value), (0, rx_time(EPOCH, 0.25)))
+            for key in ("rx_freq", "rx_rate", "bandwidth"):
+                ((offset, value),) = tags_of(tags, key)
+                self.assertEqual(offset, 0)
+                self.assertAlmostEqual(value, edge[key], delta=1e-6)
+            ((offset, value),) = tags_of(tags, "samples_per_item")
+            self.assertEqual((offset, value), (0, edge["samples_per_item"]))
+
+    def test_without_tags(self):
+        _, tags = self.check(count=20)
+        self.assertFalse({tag.key for tag in tags} - {"rx_time", "rx_time_approximate"})
+
+    def test_missing(self):
+        """Of two inputs a port, in runs within and across blocks."""
+        for density in (0.02, 0.5):
+            missing = np.repeat(self.rng.random((4, 50)) < density, 3, axis=1)
+            missing[1, 17:118] = True
+            for chunks in (1, 40):
+                self.check(
+                    inputs=4,
+                    inputs_per_port=2,
+                    count=150,
+                    times=11,
+                    missing=missing,
+                    tags=spectrum_tags(6),
+                    chunks=chunks,
+                )
+
+    # ---- lost spectra
+
+    def lossy(self, losses, starts=(0, 0), tags=None, missing=None, count=300, chunks=20):
+        """
+        Two ports of one input; compares blocks and missing tags with the model.
+
+        losses: for each port, what reference.lay_out() takes
+        starts: spectra that a port starts late
+        missing: bool [port][spectrum] that have `missing` tags already
+        Returns the flowgraph and the common spectra.
+        """
+        channels, times = 6, 8
+        spectra = qa_tools.random_samples(self.rng, "sc8", (2, count, channels))
+        spectra[spectra == 0] = 1  # none that looks like a lost one
+        if missing is None:
+            missing = np.zeros((2, count), dtype=bool)
+        spectra[missing] = 0
+        block = aperture.corner_turn(channels=channels, inputs=2, times=times)
+        port_tags, laid_out, lost = [], [], []
+        for port in range(2):
+            own = spectrum_tags(channels, starts[port] / RATE)
+            own += missing_tags(missing[port : port + 1])
+            total = 0
+            for item, length in losses[port]:
+                total += length
+                if length:
+                    now = rx_time(EPOCH, (starts[port] + item + total) / RATE)
+                    own.append((item, "rx_time", now))
+            port_tags.append(own + list(tags[port] if tags else ()))
+            start = round(starts[port]) - round(max(starts))
+            laid_out.append(reference.lay_out(spectra[port], losses[port], start)[0])
+            present, stretch = reference.lay_out(~missing[port], losses[port], start)
+            lost.append(~present | (stretch < 0))
+        common = min(len(row) for row in laid_out)
+        graph = Flowgraph(
+            block,
+            self.ports_of(spectra, "sc8", 1),
+            [2 * channels * 2 * times],
+            tags=port_tags,
+            chunks=chunks,
+        )
+        (data,), (out_tags,) = graph.run()
+        lost = np.array([row[:common] for row in lost])
+        expected, padded = reference.corner_turn(
+            np.array([row[:common] for row in laid_out]), times, missing=lost
+        )
+        actual = self.blocks_of(data, "sc8", channels, 2, times)
+        np.testing.assert_array_equal(actual, expected)
+        self.assert_missing(out_tags, padded, times)
+        self.assertEqual(block.missing(), lost.sum(axis=1).tolist())
+        ((offset, value),) = tags_of(out_tags, "rx_time")
+        self.assertEqual(offset, 0)
+        if all(start == int(start) for start in starts):
+            error = qa_tools.seconds_between(value, rx_time(EPOCH, max(starts) / RATE))
+            self.assertAlmostEqual(error, 0, delta=1e-12)
+        return graph, common
+
+    def test_gap(self):
+        graph, _ = self.lossy([[], [(101, 37)]])
+        self.assertGreaterEqual(len(graph.messages()), 1)
+        self.lossy([[(3, 1), (40, 2), (250, 20)], [(40, 9)]])
+        self.lossy([[(16, 8)], [(16, 8)]])
+
+    def test_gap_longer_than_buffers(self):
+        self.lossy([[], [(50, 20000)]], count=30000, chunks=0)
+
+    def test_starts_at_different_times(self):
+        self.lossy([[], []], starts=(0, 13))
+        self.lossy([[], []], starts=(24, 0))
+        self.lossy([[], []], starts=(0.3, 4.8))
+        self.lossy([[(5, 30)], [(100, 3)]], starts=(0, 13))
+
+    def test_missing_before_the_common_start(self):
+        """Tags of spectra that are dropped, in part or as a whole; others are renumbered."""
+        missing = np.zeros((2, 300), dtype=bool)
+        missing[0, 2:5] = missing[0, 10:20] = missing[0, 200:203] = True
+        missing[1, :3] = missing[1, 250:] = True
+        self.lossy([[], []], starts=(0, 13), missing=missing)
+        self.lossy([[(100, 50)], []], starts=(0, 13), missing=missing)
+
+    def test_loss_of_unknown_length(self):
+        """No spectrum lies across it; it is reported."""
+        graph, _ = self.lossy([[], [(100, 0)]], tags=[[], [(100, "rx_rate", RATE)]])
+        self.assertGreaterEqual(len(graph.messages()), 1)
+
+    def test_repeated_clock(self):
+        again = [
+            (100, "rx_time", rx_time(EPOCH, 100 / RATE)),
+            (100, "rx_rate", RATE),
+            (100, "rx_freq", 408e6),
+        ]
+        graph, _ = self.lossy([[], []], tags=[again, again])
+        self.assertEqual(graph.messages(), [])
+
+    # ---- align
+
+    def test_align(self):
+        """From the first spectrum at or after a multiple, on all ports."""
+        channels, times = 4, 8
+        for align, start, dropped in [
+            (0.5, 0.5 - 100 / RATE, 100),
+            (0.5, 0.5 - 99.5 / RATE, 100),
+            (0.5, 0.5 - 0.25 / RATE, 1),
+            (0.5, 0.0, 0),
+            (1 / 64, 1 / RATE, 63),
+            (0.0, 0.3, 0),
+        ]:
+            spectra = qa_tools.random_samples(self.rng, "sc8", (2, 1000, channels))
+            block = aperture.corner_turn(
+                channels=channels, inputs=2, times=times, align=align
+            )
+            # the second port starts 3 spectra earlier
+            tags = [spectrum_tags(channels, start), spectrum_tags(channels, start - 3 / RATE)]
+            tags[0] += missing_tags(np.arange(1000)[None] % 200 == 199)
+            spectra[0, 199::200] = 0
+            (data,), (out_tags,) = qa_tools.run(
+                block, self.ports_of(spectra, "sc8", 1), [2 * channels * 2 * times], tags=tags
+            )
+            missing = np.zeros((2, 1000), dtype=bool)
+            missing[0, 199::200] = True
+            kept = 997 - dropped
+            part = np.stack(
+                [spectra[0, dropped:997], spectra[1, 3 + dropped :]]
+            )
+            expected, lost = reference.corner_turn(
+                part, times, missing=[missing[0, dropped:997], np.zeros(kept, bool)]
+            )
+            actual = self.blocks_of(data, "sc8", channels, 2, times)
+            np.testing.assert_array_equal(actual, expected)
+            self.assert_missing(out_tags, lost, times)
+            ((_, value),) = tags_of(out_tags, "rx_time")
+            error = qa_tools.seconds_between(value, rx_time(EPOCH, start + dropped / RATE))
+            self.assertAlmostEqual(error, 0, delta=1e-12)
+
+    # ---- running
+
+    def test_restart(self):
+        spectra = qa_tools.random_samples(self.rng, "sc8", (2, 1003, 6))
+        block = aperture.corner_turn(channels=6, inputs=2, times=8)
+        tags = [
+            spectrum_tags(6) + [(500, "rx_time", rx_time(EPOCH, 513 / RATE))],
+            spectrum_tags(6) + missing_tags(np.arange(1003)[None] % 50 == 3),
+        ]
+        graph = Flowgraph(block, self.ports_of(spectra, "sc8", 1), [192], tags=tags)
+        runs = [graph.run() for _ in range(3)]
+        self.assertEqual(len(runs[0][0][0]), 126)
+        for data, again in runs[1:]:
+            np.testing.assert_array_equal(data[0], runs[0][0][0])
+            self.assertEqual(sorted(map(repr, again[0])), sorted(map(repr, runs[0][1][0])))
+
+    def test_stopped_half_way(self):
+        spectra = qa_tools.random_samples(self.rng, "sc8", (1, 1003, 6))
+        gate = threading.Event()
+        block = aperture.corner_turn(channels=6, inputs=1, times=8)
+        graph = Flowgraph(
+            block, self.ports_of(spectra, "sc8", 1), [96], gates={500: gate}
+        )
+        graph.start()
+        graph.sinks[0].wait_for(62)
+        graph.top.stop()
+        gate.set()
+        graph.wait()
+        (data,), _ = graph.run()
+        expected, _ = reference.corner_turn(spectra, 8)
+        np.testing.assert_array_equal(self.blocks_of(data, "sc8", 6, 1, 8), expected)
+
+    def test_two_at_once(self):
+        cases = []
+        for channels, times in ((6, 8), (10, 3)):
+            spectra = qa_tools.random_samples(self.rng, "fc32", (2, 3001, channels))
+            block = aperture.corner_turn(
+                channels=channels, inputs=2, times=times, type="fc32"
+            )
+            graph = Flowgraph(
+                block, self.ports_of(spectra, "fc32", 1), [8 * channels * 2 * times]
+            )
+            cases.append((graph, spectra, channels, times))
+        for graph, *_ in cases:
+            graph.start()
+        for graph, spectra, channels, times in cases:
+            graph.wait()
+            actual = self.blocks_of(graph.sinks[0].data(), "fc32", channels, 2, times)
+            expected, _ = reference.corner_turn(spectra, times)
+            np.testing.assert_array_equal(actual, expected)
+
+    # ---- errors
+
+    def test_errors(self):
+        wrong = [
+            (dict(channels=0), "channels.*0"),
+            (dict(inputs=0), "inputs.*0"),
+            (dict(inputs_per_port=0), "inputs_per_port.*0"),
+            (dict(inputs=5, inputs_per_port=2), "inputs_per_port: 2.*5 inputs"),
+            (dict(times=0), "times.*0"),
+            (dict(type="sc16"), "type.*sc16.*sc8"),
+            (dict(channels=8, first_channel=8), "first_channel.*8.*7"),
+            (dict(channels=8, first_channel=-1), "first_channel.*-1"),
+            (dict(channels=8, selected_channels=9), "selected_channels.*9.*8"),
+            (
+                dict(channels=8, first_channel=5, selected_channels=4),
+                "selected_channels.*4.*3",
+            ),
+            (dict(channels=8, selected_channels=-1), "selected_channels.*-1"),
+            (dict(align=-1.0), "align.*-1"),
+            (dict(align=float("nan")), "align.*nan"),
+            (dict(align=float("inf")), "align.*inf"),
+            (dict(device="toaster"), "device.*toaster.*cpu"),
+            # 65536 x 1024 x 256 x 2 bytes
+            (
+                dict(channels=65536, inputs=1024, inputs_per_port=1024),
+                "65536.*1024.*256",
+            ),
+        ]
+        for parameters, message in wrong:
+            with self.subTest(**parameters):
+                with self.assertRaisesRegex(ValueError, message):
+                    aperture.corner_turn(**parameters)
+
+
+if __name__ == "__main__":
+    gr_unittest.run(qa_corner_turn)

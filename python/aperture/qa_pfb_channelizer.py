@@ -1,0 +1,857 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""pfb_channelizer against the reference model: numbers, tags, gains, lost samples."""
+
+import threading
+import time
+
+import numpy as np
+import pmt
+import qa_tools
+from gnuradio import aperture, gr_unittest
+from gnuradio.aperture import reference
+from qa_tools import Flowgraph, rx_time, tags_of
+
+# A power of two: all times below are exact in float64.
+RATE = float(2**20)
+FREQUENCY = 408e6
+EPOCH = 1700000000
+
+
+def stream_tags(seconds=0.0, rate=RATE, frequency=FREQUENCY):
+    """What a source says at its first sample, `seconds` behind EPOCH."""
+    return [
+        (0, "rx_time", rx_time(EPOCH, seconds)),
+        (0, "rx_rate", rate),
+        (0, "rx_freq", frequency),
+    ]
+
+
+def jump(item, seconds):
+    return (item, "rx_time", rx_time(EPOCH, seconds))
+
+
+def ports_of(samples, sample_type, inputs_per_port):
+    """[input][time] (complex integers [input][time][2]) -> bytes of each port."""
+    ports = []
+    for first in range(0, len(samples), inputs_per_port):
+        port = np.swapaxes(samples[first : first + inputs_per_port], 0, 1)
+        ports.append(reference.samples_to_bytes(port, sample_type))
+    return ports
+
+
+def spectra_of(outputs, sample_type, inputs_per_port, channels):
+    """Bytes of each port -> [input][spectrum][channel] (sc8: [...][2])."""
+    inputs = []
+    for data in outputs:
+        flat = reference.samples_from_bytes(data, sample_type, inputs_per_port * channels)
+        shape = (len(data), inputs_per_port, channels) + flat.shape[2:]
+        inputs.extend(np.swapaxes(flat.reshape(shape), 0, 1))
+    return np.array(inputs)
+
+
+class qa_pfb_channelizer(gr_unittest.TestCase):
+    def setUp(self):
+        self.rng = np.random.default_rng(19670806)
+
+    # ---- comparisons
+
+    def assert_equal_fc32(self, actual, expected):
+        """
+        Within 3e-6 of the rms: fp32 sums and FFTs are wrong by about 2e-7 of it (a few
+        times 2^-24), and 1e5 values reach five times that.
+        """
+        self.assertEqual(actual.shape, expected.shape)
+        rms = np.sqrt(np.mean(np.abs(expected) ** 2)) if expected.size else 0
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=3e-6 * rms)
+
+    def assert_equal_sc8(self, actual, expected):
+        """One step, in at most 1e-4 of the outputs (docs: numbers)."""
+        self.assertEqual(actual.shape, expected.shape)
+        difference = np.abs(actual.astype(int) - expected.astype(int))
+        self.assertLessEqual(difference.max(initial=0), 1)
+        self.assertLessEqual(np.sum(difference > 0), 1e-4 * difference.size)
+
+    def check(
+        self,
+        channels=16,
+        taps=3,
+        inputs=1,
+        inputs_per_port=1,
+        input_type="fc32",
+        output_type="fc32",
+        samples=None,
+        count=7,
+        gain=0.0,
+        gains=None,
+        prototype=None,
+        chunks=61,
+        limit=0,
+        **options,
+    ):
+        """Runs a block, compares it with the model; returns the block."""
+        step = channels if reference.is_complex(input_type) else 2 * channels
+        if samples is None:
+            length = (count + taps - 1) * step + step - 1
+            samples = qa_tools.random_samples(self.rng, input_type, (inputs, length))
+        h = prototype
+        if h is None:
+            h = reference.prototype(step, taps, options.get("window", "hann"))
+        else:
+            options["prototype"] = list(h)
+        block = aperture.pfb_channelizer(
+            channels=channels,
+            taps=taps,
+            inputs=inputs,
+            inputs_per_port=inputs_per_port,
+            input_type=input_type,
+            output_type=output_type,
+            gain=gain,
+            **options,
+        )
+        if limit:
+            block.set_max_noutput_items(limit)
+        if gains is not None:
+            for number, row in enumerate(gains):
+                block.set_gains(list(row), number)
+        size = (2 if output_type == "sc8" else 8) * channels * inputs_per_port
+        outputs, _ = qa_tools.run(
+            block,
+            ports_of(samples, input_type, inputs_per_port),
+            [size] * (inputs // inputs_per_port),
+            chunks=chunks,
+        )
+        values, low = reference.decode(samples, input_type)
+        expected = reference.pfb(values, channels, h, options.get("inverted", False))
+        expected *= (gain or 1) if gains is None else np.asarray(gains)[:, None]
+        actual = spectra_of(outputs, output_type, inputs_per_port, channels)
+        if output_type == "sc8":
+            expected, clamped = reference.quantise(expected)
+            self.assert_equal_sc8(actual, expected)
+            self.assertEqual(block.clamped(), clamped.sum(axis=(1, 2)).tolist())
+        else:
+            self.assert_equal_fc32(actual, expected)
+            self.assertEqual(block.clamped(), [0] * inputs)
+        used = (expected.shape[1] + taps - 1) * step if expected.shape[1] else 0
+        self.assertEqual(block.clamped_samples(), low[:, :used].sum(axis=1).tolist())
+        self.assertEqual(block.missing(), [0] * inputs)
+        return block
+
+    # ---- numbers
+
+    def test_types(self):
+        for input_type in reference.SAMPLE_TYPES:
+            for output_type, gain in (("fc32", 0.0), ("sc8", 1.2)):
+                for inputs, inputs_per_port in ((1, 1), (3, 1), (6, 3)):
+                    with self.subTest(input_type=input_type, output_type=output_type):
+                        self.check(
+                            inputs=inputs,
+                            inputs_per_port=inputs_per_port,
+                            input_type=input_type,
+                            output_type=output_type,
+                            gain=gain,
+                            channels=10,
+                        )
+
+    def test_sizes(self):
+        """The smallest, odd factors, one tap, many."""
+        for channels, taps, count in [
+            (4, 1, 1001),
+            (6, 64, 5),
+            (22, 5, 33),
+            (34, 1, 20),
+            (90, 7, 15),
+            (210, 2, 11),
+            (1024, 8, 9),
+        ]:
+            for input_type in ("fc32", "s16"):
+                with self.subTest(channels=channels, taps=taps, input_type=input_type):
+                    self.check(
+                        channels=channels,
+                        taps=taps,
+                        count=count,
+                        input_type=input_type,
+                        chunks=1777,
+                    )
+
+    def test_largest(self):
+        self.check(channels=65536, taps=2, count=3, chunks=100003, input_type="sc8")
+        self.check(channels=65536, taps=1, count=2, chunks=100003, input_type="f32")
+
+    def test_chunks(self):
+        """Any pieces in, and any number of spectra out of a call."""
+        samples = qa_tools.random_samples(self.rng, "sc16", (2, 5003))
+        for chunks, limit in [(1, 0), (7, 1), (5000, 3), (0, 0), (16, 2)]:
+            with self.subTest(chunks=chunks, limit=limit):
+                self.check(
+                    inputs=2,
+                    input_type="sc16",
+                    samples=samples,
+                    chunks=chunks,
+                    limit=limit,
+                )
+
+    def test_windows(self):
+        for window in ("hann", "hamming", "blackman", "rect", "kaiser(0)", "kaiser(9.5)"):
+            for step, taps in ((16, 3), (12, 1), (64, 8)):
+                h = aperture.pfb_prototype(step, taps, window)
+                # float32 of numbers below 1
+                np.testing.assert_allclose(
+                    h, reference.prototype(step, taps, window), rtol=0, atol=1e-7
+                )
+            with self.subTest(window=window):
+                self.check(window=window)
+                self.check(window=window, input_type="f32")
+
+    def test_prototype_vector(self):
+        """No symmetry, no scale of its own."""
+        for input_type, length in (("fc32", 48), ("f32", 96)):
+            h = self.rng.standard_normal(length).astype(np.float32)
+            self.check(prototype=h, input_type=input_type)
+
+    def test_inverted(self):
+        for input_type in reference.SAMPLE_TYPES:
+            with self.subTest(input_type=input_type):
+                self.check(inverted=True, input_type=input_type, inputs=2)
+        self.check(inverted=True, input_type="s8", output_type="sc8", gain=2.0)
+
+    def test_edge_channels(self):
+        """
+        A tone on the middle of the first and of the last channel: all power there, and the
+        phase of the tone at the first sample, turned by the middle of the prototype.
+        """
+        n, taps = 12, 8
+        for real, k, f in [
+            (False, 0, -0.5),
+            (False, n - 1, 0.5 - 1 / n),
+            (True, 0, 0.0),
+            (True, n - 1, 0.5 - 0.5 / n),
+        ]:
+            step = 2 * n if real else n
+            t = np.arange((taps + 2) * step)
+            x = np.exp(2j * np.pi * f * t + 0.5j).astype(np.complex64)
+            x = x.real.copy() if real else x
+            block = aperture.pfb_channelizer(
+                channels=n, taps=taps, input_type="f32" if real else "fc32"
+            )
+            data, _ = qa_tools.run(
+                block, ports_of(x[None], "f32" if real else "fc32", 1), [8 * n]
+            )
+            y = spectra_of(data, "fc32", 1, n)[0]
+            h = reference.prototype(step, taps)
+            # the tone turns by whole cycles from spectrum to spectrum
+            expected = np.sum(h) * np.exp(0.5j)
+            if real:
+                image = reference.response(h, -2 * f) * np.exp(-0.5j)
+                expected = (expected + image) / 2
+            np.testing.assert_allclose(y[:, k], expected, rtol=3e-6)
+            others = np.delete(np.abs(y), k, axis=1)
+            self.assertLess(others.max(), 10 ** (-53 / 20) * abs(expected))
+
+    def test_number_of_spectra(self):
+        """floor(N/n) - T + 1 of N samples, whatever the pieces, nothing lost at the end."""
+        n, taps = 8, 3
+        for input_type, step in (("sc8", n), ("s16", 2 * n)):
+            for length in [0, 1, taps * step - 1, taps * step, taps * step + 1] + [
+                taps * step + extra for extra in (step - 1, step, 10 * step + 5, 999)
+            ]:
+                for chunks in (0, 5):
+                    samples = qa_tools.random_samples(self.rng, input_type, (2, length))
+                    block = aperture.pfb_channelizer(
+                        channels=n, taps=taps, inputs=2, input_type=input_type
+                    )
+                    data, _ = qa_tools.run(
+                        block, ports_of(samples, input_type, 1), [8 * n] * 2, chunks=chunks
+                    )
+                    count = max(0, length // step - taps + 1)
+                    self.assertEqual([len(port) for port in data], [count] * 2)
+
+    # ---- quantiser and clamping
+
+    def test_saturation_is_counted(self):
+        """Complex samples that do not fit, once each, for each input."""
+        samples = qa_tools.random_samples(self.rng, "sc16", (4, 4000), rms=50)
+        samples[2] //= 100
+        block = self.check(
+            inputs=4,
+            inputs_per_port=2,
+            input_type="sc16",
+            output_type="sc8",
+            samples=samples,
+            gain=2.0,
+        )
+        self.assertGreater(block.clamped()[0], 100)
+        self.assertEqual(block.clamped()[2], 0)
+
+    def test_far_out_of_range(self):
+        """What does not fit into int32 either, and no wrap at +-128."""
+        samples = qa_tools.random_samples(self.rng, "fc32", (1, 300), rms=1e30)
+        self.check(samples=samples, output_type="sc8", gain=1.0)
+        samples = qa_tools.random_samples(self.rng, "fc32", (1, 30000), rms=90)
+        self.check(samples=samples, output_type="sc8", gain=1.0)
+
+    def test_lowest_sample(self):
+        """-128 is read as -127 and counted once, however often a sample is used."""
+        for input_type in ("sc8", "s8"):
+            samples = qa_tools.random_samples(self.rng, input_type, (4, 2000))
+            where = self.rng.random(samples.shape) < 0.02
+            where[3] = False
+            samples[where] = -128
+            for chunks in (7, 0):
+                for inverted in (False, True):
+                    block = self.check(
+                        inputs=4,
+                        inputs_per_port=2,
+                        input_type=input_type,
+                        samples=samples,
+                        chunks=chunks,
+                        inverted=inverted,
+                    )
+                    self.assertGreater(block.clamped_samples()[0], 10)
+                    self.assertEqual(block.clamped_samples()[3], 0)
+
+    def test_gain_of_8_bits_is_1(self):
+        self.check(input_type="sc8", output_type="sc8")
+
+    # ---- gains
+
+    def test_gains(self):
+        """One for each input and channel."""
+        shape = (2, 16)
+        gains = self.rng.standard_normal(shape) + 1j * self.rng.standard_normal(shape)
+        gains = gains.astype(np.complex64)
+        block = self.check(inputs=2, gains=gains)
+        np.testing.assert_array_equal(block.gains(1), gains[1])
+        self.check(inputs=2, gains=gains, output_type="sc8", gain=1.0)
+        block = aperture.pfb_channelizer(channels=8, inputs=3, gain=2.5)
+        np.testing.assert_array_equal(block.gains(2), [2.5] * 8)
+        block.set_gain(1 - 2j, 1)
+        np.testing.assert_array_equal(block.gains(0), [2.5] * 8)
+        np.testing.assert_array_equal(block.gains(1), [1 - 2j] * 8)
+        block.set_gain(0.5)
+        block.set_gains(list(range(8)), 2)
+        np.testing.assert_array_equal(block.gains(1), [0.5] * 8)
+        np.testing.assert_array_equal(block.gains(2), range(8))
+        block.set_gains(list(range(1, 9)))
+        np.testing.assert_array_equal(block.gains(0), range(1, 9))
+
+    def gain_run(self, inputs, actions, count=40, sources=None):
+        """
+        Runs 16 channels, 3 taps, and calls actions {spectrum: function(flowgraph)} when all
+        spectra before that one are out and none of those behind can be.
+
+        Returns the ratio to the spectra at gain 1, [input][spectrum][channel], and the
+        flowgraph.
+        """
+        n, taps = 16, 3
+        x = qa_tools.random_samples(self.rng, "fc32", (inputs, (count + taps - 1) * n))
+        block = aperture.pfb_channelizer(channels=n, taps=taps, inputs=inputs)
+        gates = {(m - 1 + taps) * n: threading.Event() for m in actions}
+        graph = Flowgraph(
+            block,
+            ports_of(x, "fc32", 1),
+            [8 * n] * inputs,
+            tags=[stream_tags()] * inputs,
+            gates=gates,
+            chunks=100,
+        )
+        graph.start()
+        try:
+            for m, action in sorted(actions.items()):
+                for sink in graph.sinks:
+                    sink.wait_for(m)
+                action(graph)
+                gates[(m - 1 + taps) * n].set()
+        finally:
+            for gate in gates.values():
+                gate.set()
+        graph.wait()
+        y = spectra_of([sink.data() for sink in graph.sinks], "fc32", 1, n)
+        return y / reference.pfb(x, n, reference.prototype(n, taps)), graph
+
+    def assert_gains(self, ratio, expected):
+        """expected: [input][spectrum]; 1e-4: where a spectrum is a small difference."""
+        expected = np.asarray(expected)[..., None] * np.ones(16)
+        np.testing.assert_allclose(ratio, expected, rtol=0, atol=3e-4)
+
+    @staticmethod
+    def spectrum_time(m, n=16, taps=3):
+        """Seconds behind EPOCH of the middle of spectrum m."""
+        return (m * n + (taps * n - 1) / 2) / RATE
+
+    def post_and_wait(self, graph, message, port="gains"):
+        """Posts, and gives the block's thread time to take it before samples come."""
+        graph.post(port, message)
+        deadline = time.monotonic() + qa_tools.PATIENCE
+        queue = graph.block.to_basic_block()
+        while queue.nmsgs(pmt.intern(port)) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        time.sleep(0.02)
+
+    def test_set_gain_while_running(self):
+        ratio, graph = self.gain_run(
+            2,
+            {
+                11: lambda graph: graph.block.set_gain(2j, 1),
+                23: lambda graph: graph.block.set_gains([0.5] * 16),
+            },
+        )
+        expected = np.ones((2, 40), dtype=complex)
+        expected[1, 11:] = 2j
+        expected[:, 23:] = 0.5
+        self.assert_gains(ratio, expected)
+
+    def test_message_while_running(self):
+        """Without a time: all inputs, one input, one number for each channel."""
+        ramp = np.arange(1, 17).astype(np.complex64)
+        ratio, _ = self.gain_run(
+            2,
+            {
+                5: lambda graph: self.post_and_wait(graph, {"gain": 2.0}),
+                12: lambda graph: self.post_and_wait(graph, {"gain": 1j, "input": 1}),
+                20: lambda graph: self.post_and_wait(graph, {"gain": ramp, "input": 0}),
+            },
+        )
+        expected = np.ones((2, 40, 16), dtype=complex)
+        expected[:, 5:] = 2
+        expected[1, 12:] = 1j
+        expected[0, 20:] = ramp
+        np.testing.assert_allclose(ratio, expected, rtol=0, atol=5e-3)
+
+    def test_timed_message(self):
+        """From the first spectrum at or after its time; sent in any order."""
+
+        def send(graph):
+            exactly = rx_time(EPOCH, self.spectrum_time(21))
+            behind = rx_time(EPOCH, self.spectrum_time(30) + 1 / RATE)
+            before = rx_time(EPOCH, self.spectrum_time(12) - 1 / RATE)
+            self.post_and_wait(graph, {"gain": 4.0, "input": 0, "time": behind})
+            self.post_and_wait(graph, {"gain": 3.0, "time": exactly})
+            self.post_and_wait(graph, {"gain": 2.0, "input": 1, "time": before})
+
+        ratio, graph = self.gain_run(2, {5: send})
+        expected = np.ones((2, 40))
+        expected[1, 12:] = 2
+        expected[:, 21:] = 3
+        expected[0, 31:] = 4
+        self.assert_gains(ratio, expected)
+        self.assertEqual(graph.messages(), [])
+
+    def test_late_message(self):
+        """Holds at once, and status says so."""
+        late = rx_time(EPOCH, self.spectrum_time(2))
+        ratio, graph = self.gain_run(
+            1,
+            {10: lambda graph: self.post_and_wait(graph, {"gain": 3.0, "time": late})},
+        )
+        expected = np.ones((1, 40))
+        expected[:, 10:] = 3
+        self.assert_gains(ratio, expected)
+        events = graph.messages()
+        self.assertEqual(len(events), 1, events)
+        self.assertIn("late", events[0]["event"])
+
+    def test_bad_messages(self):
+        """Leave the gains as they are and the flowgraph running; status says so."""
+        bad = [
+            {"input": 0},
+            {"gain": 2.0, "input": 2},
+            {"gain": 2.0, "input": -2},
+            {"gain": float("nan")},
+            {"gain": np.ones(15, dtype=np.complex64)},
+            {"gain": pmt.intern("loud")},
+            {"gain": 2.0, "time": pmt.intern("noon")},
+            pmt.from_long(7),
+        ]
+
+        def send(graph):
+            for message in bad:
+                self.post_and_wait(graph, message)
+
+        ratio, graph = self.gain_run(2, {3: send})
+        self.assert_gains(ratio, np.ones((2, 40)))
+        self.assertEqual(len(graph.messages()), len(bad), graph.messages())
+
+    # ---- tags
+
+    def test_tags(self):
+        n, taps = 10, 3
+        for input_type in ("sc8", "s8"):
+            for inverted in (False, True):
+                real = input_type == "s8"
+                block = aperture.pfb_channelizer(
+                    channels=n,
+                    taps=taps,
+                    inputs=4,
+                    inputs_per_port=2,
+                    input_type=input_type,
+                    inverted=inverted,
+                )
+                x = qa_tools.random_samples(self.rng, input_type, (4, 900))
+                _, tags = qa_tools.run(
+                    block,
+                    ports_of(x, input_type, 2),
+                    [16 * n] * 2,
+                    tags=[stream_tags(0.75)] * 2,
+                )
+                edge = reference.pfb_edge(FREQUENCY, RATE, n, taps, real, inverted)
+                for port in tags:
+                    found = {tag.key: tag.value for tag in port}
+                    self.assertTrue(all(tag.offset == 0 for tag in port))
+                    self.assertEqual(len(found), len(port))
+                    self.assertEqual(
+                        set(found),
+                        {"rx_time", "rx_freq", "rx_rate", "bandwidth", "samples_per_item"},
+                    )
+                    late = qa_tools.seconds_between(
+                        found["rx_time"], rx_time(EPOCH, 0.75 + edge["delay"])
+                    )
+                    self.assertAlmostEqual(late, 0, delta=1e-12)
+                    # sums of a few float64 below 1e9
+                    self.assertAlmostEqual(found["rx_freq"], edge["rx_freq"], delta=1e-6)
+                    self.assertAlmostEqual(found["rx_rate"], edge["rx_rate"], delta=1e-9)
+                    self.assertAlmostEqual(found["bandwidth"], edge["bandwidth"], delta=1e-6)
+                    self.assertEqual(found["samples_per_item"], edge["samples_per_item"])
+
+    def test_without_tags(self):
+        """Nothing is made up."""
+        block = aperture.pfb_channelizer(channels=8, taps=2)
+        _, tags = qa_tools.run(block, [np.zeros((100, 8), np.uint8)], [64])
+        keys = {tag.key for tag in tags[0]}
+        self.assertFalse(keys & {"rx_rate", "rx_freq", "bandwidth", "missing"}, tags[0])
+
+    def test_retuned(self):
+        """
+        A new rx_freq with an rx_time that fits: nothing is lost, but spectra of samples of
+        both frequencies are missing, on each port that says so.
+        """
+        new = [jump(1003, 1003 / RATE), (1003, "rx_freq", 500e6)]
+        for others in ([], new):
+            graph = self.lossy(
+                [[(1003, 0)], [(1003, 0)] if others else []],
+                tags=[new, others],
+                changes=1,
+            )
+            for sink in graph.sinks:
+                changes = tags_of(sink.tags, "rx_freq")
+                # sample 1003 lies under spectra 60 to 62
+                self.assertEqual(changes, [(0, FREQUENCY), (63, 500e6)])
+                times = tags_of(sink.tags, "rx_time")
+                self.assertEqual([offset for offset, _ in times], [0, 63])
+                elapsed = qa_tools.seconds_between(times[1][1], times[0][1])
+                self.assertAlmostEqual(elapsed, 63 * 16 / RATE, delta=1e-12)
+
+    def test_seconds_since_the_start(self):
+        """An rx_time before 2000 counts from the start: the host's clock is the epoch."""
+        n = 8
+        block = aperture.pfb_channelizer(channels=n, taps=2, inputs=2)
+        x = qa_tools.random_samples(self.rng, "fc32", (2, 400))
+        tags = [
+            [(0, "rx_time", rx_time(5, offset / RATE)), (0, "rx_rate", RATE)]
+            for offset in (0, 24)
+        ]
+        began = time.time()
+        data, out = qa_tools.run(block, ports_of(x, "fc32", 1), [8 * n] * 2, tags=tags)
+        ended = time.time()
+        for port in out:
+            ((offset, value),) = tags_of(port, "rx_time")
+            self.assertEqual(offset, 0)
+            self.assertGreater(value[0] + value[1], began - 1)
+            self.assertLess(value[0] + value[1], ended + 1)
+            self.assertEqual(tags_of(port, "rx_time_approximate"), [(0, True)])
+        x = np.stack([x[0, 24:], x[1, :-24]])
+        expected = reference.pfb(x, n, reference.prototype(n, 2))
+        self.assert_equal_fc32(spectra_of(data, "fc32", 1, n), expected)
+
+    # ---- lost samples
+
+    def lossy(
+        self,
+        losses,
+        starts=(0, 0),
+        tags=None,
+        length=3000,
+        chunks=100,
+        changes=0,
+        **options,
+    ):
+        """
+        Two ports of two inputs; compares spectra and missing tags with the model.
+
+        losses: for each port, what reference.lay_out() takes
+        starts: samples that a port starts late
+        tags: further tags of each port
+        changes: how often rx_time is said again behind the first spectrum
+        Returns the flowgraph.
+        """
+        n, taps = 16, 3
+        input_type = options.get("input_type", "fc32")
+        output_type = options.get("output_type", "fc32")
+        x = qa_tools.random_samples(self.rng, input_type, (4, length))
+        block = aperture.pfb_channelizer(
+            channels=n, taps=taps, inputs=4, inputs_per_port=2, **options
+        )
+        port_tags, laid_out, stretches = [], [], []
+        latest = round(max(starts))
+        for port in range(2):
+            own = stream_tags(starts[port] / RATE)
+            lost = 0
+            for item, count in losses[port]:
+                lost += count
+                if count:
+                    own.append(jump(item, (starts[port] + item + lost) / RATE))
+            port_tags.append(own + list(tags[port] if tags else ()))
+            for number in (2 * port, 2 * port + 1):
+                items, stretch = reference.lay_out(
+                    x[number], losses[port], round(starts[port]) - latest
+                )
+                laid_out.append(items)
+                stretches.append(stretch)
+        size = (2 if output_type == "sc8" else 8) * n * 2
+        graph = Flowgraph(
+            block, ports_of(x, input_type, 2), [size] * 2, tags=port_tags, chunks=chunks
+        )
+        outputs, out_tags = graph.run()
+        common = min(len(stretch) for stretch in stretches)
+        step = n if reference.is_complex(input_type) else 2 * n
+        missing = np.array(
+            [reference.missing_spectra(s[:common], step, taps) for s in stretches]
+        )
+        values, _ = reference.decode(
+            np.array([items[:common] for items in laid_out]), input_type
+        )
+        h = reference.prototype(step, taps)
+        expected = reference.pfb(values, n, h, missing=missing)
+        actual = spectra_of(outputs, output_type, 2, n)
+        if output_type == "sc8":
+            self.assert_equal_sc8(actual, reference.quantise(expected)[0])
+        else:
+            self.assert_equal_fc32(actual, expected)
+        self.assertTrue((actual[missing] == 0).all())
+        for port in range(2):
+            for offset, entry in tags_of(out_tags[port], "missing"):
+                self.assertEqual(offset, entry["first"])
+            found = qa_tools.missing_of(out_tags[port], 2, expected.shape[1])
+            np.testing.assert_array_equal(found, missing[2 * port : 2 * port + 2])
+            # the clock of the output goes on
+            times = tags_of(out_tags[port], "rx_time")
+            self.assertEqual(len(times), 1 + changes if expected.shape[1] else 0)
+            if not times:
+                continue
+            self.assertEqual(times[0][0], 0)
+            late = latest + (taps * step - 1) / 2
+            if all(start == int(start) for start in starts):
+                error = qa_tools.seconds_between(
+                    times[0][1], rx_time(EPOCH, late / RATE)
+                )
+                self.assertAlmostEqual(error, 0, delta=1e-12)
+        self.assertEqual(block.missing(), missing.sum(axis=1).tolist())
+        return graph
+
+    def test_gap(self):
+        """One port loses samples: zeros of the right length, the ports stay aligned."""
+        graph = self.lossy([[], [(1003, 217)]])
+        self.assertGreaterEqual(len(graph.messages()), 1)
+        self.assertIn("event", graph.messages()[0])
+
+    def test_gap_on_the_first_port(self):
+        self.lossy([[(777, 16)], []])
+
+    def test_gap_of_one_sample(self):
+        self.lossy([[(1600, 1)], []])
+        self.lossy([[], [(1601, 1)]])
+
+    def test_gap_on_all_ports(self):
+        self.lossy([[(800, 100)], [(800, 100)]])
+        self.lossy([[(800, 100)], [(850, 100)]])
+
+    def test_gap_longer_than_buffers(self):
+        self.lossy([[], [(500, 100000)]], length=150000, chunks=0)
+
+    def test_gap_longer_than_the_rest(self):
+        """The ports end with the one that ends first."""
+        self.lossy([[], [(500, 100000)]])
+
+    def test_many_gaps(self):
+        for chunks in (17, 1000):
+            self.lossy(
+                [[(40, 3), (60, 100), (1111, 1), (2900, 7)], [(5, 1), (1200, 33)]],
+                chunks=chunks,
+            )
+
+    def test_gaps_of_other_types(self):
+        losses = [[(100, 31)], [(999, 1), (1400, 333)]]
+        self.lossy(losses, input_type="s16")
+        self.lossy(losses, input_type="sc8", output_type="sc8")
+        self.lossy(losses, input_type="s8", output_type="sc8", gain=1.0)
+
+    def test_starts_at_different_times(self):
+        """Samples before the latest start are dropped."""
+        self.lossy([[], []], starts=(0, 37))
+        self.lossy([[], []], starts=(1003, 0))
+        # to the nearest sample
+        self.lossy([[], []], starts=(0.3, 37))
+        self.lossy([[], [(600, 50)]], starts=(0, 36.8))
+
+    def test_gap_before_the_common_start(self):
+        self.lossy([[(100, 50)], []], starts=(0, 300))
+        self.lossy([[(100, 500)], []], starts=(0, 300))
+
+    def test_starts_before_another_ends(self):
+        """A port that starts when the other is over: no spectra, and an end."""
+        self.lossy([[], []], starts=(0, 2990))
+
+    def test_repeated_clock(self):
+        """Tags that say what is known already, or jitter by less than half a sample."""
+        repeated = [jump(1000, 1000 / RATE), (1000, "rx_rate", RATE)]
+        repeated += [(1000, "rx_freq", FREQUENCY), jump(2001, 2001.2 / RATE)]
+        graph = self.lossy([[], []], tags=[repeated, []])
+        self.assertEqual(graph.messages(), [])
+
+    def test_loss_of_unknown_length(self):
+        """rx_rate or rx_freq without rx_time: spectra across it are missing; reported."""
+        for key, value in (("rx_rate", RATE), ("rx_freq", FREQUENCY)):
+            graph = self.lossy([[], [(1003, 0)]], tags=[[], [(1003, key, value)]])
+            self.assertGreaterEqual(len(graph.messages()), 1)
+
+    def test_loss_of_unknown_length_of_some(self):
+        """At a multiple of the step; followed by one of known length."""
+        again = [(1600, "rx_rate", RATE)]
+        self.lossy([[(1600, 0)], []], tags=[again, []])
+        self.lossy([[(1600, 0), (2000, 37)], []], tags=[again, []])
+
+    # ---- running
+
+    def test_restart(self):
+        """The same numbers and tags, of a flowgraph with losses."""
+        n = 16
+        x = qa_tools.random_samples(self.rng, "sc8", (2, 5000))
+        block = aperture.pfb_channelizer(
+            channels=n, taps=3, inputs=2, input_type="sc8", output_type="sc8"
+        )
+        graph = Flowgraph(
+            block,
+            ports_of(x, "sc8", 1),
+            [2 * n] * 2,
+            tags=[stream_tags(), stream_tags() + [jump(2000, 2222 / RATE)]],
+        )
+        runs = [graph.run() for _ in range(3)]
+        for data, tags in runs[1:]:
+            for port in range(2):
+                np.testing.assert_array_equal(data[port], runs[0][0][port])
+                first = qa_tools.missing_of(runs[0][1][port], 1, len(data[port]))
+                again = qa_tools.missing_of(tags[port], 1, len(data[port]))
+                np.testing.assert_array_equal(again, first)
+                for key in ("rx_time", "rx_rate", "rx_freq", "bandwidth"):
+                    self.assertEqual(tags_of(tags[port], key), tags_of(runs[0][1][port], key))
+        self.assertGreater(len(runs[0][0][0]), 300)
+
+    def test_stopped_half_way(self):
+        """stop() before the end, then all from the start."""
+        n, taps = 16, 3
+        x = qa_tools.random_samples(self.rng, "fc32", (1, 4001))
+        gate = threading.Event()
+        block = aperture.pfb_channelizer(channels=n, taps=taps)
+        graph = Flowgraph(
+            block, ports_of(x, "fc32", 1), [8 * n], gates={1003: gate}, tags=[stream_tags()]
+        )
+        graph.start()
+        graph.sinks[0].wait_for(60)
+        graph.top.stop()
+        gate.set()
+        graph.wait()
+        data, _ = graph.run()
+        expected = reference.pfb(x, n, reference.prototype(n, taps))
+        self.assert_equal_fc32(spectra_of(data, "fc32", 1, n), expected)
+
+    def test_two_at_once(self):
+        """Blocks of different sizes share nothing."""
+        cases = []
+        for n, taps in ((16, 3), (30, 8)):
+            x = qa_tools.random_samples(self.rng, "fc32", (1, 60000))
+            block = aperture.pfb_channelizer(channels=n, taps=taps)
+            graph = Flowgraph(block, ports_of(x, "fc32", 1), [8 * n])
+            cases.append((graph, x, n, taps))
+        for graph, *_ in cases:
+            graph.start()
+        for graph, x, n, taps in cases:
+            graph.wait()
+            expected = reference.pfb(x, n, reference.prototype(n, taps))
+            data = spectra_of([graph.sinks[0].data()], "fc32", 1, n)
+            self.assert_equal_fc32(data, expected)
+
+    # ---- errors
+
+    def test_errors(self):
+        """Each names the parameter, its value, and what is allowed."""
+        wrong = [
+            (dict(channels=5), "channels.*5.*even"),
+            (dict(channels=2), "channels.*2.*4"),
+            (dict(channels=65538), "channels.*65538.*65536"),
+            (dict(channels=-4), "channels.*-4"),
+            (dict(taps=0), "taps.*0.*1.*64"),
+            (dict(taps=65), "taps.*65.*64"),
+            (dict(window="sine"), "window.*sine.*hann"),
+            (dict(window="kaiser"), "window.*kaiser.*kaiser\\(beta\\)"),
+            (dict(window="kaiser(x)"), "window.*kaiser\\(x\\)"),
+            (dict(window="kaiser(-1)"), "window.*kaiser\\(-1\\)"),
+            (dict(window="kaiser(nan)"), "window.*kaiser\\(nan\\)"),
+            (dict(prototype=[1.0] * 7), "prototype.*7.*8192"),
+            (
+                dict(channels=4, taps=1, prototype=[1, float("nan"), 1, 1]),
+                "prototype.*finite",
+            ),
+            (
+                dict(channels=4, taps=1, prototype=[1, float("inf"), 1, 1]),
+                "prototype.*finite",
+            ),
+            (dict(inputs=0), "inputs.*0.*1"),
+            (dict(inputs=-2), "inputs.*-2"),
+            (dict(inputs_per_port=0), "inputs_per_port.*0"),
+            (dict(inputs=3, inputs_per_port=2), "inputs_per_port: 2.*3 inputs"),
+            (dict(input_type="u8"), "input_type.*u8.*fc32"),
+            (dict(output_type="sc16"), "output_type.*sc16.*sc8"),
+            (dict(output_type="sc8"), "gain"),
+            (dict(output_type="sc8", input_type="s16"), "gain"),
+            (dict(output_type="sc8", input_type="s8"), "gain"),
+            (dict(gain=float("nan")), "gain.*nan"),
+            (dict(gain=float("inf")), "gain.*inf"),
+            (dict(device="toaster"), "device.*toaster.*cpu"),
+            (dict(device="cuda:99"), "device.*cuda:99"),
+            # of a spectrum: 65536 x 8192 x 8 bytes
+            (
+                dict(channels=65536, inputs=8192, inputs_per_port=8192),
+                "65536.*8192|8192.*65536",
+            ),
+            # more ports than GNU Radio's buffers allow
+            (dict(inputs=1024), "1024.*inputs_per_port|inputs_per_port.*1024"),
+        ]
+        for parameters, message in wrong:
+            with self.subTest(**parameters):
+                with self.assertRaisesRegex(ValueError, message):
+                    aperture.pfb_channelizer(**parameters)
+        for arguments in ((5, 8), (64, 0), (64, 8, "sine")):
+            with self.assertRaises(ValueError):
+                aperture.pfb_prototype(*arguments)
+
+    def test_errors_of_setters(self):
+        block = aperture.pfb_channelizer(channels=8, inputs=2)
+        with self.assertRaisesRegex(ValueError, "input.*2"):
+            block.set_gain(1, 2)
+        with self.assertRaisesRegex(ValueError, "input.*-2"):
+            block.set_gain(1, -2)
+        with self.assertRaisesRegex(ValueError, "gain.*nan"):
+            block.set_gain(float("nan"))
+        with self.assertRaisesRegex(ValueError, "gains.*7.*8"):
+            block.set_gains([1] * 7)
+        with self.assertRaisesRegex(ValueError, "input.*5"):
+            block.gains(5)
+        np.testing.assert_array_equal(block.gains(0), [1] * 8)
+
+
+if __name__ == "__main__":
+    gr_unittest.run(qa_pfb_channelizer)

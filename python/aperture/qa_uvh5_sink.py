@@ -1,0 +1,464 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Visibilities in UVH5 files, read back with h5py; python/aperture/outside has pyuvdata."""
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pmt
+from astropy.time import Time
+from astropy.utils import iers
+from gnuradio import blocks, gr, gr_unittest
+from gnuradio.aperture import corner_turn, pfb_channelizer, tags, uvh5_sink, xengine
+from gnuradio.aperture.array_description import Antenna, ArrayDescription, Input, save_array
+
+CODES = {"xx": -5, "yy": -6, "xy": -7, "yx": -8, "rr": -1, "ll": -2, "rl": -3, "lr": -4}
+
+# antennas out of order, so that their numbers are not those of the description
+PLACES = {"B2": (3.0, 40.0, 1.0), "A10": (-20.0, 5.0, 0.0), "A9": (0.0, 0.0, 0.0),
+          "C": (100.0, -50.0, 2.0)}
+
+
+def array_of(inputs, antennas=PLACES):
+    """A description; inputs as "A9x"."""
+    return ArrayDescription(
+        name="test", latitude=52.0, longitude=5.0, height=10.0,
+        antennas=[Antenna(name, PLACES[name]) for name in antennas],
+        inputs=[Input(name[:-1], name[-1]) for name in inputs],
+        sample_rate=1e6, center_frequency=1e8)
+
+
+def tags_of(item, time=(1704067200, 0.25), frequency=1e8, bandwidth=1e6, spectra=100,
+            counted=(100,)):
+    """What xengine puts on an integration; None leaves a tag out."""
+    values = {
+        tags.rx_time: time and pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1])),
+        tags.rx_freq: frequency and pmt.from_double(frequency),
+        tags.bandwidth: bandwidth and pmt.from_double(bandwidth),
+        tags.spectra: spectra and pmt.from_uint64(spectra),
+        tags.counted: counted and pmt.init_u64vector(len(counted), list(counted)),
+    }
+    return [gr.tag_utils.python_to_tag((item, pmt.intern(key), value, pmt.PMT_F))
+            for key, value in values.items() if value]
+
+
+def visibilities_of(voltages):
+    """[input][...][channel][time] of integers -> [...][channel][product]: V[a,b], a >= b."""
+    a, b = np.tril_indices(len(voltages))
+    return np.moveaxis((voltages[a] * voltages[b].conj()).sum(-1), 0, -1)
+
+
+class qa_uvh5_sink(gr_unittest.TestCase):
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="qa_uvh5_sink"))
+        self.path = self.folder / "test.uvh5"
+        self.rng = np.random.default_rng(1)
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def run_sink(self, array, items, found, path=None, **arguments):
+        """Sends items [integration][channel][product] with tags; gives the sink."""
+        items = np.asarray(items, np.complex64)
+        source = blocks.vector_source_c(items.ravel().tolist(), False, items[0].size, found)
+        sink = uvh5_sink(path or self.path, array, items.shape[1], **arguments)
+        top = gr.top_block()
+        top.connect(source, sink)
+        top.run()
+        return sink
+
+    def read(self, path=None):
+        """{name: value} of all datasets."""
+        found = {}
+        with h5py.File(path or self.path, "r") as file:
+            file.visititems(lambda name, entry: found.update({name: entry[()]})
+                            if isinstance(entry, h5py.Dataset) else None)
+        return found
+
+    def random_voltages(self, inputs, *shape):
+        """Small integers: their products, and sums of those, are exact in float32."""
+        parts = self.rng.integers(-7, 8, (2, inputs, *shape))
+        return parts[0] + 1j * parts[1]
+
+    def expect(self, names, voltages, file):
+        """Each product of the file is what its definition says, from voltages by input's name."""
+        voltage = dict(zip(names, voltages))
+        antennas = [name.decode() for name in file["Header/antenna_names"]]
+        codes = {code: name for name, code in CODES.items()}
+        products = [codes[code] for code in file["Header/polarization_array"]]
+        rows = len(file["Header/ant_1_array"])
+        seen = set()
+        for row in range(rows):
+            one, two = (antennas[file[f"Header/ant_{i}_array"][row]] for i in (1, 2))
+            moment = row // file["Header/Nbls"]
+            for column, (p, q) in enumerate(products):
+                first, second = voltage.get(one + p), voltage.get(two + q)
+                values, flags, nsamples = (file[f"Data/{name}"][row, :, column]
+                                           for name in ("visdata", "flags", "nsamples"))
+                there = first is not None and second is not None
+                np.testing.assert_array_equal(flags, not there)
+                np.testing.assert_array_equal(nsamples, 1 if there else 0)
+                expected = 0
+                if there:
+                    expected = (first[moment].conj() * second[moment]).sum(-1)
+                    seen |= {(one + p, two + q), (two + q, one + p)}
+                np.testing.assert_array_equal(values, expected)
+        # every product of the X-engine is in the file
+        self.assertEqual(seen, {(a, b) for a in names for b in names})
+
+    # ---- products
+
+    def test_products(self):
+        for names in (["B2x", "A10x", "A9x", "C" "x"],
+                      ["A9y", "B2x", "A9x", "C" "y", "B2y", "A10x", "A10y", "C" "x"],
+                      ["A9l", "B2l", "B2r", "A9r"],
+                      ["B2y"],
+                      ["B2x", "B2y"],
+                      # antennas with one of two polarisations, and one without inputs
+                      ["B2y", "A9x", "A10x", "A10y"]):
+            voltages = self.random_voltages(len(names), 3, 5, 20)
+            found = [tag for i in range(3) for tag in tags_of(i, (1704067200 + i, 0.0))]
+            sink = self.run_sink(array_of(names), visibilities_of(voltages), found)
+            self.assertIsNone(sink.error())
+            self.assertEqual(sink.integrations(), 3)
+            file = self.read()
+            self.assertEqual([name.decode() for name in file["Header/antenna_names"]],
+                             ["A9", "A10", "B2", "C"])
+            feeds = {name[-1] for name in names}
+            self.assertEqual(set(file["Header/polarization_array"]),
+                             {CODES[p + q] for p in feeds for q in feeds})
+            self.expect(names, voltages, file)
+
+    def assert_same_files(self, one, two):
+        one, two = self.read(one), self.read(two)
+        self.assertEqual(one.keys(), two.keys())
+        for name in one:
+            if name != "Header/history":
+                np.testing.assert_array_equal(one[name], two[name], name)
+
+    def test_order_of_inputs(self):
+        names = ["A9x", "A9y", "B2x", "B2y", "A10x", "A10y", "C" "y"]
+        voltages = self.random_voltages(len(names), 2, 5, 20)
+        counts = {frozenset((a, b)): int(self.rng.integers(0, 101)) for a in names for b in names}
+        for i in range(6):
+            order = self.rng.permutation(len(names)) if i else np.arange(len(names))
+            shuffled = [names[k] for k in order]
+            array = array_of(shuffled, self.rng.permutation(list(PLACES)))
+            counted = [counts[frozenset((shuffled[a], shuffled[b]))]
+                       for a in range(len(names)) for b in range(a + 1)]
+            found = tags_of(0, counted=counted) + tags_of(1, (1704067201, 0.0), counted=counted)
+            self.run_sink(array, visibilities_of(voltages[order]), found,
+                          self.folder / f"{i}.uvh5")
+            self.assert_same_files(self.folder / "0.uvh5", self.folder / f"{i}.uvh5")
+
+    def test_order_through_the_chain(self):
+        names = ["A9x", "A9y", "B2x", "B2y", "A10x"]
+        samples = self.rng.integers(-40, 41, (5000, len(names), 2)).astype(np.int8)
+        for i, order in enumerate(([0, 1, 2, 3, 4], [4, 1, 3, 0, 2])):
+            array = array_of([names[k] for k in order])
+            moved = np.ascontiguousarray(samples[:, order])
+            start = pmt.make_tuple(pmt.from_uint64(1704067200), pmt.from_double(0.5))
+            found = [gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
+                     for key, value in ((tags.rx_time, start),
+                                        (tags.rx_freq, pmt.from_double(1e8)),
+                                        (tags.rx_rate, pmt.from_double(1e6)))]
+            n, inputs = 16, len(names)
+            source = blocks.vector_source_b(moved.view(np.uint8).ravel().tolist(), False,
+                                            2 * inputs, found)
+            sink = uvh5_sink(self.folder / f"{i}.uvh5", array, n)
+            top = gr.top_block()
+            top.connect(
+                source,
+                pfb_channelizer(channels=n, inputs=inputs, inputs_per_port=inputs,
+                                input_type="sc8", output_type="sc8", taps=4),
+                corner_turn(channels=n, inputs=inputs, inputs_per_port=inputs, times=10),
+                xengine(channels=n, inputs=inputs, times=10, integration=7), sink)
+            top.run()
+            self.assertIsNone(sink.error())
+            # 309 spectra: 4 integrations of 70, and one of 29 that a block is filled up to 30
+            self.assertEqual(sink.integrations(), 5)
+        self.assert_same_files(self.folder / "0.uvh5", self.folder / "1.uvh5")
+        file = self.read(self.folder / "0.uvh5")
+        self.assertTrue(np.all(np.any(file["Data/visdata"] != 0, axis=(1, 2))))
+        # a spectrum is 16 us; the first one's time is (4 16 - 1)/2 samples after the start
+        rows = int(file["Header/Nbls"])
+        np.testing.assert_array_equal(file["Header/integration_time"][::rows],
+                                      np.array([70] * 4 + [30]) * 16e-6)
+        np.testing.assert_array_equal(file["Data/nsamples"][::rows, 0, 0],
+                                      np.array([1, 1, 1, 1, 29 / 30], np.float32))
+        middles = 31.5e-6 + 16e-6 * (np.array([0, 70, 140, 210, 280])
+                                     + (np.array([70] * 4 + [30]) - 1) / 2)
+        # a double is good to 40 us in a Julian date, half of it when rounded
+        np.testing.assert_allclose(
+            (file["Header/time_array"][::rows] - 2460310.5) * 86400, 0.5 + middles,
+            rtol=0, atol=21e-6)
+
+    # ---- what stands around them
+
+    def test_header(self):
+        names = ["A9x", "A9y", "B2x"]
+        for channels in (1, 4, 5):
+            values = np.zeros((2, channels, 6))
+            # 1.5 MHz: a spectrum every channels / 1.5e6 seconds
+            found = (tags_of(0, (1704067199, 0.75), 1.4e9, 1.5e6, 3000, [3000])
+                     + tags_of(1, (1704067201, 0.0), None, None, 1000, [1000]))
+            self.run_sink(array_of(names), values, found, mount="alt-az", history="as it was")
+            file = self.read()
+            width = 1.5e6 / channels
+            np.testing.assert_allclose(
+                file["Header/freq_array"], 1.4e9 + (np.arange(channels) - channels // 2) * width,
+                rtol=1e-15)
+            np.testing.assert_array_equal(file["Header/channel_width"], [width] * channels)
+            self.assertEqual(file["Header/history"], b"as it was")
+            self.assertEqual(file["Header/telescope_name"], b"test")
+            self.assertEqual(list(file["Header/mount_type"]), [b"alt-az"] * 4)
+            self.assertEqual((file["Header/Ntimes"], file["Header/Nbls"], file["Header/Nblts"],
+                              file["Header/Nants_data"], file["Header/Nants_telescope"],
+                              file["Header/Nfreqs"], file["Header/Npols"]),
+                             (2, 3, 6, 2, 4, channels, 4))
+            hop = channels / 1.5e6
+            np.testing.assert_allclose(file["Header/integration_time"][::3],
+                                       [3000 * hop, 1000 * hop], rtol=1e-15)
+            np.testing.assert_allclose(
+                (file["Header/time_array"][::3] - 2460310.5) * 86400,
+                [-0.25 + 2999 / 2 * hop, 1.0 + 999 / 2 * hop], rtol=0, atol=21e-6)
+            # A9 -> B2, east, north, up
+            np.testing.assert_array_equal(file["Header/uvw_array"][:3],
+                                          [(0, 0, 0), (3, 40, 1), (0, 0, 0)])
+            # geocentric, about the site, at 52 north, 5 east
+            east, north, up = (np.array(vector) for vector in (
+                (-0.08715574, 0.99619470, 0.0), (-0.78501213, -0.06867966, 0.61566148),
+                (0.61331870, 0.05365843, 0.78801075)))
+            np.testing.assert_allclose(file["Header/antenna_positions"][2],
+                                       3 * east + 40 * north + up, rtol=0, atol=1e-6)
+
+    def test_sidereal_time(self):
+        # against astropy, at times that the astropy of a stable distribution knows UT1 of, a
+        # leap second's day among them; 5 ms is what pyuvdata allows
+        for date in ("2001-02-03T04:05:06", "2013-07-02T01:39:20", "2016-12-31T23:00:00",
+                     "2021-08-09T10:11:12"):
+            moment = Time(date, scale="utc")
+            seconds = int(np.datetime64(date).astype("datetime64[s]").astype(int))
+            self.run_sink(array_of(["A9x"]), [[[1]]], tags_of(0, (seconds, 0.0), spectra=1,
+                                                              counted=[1]))
+            file = self.read()
+            self.assertAlmostEqual(file["Header/time_array"][0], moment.jd, delta=5e-10)
+            with iers.conf.set_temp("auto_download", False):
+                expected = moment.sidereal_time("apparent", longitude="5d").radian
+            error = np.angle(np.exp(1j * (file["Header/lst_array"][0] - expected)))
+            self.assertLess(abs(error) / (2 * np.pi) * 86400, 5e-3)
+
+    def test_counted(self):
+        # products that lack spectra, and one that has none
+        counted = [100, 50, 25, 0, 100, 1]
+        values = np.ones((1, 4, 6))
+        self.run_sink(array_of(["A9x", "A10x", "B2x"]), values, tags_of(0, counted=counted))
+        file = self.read()
+        # inputs 0, 1, 2 are antennas 0, 1, 2: rows are (0,0) (0,1) (0,2) (1,1) (1,2) (2,2)
+        expected = np.array([100, 50, 0, 25, 100, 1]) / 100
+        np.testing.assert_array_equal(
+            file["Data/nsamples"][:, :, 0],
+            np.repeat(expected[:, np.newaxis].astype(np.float32), 4, axis=1))
+        np.testing.assert_array_equal(file["Data/flags"], file["Data/nsamples"] == 0)
+
+    def test_clock_goes_on(self):
+        # without rx_time an integration follows the one before
+        found = [tag for i in range(4) for tag in
+                 tags_of(i, (1704067200, 0.9) if i == 0 else None, spectra=4000 - 1000 * (i == 2),
+                         counted=[3000])]
+        self.run_sink(array_of(["A9x"]), np.ones((4, 100, 1)), found)
+        # 100 channels of 10 kHz: 0.1 ms a spectrum
+        starts = np.array([0.9, 1.3, 1.7, 2.0])
+        np.testing.assert_allclose(
+            (self.read()["Header/time_array"] - 2460310.5) * 86400,
+            starts + np.array([3999, 3999, 2999, 3999]) / 2 * 1e-4, rtol=0, atol=21e-6)
+
+    # ---- start and end
+
+    def test_restart(self):
+        items = np.arange(24, dtype=np.complex64).reshape(4, 6, 1)
+        found = [tag for i in range(4) for tag in tags_of(i, (1704067200 + i, 0.0))]
+        source = blocks.vector_source_c(items.ravel().tolist(), False, 6, found)
+        sink = uvh5_sink(self.path, array_of(["A9x"]), 6)
+        top = gr.top_block()
+        top.connect(source, sink)
+        top.run()
+        self.path.rename(self.folder / "first.uvh5")
+        source.rewind()
+        top.run()
+        self.assertEqual(sink.integrations(), 4)
+        self.assert_same_files(self.folder / "first.uvh5", self.path)
+        self.assertEqual(sorted(entry.name for entry in self.folder.iterdir()),
+                         ["first.uvh5", "test.uvh5"])
+
+    def test_nothing_came(self):
+        self.path.write_text("precious")
+        top = gr.top_block()
+        sink = uvh5_sink(self.path, array_of(["A9x"]), 6)
+        top.connect(blocks.null_source(48), blocks.head(48, 0), sink)
+        top.run()
+        self.assertIsNone(sink.error())
+        self.assertEqual(sink.integrations(), 0)
+        self.assertEqual(self.path.read_text(), "precious")
+
+    def test_many_integrations(self):
+        # more than one call of work() takes
+        count = 3000
+        found = [tag for i in range(count) for tag in
+                 tags_of(i, (1704067200 + i, 0.0) if i == 0 else None)]
+        items = np.arange(count).reshape(-1, 1, 1)
+        sink = self.run_sink(array_of(["A9x"]), items, found)
+        self.assertEqual(sink.integrations(), count)
+        np.testing.assert_array_equal(self.read()["Data/visdata"][:, 0, 0], np.arange(count))
+
+    # ---- errors
+
+    def expect_error(self, found, *words, items=((1,),), kept=0):
+        sink = self.run_sink(array_of(["A9x"]), np.asarray(items)[:, :, np.newaxis], found)
+        for word in (str(self.path), *words):
+            self.assertIn(word, sink.error())
+        self.assertNotIn("\n", sink.error())
+        self.assertEqual(sink.integrations(), kept)
+        self.assertEqual(self.path.exists(), kept > 0)
+
+    def test_tags_missing(self):
+        self.expect_error(tags_of(0, time=None), "no rx_time")
+        self.expect_error(tags_of(0, frequency=None), "no rx_freq")
+        self.expect_error(tags_of(0, bandwidth=None), "no bandwidth")
+        self.expect_error(tags_of(0, spectra=None), "no spectra")
+        self.expect_error(tags_of(0, counted=None), "no counted")
+
+    def test_tags_wrong(self):
+        self.expect_error(tags_of(0, bandwidth=-1e6), "bandwidth -1000000.0", "above 0")
+        self.expect_error(tags_of(0, frequency=float("nan")), "rx_freq nan", "finite")
+        self.expect_error(tags_of(0, counted=[101]), "spectra 100", "101")
+        self.expect_error(tags_of(0, counted=[1, 2]), "2 counts", "1 products")
+        found = [tag for tag in tags_of(0, time=None)]
+        found.append(gr.tag_utils.python_to_tag(
+            (0, pmt.intern(tags.rx_time), pmt.from_double(1.5), pmt.PMT_F)))
+        self.expect_error(found, "rx_time 1.5")
+
+    def test_frequency_changes(self):
+        found = tags_of(0) + tags_of(1, frequency=1.1e8)
+        sink = self.run_sink(array_of(["A9x"]), np.ones((2, 1, 1)), found)
+        self.assertIn("rx_freq 110000000.0 Hz", sink.error())
+        self.assertIn("one setting", sink.error())
+        self.assertEqual(sink.integrations(), 1)
+        self.assertEqual(self.read()["Header/Ntimes"], 1)
+
+    def test_disk_full(self):
+        # a limit of the file size stands for the disk; the limit is this process's
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, before[1]))
+        try:
+            found = [tag for i in range(200) for tag in tags_of(i, (1704067200 + i, 0.0))]
+            items = np.repeat(np.arange(200), 2000).reshape(200, 2000, 1)
+            sink = self.run_sink(array_of(["A9x"]), items, found)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        self.assertIn(f"{self.path}: File too large", sink.error())
+        # 16 kB an integration, and 350 kB of reserve
+        self.assertGreater(sink.integrations(), 50)
+        self.assertLess(sink.integrations(), 130)
+        file = self.read()
+        self.assertEqual(file["Header/Ntimes"], sink.integrations())
+        np.testing.assert_array_equal(file["Data/visdata"][:, 0, 0],
+                                      np.arange(sink.integrations()))
+        self.assertEqual(os.listdir(self.folder), ["test.uvh5"])
+
+    def test_bad_parameters(self):
+        array = array_of(["A9x"])
+        for arguments, *words in (
+                (("", array, 1), "filename"),
+                ((self.folder / "absent" / "x.uvh5", array, 1), "absent"),
+                ((self.folder, array, 1), str(self.folder)),
+                ((self.path, array, 0), "channels", "0"),
+                ((self.path, array, 1.5), "channels", "1.5"),
+                ((self.path, array, 2**28), "2147483648 bytes"),
+                ((self.path, array, 1, True, "", "tripod"), "mount", "tripod", "alt-az"),
+                ((self.path, array, 1, True, "", "fixed", 2), "inputs", "2", "has 1"),
+                ((self.path, array_of(["A9x", "A10l"]), 1), "polarisations l, x")):
+            with self.assertRaises((ValueError, OSError)) as caught:
+                uvh5_sink(*arguments)
+            for word in words:
+                self.assertIn(word, str(caught.exception))
+
+    def test_existing_file(self):
+        self.path.write_text("precious")
+        with self.assertRaises(FileExistsError):
+            uvh5_sink(self.path, array_of(["A9x"]), 1, overwrite=False)
+        self.run_sink(array_of(["A9x"]), [[[1]]], tags_of(0), overwrite=True)
+        self.assertEqual(self.read()["Header/Ntimes"], 1)
+
+    def test_array_by_name(self):
+        save_array(array_of(["A9x"]), self.folder / "array.yml")
+        self.run_sink(str(self.folder / "array.yml"), [[[1]]], tags_of(0))
+        self.assertEqual(self.read()["Header/telescope_name"], b"test")
+
+    # ---- a flowgraph that is killed, with all its threads and its process group
+
+    def test_killed(self):
+        moments = random.Random(1)
+        for _ in range(6):
+            self.path.unlink(missing_ok=True)
+            writer = subprocess.Popen([sys.executable, __file__, "write", str(self.path)],
+                                      stdout=subprocess.PIPE, start_new_session=True, text=True)
+            writer.stdout.readline()  # the first integrations are there
+            time.sleep(moments.uniform(0, 0.3))
+            os.killpg(writer.pid, signal.SIGKILL)
+            reported = [line for line in writer.communicate()[0].splitlines(True)
+                        if line.endswith("\n")]
+            file = self.read()
+            count = int(file["Header/Ntimes"])
+            if reported:
+                self.assertGreaterEqual(count, int(reported[-1]))
+            np.testing.assert_array_equal(file["Data/visdata"][:, 0, 0], np.arange(count))
+            self.assertEqual(len(file["Header/lst_array"]), count)
+
+
+class Integrations(gr.sync_block):
+    """An endless source of integrations whose values are their numbers."""
+
+    def __init__(self):
+        gr.sync_block.__init__(self, "integrations", None, [(np.complex64, 256)])
+
+    def work(self, input_items, output_items):
+        first = self.nitems_written(0)
+        output_items[0][0] = first
+        for tag in tags_of(first, (1704067200 + first, 0.0)):
+            self.add_item_tag(0, tag.offset, tag.key, tag.value)
+        return 1
+
+
+def write(path):
+    """Writes until it is killed, and says how many integrations are in the file."""
+    # the flowgraph keeps no reference to blocks that are written in Python
+    source, sink = Integrations(), uvh5_sink(path, array_of(["A9x"]), 256)
+    top = gr.top_block()
+    top.connect(source, sink)
+    top.start()
+    while True:
+        if sink.integrations():
+            print(sink.integrations(), flush=True)
+        time.sleep(0.001)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["write"]:
+        write(sys.argv[2])
+    gr_unittest.run(qa_uvh5_sink)

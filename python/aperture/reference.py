@@ -1,0 +1,400 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""
+What each block computes, in float64 and as plainly as it can be written.
+
+The blocks are tested against these functions, and they are tested against closed forms
+(qa_reference.py). They share no code with the blocks. Slow: for tests, and for reading.
+
+Shapes are written slowest axis first: `spectra [input][spectrum][channel]`. Complex
+integers (sc8, sc16) are integer arrays with a last axis of two, re and im. Formulas and
+signs: README and the documentation of the blocks.
+"""
+
+import re
+
+import numpy as np
+
+#: NumPy type of one number, and numbers in a sample
+SAMPLE_TYPES = {
+    "fc32": (np.dtype(np.complex64), 1),
+    "sc16": (np.dtype(np.int16), 2),
+    "sc8": (np.dtype(np.int8), 2),
+    "f32": (np.dtype(np.float32), 1),
+    "s16": (np.dtype(np.int16), 1),
+    "s8": (np.dtype(np.int8), 1),
+}
+
+
+def is_complex(sample_type):
+    """Whether a sample of the type (a key of SAMPLE_TYPES) is complex."""
+    return sample_type in ("fc32", "sc16", "sc8")
+
+
+# ---- samples
+
+
+def samples_to_bytes(samples, sample_type):
+    """
+    Samples as they lie in memory: uint8 [time][bytes of an item].
+
+    samples: [time][input] (of complex integers [time][input][2]) of one port
+    """
+    dtype, _ = SAMPLE_TYPES[sample_type]
+    samples = np.ascontiguousarray(samples, dtype=dtype)
+    item = int(np.prod(samples.shape[1:])) * dtype.itemsize
+    return np.frombuffer(samples.tobytes(), dtype=np.uint8).reshape(len(samples), item)
+
+
+def samples_from_bytes(data, sample_type, inputs=1):
+    """
+    The opposite of samples_to_bytes(): [time][input], of complex integers [time][input][2].
+
+    data: bytes, or an array of uint8 of any shape
+    """
+    dtype, numbers = SAMPLE_TYPES[sample_type]
+    values = np.frombuffer(np.ascontiguousarray(data).tobytes(), dtype=dtype)
+    shape = (-1, inputs, 2) if numbers == 2 else (-1, inputs)
+    return values.reshape(shape)
+
+
+def decode(samples, sample_type):
+    """
+    Samples as numbers, and where they were clamped.
+
+    8-bit samples of -128 are read as -127. A complex sample counts once.
+
+    samples: [...] (complex integers [...][2])
+    Returns complex128 or float64 [...], and bool [...]
+    """
+    if sample_type == "fc32":
+        values = np.asarray(samples, dtype=np.complex128)
+        return values, np.zeros(values.shape, dtype=bool)
+    values = np.asarray(samples, dtype=np.float64)
+    low = np.zeros(values.shape, dtype=bool)
+    if sample_type in ("sc8", "s8"):
+        low = values == -128
+        values = np.where(low, -127, values)
+    if is_complex(sample_type):
+        return values[..., 0] + 1j * values[..., 1], low.any(axis=-1)
+    return values, low
+
+
+def quantise(values):
+    """
+    Complex numbers as sc8: re and im rounded half to even, limited to -127 ... 127.
+
+    values: complex [...]
+    Returns int8 [...][2], and bool [...]: where re or im did not fit
+    """
+    values = np.asarray(values)
+    rounded = np.rint(np.stack([values.real, values.imag], axis=-1))
+    clamped = (np.abs(rounded) > 127).any(axis=-1)
+    return np.clip(rounded, -127, 127).astype(np.int8), clamped
+
+
+# ---- prototype filter
+
+
+def window(name, length):
+    """
+    Symmetric window w[j], j = 0 ... length-1, with u = 2 j / (length-1) - 1:
+
+    rect 1, hann (1 + cos(pi u))/2, hamming 0.54 + 0.46 cos(pi u),
+    blackman 0.42 + 0.5 cos(pi u) + 0.08 cos(2 pi u),
+    kaiser(beta) I0(beta sqrt(1 - u^2)) / I0(beta)
+    """
+    u = 2 * np.arange(length) / (length - 1) - 1
+    cosines = {
+        "rect": (1, 0, 0),
+        "hann": (0.5, 0.5, 0),
+        "hamming": (0.54, 0.46, 0),
+        "blackman": (0.42, 0.5, 0.08),
+    }
+    if name in cosines:
+        return sum(a * np.cos(i * np.pi * u) for i, a in enumerate(cosines[name]))
+    kaiser = re.fullmatch(r"kaiser\(([^)]*)\)", name)
+    if not kaiser:
+        raise ValueError(
+            f"window: {name!r} is not allowed: hann, hamming, blackman, rect, kaiser(beta)"
+        )
+    beta = float(kaiser.group(1))
+    return np.i0(beta * np.sqrt(np.maximum(0, 1 - u**2))) / np.i0(beta)
+
+
+def prototype(step, taps, window_name="hann"):
+    """
+    h[j] = c sinc((j - (L-1)/2) / step) w[j], j = 0 ... L-1, L = taps step, sum h^2 = 1.
+
+    step: n for n channels of complex samples, 2n for n channels of real ones
+    Returns float64 [L]
+    """
+    length = taps * step
+    j = np.arange(length)
+    h = np.sinc((j - (length - 1) / 2) / step) * window(window_name, length)
+    return h / np.sqrt(np.sum(h**2))
+
+
+def response(h, frequency):
+    """
+    H(f) = sum_j h[j] exp(2 pi i f j): what the filter makes of a tone that lies `frequency`
+    (cycles a sample) above the middle of a channel.
+
+    frequency: [...]; returns complex128 [...]
+    """
+    frequency = np.asarray(frequency, dtype=np.float64)
+    return np.exp(2j * np.pi * frequency[..., None] * np.arange(len(h))) @ h
+
+
+# ---- channeliser
+
+
+def spectra_of(samples, step, taps):
+    """Whole spectra that fit: floor(samples/step) - taps + 1, and not below 0."""
+    return max(0, samples // step - taps + 1)
+
+
+def pfb(samples, channels, h, inverted=False, missing=None):
+    """
+    Polyphase filter bank.
+
+    Complex samples, n channels:
+      y_k[m] = sum_j h[j] x[m n + j] exp(-2 pi i (k - n/2) j / n)
+    Real samples, n channels of a transform of 2n points:
+      y_k[m] = sum_j h[j] x[2 n m + j] exp(-2 pi i k j / (2n)), k = 0 ... n-1
+    inverted: complex samples are conjugated first; of real ones y_k becomes
+      conj(y_(n-1-k)).
+
+    samples: [...][time], complex or real
+    h: [taps n], or [taps 2n]
+    missing: bool [...][spectrum] of spectra that are zeros, as from missing_spectra()
+    Returns complex128 [...][spectrum][channel]
+    """
+    samples = np.asarray(samples)
+    real = not np.iscomplexobj(samples)
+    if inverted and not real:
+        samples = samples.conj()
+    step = 2 * channels if real else channels
+    taps = len(h) // step
+    count = spectra_of(samples.shape[-1], step, taps)
+    frames = samples[..., : (samples.shape[-1] // step) * step]
+    frames = frames.reshape(samples.shape[:-1] + (-1, step))
+    h = np.asarray(h, dtype=np.float64).reshape(taps, step)
+    # exp(-2 pi i (k - n/2) j / n) has period n in j: the taps of a branch can be summed
+    folded = np.zeros(samples.shape[:-1] + (count, step), dtype=np.complex128)
+    for tap in range(taps):
+        folded += h[tap] * frames[..., tap : tap + count, :]
+    spectra = np.fft.fft(folded, axis=-1)
+    if real:
+        spectra = spectra[..., :channels]
+        if inverted:
+            spectra = spectra[..., ::-1].conj()
+    else:
+        spectra = np.roll(spectra, channels // 2, axis=-1)
+    if missing is not None:
+        spectra = np.where(np.asarray(missing)[..., None], 0, spectra)
+    return spectra
+
+
+# ---- lost samples
+
+
+def lay_out(items, losses=(), start=0):
+    """
+    Places the items of a port on the clock that all ports share.
+
+    items: [item][...]
+    losses: (item, length) for each loss just before `item`; a length of 0 is one of
+      unknown length
+    start: tick (a moment of that clock, one item long) of the first item; those before
+      tick 0 are dropped
+    Returns the items at ticks 0, 1, ... with zeros where there are none, and
+      int [tick]: which uninterrupted stretch it belongs to, -1 for none
+    """
+    items = np.asarray(items)
+    pieces = np.split(np.arange(len(items)), [item for item, _ in losses])
+    lengths = [0] + [length for _, length in losses]
+    end = start + len(items) + sum(lengths)
+    laid_out = np.zeros((max(0, end),) + items.shape[1:], dtype=items.dtype)
+    stretch = np.full(max(0, end), -1)
+    tick = start
+    for number, (piece, length) in enumerate(zip(pieces, lengths)):
+        tick += length
+        at = tick + np.arange(len(piece))
+        kept = at >= 0
+        laid_out[at[kept]] = items[piece[kept]]
+        stretch[at[kept]] = number
+        tick += len(piece)
+    return laid_out, stretch
+
+
+def missing_spectra(stretch, step, taps):
+    """
+    Spectra that are lost because a sample under their prototype is, or because samples were
+    lost between two of them.
+
+    stretch: int [tick] from lay_out()
+    Returns bool [spectrum]
+    """
+    stretch = np.asarray(stretch)
+    count = spectra_of(len(stretch), step, taps)
+    windows = [stretch[m * step : (m + taps) * step] for m in range(count)]
+    return np.array([w[0] < 0 or (w != w[0]).any() for w in windows], dtype=bool)
+
+
+# ---- corner turn
+
+
+def corner_turn(spectra, times, first_channel=0, selected_channels=0, missing=None):
+    """
+    Blocks in which time is the fastest axis. The last one is filled with zeros.
+
+    spectra: [input][spectrum][channel] (complex integers [input][spectrum][channel][2])
+    selected_channels: 0 for all from first_channel on
+    missing: bool [input][spectrum]
+    Returns [block][channel][input][time] (complex integers with the axis of 2 behind it),
+      and bool [block][input][time]: missing, the padding included
+    """
+    spectra = np.asarray(spectra)
+    inputs, count, channels = spectra.shape[:3]
+    end = first_channel + selected_channels if selected_channels else channels
+    blocks = -(-count // times)
+    padded = np.zeros((inputs, blocks * times) + spectra.shape[2:], dtype=spectra.dtype)
+    padded[:, :count] = spectra
+    lost = np.ones((inputs, blocks * times), dtype=bool)
+    lost[:, :count] = False if missing is None else missing
+    padded = padded[:, :, first_channel:end]
+    padded = padded.reshape((inputs, blocks, times) + padded.shape[2:])
+    # [input][block][time][channel] -> [block][channel][input][time]
+    turned = np.moveaxis(padded, (1, 3, 0, 2), (0, 1, 2, 3))
+    return turned, lost.reshape(inputs, blocks, times).swapaxes(0, 1)
+
+
+# ---- correlator
+
+
+def products(inputs):
+    """Pairs (a, b), a >= b, in the order of their index a (a+1)/2 + b."""
+    return [(a, b) for a in range(inputs) for b in range(a + 1)]
+
+
+def correlate(voltages, blocks=1, missing=None, normalise=True):
+    """
+    V[a,b] = sum_t x_a(t) conj(x_b(t)), summed over `blocks` blocks; the last integration
+    may have fewer.
+
+    voltages: [block][channel][input][time], complex or int8 [block][channel][input][time][2]
+    missing: bool [block][input][time]; those voltages have to be zero
+    normalise: divide each product by the spectra that neither of its inputs misses; 0
+      where there are none
+    Returns [integration][channel][product]: complex128, or of integers complex64, which is
+      the exact sum times the scale, rounded once; and the spectra that were counted, int64
+      [integration][product]
+    """
+    voltages = np.asarray(voltages)
+    integers = not np.iscomplexobj(voltages)
+    count, channels, inputs, times = voltages.shape[:4]
+    pairs = products(inputs)
+    rows, columns = np.array(pairs).T
+    if missing is None:
+        missing = np.zeros((count, inputs, times), dtype=bool)
+    there = ~np.asarray(missing)
+    integrations = -(-count // blocks)
+    dtype = np.complex64 if integers else np.complex128
+    visibilities = np.zeros((integrations, channels, len(pairs)), dtype=dtype)
+    counted = np.zeros((integrations, len(pairs)), dtype=np.int64)
+    for i in range(integrations):
+        part = slice(i * blocks, (i + 1) * blocks)
+        both = there[part].astype(np.int64)
+        counted[i] = np.einsum("bit,bjt->ij", both, both)[rows, columns]
+        scale = np.ones(len(pairs))
+        if normalise:
+            scale = np.where(counted[i] > 0, 1 / np.maximum(counted[i], 1), 0)
+        # [channel][input][block and time]
+        x = np.moveaxis(voltages[part], 0, 2)
+        x = x.reshape((channels, inputs, -1) + voltages.shape[4:])
+        if integers:
+            re, im = (x[..., c].astype(np.int64) for c in (0, 1))
+            re_t, im_t = re.swapaxes(1, 2), im.swapaxes(1, 2)
+            sums_re = (re @ re_t + im @ im_t)[:, rows, columns]
+            sums_im = (im @ re_t - re @ im_t)[:, rows, columns]
+            visibilities[i].real = sums_re.astype(np.float64) * scale
+            visibilities[i].imag = sums_im.astype(np.float64) * scale
+        else:
+            x = x.astype(np.complex128)
+            sums = x @ x.conj().swapaxes(1, 2)
+            visibilities[i] = sums[:, rows, columns] * scale
+    return visibilities, counted
+
+
+def select(visibilities, pairs):
+    """
+    Some products: V[a,b], which is conj(V[b,a]) where a < b.
+
+    visibilities: [...][product]
+    pairs: (a, b) of input numbers
+    Returns [...] for each pair
+    """
+    picked = []
+    for a, b in pairs:
+        high, low = max(a, b), min(a, b)
+        product = visibilities[..., high * (high + 1) // 2 + low]
+        picked.append(product if a >= b else product.conj())
+    return picked
+
+
+# ---- what the tags of an edge say
+
+
+def channel_frequencies(rx_freq, bandwidth, channels):
+    """Sky frequencies of the channels of an edge: rx_freq + (k - floor(n/2)) bandwidth/n."""
+    return rx_freq + (np.arange(channels) - channels // 2) * bandwidth / channels
+
+
+def pfb_edge(rx_freq, rx_rate, channels, taps, real=False, inverted=False):
+    """
+    Tags behind the channeliser, as a dictionary, from those before it.
+
+    rx_freq: sky frequency of the middle of the band, Hz: baseband 0 of complex samples and a
+      quarter of the rate of real ones. That is channel n/2, but where the channels of real
+      samples are reversed, bin n/2 becomes channel n - 1 - n/2.
+    `delay` is what is to be added to rx_time: the middle of the taps*step samples of a
+    spectrum lies (taps*step - 1)/2 sample intervals behind the first.
+    """
+    step = 2 * channels if real else channels
+    spacing = rx_rate / step
+    if real and inverted:
+        rx_freq += (channels // 2 - (channels - 1 - channels // 2)) * spacing
+    return {
+        "rx_freq": rx_freq,
+        "rx_rate": rx_rate / step,
+        "bandwidth": channels * spacing,
+        "samples_per_item": step,
+        "delay": (taps * step - 1) / 2 / rx_rate,
+    }
+
+
+def corner_turn_edge(edge, channels, times, first_channel=0, selected_channels=0):
+    """Tags behind corner_turn from those before it (dictionaries as of pfb_edge())."""
+    selected = selected_channels or channels - first_channel
+    spacing = edge["bandwidth"] / channels
+    offset = first_channel + selected // 2 - channels // 2
+    return {
+        "rx_freq": edge["rx_freq"] + offset * spacing,
+        "rx_rate": edge["rx_rate"] / times,
+        "bandwidth": selected * spacing,
+        "samples_per_item": edge["samples_per_item"] * times,
+        "delay": edge["delay"],
+    }
+
+
+def xengine_edge(edge, blocks):
+    """Tags behind xengine from those before it (dictionaries as of pfb_edge())."""
+    return {
+        **edge,
+        "rx_rate": edge["rx_rate"] / blocks,
+        "samples_per_item": edge["samples_per_item"] * blocks,
+    }

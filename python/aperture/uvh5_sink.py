@@ -1,0 +1,247 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Block that writes visibilities into a UVH5 file."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pmt
+from gnuradio import gr
+
+from . import earth_rotation, tags
+from .array_description import ArrayDescription, load_array
+from .growing_file import GrowingFile, check_path
+from .uvh5 import MOUNTS, Uvh5Layout, map_products
+
+LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """What has to be the same for all integrations of a file."""
+    frequency: float  # Hz, of channel n // 2
+    bandwidth: float  # Hz, of all channels
+
+
+class uvh5_sink(gr.sync_block):
+    """
+    Writes visibilities into a UVH5 file, which pyuvdata, and what stands on it, reads.
+
+    In: `[channel][product]` of fc32 from `xengine`, one item an integration, with the tags
+    rx_time, rx_freq, bandwidth, spectra and counted.
+
+    A product (ant_1, ant_2, pq) of the file is conj(x_p of ant_1) x_q of ant_2. Antennas are
+    numbered in the order of their names. time_array is the middle of an integration, nsamples
+    the fraction of its spectra that was there, flags where that is 0. Coordinates are those
+    of the description (phase centre unprojected); x is taken to point north and y east.
+
+    The file appears with the first integration and is whole from then on: a reader may open
+    it at any time, and a process that is killed or a disk that is full costs what was being
+    added at that moment (what one call of work() got: one integration, if the disk keeps up).
+    For this, twice its size is needed until the flowgraph ends, and hidden files `.NAME.a`
+    and `.NAME.b` beside it; see `GrowingFile`. A flowgraph that is stopped (or locked) and
+    started again begins a new file of the same name.
+
+    An error (a tag that is missing, a full disk, another frequency in mid-file) is logged,
+    ends the flowgraph, and is given by `error()`.
+
+    Parameters
+    ----------
+    filename : str
+        The file to be written.
+    array : ArrayDescription, or str
+        An array description, or the file or shipped name of one; its inputs are the X-engine's.
+    channels : int
+        Channels of an item.
+    overwrite : bool
+        Whether an existing file is replaced (when the first integration comes).
+    history : str
+        For the file's `history`.
+    mount : str
+        How the antennas are mounted: fixed, alt-az, equatorial, phased, ... (`uvh5.MOUNTS`).
+    inputs : int
+        If given, how many inputs the array must have (a flowgraph that was drawn for so many has
+        items of that size).
+
+    Raises
+    ------
+    ValueError, OSError
+        A parameter is not allowed; the file could not be written there.
+    """
+
+    def __init__(self, filename, array, channels=1024, overwrite=True, history="", mount="fixed",
+                 inputs=None):
+        if not isinstance(array, ArrayDescription):
+            array = load_array(array)
+        if not filename:
+            raise ValueError("filename: is empty")
+        if int(channels) != channels or channels < 1:
+            raise ValueError(f"channels: {channels} is not allowed: an integer from 1")
+        if mount not in MOUNTS:
+            raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
+        if inputs is not None and inputs != len(array.inputs):
+            raise ValueError(f"inputs: {inputs} is not allowed: array {array.name!r} has "
+                             f"{len(array.inputs)}")
+        inputs = len(array.inputs)
+        products = inputs * (inputs + 1) // 2
+        if channels * products * 8 > LARGEST_ITEM:
+            raise ValueError(f"channels: an item would be {channels} channels x {products} "
+                             f"products x 8 bytes = {channels * products * 8} bytes: at most "
+                             f"{LARGEST_ITEM} are allowed")
+        map_products(array)  # complains about what no file can hold
+        self._filename, self._array, self._channels = str(filename), array, int(channels)
+        self._shape = (int(channels), products)
+        self._overwrite, self._history, self._mount = overwrite, history, mount
+        self._begin()
+        # a file that cannot be written is to be known before anything is computed
+        check_path(self._filename, overwrite)
+        # NumPy deprecates what GNU Radio makes of a vector of one
+        size = self._channels * products
+        gr.sync_block.__init__(self, "uvh5_sink", out_sig=None,
+                               in_sig=[(np.complex64, size) if size > 1 else np.complex64])
+
+    def integrations(self):
+        """Integrations that are in the file."""
+        return self._written
+
+    def error(self):
+        """Why writing ended before its time, or None."""
+        return self._error
+
+    def start(self):
+        self._begin()
+        return True
+
+    def stop(self):
+        if self._file is not None:
+            self._file.close()
+        return True
+
+    def work(self, input_items, output_items):
+        if self._error is not None:
+            return -1
+        try:
+            self._write(input_items[0])
+        except (ValueError, OSError) as error:
+            # an exception that leaves work() would stop this thread and not the flowgraph
+            self._error = f"{self._filename}: {_reason(error)}"
+            self.logger.error(self._error)
+            if self._file is not None:
+                self._file.close()
+            return -1
+        return len(input_items[0])
+
+    def _begin(self):
+        self._file = self._layout = self._setting = self._next = self._error = None
+        self._written = 0
+
+    def _write(self, items):
+        first = self.nitems_read(0)
+        found = {}
+        for tag in self.get_tags_in_window(0, 0, len(items)):
+            found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
+        integrations, problem = [], None
+        for i, item in enumerate(items):
+            try:
+                integrations.append(self._integration(item, found.get(i, {})))
+            except ValueError as error:
+                # what came before it is good
+                problem = error
+                break
+        self._add(integrations)
+        if problem is not None:
+            raise problem
+
+    def _add(self, integrations):
+        if not integrations:
+            return
+        try:
+            self._file.add(integrations)
+            self._written += len(integrations)
+        except OSError:
+            # all at once is fast; if the disk is nearly full, some of them still fit
+            if len(integrations) == 1:
+                raise
+            for integration in integrations:
+                self._add([integration])
+
+    def _integration(self, item, found):
+        """One item and its tags -> Integration."""
+        self._set(found)
+        spectra = _value(found, tags.spectra, pmt.to_uint64)
+        counted = _value(found, tags.counted, pmt.u64vector_elements)
+        if spectra == 0 or len(counted) not in (1, self._shape[1]) or max(counted) > spectra:
+            raise ValueError(f"tags: spectra {spectra} and {len(counted)} counts up to "
+                             f"{max(counted, default=0)} do not fit {self._shape[1]} products")
+        # of n channels, from one spectrum to the next; real samples: 2n at 2 bandwidth
+        hop = self._channels / self._setting.bandwidth
+        if tags.rx_time in found:
+            seconds, fraction = _value(found, tags.rx_time, _time)
+        elif self._next is not None:
+            seconds, fraction = self._next
+        else:
+            raise ValueError("tags: the first integration has no rx_time")
+        # rx_time is the middle of the first spectrum
+        middle = earth_rotation.julian_date(seconds, fraction + (spectra - 1) / 2 * hop)
+        end = fraction + spectra * hop
+        self._next = seconds + int(end), end - int(end)
+        if self._written == 0 and not earth_rotation.in_table(middle):
+            self.logger.warn(f"{self._filename}: the rotation of the Earth at Julian date "
+                             f"{middle:.1f} is not known to gr-aperture: sidereal times may be "
+                             "wrong by a second")
+        return self._layout.integration(np.reshape(item, self._shape), middle, spectra, counted,
+                                        hop)
+
+    def _set(self, found):
+        """Frequencies come with the first integration and must not change."""
+        old = self._setting
+        if old is not None and not {tags.rx_freq, tags.bandwidth} & found.keys():
+            return
+        last = {} if old is None else {tags.rx_freq: old.frequency, tags.bandwidth: old.bandwidth}
+        new = _Setting(_value(found, tags.rx_freq, pmt.to_double, last),
+                       _value(found, tags.bandwidth, pmt.to_double, last))
+        if not (np.isfinite(new.frequency) and np.isfinite(new.bandwidth) and new.bandwidth > 0):
+            raise ValueError(f"tags: rx_freq {new.frequency} and bandwidth {new.bandwidth} are "
+                             "not allowed: both finite, bandwidth above 0")
+        if old is None:
+            width = new.bandwidth / self._channels
+            channels = np.arange(self._channels) - self._channels // 2
+            self._layout = Uvh5Layout(self._array, new.frequency + channels * width, width,
+                                      self._history, self._mount)
+            self._file = GrowingFile(self._filename, self._layout.create, self._layout.append,
+                                     self._layout.bytes, self._overwrite)
+            self._setting = new
+        elif new != old:
+            raise ValueError(f"tags: rx_freq {new.frequency} Hz, bandwidth {new.bandwidth} Hz "
+                             f"come after {old.frequency} Hz, {old.bandwidth} Hz: a file holds "
+                             "one setting")
+
+
+def _time(value):
+    seconds = pmt.to_uint64(pmt.tuple_ref(value, 0))
+    fraction = pmt.to_double(pmt.tuple_ref(value, 1))
+    if not 0 <= fraction < 1:
+        raise ValueError("fraction")
+    return seconds, fraction
+
+
+def _value(found, key, convert, last=None):
+    """A tag's value; `last`: of tags that need not be repeated."""
+    if key not in found:
+        if last and key in last:
+            return last[key]
+        raise ValueError(f"tags: an integration has no {key}: the X-engine's output must come "
+                         "here as it is")
+    try:
+        return convert(found[key])
+    except Exception as error:
+        raise ValueError(f"tags: {key} {pmt.write_string(found[key])} is not allowed: "
+                         "see gnuradio/aperture/tags.h") from error
+
+
+def _reason(error):
+    """What happened, without the file's name, which stands before it."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -1,0 +1,68 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+qt_example.py FLOWGRAPH.py SECONDS PICTURE.png
+
+Runs a flowgraph that GRC generated for QT: for so many seconds, with every range moved on the
+way, and grabs its window. Fails if anything raises, in the window's slots too, or if nothing
+arrives at a QT sink.
+"""
+
+import importlib.util
+import pathlib
+import sys
+import traceback
+
+from PyQt5 import Qt
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, path.stem)
+
+
+def main(path, seconds, picture):
+    raised = []
+    # exceptions in slots end here, and not in exec_()
+    sys.excepthook = lambda *what: (raised.append(what), traceback.print_exception(*what))
+
+    application = Qt.QApplication(sys.argv[:1])
+    window = load(pathlib.Path(path))()
+    window.resize(1000, 800)
+    window.start()
+    window.show()
+
+    def move_ranges():
+        for slider in window.findChildren(Qt.QSlider):
+            slider.setValue((slider.minimum() + 3 * slider.maximum()) // 4)
+
+    def finish():
+        if not window.grab().save(picture):
+            raise OSError(f"{picture} could not be written")
+        application.quit()
+
+    Qt.QTimer.singleShot(int(400 * seconds), move_ranges)
+    Qt.QTimer.singleShot(int(1000 * seconds), finish)
+    application.exec_()
+
+    sinks = {name: block for name, block in vars(window).items() if name.startswith("qtgui_")
+             and hasattr(block, "nitems_read")}
+    items = {name: block.nitems_read(0) for name, block in sinks.items()}
+    print("items:", items)
+    window.stop()
+    window.wait()
+    if raised:
+        return 1
+    if not items or min(items.values()) < 2:
+        print("nothing arrived at a QT sink")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    status = main(sys.argv[1], float(sys.argv[2]), sys.argv[3])
+    sys.stdout.flush()
+    sys.exit(status)

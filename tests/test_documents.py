@@ -1,0 +1,135 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""README.md, MANIFEST.md, docs/ and docstrings: what they name is there."""
+
+import inspect
+import os
+import re
+import time
+import unittest
+
+import pmt
+import yaml
+from gnuradio import aperture, blocks, gr
+
+from places import SOURCE, main
+
+README = (SOURCE / "README.md").read_text()
+
+
+def own_public_names():
+    """name -> object of what this package defines (not what it imports from elsewhere)."""
+    found = {}
+    for name, value in vars(aperture).items():
+        module = getattr(value, "__module__", None) or ""
+        if not name.startswith("_") and module.startswith("gnuradio.aperture"):
+            found[name] = value
+    return found
+
+
+def described(value):
+    """True if the docstring says more than pybind11's line of types."""
+    text = inspect.getdoc(value) or ""
+    text = re.sub(r"^.*\) -> .*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^\s*(\d+\.|Overloaded function\.)\s*$", "", text, flags=re.MULTILINE)
+    return len(text.strip()) > 10
+
+
+class TestDocuments(unittest.TestCase):
+    def test_manifest(self):
+        """gr_modtool's keys are filled in."""
+        header = (SOURCE / "MANIFEST.md").read_text().split("\n---\n")[0]
+        manifest = yaml.safe_load(header)
+        for key in ("title", "brief", "tags", "author", "copyright_owner", "license",
+                    "gr_supported_version"):
+            self.assertTrue(manifest[key], key)
+        self.assertEqual(manifest["license"], "GPL-3.0-or-later")
+        for template in ("Author Name", "Short description", "Copyright Owner 1"):
+            self.assertNotIn(template, header)
+
+    def test_readmes_commands(self):
+        for command in ("tools/demo", "tools/test", "tools/run", "tools/setup"):
+            self.assertIn(command, README)
+            self.assertTrue(os.access(SOURCE / command, os.X_OK), command)
+
+    def test_readmes_flowgraph(self):
+        """README's Python is examples/first_flowgraph.py, which test_examples runs."""
+        code = re.search(r"```python\n(.*?)```", README, flags=re.DOTALL)[1]
+        self.assertIn(code, (SOURCE / "examples/first_flowgraph.py").read_text())
+        self.assertLessEqual(len([line for line in code.splitlines() if line.strip()]), 12)
+
+    def test_readmes_blocks(self):
+        """Every block that GRC shows is in README's table, and the other way round."""
+        in_grc = {path.name.split(".")[0][len("aperture_"):]
+                  for path in (SOURCE / "grc").glob("aperture_*.block.yml")}
+        in_readme = set(re.findall(r"^\| `(\w+)` \|", README, flags=re.MULTILINE))
+        self.assertEqual(in_readme, in_grc)
+        for name in in_grc:
+            self.assertTrue(hasattr(aperture, name), name)
+
+    def test_gain_message(self):
+        """The message in docs/flowgraphs.md sets the gain of input 1, and of that alone."""
+        page = (SOURCE / "docs/flowgraphs.md").read_text()
+        code = re.search(r"```python\n(.*?)```", page, flags=re.DOTALL)[1]
+        flowgraph = gr.top_block()
+        source = aperture.array_source("two-dish", inputs_per_port=2)
+        channelizer = aperture.pfb_channelizer(channels=16, inputs=2, inputs_per_port=2)
+        flowgraph.connect(source, channelizer, blocks.null_sink(2 * 16 * gr.sizeof_gr_complex))
+        flowgraph.start()
+        try:
+            exec(code, {"pmt": pmt, "channelizer": channelizer})
+            deadline = time.monotonic() + 60
+            while channelizer.gains(1)[0] != 10 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertEqual(list(channelizer.gains(1)), [10] * 16)
+            self.assertEqual(list(channelizer.gains(0)), [1] * 16)
+        finally:
+            flowgraph.stop()
+            flowgraph.wait()
+
+    def test_tags_page(self):
+        """docs/tags.md describes every key of tags.h."""
+        header = (SOURCE / "include/gnuradio/aperture/tags.h").read_text()
+        page = (SOURCE / "docs/tags.md").read_text()
+        keys = re.findall(r'constexpr char (\w+)\[\] = "(\w+)";', header)
+        self.assertGreater(len(keys), 10)
+        for name, key in keys:
+            self.assertIn(f"`{key}`", page)
+            self.assertEqual(getattr(aperture.tags, name), key)
+
+    def test_links(self):
+        """Relative links of the pages lead somewhere."""
+        pages = [SOURCE / "README.md", *(SOURCE / "docs").glob("*.md")]
+        self.assertGreater(len(pages), 2)
+        for page in pages:
+            links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
+            for link in links:
+                if "://" not in link:
+                    self.assertTrue((page.parent / link).exists(), f"{page.name}: {link}")
+
+    def test_docstrings(self):
+        """Public classes, functions, and the methods and properties of our classes."""
+        names = own_public_names()
+        self.assertIn("pfb_channelizer", names)
+        inherited = set(dir(gr.basic_block)) | set(dir(gr.sync_block)) | set(dir(gr.hier_block2))
+        bare = []
+        for name, value in names.items():
+            if not (inspect.isclass(value) or callable(value)):
+                continue
+            if not described(value):
+                bare.append(name)
+            if inspect.isclass(value):
+                for member, method in vars(value).items():
+                    public = not member.startswith("_") and member not in inherited
+                    is_code = inspect.isroutine(method) or isinstance(method, property)
+                    # part of GNU Radio's own interface
+                    if public and is_code and member not in ("work", "general_work", "forecast",
+                                                             "make"):
+                        if not described(method):
+                            bare.append(f"{name}.{member}")
+        self.assertEqual(bare, [], "no docstring")
+
+
+if __name__ == "__main__":
+    main()

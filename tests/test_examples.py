@@ -1,0 +1,82 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""examples/: GRC files compile, the QT flowgraph shows what it should, scripts give the sky."""
+
+import os
+import py_compile
+import runpy
+import shutil
+import unittest
+
+import numpy as np
+
+from places import BUILD, SOURCE, fresh_folder, main, run_or_fail
+
+EXAMPLES = SOURCE / "examples"
+PICTURES = BUILD / "pictures"
+
+
+class TestExamples(unittest.TestCase):
+    def test_all_are_tested(self):
+        """There are no examples but those that are named or compiled below."""
+        names = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
+        scripts = {name for name in names if name.endswith(".py")}
+        self.assertEqual(scripts, {"first_flowgraph.py"})
+        self.assertIn("interferometer.grc", names)
+
+    def test_grc(self):
+        """grcc compiles every flowgraph, without a complaint."""
+        folder = fresh_folder("examples")
+        for path in sorted(EXAMPLES.glob("*.grc")):
+            with self.subTest(flowgraph=path.name):
+                output = run_or_fail(self, "grcc", "-o", folder, path)
+                for word in ("Error", "Warning", "deprecated"):
+                    self.assertNotIn(word.lower(), output.lower(), output)
+                py_compile.compile(str(folder / f"{path.stem}.py"), doraise=True)
+
+    def test_qt(self):
+        """The interferometer runs under Xvfb, its ranges are moved, its plots are drawn."""
+        if not shutil.which("xvfb-run"):
+            if os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1":
+                self.fail("xvfb-run is not installed")
+            self.skipTest("xvfb-run is not installed")
+        folder = fresh_folder("examples_qt")
+        run_or_fail(self, "grcc", "-o", folder, EXAMPLES / "interferometer.grc")
+        PICTURES.mkdir(exist_ok=True)
+        picture = PICTURES / "interferometer.png"
+        picture.unlink(missing_ok=True)
+        output = run_or_fail(
+            self, "xvfb-run", "-a", "-s", "-screen 0 1280x1024x24", "python3",
+            SOURCE / "tests/qt_example.py", folder / "interferometer.py", "6", picture)
+        for word in ("Traceback", ":error:", "thread_body_wrapper"):
+            self.assertNotIn(word, output)
+
+        from matplotlib.image import imread
+        pixels = imread(picture)
+        # the two curves are pure blue; without data only the legends are (64 points)
+        blue = (abs(pixels[..., :3] - np.array([0, 0, 1])).sum(axis=-1) < 0.3).sum()
+        self.assertGreater(blue, 400, f"no curves in {picture}")
+
+    def test_first_flowgraph(self):
+        """The phase of README's flowgraph is that of the geometry."""
+        result = runpy.run_path(str(EXAMPLES / "first_flowgraph.py"))
+        visibilities = result["visibilities"]
+        # (2400000 samples / 256 channels - 7) spectra in integrations of 1280
+        self.assertEqual(visibilities.shape, (8, 256))
+
+        # arrays/two-dish.yml: B 10 m east of A, the source at azimuth 150, elevation 30
+        azimuth, elevation = np.radians([150, 30])
+        delay = -10 * np.sin(azimuth) * np.cos(elevation) / 299792458
+        frequency = 1420.4e6 + (np.arange(256) - 128) * 2.4e6 / 256
+        model = np.exp(-2j * np.pi * frequency * delay)
+        # the simulator fills the inner 99 % of the band
+        ratio = (visibilities[:7].mean(axis=0) / model)[2:-2]
+        # N = 7 * 1280 spectra of two inputs with noise and signal of power 1 each: turned to be
+        # real, V = 1, re has the variance (2 * 2 + 1)/2N, im (2 * 2 - 1)/2N (Thompson, Moran
+        # and Swenson, 6.2); six deviations, for 252 channels
+        np.testing.assert_allclose(ratio, 1, atol=6 * np.sqrt(2.5 / (7 * 1280)))
+
+
+if __name__ == "__main__":
+    main()

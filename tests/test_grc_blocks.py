@@ -1,0 +1,207 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+Every GRC block of ours, with its default values and with others: what GRC makes of it is a
+block with the same ports, its callbacks can be called, and GRC and the block agree about
+which values are allowed.
+"""
+
+import re
+import unittest
+
+from gnuradio import aperture, gr
+from gnuradio.grc.core.platform import Platform
+
+from places import SOURCE, fresh_folder, main, run_or_fail
+
+#: parameters that have no default that could work
+NEEDED = {}
+
+#: block -> values of parameters that are refused
+REFUSED = {
+    "aperture_pfb_channelizer": [
+        {"channels": "7"}, {"channels": "2"}, {"channels": "65538"}, {"inputs": "0"},
+        {"inputs_per_port": "0"}, {"inputs": "3", "inputs_per_port": "2"}, {"taps": "0"},
+        {"taps": "65"}, {"window": "kaiser", "beta": "-1"}, {"window": "kaiser", "beta": "101"},
+        {"prototype": "[1.0] * 5"}, {"gain": "0", "output_type": "sc8"}, {"device": "gpu"}, {"device": "cuda:x"},
+        {"channels": "65536", "inputs": "4096", "inputs_per_port": "4096"},
+        {"prototype": "[1.0] * 8192", "input_type": "f32"},
+    ],
+    "aperture_corner_turn": [
+        {"channels": "0"}, {"inputs": "0"}, {"inputs_per_port": "0"},
+        {"inputs": "3", "inputs_per_port": "2"}, {"times": "0"}, {"first_channel": "-1"},
+        {"first_channel": "1024"}, {"selected_channels": "-1"},
+        {"first_channel": "1000", "selected_channels": "25"}, {"align": "-1"},
+        {"times": "524288"}, {"type": "fc32", "times": "131072"}, {"device": "gpu"},
+    ],
+    "aperture_xengine": [
+        {"channels": "0"}, {"inputs": "0"}, {"times": "0"}, {"integration": "0"},
+        {"integration": "-1"}, {"integration": "1.5"},
+        {"integration": "0", "integration_unit": "seconds"}, {"times": "524288"},
+        {"type": "fc32", "times": "131072"}, {"inputs": "800", "times": "1"},
+        {"device": "gpu"},
+    ],
+    "aperture_select": [
+        {"channels": "0"}, {"inputs": "0"}, {"products": "[]"}, {"products": "[(0, 2)]"},
+        {"products": "[(-1, 0)]"}, {"products": "[(0,)]"}, {"channels": "90000000"},
+    ],
+}
+
+#: block -> values other than the defaults, which work
+ALLOWED = {
+    "aperture_pfb_channelizer": [
+        {"channels": "4", "taps": "1"}, {"channels": "30", "taps": "64"},
+        {"inputs": "6", "inputs_per_port": "3"}, {"window": "kaiser", "beta": "6.5"},
+        {"window": "blackman"}, {"prototype": "[1.0] * 8192"}, {"gains": "[1 + 1j] * 1024"},
+        {"input_type": "s8", "output_type": "sc8", "gain": "0.5"}, {"inverted": "True"},
+        {"prototype": "[1.0] * 16384", "input_type": "s16"}, {"device": "cpu"},
+    ],
+    "aperture_corner_turn": [
+        {"first_channel": "3", "selected_channels": "5"}, {"first_channel": "1000"},
+        {"inputs": "6", "inputs_per_port": "3", "times": "7"}, {"align": "0.5"},
+        {"type": "fc32"}, {"device": "cpu"},
+    ],
+    "aperture_xengine": [
+        {"integration": "0.25", "integration_unit": "seconds"}, {"normalise": "False"},
+        {"inputs": "7", "channels": "3", "times": "5", "integration": "3"}, {"type": "fc32"},
+        {"device": "cpu"},
+    ],
+    "aperture_select": [
+        {"inputs": "5", "products": "[(4, 0), (0, 4), (2, 2)]"},
+        {"inputs": "8", "products": "aperture.products('y8', [(1, 0)])"},
+    ],
+}
+
+
+def setUpModule():
+    recording = fresh_folder("grc_blocks") / "recording.dada"
+    run_or_fail(unittest.TestCase(), SOURCE / "tools/synthesise-recording", recording)
+    NEEDED["aperture_dada_source"] = {"filename": str(recording)}
+    NEEDED["aperture_uvh5_sink"] = {"filename": str(recording.with_name("out.uvh5"))}
+
+
+class TestGrcBlocks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.platform = Platform(
+            name="test", prefs=gr.prefs(), version=gr.version(),
+            version_parts=(gr.major_version(), gr.api_version(), gr.minor_version()))
+        cls.platform.build_library()
+        cls.names = sorted(name for name in cls.platform.blocks if name.startswith("aperture_"))
+
+    def block(self, name, values={}):
+        """A block in a flowgraph of GRC's, with parameters set as in its window."""
+        flowgraph = self.platform.make_flow_graph()
+        block = flowgraph.new_block(name)
+        block.params["id"].set_value("the_block")
+        for key, value in {**NEEDED.get(name, {}), **values}.items():
+            block.params[key].set_value(value)
+        # twice, as GRC does: ports depend on parameters
+        for _ in range(2):
+            flowgraph.rewrite()
+        flowgraph.validate()
+        # a weak reference is all that the block has of it
+        self.addCleanup(lambda keep: None, flowgraph)
+        return block
+
+    def errors(self, block):
+        return [message for message in block.get_error_messages()
+                if "Port is not connected" not in message]
+
+    def make(self, block):
+        """Runs what GRC would write for this block; returns the flowgraph object of it."""
+        class Flowgraph:
+            pass
+
+        scope = {"self": Flowgraph()}
+        exec(block.templates.render("imports"), scope)
+        exec(f"self.{block.name} = {block.templates.render('make')}", scope)
+        return scope["self"], scope
+
+    def test_all_are_there(self):
+        """GRC finds every file of grc/, under the id that its name says, in [Aperture]."""
+        files = {path.name[:-len(".block.yml")] for path in SOURCE.glob("grc/*.block.yml")}
+        self.assertEqual(set(self.names), files)
+        for name in self.names:
+            self.assertEqual(list(self.platform.blocks[name].category), ["Aperture"], name)
+
+    def test_documentation(self):
+        """Every block says what it does, what its items are, and which tags they carry."""
+        for name in self.names:
+            text = self.platform.blocks[name].documentation[""]
+            self.assertGreater(len(text), 300, name)
+            self.assertRegex(text, r"\b(In|Out|Port)\b", name)
+            self.assertRegex(text, r"\bTags\b", name)
+
+    def check_made(self, block, values):
+        name = f"{block.key} {values}"
+        self.assertEqual(self.errors(block), [], name)
+        flowgraph, scope = self.make(block)
+        made = getattr(flowgraph, block.name)
+
+        for grc_ports, signature in ((block.sinks, made.input_signature()),
+                                     (block.sources, made.output_signature())):
+            sizes = [port.item_size for port in grc_ports if port.domain == "stream"]
+            limit = signature.max_streams()
+            self.assertTrue(signature.min_streams() <= len(sizes)
+                            and (limit == -1 or len(sizes) <= limit), f"{name}: ports")
+            real = [signature.sizeof_stream_item(i) for i in range(len(sizes))]
+            self.assertEqual(sizes, real, f"{name}: bytes of an item")
+
+        for grc_ports, real in ((block.sinks, made.message_ports_in()),
+                                (block.sources, made.message_ports_out())):
+            ports = {port.key for port in grc_ports if port.domain == "message"}
+            there = {str(real_name) for real_name in _symbols(real)} - {"system"}
+            self.assertEqual(ports, there, f"{name}: message ports")
+
+        for callback in block.get_callbacks():
+            for method in re.findall(rf"self\.{block.name}\.(\w+)\(", callback):
+                self.assertTrue(hasattr(made, method), f"{name}: {callback}")
+            exec(callback, scope)
+
+    def test_defaults(self):
+        """Defaults give a valid block with GRC's ports, and callbacks that can be called."""
+        for name in self.names:
+            with self.subTest(block=name):
+                self.check_made(self.block(name), "")
+
+    def test_allowed(self):
+        for name, cases in ALLOWED.items():
+            for values in cases:
+                with self.subTest(block=name, values=values):
+                    self.check_made(self.block(name, values), values)
+
+    def test_refused(self):
+        """What GRC's asserts refuse, the block refuses, and for that reason alone."""
+        for name, cases in REFUSED.items():
+            for values in cases:
+                with self.subTest(block=name, values=values):
+                    block = self.block(name, values)
+                    failed = [message for message in self.errors(block)
+                              if "Assertion" in message and "failed" in message]
+                    self.assertTrue(failed, self.errors(block))
+                    # pybind11 refuses what is no pair of integers with a TypeError
+                    with self.assertRaises((ValueError, RuntimeError, TypeError)):
+                        self.make(block)
+
+    def test_every_setter(self):
+        """Every set_... method of a block is reached by a callback of its GRC block."""
+        for name in self.names:
+            block = self.block(name)
+            kind = getattr(aperture, name[len("aperture_"):])
+            own = {member for member in vars(kind) if member.startswith("set_")}
+            text = " ".join(block.get_callbacks())
+            # one gain is the case of set_gains() in which all are the same
+            for setter in own - {"set_gain"}:
+                self.assertIn(f"{setter}(", text, name)
+
+
+def _symbols(ports):
+    """Names in what message_ports_in() returns, a PMT vector of symbols."""
+    import pmt
+    return [pmt.symbol_to_string(pmt.vector_ref(ports, i)) for i in range(pmt.length(ports))]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+Installs into a folder, uses the installed package from C++, Python and GRC in a clean
+environment, uninstalls, and looks for what was left behind.
+"""
+
+import os
+import pathlib
+import shutil
+import unittest
+
+from places import BUILD, CMAKE, SOURCE, fresh_folder, main, run_or_fail
+
+MANIFEST = BUILD / "install_manifest.txt"
+
+
+def files_below(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")
+                  if not path.is_dir())
+
+
+class TestInstall(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = fresh_folder("install")
+        cls.stage = cls.folder / "stage"
+        # an installation of the user's own stays uninstallable
+        cls.kept = cls.folder / "kept_manifest.txt"
+        if MANIFEST.exists():
+            shutil.copy2(MANIFEST, cls.kept)
+        run_or_fail(cls("test_1_package"), CMAKE, "--install", BUILD, "--prefix", cls.stage)
+        cls.installed = files_below(cls.stage)
+        packages = list(cls.stage.rglob("gnuradio/aperture/__init__.py"))
+        cls.python_path = packages[0].parent.parent.parent if packages else None
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.kept.exists():
+            shutil.move(cls.kept, MANIFEST)
+        elif MANIFEST.exists():
+            MANIFEST.unlink()
+
+    def environment(self):
+        """What a user has who installed into a prefix of his own: nothing of the build."""
+        library = next(self.stage.rglob("libgnuradio-aperture.so")).parent
+        return {
+            "PATH": f"{self.stage}/bin:/usr/local/bin:/usr/bin:/bin",
+            "HOME": os.environ["HOME"],
+            "LD_LIBRARY_PATH": str(library),
+            "PYTHONPATH": str(self.python_path),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "CMAKE_GENERATOR": os.environ.get("CMAKE_GENERATOR", "Unix Makefiles"),
+        }
+
+    def test_1_package(self):
+        """Library, headers, CMake package, Python modules, arrays, GRC blocks, programs."""
+        names = [pathlib.PurePath(path) for path in self.installed]
+        in_source = {
+            "include/gnuradio/aperture": (SOURCE / "include/gnuradio/aperture").glob("*.h"),
+            "gnuradio/aperture": [path for path in (SOURCE / "python/aperture").glob("*.py")
+                                  if not path.name.startswith("qa_")],
+            "gnuradio/aperture/arrays": (SOURCE / "python/aperture/arrays").glob("*.y*ml"),
+            "share/gnuradio/grc/blocks": (SOURCE / "grc").glob("*.block.yml"),
+            "bin": [path for path in (SOURCE / "apps").glob("aperture_*") if path.is_file()],
+        }
+        for folder, sources in in_source.items():
+            wanted = {path.name for path in sources}
+            there = {path.name for path in names if str(path.parent).endswith(folder)}
+            self.assertTrue(wanted, f"nothing in the source tree for {folder}")
+            self.assertEqual(wanted - there, set(), f"not installed into {folder}")
+        self.assertEqual([str(path) for path in names if path.name.startswith("qa_")], [])
+
+    def test_2_cmake_package(self):
+        """find_package(gnuradio-aperture) in another project, and a flowgraph in C++."""
+        build = self.folder / "consumer"
+        environment = self.environment()
+        run_or_fail(self, CMAKE, "-S", SOURCE / "tests/consumer", "-B", build,
+                    f"-DCMAKE_PREFIX_PATH={self.stage}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra",
+                    env=environment)
+        output = run_or_fail(self, CMAKE, "--build", build, env=environment)
+        self.assertNotIn("warning:", output)
+        self.assertIn("cpu", run_or_fail(self, build / "minimal", env=environment).split())
+        run_or_fail(self, build / "flowgraph", env=environment)
+
+    def test_3_python(self):
+        """from gnuradio import aperture is the installed one, and works."""
+        self.assertIsNotNone(self.python_path)
+        program = ("from gnuradio import aperture; print(aperture.__file__); "
+                   "aperture.pfb_channelizer(channels=64, inputs=1)")
+        output = run_or_fail(self, "/usr/bin/python3", "-c", program, env=self.environment())
+        self.assertIn(str(self.stage), output)
+
+    def test_4_programs(self):
+        """The installed programs start with GNU Radio's Python and print their help."""
+        for name in ("aperture_fx", "aperture_plot"):
+            output = run_or_fail(self, self.stage / "bin" / name, "--help",
+                                 env=self.environment())
+            self.assertIn(name, output)
+
+    def test_5_uninstall(self):
+        """Nothing that was installed is left, and no folder of our own."""
+        self.assertGreater(len(self.installed), 20)
+        # byte code, as it appears when somebody has imported the package
+        (self.python_path / "gnuradio/aperture/__pycache__").mkdir(exist_ok=True)
+        (self.python_path / "gnuradio/aperture/__pycache__/tags.cpython-3.pyc").write_text("")
+        run_or_fail(self, CMAKE, "--build", BUILD, "--target", "uninstall")
+        self.assertEqual(files_below(self.stage), [])
+        folders = [path for path in self.stage.rglob("*aperture*") if path.is_dir()]
+        self.assertEqual(folders, [])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The programs in tools/, as far as they can be tested without a fresh machine."""
+
+import os
+import unittest
+
+import numpy as np
+
+from places import BUILD, SOURCE, fresh_folder, main, run, run_or_fail
+
+
+class TestRun(unittest.TestCase):
+    def test_nothing_outside(self):
+        """HOME and the XDG folders of what is started lie below the build folder."""
+        output = run_or_fail(self, SOURCE / "tools/run", "env",
+                             env={"HOME": "/nowhere", "PATH": "/usr/bin:/bin",
+                                  "APERTURE_BUILD": str(BUILD)})
+        there = dict(line.split("=", 1) for line in output.splitlines() if "=" in line)
+        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
+                     "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "MPLCONFIGDIR"):
+            self.assertTrue(there[name].startswith(f"{BUILD}/"), f"{name}={there[name]}")
+
+    def test_own_python(self):
+        """python3 is GNU Radio's, whatever comes first in PATH."""
+        folder = fresh_folder("tools")
+        other = folder / "python3"
+        other.write_text("#!/bin/sh\necho the wrong one\nexit 1\n")
+        other.chmod(0o755)
+        output = run_or_fail(self, SOURCE / "tools/run", "python3", "-c",
+                             "from gnuradio import aperture; print(aperture.__file__)",
+                             env={**os.environ, "PATH": f"{folder}:/usr/bin:/bin"})
+        self.assertIn(str(BUILD / "test_modules"), output)
+
+    def test_exit_status_and_folder(self):
+        """tools/run runs in the caller's folder and ends as the command does."""
+        folder = fresh_folder("tools")
+        status, output = run(SOURCE / "tools/run", "sh", "-c", "pwd; exit 7", cwd=folder)
+        self.assertEqual(status, 7)
+        self.assertEqual(os.path.realpath(output.strip()), str(folder))
+
+    def test_not_built(self):
+        folder = fresh_folder("tools")
+        status, output = run(SOURCE / "tools/run", "true",
+                             env={**os.environ, "APERTURE_BUILD": str(folder)})
+        self.assertEqual(status, 1)
+        self.assertIn("run tools/setup first", output)
+
+    def test_usage(self):
+        status, output = run(SOURCE / "tools/run")
+        self.assertNotEqual(status, 0)
+        self.assertIn("tools/run COMMAND", output)
+        output = run_or_fail(self, SOURCE / "tools/run", "--help")
+        self.assertIn("tools/run COMMAND", output)
+
+
+class TestSynthesisedRecording(unittest.TestCase):
+    def test_statistics(self):
+        """Power slope, level and coherence are those that the program's text promises."""
+        path = fresh_folder("tools") / "synthesised.dada"
+        run_or_fail(self, SOURCE / "tools/synthesise-recording", path)
+        content = path.read_bytes()
+        self.assertIn(b"TELESCOPE    Effelsberg", content[:4096])
+        data = np.frombuffer(content[4096:], np.int8).reshape(16000, 2, 2)
+        x, y = (data[..., 0] + 1j * data[..., 1]).T
+        # N complex samples give a relative error of 1/sqrt(N) = 0.008; five of them
+        tolerance = 5 / np.sqrt(len(x))
+        for voltages in (x, y):
+            self.assertAlmostEqual(np.mean(abs(voltages)**2) / (2 * 20**2), 1, delta=tolerance)
+            power = abs(np.fft.fftshift(np.fft.fft(voltages)))**2
+            lower, upper = power[:8000].mean(), power[8000:].mean()
+            # 2/3 to 4/3: the halves have means 5/6 and 7/6
+            self.assertAlmostEqual(upper / lower, 7 / 5, delta=4 * tolerance)
+        coherence = np.vdot(y, x) / np.sqrt(np.vdot(x, x) * np.vdot(y, y)).real
+        self.assertAlmostEqual(abs(coherence - 0.5), 0, delta=tolerance)
+
+
+if __name__ == "__main__":
+    main()
