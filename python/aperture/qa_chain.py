@@ -78,7 +78,7 @@ def read_recording(path):
     return header, payload.reshape(-1, int(header["NPOL"]), 2)
 
 
-class Chain:
+class Chain(qa_tools.Running):
     """
     sources -> pfb_channelizer -> corner_turn -> xengine, with a sink at the end and one at
     the blocks in between.
@@ -141,11 +141,6 @@ class Chain:
         self.kept = sources
         self.sources = [source for source in sources if isinstance(source, ByteSource)]
         self.sinks = [self.sink, self.blocks]
-
-    def run(self):
-        self.top.start()
-        qa_tools.Flowgraph.wait(self)
-        return self
 
     def voltages(self):
         """[block][channel][input][time]"""
@@ -357,12 +352,10 @@ class qa_chain(gr_unittest.TestCase):
             )
         for _ in range(2):
             for chain in chains:
-                results.append(chain.run().visibilities())
-        for chain in chains:
-            chain.top.start()
-        for chain in chains:
-            qa_tools.Flowgraph.wait(chain)
-            results.append(chain.visibilities())
+                chain.run()
+                results.append(chain.visibilities())
+        qa_tools.run_at_once(chains)
+        results += [chain.visibilities() for chain in chains]
         self.assertGreater(len(results[0]), 20)
         for number in (2, 3, 4, 5):
             np.testing.assert_array_equal(results[number], results[number % 2])

@@ -414,11 +414,9 @@ class qa_corner_turn(gr_unittest.TestCase):
         graph = Flowgraph(
             block, self.ports_of(spectra, "sc8", 1), [96], gates={500: gate}
         )
-        graph.start()
-        graph.sinks[0].wait_for(62)
-        graph.top.stop()
-        gate.set()
-        graph.wait()
+        with graph.running():
+            graph.sinks[0].wait_for(62)
+            graph.top.stop()
         (data,), _ = graph.run()
         expected, _ = reference.corner_turn(spectra, 8)
         np.testing.assert_array_equal(self.blocks_of(data, "sc8", 6, 1, 8), expected)
@@ -434,10 +432,8 @@ class qa_corner_turn(gr_unittest.TestCase):
                 block, self.ports_of(spectra, "fc32", 1), [8 * channels * 2 * times]
             )
             cases.append((graph, spectra, channels, times))
-        for graph, *_ in cases:
-            graph.start()
+        qa_tools.run_at_once([graph for graph, *_ in cases])
         for graph, spectra, channels, times in cases:
-            graph.wait()
             actual = self.blocks_of(graph.sinks[0].data(), "fc32", channels, 2, times)
             expected, _ = reference.corner_turn(spectra, times)
             np.testing.assert_array_equal(actual, expected)

@@ -359,17 +359,12 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             gates=gates,
             chunks=100,
         )
-        graph.start()
-        try:
+        with graph.running():
             for m, action in sorted(actions.items()):
                 for sink in graph.sinks:
                     sink.wait_for(m)
                 action(graph)
                 gates[(m - 1 + taps) * n].set()
-        finally:
-            for gate in gates.values():
-                gate.set()
-        graph.wait()
         y = spectra_of([sink.data() for sink in graph.sinks], "fc32", 1, n)
         return y / reference.pfb(x, n, reference.prototype(n, taps)), graph
 
@@ -759,11 +754,9 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         graph = Flowgraph(
             block, ports_of(x, "fc32", 1), [8 * n], gates={1003: gate}, tags=[stream_tags()]
         )
-        graph.start()
-        graph.sinks[0].wait_for(60)
-        graph.top.stop()
-        gate.set()
-        graph.wait()
+        with graph.running():
+            graph.sinks[0].wait_for(60)
+            graph.top.stop()
         data, _ = graph.run()
         expected = reference.pfb(x, n, reference.prototype(n, taps))
         self.assert_equal_fc32(spectra_of(data, "fc32", 1, n), expected)
@@ -776,10 +769,8 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             block = aperture.pfb_channelizer(channels=n, taps=taps)
             graph = Flowgraph(block, ports_of(x, "fc32", 1), [8 * n])
             cases.append((graph, x, n, taps))
-        for graph, *_ in cases:
-            graph.start()
+        qa_tools.run_at_once([graph for graph, *_ in cases])
         for graph, x, n, taps in cases:
-            graph.wait()
             expected = reference.pfb(x, n, reference.prototype(n, taps))
             data = spectra_of([graph.sinks[0].data()], "fc32", 1, n)
             self.assert_equal_fc32(data, expected)

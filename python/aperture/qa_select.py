@@ -100,12 +100,10 @@ class qa_select(gr_unittest.TestCase):
             [24] * 2,
             gates={8: gate},
         )
-        graph.start()
-        for sink in graph.sinks:
-            sink.wait_for(8)
-        block.set_products([(0, 2), (1, 1)])
-        gate.set()
-        graph.wait()
+        with graph.running():
+            for sink in graph.sinks:
+                sink.wait_for(8)
+            block.set_products([(0, 2), (1, 1)])
         outputs = [sink.data() for sink in graph.sinks]
         self.check_ports(
             [data[:8] for data in outputs], visibilities[:8], [(1, 0), (2, 2)]

@@ -10,6 +10,7 @@ random, odd sizes, and one function that runs a flowgraph of one block to its en
 A port is an array of uint8 [item][byte]; tags are (offset, key, value) in Python's types.
 """
 
+import contextlib
 import threading
 from collections import namedtuple
 
@@ -216,7 +217,54 @@ class ByteSink(gr.sync_block):
         return np.concatenate(self.pieces).reshape(-1, self.item_size)
 
 
-class Flowgraph:
+class Running:
+    """
+    Starting and ending of the flowgraph `top`, with its byte sources and byte sinks in
+    `sources` and `sinks`.
+    """
+
+    def start(self):
+        self.top.start()
+
+    def wait(self):
+        """To the end; raises AssertionError if it does not come."""
+        thread = threading.Thread(target=self.top.wait, daemon=True)
+        thread.start()
+        thread.join(PATIENCE)
+        if thread.is_alive():
+            got = [sink.count for sink in self.sinks]
+            sent = [source.sent for source in self.sources]
+            # the blocks must not go before their threads have ended
+            self.top.stop()
+            thread.join(PATIENCE)
+            raise AssertionError(f"flowgraph hangs: sent {sent}, got {got}")
+        for block in self.sources + self.sinks:
+            if block.error:
+                raise block.error
+
+    @contextlib.contextmanager
+    def running(self):
+        """
+        Runs while the body of `with` does, and then to its end, with all gates open: a
+        flowgraph that is dropped while it runs hangs the whole test.
+        """
+        self.start()
+        try:
+            yield self
+        finally:
+            for source in self.sources:
+                for gate in source.gates.values():
+                    gate.set()
+            self.wait()
+
+    def run(self):
+        """Returns the data of each sink, and its tags."""
+        self.start()
+        self.wait()
+        return [sink.data() for sink in self.sinks], [sink.tags for sink in self.sinks]
+
+
+class Flowgraph(Running):
     """
     One block under test between byte sources and byte sinks.
 
@@ -251,31 +299,6 @@ class Flowgraph:
             self.status = blocks.message_debug()
             self.top.msg_connect((block, "status"), (self.status, "store"))
 
-    def start(self):
-        self.top.start()
-
-    def wait(self):
-        """To the end; raises AssertionError if it does not come."""
-        thread = threading.Thread(target=self.top.wait, daemon=True)
-        thread.start()
-        thread.join(PATIENCE)
-        if thread.is_alive():
-            got = [sink.count for sink in self.sinks]
-            sent = [source.sent for source in self.sources]
-            # the blocks must not go before their threads have ended
-            self.top.stop()
-            thread.join(PATIENCE)
-            raise AssertionError(f"flowgraph hangs: sent {sent}, got {got}")
-        for block in self.sources + self.sinks:
-            if block.error:
-                raise block.error
-
-    def run(self):
-        """Returns the data of each sink, and its tags."""
-        self.start()
-        self.wait()
-        return [sink.data() for sink in self.sinks], [sink.tags for sink in self.sinks]
-
     def post(self, port, message):
         """Sends a message (a dict) to the block."""
         self.block.to_basic_block()._post(pmt.intern(port), to_pmt(message))
@@ -291,6 +314,13 @@ class Flowgraph:
 def run(block, ports, out_sizes, **options):
     """Flowgraph(...).run()"""
     return Flowgraph(block, ports, out_sizes, **options).run()
+
+
+def run_at_once(graphs):
+    """All to their ends, at the same time."""
+    with contextlib.ExitStack() as stack:
+        for graph in graphs:
+            stack.enter_context(graph.running())
 
 
 def random_samples(rng, sample_type, shape, rms=20.0):

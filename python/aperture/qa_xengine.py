@@ -364,12 +364,10 @@ class qa_xengine(gr_unittest.TestCase):
                 tags=[block_tags()],
                 gates={10: gate},
             )
-            graph.start()
-            graph.sinks[0].wait_for(2)
-            # a third one may have begun
-            block.set_integration(*arguments)
-            gate.set()
-            graph.wait()
+            with graph.running():
+                graph.sinks[0].wait_for(2)
+                # a third one may have begun
+                block.set_integration(*arguments)
             tags = graph.sinks[0].tags
             lengths = [value // 8 for _, value in tags_of(tags, "spectra")]
             self.assertEqual(sum(lengths), 32)
@@ -436,11 +434,9 @@ class qa_xengine(gr_unittest.TestCase):
             [96],
             gates={10: gate},
         )
-        graph.start()
-        graph.sinks[0].wait_for(2)
-        graph.top.stop()
-        gate.set()
-        graph.wait()
+        with graph.running():
+            graph.sinks[0].wait_for(2)
+            graph.top.stop()
         (data,), _ = graph.run()
         expected, _ = reference.correlate(voltages, 4)
         self.assert_equal(self.visibilities_of(data, 2, 3), expected, voltages)
@@ -455,10 +451,8 @@ class qa_xengine(gr_unittest.TestCase):
             size = 8 * 2 * inputs * (inputs + 1) // 2
             data = reference.samples_to_bytes(voltages, "sc8")
             cases.append((Flowgraph(block, [data], [size]), voltages, inputs, integration))
-        for graph, *_ in cases:
-            graph.start()
+        qa_tools.run_at_once([graph for graph, *_ in cases])
         for graph, voltages, inputs, integration in cases:
-            graph.wait()
             actual = self.visibilities_of(graph.sinks[0].data(), 2, inputs)
             expected, _ = reference.correlate(voltages, integration)
             self.assert_equal(actual, expected, voltages)
