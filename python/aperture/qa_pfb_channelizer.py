@@ -777,6 +777,23 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
 
     # ---- errors
 
+    def test_streams_that_contradict(self):
+        """Ports of different rates or frequencies, or a rate that is none: an end, no numbers."""
+        x = qa_tools.random_samples(self.rng, "fc32", (2, 1001))
+        for second in (
+            stream_tags(frequency=1.001 * FREQUENCY),
+            stream_tags(rate=2 * RATE),
+            stream_tags(rate=0.0),
+            stream_tags(rate=float("nan")),
+        ):
+            with self.subTest(second=second):
+                block = aperture.pfb_channelizer(channels=16, inputs=2)
+                graph = Flowgraph(
+                    block, ports_of(x, "fc32", 1), [128, 128], tags=[stream_tags(), second]
+                )
+                data, _ = graph.run()
+                self.assertEqual([len(port) for port in data], [0, 0])
+
     def test_errors(self):
         """Each names the parameter, its value, and what is allowed."""
         wrong = [
