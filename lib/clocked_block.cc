@@ -55,8 +55,12 @@ void require_ports(int ports)
         "(inputs_per_port)");
 }
 
-clocked_block::clocked_block(int ports, int64_t window, int64_t step)
-    : d_window(window), d_timeline(ports, window, step), d_ports(ports), d_end(ports)
+clocked_block::clocked_block(const device& d, int ports, int64_t window, int64_t step)
+    : device_block(d),
+      d_window(window),
+      d_timeline(ports, window, step),
+      d_ports(ports),
+      d_end(ports)
 {
     set_tag_propagation_policy(TPP_DONT);
     message_port_register_out(status_port);
@@ -65,7 +69,7 @@ clocked_block::clocked_block(int ports, int64_t window, int64_t step)
 bool clocked_block::start()
 {
     d_timeline.reset();
-    d_begun = d_failed = d_ended = d_approximate = false;
+    d_begun = d_ended = d_approximate = false;
     d_rate = d_bandwidth = 0;
     d_samples_per_item = 0;
     d_start = {};
@@ -80,7 +84,7 @@ bool clocked_block::start()
         d_ports[port].preload = int64_t(nitems_read(port)) + reader->items_available() -
                                 int64_t(reader->buffer()->nitems_written());
     }
-    return block::start();
+    return device_block::start();
 }
 
 void clocked_block::require_window(gr_vector_int& required)
@@ -110,7 +114,7 @@ void clocked_block::require_window(gr_vector_int& required)
 
 bool clocked_block::update(const gr_vector_int& available)
 {
-    if (d_failed)
+    if (failed())
         return false;
     for (size_t port = 0; port < d_ports.size(); port++)
         d_end[port] = first_item(port) + available[port];
@@ -119,9 +123,9 @@ bool clocked_block::update(const gr_vector_int& available)
             return false;
         begin();
     }
-    for (size_t port = 0; port < d_ports.size() && !d_failed; port++)
+    for (size_t port = 0; port < d_ports.size() && !failed(); port++)
         read_tags(port);
-    return !d_failed;
+    return !failed();
 }
 
 timestamp clocked_block::absolute(int port, const timestamp& t) const
@@ -179,8 +183,8 @@ void clocked_block::begin()
             change_frequency(0, *frequency);
     }
     d_begun = true;
-    if (!d_failed && !on_begin())
-        d_failed = true;
+    if (!failed())
+        on_begin();
 }
 
 void clocked_block::set_epochs(const std::vector<std::optional<timestamp>>& times)
@@ -217,7 +221,7 @@ void clocked_block::read_tags(int port)
     std::vector<gr::tag_t> tags;
     get_tags_in_range(tags, port, state.seen, d_end[port]);
     std::stable_sort(tags.begin(), tags.end(), gr::tag_t::offset_compare);
-    for (size_t i = 0; i < tags.size() && !d_failed;) {
+    for (size_t i = 0; i < tags.size() && !failed();) {
         size_t end = i;
         while (end < tags.size() && tags[end].offset == tags[i].offset)
             end++;
@@ -365,6 +369,26 @@ void clocked_block::tag_frequency(int port,
     tag(port, item, tags::rx_freq, pmt::from_double(frequency));
 }
 
+std::optional<clocked_block::lost_spectra>
+clocked_block::read_missing(const gr::tag_t& tag, int port, int inputs)
+{
+    if (tag.key != key(tags::missing) || !pmt::is_dict(tag.value))
+        return std::nullopt;
+    auto number = [&](const char* name) {
+        const auto value = pmt::dict_ref(tag.value, key(name), pmt::PMT_NIL);
+        return int64_t(number_of(value).value_or(-1));
+    };
+    const int64_t input = number(tags::input);
+    const lost_spectra lost{ int(input), number(tags::first), number(tags::count) };
+    if (input < 0 || input >= inputs || lost.first < 0 || lost.count < 0) {
+        refuse("missing: " + pmt::write_string(tag.value) + " on port " +
+               std::to_string(port) + " must have an input from 0 to " +
+               std::to_string(inputs - 1) + ", first and count");
+        return std::nullopt;
+    }
+    return lost;
+}
+
 void clocked_block::tag_missing(
     int port, uint64_t item, int input, uint64_t first, uint64_t count)
 {
@@ -373,14 +397,6 @@ void clocked_block::tag_missing(
     dict = pmt::dict_add(dict, key(tags::first), pmt::from_uint64(first));
     dict = pmt::dict_add(dict, key(tags::count), pmt::from_uint64(count));
     tag(port, item, tags::missing, dict);
-}
-
-bool clocked_block::fail(const std::string& what)
-{
-    if (!d_failed)
-        d_logger->error("{:s}", what);
-    d_failed = true;
-    return false;
 }
 
 void clocked_block::report(const std::string& event,

@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_CLOCKED_BLOCK_H
 #define INCLUDED_APERTURE_CLOCKED_BLOCK_H
 
+#include "runtime/device_block.h"
 #include "timeline.h"
 #include "timestamp.h"
 #include <gnuradio/block.h>
@@ -29,35 +30,33 @@ void require_ports(int ports);
  * What blocks with a clock share: they read rx_time, rx_rate and rx_freq on their inputs,
  * line the ports up, notice losses, and see when the input ends.
  *
- * In forecast() and general_work() a derived block calls update() and then takes run
+ * In forecast() and process() a derived block calls update() and then takes run
  * after run off next_run().
  */
-class clocked_block : virtual public gr::block
+class clocked_block : public device_block
 {
 public:
     bool start() override;
 
 protected:
     //! Windows as in timeline.
-    clocked_block(int ports, int64_t window, int64_t step);
+    clocked_block(const device& d, int ports, int64_t window, int64_t step);
 
     //! forecast(): what the next window needs of each port; nothing once the input ended.
     void require_window(gr_vector_int& required);
 
     /*!
-     * At the start of general_work(): reads the tags of the items that are new.
+     * At the start of process(): reads the tags of the items that are new.
      * \returns false if there is nothing to do, or nothing that can be done: see failed()
      */
     bool update(const gr_vector_int& available);
-    //! An error in the stream, logged: general_work() returns WORK_DONE.
-    bool failed() const { return d_failed; }
     //! A port's input is done, and what is left of it holds no window.
     bool ended() const { return d_ended; }
 
     //! The next windows, at most so many.
     timeline::run next_run(int64_t most) const { return d_timeline.next(d_end, most); }
     void advance(int64_t windows) { d_timeline.advance(windows); }
-    //! Where an item lies in the buffer that general_work() got for the port.
+    //! Where an item lies in the buffer that process() got for the port.
     int64_t offset_in_buffer(int port, int64_t item) { return item - first_item(port); }
     //! Consumes on all ports what no later window needs.
     void consume_passed();
@@ -92,6 +91,13 @@ protected:
     //! rx_freq, and rx_time beside it: alone it would mean a loss
     void tag_frequency(int port, uint64_t item, const timestamp& time, double frequency);
     void tag(int port, uint64_t item, const char* key, const pmt::pmt_t& value);
+    //! What a `missing` tag says.
+    struct lost_spectra {
+        int input;
+        int64_t first, count;
+    };
+    //! Nothing if the tag is another one; refuses inputs that the edge does not have.
+    std::optional<lost_spectra> read_missing(const gr::tag_t& tag, int port, int inputs);
     //! One `missing` tag.
     void tag_missing(int port, uint64_t item, int input, uint64_t first, uint64_t count);
 
@@ -102,11 +108,9 @@ protected:
     //! All other tags, in order.
     virtual void on_tag(int port, const gr::tag_t& tag);
     //! After the ports were lined up and before the first window: may set_position().
-    virtual bool on_begin() { return true; }
+    virtual void on_begin() {}
     void set_position(int64_t tick) { d_timeline.set_position(tick); }
 
-    //! Logs an error that ends the flowgraph.
-    bool fail(const std::string& what);
     //! Logs a warning and publishes it on port `status`. `count` below 0: not known.
     void report(const std::string& event, int port, int64_t item, int64_t count);
     //! Logs that a message was refused and publishes it on port `status`.
@@ -122,7 +126,7 @@ private:
         timestamp epoch; // of rx_time that counts from the start of the stream
     };
 
-    //! What in[0] of general_work() is.
+    //! What in[0] of process() is.
     int64_t first_item(int port)
     {
         return int64_t(nitems_read(port)) - d_ports[port].preload;
@@ -143,7 +147,7 @@ private:
     timeline d_timeline;
     std::vector<port_state> d_ports;
     std::vector<int64_t> d_end; // item behind the last one there, each port
-    bool d_begun = false, d_failed = false, d_ended = false;
+    bool d_begun = false, d_ended = false;
     double d_rate = 0, d_bandwidth = 0;
     int64_t d_samples_per_item = 0;
     timestamp d_start; // time of tick 0

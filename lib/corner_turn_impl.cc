@@ -7,7 +7,6 @@
 
 #include "corner_turn_impl.h"
 #include <gnuradio/aperture/tags.h>
-#include <gnuradio/io_signature.h>
 #include <cmath>
 
 namespace gr {
@@ -41,43 +40,45 @@ kernels::corner_turn::parameters kernel_parameters(const corner_turn::parameters
     return k;
 }
 
-io_signature::sptr input_signature_of(const kernels::corner_turn::parameters& k)
+io_signature::sptr input_signature_of(const kernels::corner_turn::parameters& k,
+                                      const device& d)
 {
-    return io_signature::make(
-        k.ports,
+    return signature_on(
+        d,
         k.ports,
         item_size("input item",
                   { { "inputs", k.inputs_per_port }, { "channels", k.channels } },
                   size_of(k.type)));
 }
 
-io_signature::sptr output_signature_of(const kernels::corner_turn::parameters& k)
+io_signature::sptr output_signature_of(const kernels::corner_turn::parameters& k,
+                                       const device& d)
 {
-    return io_signature::make(1,
-                              1,
-                              item_size("block",
-                                        { { "channels", k.selected_channels },
-                                          { "inputs", k.inputs() },
-                                          { "times", k.times } },
-                                        size_of(k.type)));
+    return signature_on(d,
+                        1,
+                        item_size("block",
+                                  { { "channels", k.selected_channels },
+                                    { "inputs", k.inputs() },
+                                    { "times", k.times } },
+                                  size_of(k.type)));
 }
 
 } // namespace
 
 corner_turn::sptr corner_turn::make(const parameters& p)
 {
-    return gnuradio::make_block_sptr<corner_turn_impl>(p, kernel_parameters(p));
+    return gnuradio::make_block_sptr<corner_turn_impl>(
+        p, kernel_parameters(p), device::select(p.device));
 }
 
 corner_turn_impl::corner_turn_impl(const parameters& p,
-                                   const kernels::corner_turn::parameters& k)
-    : gr::block("corner_turn", input_signature_of(k), output_signature_of(k)),
-      clocked_block(k.ports, 1, 1),
+                                   const kernels::corner_turn::parameters& k,
+                                   const device& d)
+    : gr::block("corner_turn", input_signature_of(k, d), output_signature_of(k, d)),
+      clocked_block(d, k.ports, 1, 1),
       d_p(k),
       d_align(p.align),
-      d_device(device::select(p.device)),
-      d_stream(d_device.make_stream()),
-      d_kernel(kernels::corner_turn::make(k, d_device)),
+      d_kernel(kernels::corner_turn::make(k, d)),
       d_origin(0),
       d_filled(0),
       d_lost(k.inputs()),
@@ -93,12 +94,14 @@ bool corner_turn_impl::start()
     return clocked_block::start();
 }
 
-bool corner_turn_impl::on_begin()
+void corner_turn_impl::on_begin()
 {
     if (d_align > 0) {
-        if (rate() <= 0)
-            return fail("align: " + std::to_string(d_align) +
-                        " s needs the tag rx_rate on the first spectrum");
+        if (rate() <= 0) {
+            fail("align: " + std::to_string(d_align) +
+                 " s needs the tag rx_rate on the first spectrum");
+            return;
+        }
         // a millionth of a spectrum for the rounding of the time
         const double wait = time_of(0).until_multiple_of(d_align) * rate();
         set_position(std::llround(std::ceil(wait - 1e-6)));
@@ -113,24 +116,14 @@ bool corner_turn_impl::on_begin()
                 std::round(spectra) / rate() - d_align);
     }
     d_origin = position();
-    return true;
 }
 
 void corner_turn_impl::on_tag(int port, const gr::tag_t& tag)
 {
-    if (tag.key != pmt::intern(tags::missing) || !pmt::is_dict(tag.value))
-        return;
-    auto number = [&](const char* name) {
-        return pmt::to_uint64(
-            pmt::dict_ref(tag.value, pmt::intern(name), pmt::from_uint64(0)));
-    };
-    const int64_t input = pmt::to_long(
-        pmt::dict_ref(tag.value, pmt::intern(tags::input), pmt::from_long(-1)));
-    if (input < 0 || input >= d_p.inputs_per_port)
-        return refuse("missing: input " + std::to_string(input) + " of port " +
-                      std::to_string(port) + " does not exist");
-    const int64_t first = tick_of(port, tag.offset);
-    d_lost[port * d_p.inputs_per_port + input].add(first, first + number(tags::count));
+    if (const auto lost = read_missing(tag, port, d_p.inputs_per_port)) {
+        const int64_t first = tick_of(port, tag.offset);
+        d_lost[port * d_p.inputs_per_port + lost->input].add(first, first + lost->count);
+    }
 }
 
 void corner_turn_impl::miss(int port, int64_t first, int64_t end)
@@ -144,10 +137,10 @@ void corner_turn_impl::forecast(int, gr_vector_int& required)
     require_window(required);
 }
 
-int corner_turn_impl::general_work(int noutput_items,
-                                   gr_vector_int& ninput_items,
-                                   gr_vector_const_void_star& input_items,
-                                   gr_vector_void_star& output_items)
+int corner_turn_impl::process(int noutput_items,
+                              gr_vector_int& ninput_items,
+                              gr_vector_const_void_star& input_items,
+                              gr_vector_void_star& output_items)
 {
     if (!update(ninput_items))
         return failed() || ended() ? WORK_DONE : 0;
@@ -177,7 +170,7 @@ int corner_turn_impl::general_work(int noutput_items,
             else
                 miss(port, position(), position() + run.windows);
         }
-        d_kernel->execute(spectra.data(), block, d_filled, run.windows, *d_stream);
+        d_kernel->execute(spectra.data(), block, d_filled, run.windows, work_stream());
         advance(run.windows);
         d_filled += run.windows;
         if (d_filled == d_p.times) {
@@ -193,7 +186,7 @@ int corner_turn_impl::pad(void* block)
 {
     const int rest = d_p.times - d_filled;
     const std::vector<const void*> nothing(d_p.ports, nullptr);
-    d_kernel->execute(nothing.data(), block, d_filled, rest, *d_stream);
+    d_kernel->execute(nothing.data(), block, d_filled, rest, work_stream());
     for (int port = 0; port < d_p.ports; port++)
         miss(port, position(), position() + rest);
     advance(rest);

@@ -20,21 +20,24 @@ namespace aperture {
 class corner_turn_impl : public corner_turn, public clocked_block
 {
 public:
-    corner_turn_impl(const parameters& p, const kernels::corner_turn::parameters& k);
+    corner_turn_impl(const parameters& p,
+                     const kernels::corner_turn::parameters& k,
+                     const device& d);
 
     bool start() override;
     void forecast(int noutput_items, gr_vector_int& required) override;
-    int general_work(int noutput_items,
-                     gr_vector_int& ninput_items,
-                     gr_vector_const_void_star& input_items,
-                     gr_vector_void_star& output_items) override;
 
     std::vector<uint64_t> clamped() const override;
     std::vector<uint64_t> missing() const override;
     std::string implementation() const override;
+    std::string error() const override { return failure(); }
 
 private:
-    bool on_begin() override;
+    int process(int noutput_items,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star& input_items,
+                gr_vector_void_star& output_items) override;
+    void on_begin() override;
     void on_tag(int port, const gr::tag_t& tag) override;
     //! Marks the spectra of all inputs of a port as missing.
     void miss(int port, int64_t first, int64_t end);
@@ -45,8 +48,6 @@ private:
 
     const kernels::corner_turn::parameters d_p;
     const double d_align;
-    const device d_device;
-    const std::unique_ptr<stream> d_stream;
     const std::unique_ptr<kernels::corner_turn> d_kernel;
 
     int64_t d_origin;              // tick of the first spectrum of the first block

@@ -8,7 +8,6 @@
 #include "kernels/prototype.h"
 #include "pfb_channelizer_impl.h"
 #include <gnuradio/aperture/tags.h>
-#include <gnuradio/io_signature.h>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -59,14 +58,14 @@ kernels::pfb::parameters kernel_parameters(const pfb_channelizer::parameters& p)
 }
 
 io_signature::sptr
-signature(const kernels::pfb::parameters& k, sample_type type, int width)
+signature(const device& d, const kernels::pfb::parameters& k, sample_type type, int width)
 {
-    return io_signature::make(k.ports,
-                              k.ports,
-                              item_size(name_of(type) + " item of a port",
-                                        { { "inputs", k.inputs_per_port },
-                                          { width == 1 ? "sample" : "channels", width } },
-                                        size_of(type)));
+    return signature_on(d,
+                        k.ports,
+                        item_size(name_of(type) + " item of a port",
+                                  { { "inputs", k.inputs_per_port },
+                                    { width == 1 ? "sample" : "channels", width } },
+                                  size_of(type)));
 }
 
 } // namespace
@@ -80,19 +79,19 @@ std::vector<float> pfb_prototype(int channels, int taps, const std::string& wind
 
 pfb_channelizer::sptr pfb_channelizer::make(const parameters& p)
 {
-    return gnuradio::make_block_sptr<pfb_channelizer_impl>(p, kernel_parameters(p));
+    return gnuradio::make_block_sptr<pfb_channelizer_impl>(
+        p, kernel_parameters(p), device::select(p.device));
 }
 
 pfb_channelizer_impl::pfb_channelizer_impl(const parameters& p,
-                                           const kernels::pfb::parameters& k)
+                                           const kernels::pfb::parameters& k,
+                                           const device& d)
     : gr::block("pfb_channelizer",
-                signature(k, k.input, 1),
-                signature(k, k.output, k.channels)),
-      clocked_block(k.ports, int64_t(k.taps) * k.step(), k.step()),
+                signature(d, k, k.input, 1),
+                signature(d, k, k.output, k.channels)),
+      clocked_block(d, k.ports, int64_t(k.taps) * k.step(), k.step()),
       d_p(k),
-      d_device(device::select(p.device)),
-      d_stream(d_device.make_stream()),
-      d_kernel(kernels::pfb::make(k, d_device)),
+      d_kernel(kernels::pfb::make(k, d)),
       d_gains(size_t(k.inputs()) * k.channels, p.gain == 0 ? 1 : p.gain),
       d_described(false),
       d_counted(k.ports),
@@ -118,10 +117,10 @@ void pfb_channelizer_impl::forecast(int, gr_vector_int& required)
     require_window(required);
 }
 
-int pfb_channelizer_impl::general_work(int noutput_items,
-                                       gr_vector_int& ninput_items,
-                                       gr_vector_const_void_star& input_items,
-                                       gr_vector_void_star& output_items)
+int pfb_channelizer_impl::process(int noutput_items,
+                                  gr_vector_int& ninput_items,
+                                  gr_vector_const_void_star& input_items,
+                                  gr_vector_void_star& output_items)
 {
     if (!update(ninput_items))
         return failed() || ended() ? WORK_DONE : 0;
@@ -151,7 +150,7 @@ int pfb_channelizer_impl::general_work(int noutput_items,
             d_counted[port] = std::max(d_counted[port], item + length);
         }
         tag_spectra(nitems_written(0) + done, spectrum, run);
-        d_kernel->execute(sources.data(), spectra.data(), run.windows, *d_stream);
+        d_kernel->execute(sources.data(), spectra.data(), run.windows, work_stream());
         advance(run.windows);
         done += run.windows;
     }
@@ -220,7 +219,7 @@ int64_t pfb_channelizer_impl::update_gains(int64_t spectrum)
     }
     d_timed.erase(d_timed.begin(), d_timed.begin() + due);
     if (d_gains_changed)
-        d_kernel->set_gains(d_gains.data(), *d_stream);
+        d_kernel->set_gains(d_gains.data(), work_stream());
     d_gains_changed = false;
     return sharing;
 }

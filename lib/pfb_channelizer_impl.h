@@ -21,14 +21,12 @@ namespace aperture {
 class pfb_channelizer_impl : public pfb_channelizer, public clocked_block
 {
 public:
-    pfb_channelizer_impl(const parameters& p, const kernels::pfb::parameters& k);
+    pfb_channelizer_impl(const parameters& p,
+                         const kernels::pfb::parameters& k,
+                         const device& d);
 
     bool start() override;
     void forecast(int noutput_items, gr_vector_int& required) override;
-    int general_work(int noutput_items,
-                     gr_vector_int& ninput_items,
-                     gr_vector_const_void_star& input_items,
-                     gr_vector_void_star& output_items) override;
 
     void set_gain(std::complex<float> gain, int input) override;
     void set_gains(const std::vector<std::complex<float>>& gains, int input) override;
@@ -37,8 +35,13 @@ public:
     std::vector<uint64_t> clamped_samples() const override;
     std::vector<uint64_t> missing() const override;
     std::string implementation() const override;
+    std::string error() const override { return failure(); }
 
 private:
+    int process(int noutput_items,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star& input_items,
+                gr_vector_void_star& output_items) override;
     struct gain_setting {
         std::vector<std::complex<float>> gains; // one, or one for each channel
         int input;                              // -1: all
@@ -57,8 +60,6 @@ private:
     timestamp spectrum_time(int64_t spectrum) const;
 
     const kernels::pfb::parameters d_p;
-    const device d_device;
-    const std::unique_ptr<stream> d_stream;
     const std::unique_ptr<kernels::pfb> d_kernel;
 
     mutable std::mutex d_mutex;               // of all below

@@ -33,3 +33,12 @@ foreach(source IN LISTS aperture_cppunit_tests)
     # Python's tests have names like these too
     add_cppunit_test(${name}_cc ${source})
 endforeach()
+
+# Kernels on a GPU against those on the CPU; needs no GNU Radio.
+if(APERTURE_CUDA)
+    add_executable(check_cuda_kernels check_cuda_kernels.cc)
+    target_link_libraries(check_cuda_kernels PRIVATE aperture_for_tests)
+    add_test(NAME check_cuda_kernels COMMAND check_cuda_kernels)
+    set_tests_properties(check_cuda_kernels PROPERTIES
+        TIMEOUT 300 LABELS "cpp;gpu" SKIP_RETURN_CODE 77)
+endif()

@@ -7,7 +7,6 @@
 
 #include "xengine_impl.h"
 #include <gnuradio/aperture/tags.h>
-#include <gnuradio/io_signature.h>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -44,29 +43,29 @@ xengine::sptr xengine::make(const parameters& p)
     k.times = p.times;
     k.type = parse_sample_type("type", p.type, { sample_type::sc8, sample_type::fc32 });
     k.check();
-    return gnuradio::make_block_sptr<xengine_impl>(p, k);
+    return gnuradio::make_block_sptr<xengine_impl>(p, k, device::select(p.device));
 }
 
-xengine_impl::xengine_impl(const parameters& p, const kernels::xengine::parameters& k)
+xengine_impl::xengine_impl(const parameters& p,
+                           const kernels::xengine::parameters& k,
+                           const device& d)
     : gr::block("xengine",
-                io_signature::make(1,
-                                   1,
-                                   item_size("block",
-                                             { { "channels", k.channels },
-                                               { "inputs", k.inputs },
-                                               { "times", k.times } },
-                                             size_of(k.type))),
-                io_signature::make(1,
-                                   1,
-                                   item_size("visibilities",
-                                             { { "channels", k.channels },
-                                               { "products", k.products() } },
-                                             sizeof(gr_complex)))),
-      clocked_block(1, 1, 1),
+                signature_on(d,
+                             1,
+                             item_size("block",
+                                       { { "channels", k.channels },
+                                         { "inputs", k.inputs },
+                                         { "times", k.times } },
+                                       size_of(k.type))),
+                signature_on(d,
+                             1,
+                             item_size("visibilities",
+                                       { { "channels", k.channels },
+                                         { "products", k.products() } },
+                                       sizeof(gr_complex)))),
+      clocked_block(d, 1, 1, 1),
       d_p(k),
-      d_device(device::select(p.device)),
-      d_stream(d_device.make_stream()),
-      d_kernel(kernels::xengine::make(k, d_device)),
+      d_kernel(kernels::xengine::make(k, d)),
       d_length(p.integration),
       d_in_seconds(parse_integration(p.integration, p.integration_unit)),
       d_normalise(p.normalise),
@@ -80,7 +79,6 @@ xengine_impl::xengine_impl(const parameters& p, const kernels::xengine::paramete
 
 bool xengine_impl::start()
 {
-    d_kernel->clear(*d_stream);
     d_summed = 0;
     d_described = 0;
     d_input_end = -1;
@@ -88,23 +86,17 @@ bool xengine_impl::start()
     return clocked_block::start();
 }
 
+void xengine_impl::before_first_call() { d_kernel->clear(work_stream()); }
+
 void xengine_impl::on_tag(int port, const gr::tag_t& tag)
 {
     const int64_t block = tick_of(port, tag.offset);
     if (tag.key == pmt::intern(tags::partial) && pmt::is_true(tag.value))
         d_input_end = block;
-    if (tag.key != pmt::intern(tags::missing) || !pmt::is_dict(tag.value))
-        return;
-    auto number = [&](const char* name) {
-        return pmt::to_uint64(
-            pmt::dict_ref(tag.value, pmt::intern(name), pmt::from_uint64(0)));
-    };
-    const int64_t input = pmt::to_long(
-        pmt::dict_ref(tag.value, pmt::intern(tags::input), pmt::from_long(-1)));
-    if (input < 0 || input >= d_p.inputs)
-        return refuse("missing: input " + std::to_string(input) + " does not exist");
-    const int64_t first = block * d_p.times + number(tags::first) % d_p.times;
-    d_lost[input].add(first, first + number(tags::count));
+    if (const auto lost = read_missing(tag, port, d_p.inputs)) {
+        const int64_t first = block * d_p.times + lost->first % d_p.times;
+        d_lost[lost->input].add(first, first + lost->count);
+    }
 }
 
 void xengine_impl::forecast(int, gr_vector_int& required) { require_window(required); }
@@ -124,10 +116,10 @@ bool xengine_impl::begin_integration()
     return true;
 }
 
-int xengine_impl::general_work(int noutput_items,
-                               gr_vector_int& ninput_items,
-                               gr_vector_const_void_star& input_items,
-                               gr_vector_void_star& output_items)
+int xengine_impl::process(int noutput_items,
+                          gr_vector_int& ninput_items,
+                          gr_vector_const_void_star& input_items,
+                          gr_vector_void_star& output_items)
 {
     if (!update(ninput_items))
         return failed() || ended() ? WORK_DONE : 0;
@@ -145,7 +137,7 @@ int xengine_impl::general_work(int noutput_items,
             d_kernel->accumulate(static_cast<const char*>(input_items[0]) +
                                      offset_in_buffer(0, item) * block_size,
                                  run.windows,
-                                 *d_stream);
+                                 work_stream());
         else
             for (auto& lost : d_lost)
                 lost.add(position() * d_p.times, (position() + run.windows) * d_p.times);
@@ -194,7 +186,7 @@ void xengine_impl::finish_integration(gr_complex* visibilities, uint64_t item)
         for (size_t i = 0; d_normalise && i < counts.size(); i++)
             scales[i] = counts[i] ? 1. / counts[i] : 0;
     }
-    d_kernel->dump(visibilities, scales.data(), scales.size(), *d_stream);
+    d_kernel->dump(visibilities, scales.data(), scales.size(), work_stream());
 
     if (d_described != d_blocks)
         tag_description(0,

@@ -20,21 +20,25 @@ namespace aperture {
 class xengine_impl : public xengine, public clocked_block
 {
 public:
-    xengine_impl(const parameters& p, const kernels::xengine::parameters& k);
+    xengine_impl(const parameters& p,
+                 const kernels::xengine::parameters& k,
+                 const device& d);
 
     bool start() override;
     void forecast(int noutput_items, gr_vector_int& required) override;
-    int general_work(int noutput_items,
-                     gr_vector_int& ninput_items,
-                     gr_vector_const_void_star& input_items,
-                     gr_vector_void_star& output_items) override;
 
     void set_integration(double length, const std::string& unit) override;
     int blocks_per_integration() const override;
     void set_normalise(bool normalise) override;
     std::string implementation() const override;
+    std::string error() const override { return failure(); }
 
 private:
+    int process(int noutput_items,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star& input_items,
+                gr_vector_void_star& output_items) override;
+    void before_first_call() override;
     void on_tag(int port, const gr::tag_t& tag) override;
     //! Takes over the settings; false if they cannot be met.
     bool begin_integration();
@@ -45,8 +49,6 @@ private:
     int64_t first_spectrum() const { return (position() - d_summed) * d_p.times; }
 
     const kernels::xengine::parameters d_p;
-    const device d_device;
-    const std::unique_ptr<stream> d_stream;
     const std::unique_ptr<kernels::xengine> d_kernel;
 
     mutable std::mutex d_mutex; // of the settings

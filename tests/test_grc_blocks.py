@@ -28,6 +28,7 @@ REFUSED = {
         {"channels": "65536", "inputs": "4096", "inputs_per_port": "4096"},
         {"prototype": "[1.0] * 8192", "input_type": "f32"},
     ],
+    "aperture_copy": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
     "aperture_corner_turn": [
         {"channels": "0"}, {"inputs": "0"}, {"inputs_per_port": "0"},
         {"inputs": "3", "inputs_per_port": "2"}, {"times": "0"}, {"first_channel": "-1"},
@@ -56,6 +57,9 @@ ALLOWED = {
         {"window": "blackman"}, {"prototype": "[1.0] * 8192"}, {"gains": "[1 + 1j] * 1024"},
         {"input_type": "s8", "output_type": "sc8", "gain": "0.5"}, {"inverted": "True"},
         {"prototype": "[1.0] * 16384", "input_type": "s16"}, {"device": "cpu"},
+    ],
+    "aperture_copy": [
+        {"type": "sc8", "vlen": "4095"}, {"type": "s16"}, {"vlen": "65536"}, {"device": "cpu"},
     ],
     "aperture_corner_turn": [
         {"first_channel": "3", "selected_channels": "5"}, {"first_channel": "1000"},

@@ -6,7 +6,11 @@
  */
 
 #include "kernels/corner_turn.h"
+#include "kernels/emulated/corner_turn.h"
 #include "kernels/host/corner_turn.h"
+#ifdef APERTURE_CUDA
+#include "kernels/cuda/corner_turn.h"
+#endif
 
 namespace gr {
 namespace aperture {
@@ -26,9 +30,15 @@ void corner_turn::parameters::check() const
             "sc8 or fc32");
 }
 
-std::unique_ptr<corner_turn> corner_turn::make(const parameters& p, const device&)
+std::unique_ptr<corner_turn> corner_turn::make(const parameters& p, const device& d)
 {
     p.check();
+    if (d.type() == device::kind::emulated)
+        return emulated::make_corner_turn(p);
+#ifdef APERTURE_CUDA
+    if (d.type() == device::kind::cuda)
+        return cuda::make_corner_turn(p, d.index());
+#endif
     return host::make_corner_turn(p);
 }
 

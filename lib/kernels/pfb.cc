@@ -5,9 +5,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/emulated/pfb.h"
 #include "kernels/host/pfb.h"
 #include "kernels/pfb.h"
 #include <cmath>
+#ifdef APERTURE_CUDA
+#include "kernels/cuda/pfb.h"
+#endif
 
 namespace gr {
 namespace aperture {
@@ -41,9 +45,15 @@ void pfb::check_channels(int channels)
     require(channels % 2 == 0, "channels", std::to_string(channels), "even");
 }
 
-std::unique_ptr<pfb> pfb::make(const parameters& p, const device&)
+std::unique_ptr<pfb> pfb::make(const parameters& p, const device& d)
 {
     p.check();
+    if (d.type() == device::kind::emulated)
+        return emulated::make_pfb(p);
+#ifdef APERTURE_CUDA
+    if (d.type() == device::kind::cuda)
+        return cuda::make_pfb(p, d.index());
+#endif
     return host::make_pfb(p);
 }
 

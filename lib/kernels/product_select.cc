@@ -7,6 +7,9 @@
 
 #include "kernels/host/product_select.h"
 #include "kernels/product_select.h"
+#ifdef APERTURE_CUDA
+#include "kernels/cuda/product_select.h"
+#endif
 
 namespace gr {
 namespace aperture {
@@ -24,9 +27,14 @@ void product_select::parameters::check() const
                 "of inputs 0 to " + std::to_string(inputs - 1));
 }
 
-std::unique_ptr<product_select> product_select::make(const parameters& p, const device&)
+std::unique_ptr<product_select> product_select::make(const parameters& p,
+                                                     [[maybe_unused]] const device& d)
 {
     p.check();
+#ifdef APERTURE_CUDA
+    if (d.type() == device::kind::cuda)
+        return cuda::make_product_select(p, d.index());
+#endif
     return host::make_product_select(p);
 }
 

@@ -5,8 +5,12 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/emulated/xengine.h"
 #include "kernels/host/xengine.h"
 #include "kernels/xengine.h"
+#ifdef APERTURE_CUDA
+#include "kernels/cuda/xengine.h"
+#endif
 
 namespace gr {
 namespace aperture {
@@ -23,9 +27,15 @@ void xengine::parameters::check() const
             "sc8 or fc32");
 }
 
-std::unique_ptr<xengine> xengine::make(const parameters& p, const device&)
+std::unique_ptr<xengine> xengine::make(const parameters& p, const device& d)
 {
     p.check();
+    if (d.type() == device::kind::emulated)
+        return emulated::make_xengine(p);
+#ifdef APERTURE_CUDA
+    if (d.type() == device::kind::cuda)
+        return cuda::make_xengine(p, d.index());
+#endif
     return host::make_xengine(p, host::xengine_vectors().front());
 }
 

@@ -6,6 +6,11 @@
  */
 
 #include "runtime/device.h"
+#ifdef APERTURE_CUDA
+#include "runtime/cuda.h"
+#endif
+#include "runtime/emulated.h"
+#include "runtime/host_stream.h"
 #include <gnuradio/aperture/device.h>
 #include <stdexcept>
 
@@ -13,13 +18,6 @@ namespace gr {
 namespace aperture {
 
 namespace {
-
-//! The CPU: whoever gives the work does it.
-class host_stream : public stream
-{
-public:
-    void synchronize() override {}
-};
 
 std::string joined(const std::vector<std::string>& names)
 {
@@ -37,32 +35,73 @@ bool names_cuda(const std::string& name)
            name.find_first_not_of("0123456789", 5) == std::string::npos;
 }
 
+//! GPUs that blocks can run on; without CUDA kernels, none.
+#ifdef APERTURE_CUDA
+using cuda::find_gpus;
+using cuda::gpus;
+#else
+struct gpus {
+    int count;
+    std::string problem;
+};
+gpus find_gpus() { return { 0, "this build has no CUDA kernels" }; }
+#endif
+
+std::shared_ptr<const backend> gpu_backend([[maybe_unused]] int index)
+{
+#ifdef APERTURE_CUDA
+    return cuda::make_backend(index);
+#else
+    return nullptr;
+#endif
+}
+
 } // namespace
 
-std::vector<std::string> devices() { return { "cpu" }; }
+std::vector<std::string> devices()
+{
+    std::vector<std::string> names{ "cpu" };
+    for (int i = 0; i < find_gpus().count; i++)
+        names.push_back("cuda:" + std::to_string(i));
+    return names;
+}
 
 device device::select(const std::string& name)
 {
-    if (name == "auto" || name == "cpu")
+    const gpus found = find_gpus();
+    if (name == "cpu" || (name == "auto" && found.count == 0))
         return device(kind::cpu, 0);
-    if (names_cuda(name))
+    if (name == "emulated")
+        return device(kind::emulated, 0, emulated::make_backend());
+    if (name != "auto" && !names_cuda(name))
+        throw std::invalid_argument("device: '" + name +
+                                    "' is not known; allowed: auto, cpu, cuda, cuda:N");
+    // a number that is too long for int is no GPU's, either
+    const std::string number = name.size() > 5 ? name.substr(5) : "0";
+    const int index = number.size() > 6 ? found.count : std::stoi(number);
+    if (index >= found.count)
         throw std::invalid_argument(
-            "device: '" + name +
-            "' was asked for, but this build has no CUDA kernels; "
-            "found: " +
-            joined(devices()));
-    throw std::invalid_argument("device: '" + name +
-                                "' is not known; allowed: auto, cpu, cuda, cuda:N");
+            "device: '" + name + "' was asked for, but " +
+            (found.count == 0 ? found.problem : "there is no GPU of that number") +
+            "; found: " + joined(devices()));
+    return device(kind::cuda, index, gpu_backend(index));
 }
 
 std::string device::name() const
 {
-    return d_kind == kind::cpu ? "cpu" : "cuda:" + std::to_string(d_index);
+    switch (d_kind) {
+    case kind::emulated:
+        return "emulated";
+    case kind::cuda:
+        return "cuda:" + std::to_string(d_index);
+    default:
+        return "cpu";
+    }
 }
 
 std::unique_ptr<stream> device::make_stream() const
 {
-    return std::make_unique<host_stream>();
+    return d_backend ? d_backend->make_stream() : std::make_unique<host_stream>();
 }
 
 } // namespace aperture

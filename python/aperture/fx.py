@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from gnuradio import blocks, gr
 
-from . import corner_turn, dada_source, pfb_channelizer, xengine
+from . import corner_turn, dada_source, devices, pfb_channelizer, xengine
 from .array_description import load_array
 from .array_source import array_source
 from .fx_plan import make_plan
@@ -28,6 +28,7 @@ from .fx_report import ProgressBar, seconds_text, table, with_prefix
 from .telescopes import array_of_recording
 from .uvh5_sink import uvh5_sink
 
+GPU_SPECTRA = 16         # the X-engine takes 8-bit blocks of a multiple of this on a GPU
 BYTES = {"sc8": 2, "fc32": 8}
 TARGET_RMS = 20.0        # steps of 8 bits, of the real and of the imaginary part
 GAIN_SPECTRA = 256       # that the gain is measured from, at most
@@ -146,6 +147,12 @@ def length_of(signals, duration):
     return min(samples, signals.samples), None
 
 
+def block_multiple(options):
+    """What the number of spectra in a block must be a multiple of."""
+    on_cpu = options.device == "cpu" or (options.device == "auto" and devices() == ["cpu"])
+    return 1 if on_cpu or options.format != "sc8" else GPU_SPECTRA
+
+
 def channelizer_parameters(signals, plan, options):
     """What the F-engine is given in both passes."""
     return dict(channels=plan.channels, inputs=signals.inputs, inputs_per_port=signals.inputs,
@@ -238,7 +245,8 @@ class Chain(gr.top_block):
 
     def errors(self):
         """What went wrong while it ran, as texts."""
-        return [text for block in (self.source, self.sink)
+        return [text for block in (self.source, self.channelizer, self.turn, self.correlator,
+                                   self.sink)
                 for text in [getattr(block, "error", lambda: "")()] if text]
 
 
@@ -356,7 +364,8 @@ def correlate(options):
                      taps=options.taps, bytes_per_value=BYTES[options.format], samples=samples,
                      duration=duration, channels=options.channels,
                      spectra_per_block=options.spectra_per_block,
-                     integration=options.integration)
+                     integration=options.integration,
+                     multiple=block_multiple(options))
     for text in signals.warnings:
         warn(text)
     length = "until Ctrl-C" if plan.samples is None else \

@@ -61,16 +61,23 @@ def choose_channels(samples, real, taps):
     return channels
 
 
-def choose_times(spectra, spectrum_bytes):
+def round_to(number, multiple):
+    """The nearest multiple that is not 0."""
+    return max(multiple, multiple * round(number / multiple))
+
+
+def choose_times(spectra, spectrum_bytes, multiple=1):
     """Cuts an integration into blocks: spectra in a block, and blocks.
 
     spectra: wanted in an integration; spectrum_bytes: of all inputs and channels. An
     integration of up to 8 MiB is one block. Of a longer one the blocks have 1 to 128 MB, where
     a single spectrum is not larger, and together exactly the wanted length, where it has such
-    a divisor, else the nearest to it that blocks near 8 MiB give.
+    a divisor, else the nearest to it that blocks near 8 MiB give. The spectra in a block are a
+    multiple of `multiple`.
     """
     if spectra * spectrum_bytes <= BEST_BLOCK:
-        return spectra, 1
+        # not less than wanted, or the end of a short input would be an integration of its own
+        return -(-spectra // multiple) * multiple, 1
     least = max(1, -(-MIN_BLOCK // spectrum_bytes))
     most = max(1, MAX_BLOCK // spectrum_bytes)
     best = spectra * spectrum_bytes / BEST_BLOCK
@@ -81,18 +88,18 @@ def choose_times(spectra, spectrum_bytes):
     last = max(first, min(largest, math.ceil(best * 8), first + 20000))
 
     def badness(blocks):
-        times = max(1, round(spectra / blocks))
+        times = round_to(spectra / blocks, multiple)
         size = times * spectrum_bytes
-        return (size > MAX_BLOCK and times > 1, abs(times * blocks - spectra),
+        return (size > MAX_BLOCK and times > multiple, abs(times * blocks - spectra),
                 size % BLOCK_MULTIPLE != 0, times % 32 != 0,
                 abs(math.log2(size / BEST_BLOCK)))
 
     blocks = min(range(first, last + 1), key=badness)
-    return max(1, round(spectra / blocks)), blocks
+    return round_to(spectra / blocks, multiple), blocks
 
 
 def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None, duration=None,
-              channels=None, spectra_per_block=None, integration=None):
+              channels=None, spectra_per_block=None, integration=None, multiple=1):
     """Chooses what was not given, and rounds what was.
 
     inputs; sample_rate in Hz; real: samples are real, which takes two for each channel;
@@ -100,7 +107,8 @@ def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
     samples: of each input, of a recording, or `duration` in seconds, of a simulation, which
     is given the (taps - 1) hops more that its last spectra need and, where `duration` is a
     multiple of the integration, as many whole integrations; or None of both: endless;
-    channels, spectra_per_block, integration (seconds): as asked, None: to be chosen.
+    channels, spectra_per_block, integration (seconds): as asked, None: to be chosen;
+    multiple: that spectra in a block have to be of, where they are chosen.
     Raises ValueError where the input is too short for one spectrum.
     """
     notes = []
@@ -127,7 +135,8 @@ def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
         if integration is None:
             asked = spectra * hop / sample_rate
     if spectra_per_block is None:
-        times, blocks = choose_times(wanted, inputs * channels * bytes_per_value)
+        times, blocks = choose_times(wanted, inputs * channels * bytes_per_value,
+                                     multiple)
     else:
         times, blocks = spectra_per_block, max(1, round(wanted / spectra_per_block))
     if duration is not None:

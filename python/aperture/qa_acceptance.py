@@ -14,6 +14,8 @@ import qa_tools
 from gnuradio import aperture, gr_unittest
 from gnuradio.aperture import reference
 
+aperture = qa_tools.on_device(aperture)
+
 
 def decibel(power):
     """A power of nothing is -200 dB."""

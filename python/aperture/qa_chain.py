@@ -21,6 +21,8 @@ from gnuradio import aperture, gr, gr_unittest
 from gnuradio.aperture import reference
 from qa_tools import ByteSink, ByteSource, rx_time, tags_of
 
+aperture = qa_tools.on_device(aperture)
+
 EPOCH = 1700000000
 # A power of two: all times below are exact in float64.
 RATE = float(2**20)

@@ -55,6 +55,15 @@ class qa_fx_plan(gr_unittest.TestCase):
 
     # blocks
 
+    def test_multiples(self):
+        """Blocks for a GPU: of a multiple of 16 spectra, integrations as near as those allow."""
+        self.assertEqual(fx_plan.choose_times(118, 512, 16), (128, 1))
+        for spectra in (2049, 3906, 15625, 65537, 1000003):
+            for size in (512, 4096, 131072, 4 << 20):
+                times, blocks = fx_plan.choose_times(spectra, size, 16)
+                self.assertEqual(times % 16, 0)
+                self.assertLess(abs(times * blocks - spectra), 16)
+
     def test_blocks_have_1_to_128_MB_and_fill_an_integration(self):
         for spectrum_bytes in (16, 512, 4096, 250_000, 3_000_000, 100_000_000, 300_000_000):
             for spectra in (1, 2, 97, 118, 4096, 15625, 65537, 1_000_003):

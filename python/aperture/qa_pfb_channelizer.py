@@ -16,6 +16,8 @@ from gnuradio import aperture, gr_unittest
 from gnuradio.aperture import reference
 from qa_tools import Flowgraph, rx_time, tags_of
 
+aperture = qa_tools.on_device(aperture)
+
 # A power of two: all times below are exact in float64.
 RATE = float(2**20)
 FREQUENCY = 408e6

@@ -11,17 +11,56 @@ A port is an array of uint8 [item][byte]; tags are (offset, key, value) in Pytho
 """
 
 import contextlib
+import functools
+import os
+import sys
 import threading
+import unittest
 from collections import namedtuple
 
 import numpy as np
 import pmt
-from gnuradio import blocks, gr
+from gnuradio import aperture, blocks, gr
 
 Tag = namedtuple("Tag", "offset key value")
 
+#: where the blocks under test run: the same tests are run for several devices
+DEVICE = os.environ.get("APERTURE_TEST_DEVICE", "auto")
+
+if DEVICE.startswith("cuda") and "cuda:0" not in aperture.devices():
+    print(f"skipped: {DEVICE} is to be tested, and there is no GPU: {aperture.devices()}")
+    sys.exit(77)  # SKIP_RETURN_CODE in CMakeLists.txt
+
 #: seconds after which a flowgraph counts as hung
 PATIENCE = 30
+
+
+class on_device:
+    """A package whose blocks run on DEVICE, unless a test says another."""
+
+    BLOCKS = ("copy", "corner_turn", "pfb_channelizer", "xengine")
+
+    def __init__(self, package):
+        self.package = package
+
+    def __getattr__(self, name):
+        member = getattr(self.package, name)
+        if name not in self.BLOCKS:
+            return member
+        if name == "xengine" and DEVICE.startswith("cuda"):
+            member = skipped_for_odd_blocks(member)
+        return functools.partial(member, device=DEVICE)
+
+
+def skipped_for_odd_blocks(make):
+    """xengine, where it takes sc8 only in blocks of a multiple of 16 spectra."""
+
+    def made(**parameters):
+        if parameters.get("type", "sc8") == "sc8" and parameters.get("times", 256) % 16:
+            raise unittest.SkipTest("a GPU refuses blocks of this length")
+        return make(**parameters)
+
+    return made
 
 
 # ---- tags

@@ -14,6 +14,8 @@ from gnuradio import aperture, gr_unittest
 from gnuradio.aperture import reference
 from qa_tools import Flowgraph, rx_time, tags_of
 
+aperture = qa_tools.on_device(aperture)
+
 EPOCH = 1700000000
 # Blocks a second. A power of two: all times below are exact in float64.
 RATE = 512.0

@@ -55,6 +55,8 @@ public:
     virtual std::vector<uint64_t> missing() const = 0;
     //! What computes, for example "host".
     virtual std::string implementation() const = 0;
+    //! What ended the block: empty if there was no error since the last start.
+    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

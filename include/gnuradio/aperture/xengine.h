@@ -54,6 +54,8 @@ public:
     virtual void set_normalise(bool normalise) = 0;
     //! What computes, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;
+    //! What ended the block: empty if there was no error since the last start.
+    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

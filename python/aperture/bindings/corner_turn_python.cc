@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(corner_turn.h) */
-/* BINDTOOL_HEADER_FILE_HASH(9efc5b89525860f6a94e8d66c46f6dca) */
+/* BINDTOOL_HEADER_FILE_HASH(2e0f665ee4d8a71a0e60dad667c16ee0) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/corner_turn.h>
@@ -86,5 +86,8 @@ Raises:
              &block::missing,
              "For each input, spectra that were lost so far (the padding at the end not "
              "counted).")
+        .def("error",
+             &block::error,
+             "What ended the block; empty if there was no error since the last start.")
         .def("implementation", &block::implementation, "What computes, a string.");
 }

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(373bfe4d5e75116d71d397ed4ff7d0d1) */
+/* BINDTOOL_HEADER_FILE_HASH(a3c44f02690aed4637967cb60bad4558) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/pfb_channelizer.h>
@@ -144,5 +144,8 @@ Raises:
         .def("missing",
              &block::missing,
              "For each input, spectra so far that are zeros because samples were lost.")
+        .def("error",
+             &block::error,
+             "What ended the block; empty if there was no error since the last start.")
         .def("implementation", &block::implementation, "What computes, a string.");
 }

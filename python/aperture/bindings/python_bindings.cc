@@ -16,6 +16,7 @@ namespace py = pybind11;
 /**************************************/
 // BINDING_FUNCTION_PROTOTYPES(
 void bind_array_source(py::module& m);
+void bind_copy(py::module& m);
 void bind_corner_turn(py::module& m);
 void bind_dada_source(py::module& m);
 void bind_device(py::module& m);
@@ -37,6 +38,7 @@ PYBIND11_MODULE(aperture_python, m)
     /**************************************/
     // BINDING_FUNCTION_CALLS(
     bind_array_source(m);
+    bind_copy(m);
     bind_corner_turn(m);
     bind_dada_source(m);
     bind_device(m);

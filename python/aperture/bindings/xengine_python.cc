@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(xengine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(92ec660c7ecb94e5aec42648978c24b9) */
+/* BINDTOOL_HEADER_FILE_HASH(7077827431dc793893a182327215a5f3) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/xengine.h>
@@ -92,5 +92,8 @@ Raises:
              "Whether products are divided by their counted spectra, from the "
              "integration on "
              "that ends next.")
+        .def("error",
+             &block::error,
+             "What ended the block; empty if there was no error since the last start.")
         .def("implementation", &block::implementation, "What computes, a string.");
 }

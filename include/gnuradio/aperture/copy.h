@@ -1,0 +1,45 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_COPY_H
+#define INCLUDED_APERTURE_COPY_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/block.h>
+#include <string>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * \brief Passes items on unchanged, by way of the memory of a device.
+ * \ingroup aperture
+ *
+ * For tests, teaching and benchmarks: what an edge on a device costs, without a kernel.
+ * One port in, one port out, of items of any size; all tags are passed on.
+ */
+class APERTURE_API copy : virtual public gr::block
+{
+public:
+    typedef std::shared_ptr<copy> sptr;
+
+    struct parameters {
+        int item_size = 8; //!< bytes
+        std::string device = "auto";
+    };
+
+    //! \throws std::invalid_argument naming the parameter, its value and what is allowed
+    static sptr make(const parameters& p);
+
+    //! What ended the block: empty if there was no error since the last start.
+    virtual std::string error() const = 0;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_COPY_H */

@@ -1,0 +1,43 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "copy_impl.h"
+#include "kernels/types.h"
+#include <algorithm>
+#include <limits>
+
+namespace gr {
+namespace aperture {
+
+copy::sptr copy::make(const parameters& p)
+{
+    require_range("item_size", p.item_size, 1, std::numeric_limits<int>::max());
+    return gnuradio::make_block_sptr<copy_impl>(p.item_size, device::select(p.device));
+}
+
+copy_impl::copy_impl(int item_size, const device& d)
+    : gr::block("copy", signature_on(d, 1, item_size), signature_on(d, 1, item_size)),
+      device_block(d)
+{
+}
+
+int copy_impl::process(int noutput_items,
+                       gr_vector_int& ninput_items,
+                       gr_vector_const_void_star& input_items,
+                       gr_vector_void_star& output_items)
+{
+    const int items = std::min(noutput_items, ninput_items[0]);
+    work_stream().copy(output_items[0],
+                       input_items[0],
+                       size_t(items) * input_signature()->sizeof_stream_item(0),
+                       direction::within_device);
+    consume_each(items);
+    return items;
+}
+
+} // namespace aperture
+} // namespace gr

@@ -1,0 +1,34 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_COPY_IMPL_H
+#define INCLUDED_APERTURE_COPY_IMPL_H
+
+#include "runtime/device_block.h"
+#include <gnuradio/aperture/copy.h>
+
+namespace gr {
+namespace aperture {
+
+class copy_impl : public copy, public device_block
+{
+public:
+    copy_impl(int item_size, const device& d);
+
+    std::string error() const override { return failure(); }
+
+private:
+    int process(int noutput_items,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star& input_items,
+                gr_vector_void_star& output_items) override;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_COPY_IMPL_H */

@@ -1,0 +1,26 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_EMULATED_CORNER_TURN_H
+#define INCLUDED_APERTURE_KERNELS_EMULATED_CORNER_TURN_H
+
+#include "kernels/corner_turn.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace emulated {
+
+//! The corner turn of the host, on memory of the emulated device.
+std::unique_ptr<corner_turn> make_corner_turn(const corner_turn::parameters& p);
+
+} // namespace emulated
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_EMULATED_CORNER_TURN_H */

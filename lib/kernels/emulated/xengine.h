@@ -1,0 +1,26 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_EMULATED_XENGINE_H
+#define INCLUDED_APERTURE_KERNELS_EMULATED_XENGINE_H
+
+#include "kernels/xengine.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace emulated {
+
+//! The X-engine of the host, on memory of the emulated device.
+std::unique_ptr<xengine> make_xengine(const xengine::parameters& p);
+
+} // namespace emulated
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_EMULATED_XENGINE_H */

@@ -1,0 +1,706 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "qa_device.h"
+#include "runtime/host_wait.h"
+#include <gnuradio/aperture/copy.h>
+#include <gnuradio/block_detail.h>
+#include <gnuradio/buffer_double_mapped.h>
+#include <gnuradio/hier_block2.h>
+#include <cppunit/extensions/HelperMacros.h>
+
+using namespace gr::aperture;
+using qa::device_sink, qa::make, qa::sequence, qa::sink, qa::source, qa::step,
+    qa::stepped;
+
+namespace {
+
+gr::basic_block_sptr copy_block(size_t item_size)
+{
+    copy::parameters p;
+    p.item_size = int(item_size);
+    p.device = "emulated";
+    return copy::make(p);
+}
+
+template <class checked>
+void assert_right(const std::shared_ptr<checked>& s, int64_t items)
+{
+    CPPUNIT_ASSERT_EQUAL(items, s->items.load());
+    CPPUNIT_ASSERT_EQUAL(int64_t(0), s->wrong.load());
+}
+
+void assert_tags(const std::shared_ptr<sink>& s, int64_t tags)
+{
+    CPPUNIT_ASSERT_EQUAL(tags, s->tags.load());
+    CPPUNIT_ASSERT_EQUAL(int64_t(0), s->wrong_tags.load());
+}
+
+} // namespace
+
+/*!
+ * Flowgraphs with device blocks on the emulated device: every way to wire them, and
+ * items, calls and lives of every kind. All comparisons are exact.
+ */
+class qa_device_flow : public CppUnit::TestFixture
+{
+    CPPUNIT_TEST_SUITE(qa_device_flow);
+    CPPUNIT_TEST(host_to_device_to_host);
+    CPPUNIT_TEST(a_long_stream);
+    CPPUNIT_TEST(host_to_two_devices);
+    CPPUNIT_TEST(device_to_device_and_host);
+    CPPUNIT_TEST(host_to_device_and_host);
+    CPPUNIT_TEST(many_ports_every_mixture);
+    CPPUNIT_TEST(sink_on_the_device);
+    CPPUNIT_TEST(inside_a_hier_block);
+    CPPUNIT_TEST(one_block_reads_an_edge_twice);
+    CPPUNIT_TEST(history);
+    CPPUNIT_TEST(tags);
+    CPPUNIT_TEST(output_multiples);
+    CPPUNIT_TEST(items_of_all_sizes);
+    CPPUNIT_TEST(awkward_items_with_history);
+    CPPUNIT_TEST(awkward_items_with_multiples);
+    CPPUNIT_TEST(rings_hold_four_items);
+    CPPUNIT_TEST(a_minimum_outlives_a_restart);
+    CPPUNIT_TEST(slow_readers);
+    CPPUNIT_TEST(integrator_does_not_wait_for_a_slow_reader);
+    CPPUNIT_TEST(start_stop_start);
+    CPPUNIT_TEST(memory_after_many_runs);
+    CPPUNIT_TEST(lock_and_unlock);
+    CPPUNIT_TEST(new_host_source_is_refused);
+    CPPUNIT_TEST(errors_end_the_flowgraph);
+    CPPUNIT_TEST(memory_that_does_not_fit);
+    CPPUNIT_TEST(no_device_on_the_cpu);
+    CPPUNIT_TEST_SUITE_END();
+
+    gr::top_block_sptr d_top;
+
+public:
+    void setUp() override { d_top = gr::make_top_block("test"); }
+
+    void tearDown() override
+    {
+        d_top.reset();
+        CPPUNIT_ASSERT_EQUAL(size_t(0), emulated::memory_in_use());
+        CPPUNIT_ASSERT_EQUAL(size_t(0), emulated::pinned_memory());
+        CPPUNIT_ASSERT_EQUAL(0l, working_thread::forbidden_waits());
+    }
+
+    void chain(const std::vector<gr::basic_block_sptr>& blocks)
+    {
+        for (size_t i = 1; i < blocks.size(); i++)
+            d_top->connect(blocks[i - 1], 0, blocks[i], 0);
+    }
+
+    void host_to_device_to_host()
+    {
+        const int64_t items = 5000000;
+        auto s = make<source>(4, items);
+        auto k = make<sink>(4, stepped(stepped(sequence(4))));
+        chain({ s, make<step>(4), copy_block(4), make<step>(4), k });
+        d_top->run();
+        assert_right(k, items);
+    }
+
+    //! 10^8 items of 4 bytes
+    void a_long_stream()
+    {
+        const int64_t items = 100000000;
+        auto k = make<sink>(4, sequence(4));
+        chain({ make<source>(4, items), copy_block(4), copy_block(4), k });
+        d_top->run();
+        assert_right(k, items);
+    }
+
+    void host_to_two_devices()
+    {
+        const int64_t items = 1000000;
+        auto s = make<source>(4, items);
+        auto a = make<sink>(4, stepped(sequence(4)));
+        auto b = make<sink>(4, stepped(sequence(4), 8));
+        chain({ s, make<step>(4), a });
+        chain({ s, make<step>(4, 8), b });
+        d_top->run();
+        assert_right(a, items);
+        assert_right(b, items);
+    }
+
+    void device_to_device_and_host()
+    {
+        const int64_t items = 1000000;
+        auto s = make<source>(4, items);
+        auto first = make<step>(4);
+        auto a = make<sink>(4, stepped(sequence(4)));
+        auto b = make<sink>(4, stepped(stepped(sequence(4)), 32));
+        chain({ s, first, a });
+        chain({ first, make<step>(4, 32), b });
+        d_top->run();
+        assert_right(a, items);
+        assert_right(b, items);
+    }
+
+    //! GNU Radio wires blocks in the order of their addresses: both orders are tried.
+    void host_to_device_and_host()
+    {
+        const int64_t items = 300000;
+        bool seen[2] = { false, false };
+        std::vector<gr::basic_block_sptr> kept; // so that addresses are not used again
+        for (int round = 0; round < 100 && !(seen[0] && seen[1] && round >= 4); round++) {
+            auto top = gr::make_top_block("test");
+            auto s = make<source>(4, items);
+            auto first = make<sink>(4, sequence(4));
+            auto d = make<step>(4);
+            auto second = make<sink>(4, sequence(4));
+            auto a = round % 2 ? first : second;
+            auto b = make<sink>(4, stepped(sequence(4)));
+            top->connect(s, 0, a, 0);
+            top->connect(s, 0, d, 0);
+            top->connect(d, 0, b, 0);
+            const gr::basic_block_sptr host = a, on_device = d;
+            seen[host < on_device] = true;
+            top->run();
+            assert_right(a, items);
+            assert_right(b, items);
+            kept.insert(kept.end(), { s, first, d, second, b });
+        }
+        CPPUNIT_ASSERT(seen[0] && seen[1]);
+    }
+
+    void many_ports_every_mixture()
+    {
+        const int64_t items = 300000;
+        auto s = make<source>(4, items, 0, 4);
+        std::vector<std::shared_ptr<sink>> sinks;
+        auto check = [&](const gr::basic_block_sptr& from, int port, qa::model m) {
+            sinks.push_back(make<sink>(4, m));
+            d_top->connect(from, port, sinks.back(), 0);
+        };
+        for (int port = 0; port < 4; port++) {
+            const auto m = sequence(4, port);
+            auto a = make<step>(4, port), b = make<step>(4), c = make<step>(4, 2);
+            check(s, port, m);
+            d_top->connect(s, port, a, 0);
+            d_top->connect(s, port, c, 0);
+            check(a, 0, stepped(m, port));
+            check(a, 0, stepped(m, port));
+            d_top->connect(a, 0, b, 0);
+            check(b, 0, stepped(stepped(m, port)));
+            check(c, 0, stepped(m, 2));
+        }
+        d_top->run();
+        for (const auto& k : sinks)
+            assert_right(k, items);
+    }
+
+    void sink_on_the_device()
+    {
+        const int64_t items = 1000000;
+        auto s = make<source>(4, items);
+        auto a = make<device_sink>(4, sequence(4));
+        auto b = make<device_sink>(4, stepped(sequence(4)));
+        chain({ s, a });
+        chain({ s, make<step>(4), b });
+        d_top->run();
+        assert_right(a, items);
+        assert_right(b, items);
+    }
+
+    void inside_a_hier_block()
+    {
+        struct wrapped : public gr::hier_block2 {
+            wrapped()
+                : gr::hier_block2("wrapped",
+                                  gr::io_signature::make(1, 1, 4),
+                                  gr::io_signature::make(1, 1, 4))
+            {
+                a = make<step>(4);
+                b = make<step>(4, 6);
+            }
+            void connect_all()
+            {
+                connect(self(), 0, a, 0);
+                connect(a, 0, b, 0);
+                connect(b, 0, self(), 0);
+            }
+            std::shared_ptr<step> a, b;
+        };
+        const int64_t items = 300000;
+        auto s = make<source>(4, items);
+        auto h = gnuradio::get_initial_sptr(new wrapped);
+        h->connect_all();
+        auto k = make<sink>(4, stepped(stepped(sequence(4)), 6));
+        chain({ s, h, k });
+        d_top->run();
+        assert_right(k, items);
+    }
+
+    void one_block_reads_an_edge_twice()
+    {
+        //! y[i] = a[i] - b[i]
+        struct difference : public device_block {
+            difference()
+                : gr::block("difference",
+                            signature_on(device::select("emulated"), 2, 4),
+                            signature_on(device::select("emulated"), 1, 4)),
+                  device_block(device::select("emulated"))
+            {
+            }
+            int process(int noutput_items,
+                        gr_vector_int& ninput_items,
+                        gr_vector_const_void_star& input_items,
+                        gr_vector_void_star& output_items) override
+            {
+                const int n =
+                    std::min({ noutput_items, ninput_items[0], ninput_items[1] });
+                auto* a = static_cast<const uint8_t*>(input_items[0]);
+                auto* b = static_cast<const uint8_t*>(input_items[1]);
+                auto* out = static_cast<uint8_t*>(output_items[0]);
+                dynamic_cast<emulated::stream&>(work_stream()).run([=] {
+                    constexpr auto m = emulated::mask;
+                    for (int i = 0; i < 4 * n; i++)
+                        out[i] = uint8_t((a[i] ^ m) - (b[i] ^ m)) ^ m;
+                });
+                consume_each(n);
+                return n;
+            }
+        };
+        const int64_t items = 300000;
+        auto s = make<source>(4, items);
+        auto d = make<difference>();
+        auto k = make<sink>(4, [](int64_t, size_t) { return 0; });
+        d_top->connect(s, 0, d, 0);
+        d_top->connect(s, 0, d, 1);
+        d_top->connect(d, 0, k, 0);
+        d_top->run();
+        assert_right(k, items);
+    }
+
+    void history()
+    {
+        const int64_t items = 1000000;
+        for (int delay : { 1, 7, 1000, 9001 }) {
+            d_top = gr::make_top_block("test");
+            auto k = make<sink>(4, stepped(stepped(sequence(4), delay), 3));
+            chain({ make<source>(4, items), make<step>(4, delay), make<step>(4, 3), k });
+            d_top->run();
+            assert_right(k, items);
+        }
+    }
+
+    void tags()
+    {
+        const int64_t items = 1000000;
+        auto s = make<source>(4, items, 997);
+        auto k = make<sink>(4, stepped(stepped(sequence(4), 10)));
+        auto tap = make<sink>(4, sequence(4));
+        chain({ s, make<step>(4, 10), make<step>(4), k });
+        d_top->connect(s, 0, tap, 0);
+        d_top->run();
+        assert_right(k, items);
+        assert_tags(k, (items + 996) / 997);
+        assert_tags(tap, (items + 996) / 997);
+    }
+
+    void output_multiples()
+    {
+        const int64_t items = 1000000, multiple = 4801;
+        auto k = make<sink>(4, stepped(stepped(sequence(4))));
+        chain({ make<source>(4, items), make<step>(4, 0, multiple), make<step>(4), k });
+        d_top->run();
+        assert_right(k, items / multiple * multiple);
+    }
+
+    void items_of_all_sizes()
+    {
+        for (size_t size : { 1u,
+                             3u,
+                             4u,
+                             8u,
+                             12u,
+                             1000u,
+                             4096u,
+                             8000u,
+                             65536u,
+                             100003u,
+                             440000u,
+                             524288u }) {
+            const int64_t items = std::max<int64_t>(20, 2000000 / int64_t(size));
+            d_top = gr::make_top_block("test");
+            auto s = make<source>(size, items);
+            auto c = copy_block(size);
+            auto k = make<sink>(size, stepped(sequence(size)));
+            auto tap = make<sink>(size, sequence(size));
+            chain({ s, c, make<step>(size), k });
+            d_top->connect(c, 0, tap, 0);
+            d_top->run();
+            assert_right(k, items);
+            assert_right(tap, items);
+        }
+    }
+
+    //! Rings that cannot be mapped twice, read with and without history.
+    void awkward_items_with_history()
+    {
+        const qa::emulation restored;
+        emulated::current_settings().granularity = 2 << 20;
+        for (size_t size : { 8000u, 100003u, 440000u }) {
+            const int64_t items = 8000000 / int64_t(size);
+            d_top = gr::make_top_block("test");
+            auto s = make<source>(size, items);
+            auto first = make<step>(size, 2), second = make<step>(size, 1);
+            auto k = make<sink>(size, stepped(stepped(sequence(size), 2), 1));
+            auto c = copy_block(size);
+            auto a = make<sink>(size, stepped(sequence(size), 2));
+            auto b = make<sink>(size, sequence(size));
+            chain({ s, first, second, k });
+            chain({ first, copy_block(size), a });
+            chain({ s, c, b });
+            d_top->run();
+            assert_right(k, items);
+            assert_right(a, items);
+            assert_right(b, items);
+        }
+    }
+
+    void awkward_items_with_multiples()
+    {
+        const qa::emulation restored;
+        emulated::current_settings().granularity = 2 << 20;
+        const size_t size = 8000;
+        const int64_t items = 3000;
+        auto k = make<sink>(size, stepped(stepped(sequence(size))));
+        chain({ make<source>(size, items), make<step>(size, 0, 3), make<step>(size), k });
+        d_top->run();
+        assert_right(k, items / 3 * 3);
+    }
+
+    void rings_hold_four_items()
+    {
+        const size_t size = 524288; // GNU Radio's own buffers would hold one or two
+        auto s = make<source>(size, 10);
+        auto c = copy_block(size);
+        auto k = make<sink>(size, sequence(size));
+        chain({ s, c, k });
+        d_top->run();
+        assert_right(k, 10);
+        for (const auto& b : { gr::cast_to_block_sptr(s), gr::cast_to_block_sptr(c) })
+            CPPUNIT_ASSERT(b->detail()->output(0)->bufsize() >= 4);
+    }
+
+    void a_minimum_outlives_a_restart()
+    {
+        auto s = make<source>(4, 100000);
+        auto d = make<step>(4);
+        auto k = make<sink>(4, stepped(sequence(4)));
+        s->set_min_output_buffer(0, 1 << 18);
+        d->set_min_output_buffer(0, 1 << 19);
+        chain({ s, d, k });
+        for (int run = 0; run < 3; run++) {
+            d_top->run();
+            assert_right(k, 100000);
+            CPPUNIT_ASSERT(s->detail()->output(0)->bufsize() >= 1 << 18);
+            CPPUNIT_ASSERT(d->detail()->output(0)->bufsize() >= 1 << 19);
+        }
+    }
+
+    void slow_readers()
+    {
+        const int64_t items = 1000000;
+        auto s = make<source>(4, items);
+        auto first = make<step>(4), slow = make<step>(4);
+        slow->pause = 2000;
+        auto a = make<sink>(4, stepped(sequence(4)), 3000);
+        auto b = make<sink>(4, stepped(stepped(sequence(4))));
+        auto c = make<sink>(4, sequence(4), 1000);
+        chain({ s, first, a });
+        chain({ first, slow, b });
+        d_top->connect(s, 0, c, 0);
+        d_top->run();
+        assert_right(a, items);
+        assert_right(b, items);
+        assert_right(c, items);
+    }
+
+    /*!
+     * A block that takes much and gives little, before a reader that sleeps 100 ms in
+     * each call. Did the buffer make it wait until no pointer is in use, as GNU Radio's
+     * own do, it would take 100 ms a sum: 10 s for 100 sums, and 0.01 s otherwise.
+     */
+    void integrator_does_not_wait_for_a_slow_reader()
+    {
+        struct integrator : public device_block {
+            integrator()
+                : gr::block("integrator",
+                            signature_on(device::select("emulated"), 1, 4),
+                            signature_on(device::select("emulated"), 1, 4)),
+                  device_block(device::select("emulated"))
+            {
+            }
+            void forecast(int, gr_vector_int& required) override { required[0] = 1; }
+            int process(int,
+                        gr_vector_int& ninput_items,
+                        gr_vector_const_void_star&,
+                        gr_vector_void_star&) override
+            {
+                const int n = std::min({ ninput_items[0], 40000 - summed, 4096 });
+                summed = (summed + n) % 40000;
+                consume_each(n);
+                total += n;
+                return summed == 0;
+            }
+            int summed = 0;
+            std::atomic<int64_t> total{ 0 };
+        };
+        const int64_t items = 4000000;
+        auto d = make<integrator>();
+        auto k = make<sink>(
+            4, [](int64_t, size_t) { return 0; }, 100000);
+        chain({ make<source>(4, items), d, k });
+        d_top->start();
+        const auto begin = std::chrono::steady_clock::now();
+        double seconds = 0;
+        while (d->total < items && seconds < 20) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            seconds =
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+                    .count();
+        }
+        d_top->stop();
+        d_top->wait();
+        CPPUNIT_ASSERT_EQUAL(items, d->total.load());
+        CPPUNIT_ASSERT(seconds < 5);
+    }
+
+    void start_stop_start()
+    {
+        const int64_t items = 200000;
+        auto s = make<source>(4, items);
+        auto d = make<step>(4, 9);
+        auto k = make<sink>(4, stepped(sequence(4), 9));
+        auto tap = make<sink>(4, sequence(4));
+        chain({ s, d, k });
+        d_top->connect(s, 0, tap, 0);
+        for (int run = 0; run < 5; run++) {
+            d_top->run();
+            assert_right(k, items);
+            assert_right(tap, items);
+            d_top->start(); // and stopped in the middle
+            d_top->stop();
+            d_top->wait();
+            CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
+        }
+    }
+
+    void memory_after_many_runs()
+    {
+        auto s = make<source>(4, 100000);
+        auto d = make<step>(4, 9);
+        auto k = make<sink>(4, stepped(sequence(4), 9));
+        auto c = copy_block(4);
+        chain({ s, d, c, k });
+        size_t pinned = 0;
+        long buffers = 0;
+        for (int run = 0; run < 20; run++) {
+            d_top->run();
+            // not even what one run needed is kept
+            CPPUNIT_ASSERT_EQUAL(size_t(0), emulated::memory_in_use());
+            if (run == 0) {
+                pinned = emulated::pinned_memory();
+                buffers = gr::buffer_ncurrently_allocated();
+            }
+            CPPUNIT_ASSERT_EQUAL(pinned, emulated::pinned_memory());
+            CPPUNIT_ASSERT_EQUAL(buffers, gr::buffer_ncurrently_allocated());
+        }
+    }
+
+    /*!
+     * After lock() and unlock() counters start at 0 and what was under way is lost, in
+     * GNU Radio itself: what is checked is that a stream flows on without a wrong item.
+     */
+    void lock_and_unlock()
+    {
+        for (int change = 0; change < 6; change++) {
+            auto top = gr::make_top_block("test");
+            //! Numbers follow each other, whatever the first one is.
+            struct follower : public gr::sync_block {
+                follower()
+                    : gr::sync_block("follower",
+                                     gr::io_signature::make(1, 1, 4),
+                                     gr::io_signature::make(0, 0, 0))
+                {
+                }
+                bool start() override
+                {
+                    d_known = false;
+                    return true;
+                }
+                int work(int n,
+                         gr_vector_const_void_star& input_items,
+                         gr_vector_void_star&) override
+                {
+                    auto* in = static_cast<const uint32_t*>(input_items[0]);
+                    for (int i = 0; i < n; i++) {
+                        if (d_known && in[i] != d_next)
+                            wrong++;
+                        d_known = true;
+                        d_next = in[i] + 1;
+                    }
+                    items += n;
+                    return n;
+                }
+                std::atomic<int64_t> items{ 0 }, wrong{ 0 };
+
+            private:
+                bool d_known = false;
+                uint32_t d_next = 0;
+            };
+            struct counter : public gr::sync_block {
+                counter()
+                    : gr::sync_block("counter",
+                                     gr::io_signature::make(0, 0, 0),
+                                     gr::io_signature::make(1, 1, 4))
+                {
+                }
+                int work(int n,
+                         gr_vector_const_void_star&,
+                         gr_vector_void_star& output_items) override
+                {
+                    auto* out = static_cast<uint32_t*>(output_items[0]);
+                    for (int i = 0; i < n; i++)
+                        out[i] = d_next++;
+                    return n;
+                }
+                uint32_t d_next = 0;
+            };
+            auto s = make<counter>();
+            auto a = copy_block(4), b = copy_block(4);
+            auto first = make<follower>(), second = make<follower>();
+            top->connect(s, 0, a, 0);
+            top->connect(a, 0, first, 0);
+            if (change == 5)
+                top->connect(a, 0, b, 0), top->connect(b, 0, second, 0);
+            top->start();
+            auto flows = [](const std::shared_ptr<follower>& f) {
+                const int64_t before = f->items;
+                for (int wait = 0; wait < 2000 && f->items < before + 100000; wait++)
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                CPPUNIT_ASSERT(f->items >= before + 100000);
+                CPPUNIT_ASSERT_EQUAL(int64_t(0), f->wrong.load());
+            };
+            flows(first);
+            top->lock();
+            switch (change) {
+            case 0: // a host reader on a device output
+                top->connect(a, 0, second, 0);
+                break;
+            case 1: // a device reader on a device output
+                top->connect(a, 0, b, 0);
+                top->connect(b, 0, second, 0);
+                break;
+            case 2: // a second device reader on a host source
+                top->connect(s, 0, b, 0);
+                top->connect(b, 0, second, 0);
+                break;
+            case 3: // a device block in between
+                top->disconnect(a, 0, first, 0);
+                top->connect(a, 0, b, 0);
+                top->connect(b, 0, first, 0);
+                top->connect(b, 0, second, 0);
+                break;
+            case 4: // a host reader on a host source that feeds a device
+                top->connect(s, 0, second, 0);
+                break;
+            case 5: // the device reader of a device output goes away
+                top->disconnect(a, 0, b, 0);
+                top->disconnect(b, 0, second, 0);
+                break;
+            }
+            top->unlock();
+            flows(first);
+            if (change != 5)
+                flows(second);
+            top->stop();
+            top->wait();
+        }
+    }
+
+    void new_host_source_is_refused()
+    {
+        const int64_t endless = int64_t(1) << 50;
+        auto s = make<source>(4, endless), other = make<source>(4, endless);
+        auto d = make<step>(4);
+        auto k = make<sink>(4, stepped(sequence(4)));
+        chain({ s, d, k });
+        d_top->start();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        d_top->lock();
+        d_top->disconnect(s, 0, d, 0);
+        d_top->connect(other, 0, d, 0);
+        d_top->unlock();
+        d_top->wait(); // it ends by itself
+        CPPUNIT_ASSERT(d->error().find("input 0: its data is in host memory") == 0);
+        // and a new start is all it takes
+        d_top->start();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        d_top->stop();
+        d_top->wait();
+        CPPUNIT_ASSERT_EQUAL(std::string(), d->error());
+        CPPUNIT_ASSERT(k->items > 0);
+        CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
+    }
+
+    void errors_end_the_flowgraph()
+    {
+        for (bool in_kernel : { false, true }) {
+            d_top = gr::make_top_block("test");
+            auto s = make<source>(4, int64_t(1) << 50);
+            auto d = make<step>(4), e = make<step>(4);
+            (in_kernel ? d->fail_in_kernel_at : d->fail_at) = 5;
+            auto k = make<sink>(4, stepped(stepped(sequence(4))));
+            chain({ s, d, e, k });
+            d_top->run(); // it ends by itself
+            CPPUNIT_ASSERT_EQUAL(std::string(in_kernel
+                                                 ? "the test wanted an error in a kernel"
+                                                 : "the test wanted an error"),
+                                 d->error());
+            CPPUNIT_ASSERT_EQUAL(std::string(), e->error());
+            if (!in_kernel)
+                CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
+        }
+    }
+
+    void memory_that_does_not_fit()
+    {
+        const qa::emulation restored;
+        emulated::current_settings().memory_size = 100000;
+        auto d = make<step>(4);
+        chain({ make<source>(4, 1000000), d, make<sink>(4, stepped(sequence(4))) });
+        d_top->run();
+        CPPUNIT_ASSERT_EQUAL(
+            std::string(
+                "output 0: emulated: 65536 bytes of device memory were asked for, "
+                "34464 of 100000 are free"),
+            d->error());
+    }
+
+    void no_device_on_the_cpu()
+    {
+        copy::parameters p;
+        p.item_size = 12;
+        p.device = "cpu";
+        auto c = copy::make(p);
+        CPPUNIT_ASSERT(c->input_signature()->stream_buffer_type(0) ==
+                       gr::buffer_double_mapped::type);
+        auto k = make<sink>(12, sequence(12));
+        chain({ make<source>(12, 100000), c, k });
+        d_top->run();
+        assert_right(k, 100000);
+        CPPUNIT_ASSERT(!std::dynamic_pointer_cast<device_buffer>(c->detail()->output(0)));
+    }
+};
+
+CPPUNIT_TEST_SUITE_REGISTRATION(qa_device_flow);

@@ -1,0 +1,198 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "qa_device.h"
+#include "runtime/host_wait.h"
+#include <cppunit/extensions/HelperMacros.h>
+
+using namespace gr::aperture;
+using qa::device_sink, qa::device_source, qa::make, qa::sequence, qa::sink, qa::source,
+    qa::step, qa::stepped;
+
+/*!
+ * Whether work is done in the right order: small rings that wrap often, and streams that
+ * are late at random. Each wait and each copy of the runtime has a test here that fails
+ * without it: tests/test_device_faults.py leaves out one after the other.
+ */
+class qa_device_order : public CppUnit::TestFixture
+{
+    CPPUNIT_TEST_SUITE(qa_device_order);
+    CPPUNIT_TEST(late_streams);
+    CPPUNIT_TEST(late_reader);
+    CPPUNIT_TEST(late_writer);
+    CPPUNIT_TEST(late_copies_to_the_host);
+    CPPUNIT_TEST(late_copies_to_the_device);
+    CPPUNIT_TEST(twins);
+    CPPUNIT_TEST(never_far_ahead);
+    CPPUNIT_TEST(stopped_in_the_middle);
+    CPPUNIT_TEST_SUITE_END();
+
+    std::unique_ptr<qa::emulation> d_restored;
+    gr::top_block_sptr d_top;
+    const int64_t d_items = 200000;
+
+public:
+    void setUp() override
+    {
+        d_restored = std::make_unique<qa::emulation>();
+        auto& s = emulated::current_settings();
+        s.default_ring = 0;
+        s.delay = 1000;
+        d_top = gr::make_top_block("test");
+    }
+
+    void tearDown() override
+    {
+        d_top.reset();
+        d_restored.reset();
+        CPPUNIT_ASSERT_EQUAL(size_t(0), emulated::memory_in_use());
+        CPPUNIT_ASSERT_EQUAL(0l, working_thread::forbidden_waits());
+    }
+
+    //! A chain whose rings hold a page: 1024 items of 4 bytes.
+    void chain(const std::vector<gr::basic_block_sptr>& blocks)
+    {
+        for (size_t i = 1; i < blocks.size(); i++)
+            d_top->connect(blocks[i - 1], 0, blocks[i], 0);
+        for (size_t i = 0; i + 1 < blocks.size(); i++)
+            gr::cast_to_block_sptr(blocks[i])->set_max_output_buffer(1024);
+    }
+
+    void run_and_check(const std::vector<std::shared_ptr<sink>>& sinks)
+    {
+        d_top->run();
+        for (const auto& k : sinks) {
+            CPPUNIT_ASSERT_EQUAL(d_items, k->items.load());
+            CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
+        }
+    }
+
+    //! Everything is late now and then, with history, and readers of both kinds
+    //! everywhere.
+    void late_streams()
+    {
+        auto s = make<source>(4, d_items);
+        auto first = make<step>(4, 17), second = make<step>(4);
+        auto m = stepped(sequence(4), 17);
+        auto a = make<sink>(4, sequence(4)), b = make<sink>(4, m),
+             c = make<sink>(4, stepped(m));
+        chain({ s, first, second, c });
+        chain({ s, a });
+        chain({ first, b });
+        run_and_check({ a, b, c });
+    }
+
+    void late_reader()
+    {
+        auto late = make<step>(4, 3);
+        late->pause = 300;
+        auto k = make<sink>(4, stepped(stepped(sequence(4)), 3));
+        chain({ make<source>(4, d_items), make<step>(4), late, k });
+        run_and_check({ k });
+        // and of a host writer
+        d_top = gr::make_top_block("test");
+        k = make<sink>(4, stepped(sequence(4), 3));
+        chain({ make<source>(4, d_items), late, k });
+        run_and_check({ k });
+    }
+
+    void late_writer()
+    {
+        auto late = make<step>(4);
+        late->pause = 300;
+        auto m = stepped(sequence(4));
+        auto a = make<sink>(4, m), b = make<sink>(4, stepped(m));
+        chain({ make<source>(4, d_items), late, make<step>(4), b });
+        chain({ late, a });
+        run_and_check({ a, b });
+    }
+
+    void late_copies_to_the_host()
+    {
+        auto s = make<source>(4, d_items);
+        auto d = make<step>(4);
+        s->whole_calls = d->whole_calls = true;
+        emulated::current_settings().delay = 3000;
+        auto k = make<sink>(4, stepped(sequence(4)));
+        chain({ s, d, k });
+        run_and_check({ k });
+    }
+
+    void late_copies_to_the_device()
+    {
+        auto s = make<source>(4, d_items);
+        s->whole_calls = true;
+        emulated::current_settings().delay = 3000;
+        auto k = make<device_sink>(4, sequence(4));
+        chain({ s, k });
+        d_top->run();
+        CPPUNIT_ASSERT_EQUAL(d_items, k->items.load());
+        CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
+    }
+
+    //! Items for which no ring can be mapped twice, on the device and on the host.
+    void twins()
+    {
+        const size_t size = 1000003; // the mirror of the source holds 33
+        const int64_t items = 80;
+        auto s = make<source>(size, items);
+        auto first = make<step>(size, 1), second = make<step>(size, 2);
+        auto m = stepped(sequence(size), 1);
+        auto a = make<sink>(size, sequence(size)), b = make<sink>(size, m),
+             c = make<sink>(size, stepped(m, 2));
+        for (auto& [from, to] :
+             std::vector<std::pair<gr::basic_block_sptr, gr::basic_block_sptr>>{
+                 { s, first }, { s, a }, { first, second }, { first, b }, { second, c } })
+            d_top->connect(from, 0, to, 0);
+        d_top->run();
+        for (const auto& k : { a, b, c }) {
+            CPPUNIT_ASSERT_EQUAL(items, k->items.load());
+            CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
+        }
+    }
+
+    /*!
+     * A device source could fill the queue of a slow kernel's stream. A call gives a
+     * stream less than ten pieces of work, and at most four calls and the present one
+     * wait.
+     */
+    void never_far_ahead()
+    {
+        auto slow = make<step>(4);
+        slow->pause = 500;
+        slow->one_at_a_time = true;
+        auto k = make<device_sink>(4, [](int64_t, size_t) { return 0; });
+        chain({ make<device_source>(4, 300), slow, k });
+        emulated::longest_queue();
+        d_top->run();
+        CPPUNIT_ASSERT_EQUAL(int64_t(300), k->items.load());
+        CPPUNIT_ASSERT(emulated::longest_queue() < 50);
+    }
+
+    void stopped_in_the_middle()
+    {
+        emulated::current_settings().delay = 10000;
+        for (int round = 0; round < 30; round++) {
+            auto s = make<source>(4, int64_t(1) << 50);
+            auto d = make<step>(4, 5), e = make<step>(4);
+            d->pause = round % 3 * 1000;
+            auto m = stepped(sequence(4), 5);
+            auto a = make<sink>(4, m), b = make<sink>(4, stepped(m));
+            d_top = gr::make_top_block("test");
+            chain({ s, d, e, b });
+            chain({ d, a });
+            d_top->start();
+            std::this_thread::sleep_for(std::chrono::milliseconds(round));
+            d_top->stop();
+            d_top->wait();
+            CPPUNIT_ASSERT_EQUAL(int64_t(0), a->wrong + b->wrong);
+            CPPUNIT_ASSERT_EQUAL(size_t(0), emulated::memory_in_use());
+        }
+    }
+};
+
+CPPUNIT_TEST_SUITE_REGISTRATION(qa_device_order);

@@ -1,0 +1,48 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_RUNTIME_BACKEND_H
+#define INCLUDED_APERTURE_RUNTIME_BACKEND_H
+
+#include "runtime/stream.h"
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace gr {
+namespace aperture {
+
+//! Memory that is freed with its owner.
+using memory = std::unique_ptr<char, std::function<void(char*)>>;
+
+//! What a device with memory of its own can do.
+class backend
+{
+public:
+    virtual ~backend() = default;
+    //! What the device is, for people: the name of a GPU.
+    virtual std::string description() const = 0;
+    virtual std::unique_ptr<stream> make_stream() const = 0;
+    //! What the calling thread gives to a GPU by itself goes to this device from now on.
+    virtual void make_current() const {}
+    //! Memory that is mapped twice is a multiple of this, in bytes.
+    virtual size_t granularity() const = 0;
+    //! Bytes of a ring unless someone asks for more.
+    virtual size_t default_ring() const = 0;
+    //! \throws std::runtime_error saying how much was asked for and how much there is
+    virtual memory allocate(size_t bytes) const = 0;
+    //! The same memory twice in a row; bytes is a multiple of granularity().
+    virtual memory allocate_twice_mapped(size_t bytes) const = 0;
+    //! Makes copies from and to some host memory asynchronous, as long as the result
+    //! lives.
+    virtual std::shared_ptr<void> pin(void* host_memory, size_t bytes) const = 0;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_RUNTIME_BACKEND_H */

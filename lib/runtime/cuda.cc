@@ -1,0 +1,388 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "runtime/cuda.h"
+#include "runtime/host_wait.h"
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <stdexcept>
+#include <utility>
+
+namespace gr {
+namespace aperture {
+namespace cuda {
+
+namespace {
+
+void check(cudaError_t status, int gpu, const char* what)
+{
+    if (status == cudaSuccess)
+        return;
+    cudaGetLastError(); // or a later call, which may be fine, would report it again
+    throw std::runtime_error("cuda:" + std::to_string(gpu) + ": " + what + ": " +
+                             cudaGetErrorString(status));
+}
+
+//! 13010 -> "13.1"
+std::string version_name(int version)
+{
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/*!
+ * Functions of the driver, which is there only where there is a GPU: nothing may be
+ * linked to it.
+ */
+class driver
+{
+public:
+    static const driver& get()
+    {
+        static const driver d;
+        return d;
+    }
+
+    decltype(&cuGetErrorString) get_error_string;
+    decltype(&cuMemGetAllocationGranularity) get_allocation_granularity;
+    decltype(&cuMemAddressReserve) address_reserve;
+    decltype(&cuMemAddressFree) address_free;
+    decltype(&cuMemCreate) create;
+    decltype(&cuMemRelease) release;
+    decltype(&cuMemMap) map;
+    decltype(&cuMemUnmap) unmap;
+    decltype(&cuMemSetAccess) set_access;
+
+    void check(CUresult status, int gpu, const char* what) const
+    {
+        if (status == CUDA_SUCCESS)
+            return;
+        const char* text = nullptr;
+        get_error_string(status, &text);
+        throw std::runtime_error("cuda:" + std::to_string(gpu) + ": " + what + ": " +
+                                 (text ? text : "unknown error"));
+    }
+
+private:
+    driver()
+    {
+        find(get_error_string, "cuGetErrorString");
+        find(get_allocation_granularity, "cuMemGetAllocationGranularity");
+        find(address_reserve, "cuMemAddressReserve");
+        find(address_free, "cuMemAddressFree");
+        find(create, "cuMemCreate");
+        find(release, "cuMemRelease");
+        find(map, "cuMemMap");
+        find(unmap, "cuMemUnmap");
+        find(set_access, "cuMemSetAccess");
+    }
+
+    template <class function>
+    void find(function& f, const char* name)
+    {
+        void* found = nullptr;
+        cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+        // as they were when the last of them came, in CUDA 10.2
+        const auto status = cudaGetDriverEntryPointByVersion(
+            name, &found, 10020, cudaEnableDefault, &result);
+#else
+        const auto status =
+            cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result);
+#endif
+        if (status != cudaSuccess || result != cudaDriverEntryPointSuccess || !found)
+            throw std::runtime_error(std::string("the NVIDIA driver has no ") + name);
+        f = reinterpret_cast<function>(found);
+    }
+};
+
+//! Makes a GPU the calling thread's own for as long as this lives.
+class on_gpu
+{
+public:
+    explicit on_gpu(int gpu)
+    {
+        check(cudaGetDevice(&d_before), gpu, "cudaGetDevice");
+        if (d_before != gpu)
+            check(cudaSetDevice(gpu), gpu, "cudaSetDevice");
+        d_changed = d_before != gpu;
+    }
+    ~on_gpu()
+    {
+        if (d_changed)
+            cudaSetDevice(d_before);
+    }
+    on_gpu(const on_gpu&) = delete;
+    on_gpu& operator=(const on_gpu&) = delete;
+
+private:
+    int d_before = 0;
+    bool d_changed = false;
+};
+
+class event : public aperture::event
+{
+public:
+    event(int gpu, cudaStream_t s) : d_gpu(gpu)
+    {
+        const on_gpu here(gpu);
+        check(cudaEventCreateWithFlags(&d_event, cudaEventDisableTiming),
+              gpu,
+              "cudaEventCreate");
+        const auto status = cudaEventRecord(d_event, s);
+        if (status != cudaSuccess) {
+            cudaEventDestroy(d_event);
+            check(status, gpu, "cudaEventRecord");
+        }
+    }
+    ~event() override { cudaEventDestroy(d_event); }
+    event(const event&) = delete;
+    event& operator=(const event&) = delete;
+
+    bool done() const override
+    {
+        const auto status = cudaEventQuery(d_event);
+        if (status == cudaErrorNotReady) {
+            cudaGetLastError();
+            return false;
+        }
+        check(status, d_gpu, "work of a stream");
+        return true;
+    }
+
+    void synchronize() const override
+    {
+        working_thread::waits();
+        check(cudaEventSynchronize(d_event), d_gpu, "work of a stream");
+    }
+
+    cudaEvent_t native() const { return d_event; }
+
+private:
+    const int d_gpu;
+    cudaEvent_t d_event;
+};
+
+class stream : public aperture::stream
+{
+public:
+    explicit stream(int gpu) : d_gpu(gpu)
+    {
+        const on_gpu here(gpu);
+        // not in order with the default stream, which kernels of others may use
+        check(cudaStreamCreateWithFlags(&d_stream, cudaStreamNonBlocking),
+              gpu,
+              "cudaStreamCreate");
+    }
+    ~stream() override
+    {
+        // what the work uses may be gone with the owner
+        cudaStreamSynchronize(d_stream);
+        cudaStreamDestroy(d_stream);
+    }
+
+    void synchronize() override
+    {
+        working_thread::waits();
+        check(cudaStreamSynchronize(d_stream), d_gpu, "work of a stream");
+    }
+
+    event_sptr record() override { return std::make_shared<event>(d_gpu, d_stream); }
+
+    void wait(const event_sptr& e) override
+    {
+        if (!e)
+            return;
+        const on_gpu here(d_gpu);
+        check(cudaStreamWaitEvent(d_stream, dynamic_cast<const event&>(*e).native(), 0),
+              d_gpu,
+              "cudaStreamWaitEvent");
+    }
+
+    void copy(void* to, const void* from, size_t bytes, direction d) override
+    {
+        const auto kind = d == direction::host_to_device   ? cudaMemcpyHostToDevice
+                          : d == direction::device_to_host ? cudaMemcpyDeviceToHost
+                                                           : cudaMemcpyDeviceToDevice;
+        const on_gpu here(d_gpu);
+        check(cudaMemcpyAsync(to, from, bytes, kind, d_stream), d_gpu, "a copy");
+    }
+
+    void clear(void* memory, size_t bytes) override
+    {
+        const on_gpu here(d_gpu);
+        check(cudaMemsetAsync(memory, 0, bytes, d_stream), d_gpu, "clearing memory");
+    }
+
+    void* native_handle() const override { return d_stream; }
+
+private:
+    const int d_gpu;
+    cudaStream_t d_stream;
+};
+
+class cuda_backend : public backend
+{
+public:
+    explicit cuda_backend(int gpu) : d_gpu(gpu), d_granularity(0)
+    {
+        const on_gpu here(gpu);
+        check(cudaFree(nullptr), gpu, "the first use of the GPU");
+        const auto p = properties();
+        const auto& d = driver::get();
+        d.check(d.get_allocation_granularity(
+                    &d_granularity, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+                gpu,
+                "cuMemGetAllocationGranularity");
+    }
+
+    std::string description() const override
+    {
+        cudaDeviceProp properties;
+        check(cudaGetDeviceProperties(&properties, d_gpu), d_gpu, "its properties");
+        return properties.name;
+    }
+
+    std::unique_ptr<aperture::stream> make_stream() const override
+    {
+        return std::make_unique<stream>(d_gpu);
+    }
+
+    size_t granularity() const override { return d_granularity; }
+
+    // half of it is a call's most: launches and copies of less than some MiB do not fill
+    // a GPU, and hundreds of ports must fit
+    size_t default_ring() const override { return size_t(8) << 20; }
+
+    void make_current() const override
+    {
+        check(cudaSetDevice(d_gpu), d_gpu, "cudaSetDevice");
+    }
+
+    memory allocate(size_t bytes) const override
+    {
+        const on_gpu here(d_gpu);
+        void* p = nullptr;
+        const auto status = cudaMalloc(&p, bytes);
+        if (status == cudaErrorMemoryAllocation)
+            refuse(bytes);
+        check(status, d_gpu, "cudaMalloc");
+        return memory(static_cast<char*>(p), [](char* m) { cudaFree(m); });
+    }
+
+    memory allocate_twice_mapped(size_t bytes) const override
+    {
+        const on_gpu here(d_gpu);
+        const auto& d = driver::get();
+        CUdeviceptr address = 0;
+        d.check(d.address_reserve(&address, 2 * bytes, 0, 0, 0),
+                d_gpu,
+                "cuMemAddressReserve");
+        auto release = [bytes, gpu = d_gpu](char* p, size_t mapped) {
+            const auto& driver = driver::get();
+            const auto at = reinterpret_cast<CUdeviceptr>(p);
+            for (size_t done = 0; done < mapped; done += bytes)
+                driver.unmap(at + done, bytes);
+            driver.address_free(at, 2 * bytes);
+        };
+        size_t mapped = 0;
+        auto* const start = reinterpret_cast<char*>(address);
+        try {
+            const auto p = properties();
+            CUmemGenericAllocationHandle handle;
+            const auto status = d.create(&handle, bytes, &p, 0);
+            if (status == CUDA_ERROR_OUT_OF_MEMORY)
+                refuse(bytes);
+            d.check(status, d_gpu, "cuMemCreate");
+            CUresult result = CUDA_SUCCESS;
+            for (; result == CUDA_SUCCESS && mapped < 2 * bytes;)
+                if ((result = d.map(address + mapped, bytes, 0, handle, 0)) ==
+                    CUDA_SUCCESS)
+                    mapped += bytes;
+            d.release(handle); // the mappings keep the memory
+            d.check(result, d_gpu, "cuMemMap");
+            CUmemAccessDesc access = {};
+            access.location = p.location;
+            access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+            d.check(
+                d.set_access(address, 2 * bytes, &access, 1), d_gpu, "cuMemSetAccess");
+        } catch (...) {
+            release(start, mapped);
+            throw;
+        }
+        return memory(start, [release, bytes](char* m) { release(m, 2 * bytes); });
+    }
+
+    std::shared_ptr<void> pin(void* host_memory, size_t bytes) const override
+    {
+        const on_gpu here(d_gpu);
+        check(cudaHostRegister(host_memory, bytes, cudaHostRegisterPortable),
+              d_gpu,
+              ("pinning " + std::to_string(bytes) + " bytes of host memory").c_str());
+        return { host_memory, [](void* m) { cudaHostUnregister(m); } };
+    }
+
+private:
+    CUmemAllocationProp properties() const
+    {
+        CUmemAllocationProp p = {};
+        p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+        p.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        p.location.id = d_gpu;
+        return p;
+    }
+
+    [[noreturn]] void refuse(size_t bytes) const
+    {
+        cudaGetLastError();
+        size_t free = 0, total = 0;
+        cudaMemGetInfo(&free, &total);
+        throw std::runtime_error(
+            "cuda:" + std::to_string(d_gpu) + ": " + std::to_string(bytes) +
+            " bytes of GPU memory were asked for, " + std::to_string(free) + " of " +
+            std::to_string(total) + " are free");
+    }
+
+    const int d_gpu;
+    size_t d_granularity;
+};
+
+gpus look_for_gpus()
+{
+    int version = 0, count = 0;
+    cudaDriverGetVersion(&version); // 0 without a driver
+    const auto status = cudaGetDeviceCount(&count);
+    cudaGetLastError();
+    if (version == 0)
+        return { 0, "no NVIDIA driver is installed" };
+    if (status == cudaErrorInsufficientDriver)
+        return { 0,
+                 "the NVIDIA driver is for CUDA " + version_name(version) +
+                     " and older, this build needs one for CUDA " +
+                     version_name(CUDART_VERSION) };
+    if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0))
+        return { 0, "the NVIDIA driver sees no GPU" };
+    if (status != cudaSuccess)
+        return { 0, std::string("CUDA: ") + cudaGetErrorString(status) };
+    return { count, "" };
+}
+
+} // namespace
+
+gpus find_gpus()
+{
+    static const gpus found = look_for_gpus();
+    return found;
+}
+
+std::shared_ptr<const backend> make_backend(int index)
+{
+    return std::make_shared<cuda_backend>(index);
+}
+
+} // namespace cuda
+} // namespace aperture
+} // namespace gr

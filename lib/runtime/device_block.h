@@ -1,0 +1,111 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_RUNTIME_DEVICE_BLOCK_H
+#define INCLUDED_APERTURE_RUNTIME_DEVICE_BLOCK_H
+
+#include "runtime/device.h"
+#include "runtime/device_buffer.h"
+#include <gnuradio/block.h>
+#include <gnuradio/io_signature.h>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * io_signature of a block on a device. GNU Radio looks for the type of an input in the
+ * output signature: that of a sink is signature_on(d, 0, size).
+ */
+gr::io_signature::sptr signature_on(const device& d, int streams, int item_size);
+
+/*!
+ * What blocks share whose kernels run on a device: a stream, and all that keeps its work
+ * in order with that of the blocks around it. A derived block makes its io_signatures
+ * with signature_on(), gives its work to work_stream() in process(), and is the same on
+ * every device.
+ *
+ * On the CPU it is an ordinary block: process() is its general_work().
+ */
+class device_block : virtual public gr::block
+{
+public:
+    bool start() override;
+    bool stop() override;
+    int general_work(int noutput_items,
+                     gr_vector_int& ninput_items,
+                     gr_vector_const_void_star& input_items,
+                     gr_vector_void_star& output_items) final;
+
+    //! Not the CPU: the pointers of process() are of the device's memory.
+    bool on_device() const { return bool(d_device.own_memory()); }
+    const device& runs_on() const { return d_device; }
+    //! Bytes that a ring of the block's ports has at least.
+    size_t minimum_ring() const;
+    /*!
+     * A call must find several items in a row, for history or an output multiple. Calls
+     * of other blocks may be cut short where a ring is not mapped twice.
+     */
+    bool needs_windows() const { return history() > 1 || output_multiple() > 1; }
+
+    //! Whether the calling thread is that of a block on a device, between start and stop.
+    static bool is_thread_of_one();
+
+protected:
+    explicit device_block(const device& d);
+
+    //! In start(): work that comes before that of the first call.
+    virtual void before_first_call() {}
+
+    //! As general_work(). An exception ends the flowgraph: see fail().
+    virtual int process(int noutput_items,
+                        gr_vector_int& ninput_items,
+                        gr_vector_const_void_star& input_items,
+                        gr_vector_void_star& output_items) = 0;
+
+    stream& work_stream() { return *d_stream; }
+
+    //! gr::block's, after the work so far was made known as the last that reads the
+    //! inputs.
+    void consume(int port, int items);
+    void consume_each(int items);
+
+    //! Logs an error that ends the flowgraph: process() is not called again. Of several,
+    //! the first one counts. \returns false
+    bool fail(const std::string& what);
+    bool failed() const { return !failure().empty(); }
+    //! The error; empty if there was none since the last start.
+    std::string failure() const;
+
+private:
+    struct port {
+        std::shared_ptr<device_buffer> buffer;
+        const gr::buffer_reader* reader; // nullptr for an output
+        int items;                       // of the present call
+    };
+
+    void attach_all();
+    void detach_all();
+    //! From here on the inputs are read no more by this call.
+    void release_inputs();
+
+    const device d_device;
+    const std::shared_ptr<stream> d_stream;
+    std::vector<port> d_inputs, d_outputs; // what is attached
+    std::deque<event_sptr> d_calls;        // the ends of the last calls
+    bool d_reading = false;                // release_inputs() is still to come
+    mutable std::mutex d_mutex;            // of the error
+    std::string d_error;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_RUNTIME_DEVICE_BLOCK_H */

@@ -1,0 +1,149 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_RUNTIME_DEVICE_BUFFER_H
+#define INCLUDED_APERTURE_RUNTIME_DEVICE_BUFFER_H
+
+#include "runtime/device.h"
+#include "runtime/event_log.h"
+#include "runtime/ring.h"
+#include <gnuradio/buffer.h>
+#include <gnuradio/buffer_type.h>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gr {
+namespace aperture {
+
+class device_block;
+
+/*!
+ * The buffer of an edge that has a device block at either end: a ring in the memory of
+ * the device, and a ring in host memory (the mirror) where the writer or a reader is a
+ * host block. Nothing is ever moved, and no thread waits for the device but a host reader
+ * for its copy and a host writer for a copy that still reads what it is to overwrite.
+ *
+ * One writer; readers in any mixture. Device blocks use the functions under "for device
+ * blocks", GNU Radio and host blocks those of gr::buffer.
+ */
+class device_buffer : public gr::buffer
+{
+public:
+    //! For io_signature: all edges of all device blocks.
+    static gr::buffer_type type;
+
+    /*!
+     * GNU Radio's factory.
+     * \param link the block that writes
+     * \param owner the device block that asks for the buffer: link, or one of its readers
+     */
+    static gr::buffer_sptr make_buffer(int nitems,
+                                       size_t sizeof_item,
+                                       uint64_t downstream_lcm_nitems,
+                                       uint32_t downstream_max_out_mult,
+                                       gr::block_sptr link,
+                                       gr::block_sptr owner);
+
+    device_buffer(size_t nitems,
+                  size_t sizeof_item,
+                  uint32_t downstream_max_out_mult,
+                  const gr::block_sptr& link,
+                  const device& d);
+
+    // gr::buffer
+    int space_available() override;
+    unsigned index_add(unsigned a, unsigned b) override;
+    unsigned index_sub(unsigned a, unsigned b) override;
+    void post_work(int nitems) override;
+    void* write_pointer() override;
+    const void* _read_pointer(unsigned read_index) override;
+    // What they wait for, that no pointer is in use, matters where data is moved. Here it
+    // would only make an integrator wait for slow readers.
+    void on_lock(gr::thread::scoped_lock&) override {}
+    void on_unlock() override {}
+    // pure virtual in GNU Radio after 3.10.12, unknown to those before
+    virtual gr::buffer_type get_buffer_type() const { return type; }
+
+    // for device blocks
+
+    /*!
+     * In start(), by the writer or for one of its readers: allocates what is needed.
+     * \param b the device block
+     * \param writer its stream, if it is the writer
+     * \throws std::runtime_error if there is not enough memory, or the block runs on
+     * another device
+     */
+    void attach(const device_block& b, const std::shared_ptr<stream>& writer);
+    //! In stop(), once for each attach(), when the block's stream has nothing left to do:
+    //! the last one frees the memory on the device.
+    void detach();
+
+    //! The stream waits until it may write so many items.
+    void begin_write(stream& s, int items);
+    //! The stream waits until it may read so many items.
+    void begin_read(stream& s, const gr::buffer_reader& r, int items);
+    //! Before any item is consumed: all work of a call that read so many items is done
+    //! after an event.
+    void end_read(const gr::buffer_reader& r, int items, const event_sptr& done);
+
+    //! Items that a block may write, or a reader read, in one go.
+    int contiguous_for_write(int items) const;
+    int contiguous_for_read(const gr::buffer_reader& r, int items) const;
+
+    //! The first error that a host block met; empty if there was none.
+    std::string error() const;
+
+private:
+    struct span {
+        int64_t first, end;
+    };
+
+    bool allocate_buffer(int nitems) override;
+    void find_host_readers();
+    void allocate_device_memory();
+    void allocate_mirror();
+    //! Puts readers of a buffer that this one has replaced onto this one.
+    void adopt_readers();
+    int contiguous(unsigned index, int items) const;
+    //! Items that a reader sees; counted from the start of the run, history below 0.
+    span window(const gr::buffer_reader& r, int items);
+    //! The stream waits for all device readers that use items below a limit.
+    void wait_for_readers(stream& s, int64_t limit);
+    void copy_to_device(int64_t first, int items);
+    void copy_to_host(int64_t first, int items);
+    //! Keeps an error that no block can report at once.
+    void fail(const char* what);
+
+    const device d_device;
+    const uint64_t d_identity; // among the buffers of a writer
+    bool d_twice_mapped;       // the ring on the device
+    //! outputs of the writer when this buffer took the place of one of them
+    std::vector<gr::buffer_sptr> d_replaced;
+
+    mutable std::mutex d_state; // of all below; never held together with d_mutex
+    bool d_host_writer;
+    bool d_host_readers = false;
+    int d_attached = 0;
+    std::optional<ring> d_ring;   // on the device
+    std::optional<ring> d_mirror; // in host memory
+    std::shared_ptr<void> d_pin;  // of the mirror: given up before the memory
+    std::shared_ptr<stream> d_writer;
+    std::unique_ptr<stream> d_copies;
+    event_log d_written;     // to device memory, by the writer or by copies
+    event_log d_copied_up;   // from the mirror to the device
+    event_log d_copied_down; // from the device to the mirror
+    std::map<const gr::buffer_reader*, event_log> d_read;
+    std::string d_error;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_RUNTIME_DEVICE_BUFFER_H */

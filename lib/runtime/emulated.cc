@@ -1,0 +1,227 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "runtime/emulated.h"
+#include "runtime/host_memory.h"
+#include "runtime/host_wait.h"
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace gr {
+namespace aperture {
+namespace emulated {
+
+namespace {
+
+std::atomic<size_t> allocated{ 0 }, pinned{ 0 }, longest{ 0 };
+std::atomic<unsigned> seeds{ 1 };
+
+class event : public aperture::event
+{
+public:
+    bool done() const override
+    {
+        std::lock_guard<std::mutex> guard(d_mutex);
+        return d_done;
+    }
+
+    void synchronize() const override
+    {
+        working_thread::waits();
+        std::unique_lock<std::mutex> lock(d_mutex);
+        d_changed.wait(lock, [this] { return d_done; });
+    }
+
+    void set() const
+    {
+        std::lock_guard<std::mutex> guard(d_mutex);
+        d_done = true;
+        d_changed.notify_all();
+    }
+
+private:
+    mutable std::mutex d_mutex;
+    mutable std::condition_variable d_changed;
+    mutable bool d_done = false;
+};
+
+class emulated_backend : public backend
+{
+public:
+    std::string description() const override { return "emulated device"; }
+
+    std::unique_ptr<aperture::stream> make_stream() const override
+    {
+        return std::make_unique<stream>();
+    }
+
+    size_t granularity() const override { return current_settings().granularity; }
+    size_t default_ring() const override { return current_settings().default_ring; }
+
+    memory allocate(size_t bytes) const override
+    {
+        return counted(bytes, allocate_host_memory);
+    }
+
+    memory allocate_twice_mapped(size_t bytes) const override
+    {
+        return counted(bytes, map_host_memory_twice);
+    }
+
+    std::shared_ptr<void> pin(void* host_memory, size_t bytes) const override
+    {
+        pinned += bytes;
+        return { host_memory, [bytes](void*) { pinned -= bytes; } };
+    }
+
+private:
+    static memory counted(size_t bytes, memory (*allocate)(size_t))
+    {
+        const size_t size = current_settings().memory_size, used = allocated;
+        if (used + bytes > size)
+            throw std::runtime_error("emulated: " + std::to_string(bytes) +
+                                     " bytes of device memory were asked for, " +
+                                     std::to_string(size - std::min(used, size)) +
+                                     " of " + std::to_string(size) + " are free");
+        memory m = allocate(bytes);
+        allocated += bytes;
+        auto free = m.get_deleter();
+        return memory(m.release(), [free, bytes](char* p) {
+            free(p);
+            allocated -= bytes;
+        });
+    }
+};
+
+} // namespace
+
+void copy_masked(void* to, const void* from, size_t bytes)
+{
+    auto* out = static_cast<unsigned char*>(to);
+    auto* in = static_cast<const unsigned char*>(from);
+    for (size_t i = 0; i < bytes; i++)
+        out[i] = in[i] ^ mask;
+}
+
+settings& current_settings()
+{
+    static settings s;
+    return s;
+}
+
+size_t memory_in_use() { return allocated; }
+size_t pinned_memory() { return pinned; }
+size_t longest_queue() { return longest.exchange(0); }
+
+stream::stream() : d_random(seeds++), d_thread([this] { loop(); }) {}
+
+stream::~stream()
+{
+    {
+        std::lock_guard<std::mutex> guard(d_mutex);
+        d_quit = true;
+        d_changed.notify_all();
+    }
+    d_thread.join();
+}
+
+void stream::loop()
+{
+    std::unique_lock<std::mutex> lock(d_mutex);
+    for (;;) {
+        d_idle = d_queue.empty();
+        if (d_idle)
+            d_changed.notify_all();
+        d_changed.wait(lock, [this] { return d_quit || !d_queue.empty(); });
+        if (d_queue.empty())
+            return;
+        auto work = std::move(d_queue.front());
+        d_queue.pop_front();
+        lock.unlock();
+        // some of the work only, so that neither everything nor nothing is late
+        d_random = d_random * 1664525u + 1013904223u;
+        const int delay = current_settings().delay;
+        if (delay > 0 && d_random >> 29 == 0)
+            std::this_thread::sleep_for(
+                std::chrono::microseconds((d_random >> 8) % delay));
+        std::exception_ptr failure;
+        try {
+            work();
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        work = nullptr;
+        lock.lock();
+        if (failure)
+            d_failure = failure;
+    }
+}
+
+void stream::throw_failure()
+{
+    if (d_failure)
+        std::rethrow_exception(std::exchange(d_failure, nullptr));
+}
+
+void stream::run(std::function<void()> work)
+{
+    std::lock_guard<std::mutex> guard(d_mutex);
+    throw_failure();
+    d_queue.push_back(std::move(work));
+    size_t seen = longest;
+    while (seen < d_queue.size() &&
+           !longest.compare_exchange_weak(seen, d_queue.size())) {
+    }
+    d_idle = false;
+    d_changed.notify_all();
+}
+
+void stream::synchronize()
+{
+    working_thread::waits();
+    std::unique_lock<std::mutex> lock(d_mutex);
+    d_changed.wait(lock, [this] { return d_idle; });
+    throw_failure();
+}
+
+event_sptr stream::record()
+{
+    auto e = std::make_shared<const event>();
+    run([e] { e->set(); });
+    return e;
+}
+
+void stream::wait(const event_sptr& e)
+{
+    if (e)
+        run([e] { e->synchronize(); });
+}
+
+void stream::copy(void* to, const void* from, size_t bytes, direction d)
+{
+    if (d == direction::within_device)
+        run([=] { std::memcpy(to, from, bytes); });
+    else
+        run([=] { copy_masked(to, from, bytes); });
+}
+
+void stream::clear(void* memory, size_t bytes)
+{
+    run([=] { std::memset(memory, mask, bytes); });
+}
+
+std::shared_ptr<const backend> make_backend()
+{
+    return std::make_shared<emulated_backend>();
+}
+
+} // namespace emulated
+} // namespace aperture
+} // namespace gr

@@ -1,0 +1,32 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_RUNTIME_HOST_MEMORY_H
+#define INCLUDED_APERTURE_RUNTIME_HOST_MEMORY_H
+
+#include "runtime/backend.h"
+
+namespace gr {
+namespace aperture {
+
+//! Bytes of a page of host memory.
+size_t host_granularity();
+
+/*!
+ * Host memory that appears twice in a row, filled with zeros.
+ * \param bytes a multiple of host_granularity()
+ * \throws std::runtime_error naming the size
+ */
+memory map_host_memory_twice(size_t bytes);
+
+//! Host memory, page-aligned and filled with zeros.
+memory allocate_host_memory(size_t bytes);
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_RUNTIME_HOST_MEMORY_H */

@@ -1,0 +1,30 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_RUNTIME_HOST_STREAM_H
+#define INCLUDED_APERTURE_RUNTIME_HOST_STREAM_H
+
+#include "runtime/stream.h"
+
+namespace gr {
+namespace aperture {
+
+//! The CPU: whoever gives the work does it.
+class host_stream : public stream
+{
+public:
+    void synchronize() override {}
+    event_sptr record() override { return nullptr; }
+    void wait(const event_sptr&) override {}
+    void copy(void* to, const void* from, size_t bytes, direction d) override;
+    void clear(void* memory, size_t bytes) override;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_RUNTIME_HOST_STREAM_H */

@@ -1,0 +1,59 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "runtime/ring.h"
+#include <algorithm>
+#include <numeric>
+
+namespace gr {
+namespace aperture {
+
+ring::ring(memory m, size_t size, layout l)
+    : d_memory(std::move(m)), d_size(size), d_layout(l)
+{
+}
+
+size_t ring::footprint() const { return d_layout == layout::twin ? 2 * d_size : d_size; }
+
+std::vector<ring::piece> ring::pieces(size_t offset, size_t bytes) const
+{
+    if (d_layout == layout::twice_mapped)
+        return { { offset, 0, bytes } };
+    const size_t before = std::min(bytes, d_size - offset);
+    std::vector<piece> all{ { offset, 0, d_layout == layout::twin ? bytes : before } };
+    if (d_layout == layout::twin)
+        for (piece t : twins(offset, bytes))
+            all.push_back({ t.to, t.from - offset, t.bytes });
+    else if (bytes > before)
+        all.push_back({ 0, before, bytes - before });
+    return all;
+}
+
+std::vector<ring::piece> ring::twins(size_t offset, size_t bytes) const
+{
+    std::vector<piece> all;
+    if (d_layout != layout::twin)
+        return all;
+    const size_t before = std::min(bytes, d_size - offset);
+    all.push_back({ offset + d_size, offset, before });
+    if (bytes > before)
+        all.push_back({ 0, d_size, bytes - before });
+    return all;
+}
+
+std::pair<size_t, bool> ring_items(size_t wanted, size_t item, size_t granularity)
+{
+    constexpr size_t small = 1 << 20; // bytes that are no waste
+    const size_t unit = granularity / std::gcd(item, granularity);
+    const size_t items = (wanted + unit - 1) / unit * unit;
+    if (items * item <= std::max(small, 4 * wanted * item))
+        return { items, true };
+    return { wanted, false };
+}
+
+} // namespace aperture
+} // namespace gr

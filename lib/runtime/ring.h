@@ -1,0 +1,66 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_RUNTIME_RING_H
+#define INCLUDED_APERTURE_RUNTIME_RING_H
+
+#include "runtime/backend.h"
+#include <vector>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * Memory in which a window of items may begin anywhere below size(), by its layout:
+ *
+ *  - twice_mapped: the same memory twice in a row. Any window reads right, and nothing is
+ *    ever moved.
+ *  - twin: two rings in a row, whose contents are kept equal. Any window reads right.
+ *  - single: a window must end at size().
+ */
+class ring
+{
+public:
+    enum class layout { twice_mapped, twin, single };
+
+    //! size: bytes of one ring
+    ring(memory m, size_t size, layout l);
+
+    size_t size() const { return d_size; }
+    layout type() const { return d_layout; }
+    char* at(size_t offset) const { return d_memory.get() + offset; }
+    //! Bytes of memory, the second mapping not counted.
+    size_t footprint() const;
+
+    struct piece {
+        size_t to, from, bytes;
+    };
+    //! Where some bytes go that are to be read at an offset; `from` counts from their
+    //! start.
+    std::vector<piece> pieces(size_t offset, size_t bytes) const;
+    //! What is to be copied within after bytes were written at an offset.
+    std::vector<piece> twins(size_t offset, size_t bytes) const;
+
+private:
+    memory d_memory;
+    size_t d_size;
+    layout d_layout;
+};
+
+/*!
+ * Items of a ring: at least `wanted`, and more where that lets it be mapped twice.
+ * \param item bytes
+ * \param granularity that which is mapped is a multiple of
+ * \returns the number of items, and whether the ring is mapped twice: not where it would
+ *   be wastefully large
+ */
+std::pair<size_t, bool> ring_items(size_t wanted, size_t item, size_t granularity);
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_RUNTIME_RING_H */

@@ -1,0 +1,45 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tests of devices see it when a wait or a copy of the runtime is not done."""
+
+import os
+import re
+import subprocess
+import unittest
+
+from places import BUILD, CMAKE, SOURCE, main, run_or_fail
+
+TEST = "qa_device_order_cc"
+
+
+class TestDeviceFaults(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.build = BUILD / "tests" / "faults"
+        cls.build.mkdir(parents=True, exist_ok=True)
+
+    def run_with(self, fault):
+        environment = dict(os.environ, APERTURE_FAULT=fault)
+        result = subprocess.run([self.build / "lib" / TEST], env=environment, timeout=120,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT)
+        return result.returncode
+
+    def test_each_fault_is_seen(self):
+        faults = set()
+        for path in (SOURCE / "lib").rglob("*.cc"):
+            faults |= set(re.findall(r'left_out\("([^"]+)"\)', path.read_text()))
+        self.assertGreaterEqual(len(faults), 14)
+
+        run_or_fail(self, CMAKE, "-S", SOURCE, "-B", self.build, "-DAPERTURE_FAULTS=ON",
+                    "-DENABLE_PYTHON=OFF", "-DENABLE_CUDA=OFF", "-DENABLE_DOXYGEN=OFF")
+        run_or_fail(self, CMAKE, "--build", self.build, "--target", TEST, "--parallel", "2",
+                    timeout=1200)
+        self.assertEqual(self.run_with(""), 0, "without a fault")
+        unseen = [fault for fault in sorted(faults) if self.run_with(fault) == 0]
+        self.assertEqual(unseen, [], "left out, and no test failed")
+
+
+if __name__ == "__main__":
+    main()
