@@ -1,0 +1,332 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+/*
+ * Times the X-engine's kernels without GNU Radio, beside the ceilings of the same run.
+ *
+ * bench_xengine [all] [json=FILE] [antennas=N] [channels=N times=N blocks=N]: `all` times
+ * every implementation that the GPU has for a size, not only the one that is chosen;
+ * `antennas` picks one size of the table, or with the others gives a new one.
+ */
+
+#include "kernels/cuda/bulk_copy.cuh"
+#include "kernels/cuda/xengine.h"
+#if defined(APERTURE_CUDA_SM_90A)
+#include "kernels/cuda/wgmma.cuh"
+#endif
+#include <cerrno>
+#include <cstdio>
+#include <functional>
+#include <tuple>
+
+using namespace gr::aperture;
+using namespace gr::aperture::kernels;
+
+namespace {
+
+//! Seconds of one call: the median of `runs` after two that do not count.
+double median_time(stream& s, int runs, const std::function<void()>& call)
+{
+    cudaEvent_t start, stop;
+    cuda::check(cudaEventCreate(&start), "event");
+    cuda::check(cudaEventCreate(&stop), "event");
+    std::vector<float> times;
+    for (int i = 0; i < runs + 2; i++) {
+        cuda::check(cudaEventRecord(start, cuda::native(s)), "event");
+        call();
+        cuda::check(cudaEventRecord(stop, cuda::native(s)), "event");
+        cuda::check(cudaEventSynchronize(stop), "event");
+        float ms;
+        cuda::check(cudaEventElapsedTime(&ms, start, stop), "event");
+        if (i >= 2)
+            times.push_back(ms);
+    }
+    cudaEventDestroy(start);
+    cudaEventDestroy(stop);
+    std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
+    return times[runs / 2] * 1e-3;
+}
+
+//! 8-bit numbers within +-127
+__global__ void fill(uint32_t* data, size_t words)
+{
+    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < words;
+         i += size_t(gridDim.x) * blockDim.x) {
+        uint32_t h = uint32_t(i) * 2654435761u ^ uint32_t(i >> 32);
+        h ^= h >> 16;
+        h *= 0x7feb352d;
+        h ^= h >> 15;
+        h *= 0x846ca68b;
+        h ^= h >> 16;
+        for (int byte = 0; byte < 4; byte++)
+            if ((h >> 8 * byte & 0xff) == 0x80)
+                h ^= 1u << 8 * byte;
+        data[i] = h;
+    }
+}
+
+__global__ void copy(const uint4* __restrict__ from, uint4* __restrict__ to, size_t count)
+{
+    const size_t start = blockIdx.x * size_t(blockDim.x) * 4 + threadIdx.x;
+    uint4 v[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        if (start + k * blockDim.x < count)
+            v[k] = from[start + k * blockDim.x];
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        if (start + k * blockDim.x < count)
+            to[start + k * blockDim.x] = v[k];
+}
+
+__global__ void read(const uint4* __restrict__ from, uint32_t* to, size_t count)
+{
+    uint32_t all = 0;
+    const size_t step = size_t(gridDim.x) * blockDim.x;
+    size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
+    for (; i + 7 * step < count; i += 8 * step) {
+        uint4 v[8];
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            v[k] = from[i + k * step];
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            all ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
+    }
+    if (all == 0x12345678) // or the compiler would leave the reading out
+        *to = all;
+}
+
+#if defined(APERTURE_CUDA_SM_90A)
+constexpr int crews = 3, products_a_round = 4;
+
+//! Tensor cores without any loads: operands as the X-engine has them.
+__global__ void __launch_bounds__(128 * crews, 1) multiply(int* out, int rounds)
+{
+    extern __shared__ uint8_t unaligned[];
+    const uint32_t memory = (cuda::shared_address(unaligned) + 1023) & ~1023u;
+    uint32_t a[4], h = threadIdx.x * 2654435761u ^ blockIdx.x * 40503u;
+    const auto next = [&h] {
+        h ^= h >> 16;
+        h *= 0x7feb352d;
+        h ^= h >> 15;
+        return h *= 0x846ca68b;
+    };
+    for (uint32_t i = 4 * threadIdx.x; i < 256 * 128; i += 4 * blockDim.x)
+        asm volatile("st.shared.b32 [%0], %1;" ::"r"(memory + i), "r"(next()) : "memory");
+    for (auto& x : a)
+        x = next();
+    cuda::fence_async();
+    __syncthreads();
+    int sums[128] = {};
+    const uint64_t b = cuda::rows_descriptor(memory);
+    for (int i = 0; i < rounds; i++) {
+        cuda::wgmma_fence();
+#pragma unroll
+        for (int k = 0; k < products_a_round; k++)
+            cuda::wgmma<8>(sums, a[0], a[1], a[2], a[3], b + 2 * k, true);
+        cuda::wgmma_commit();
+        cuda::wgmma_wait<0>();
+    }
+    int all = 0;
+    for (int sum : sums)
+        all += sum;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = all;
+}
+
+//! Operations a second: at first, and hot, after about two seconds.
+std::pair<double, double> tensor_rates(stream& s, int multiprocessors, int* out)
+{
+    constexpr int rounds = 8000, shared = 256 * 128 + 1024;
+    cuda::check(cudaFuncSetAttribute(
+                    multiply, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+                "shared memory");
+    const auto call = [&] {
+        multiply<<<multiprocessors, 128 * crews, shared, cuda::native(s)>>>(out, rounds);
+        cuda::check_launch("tensor rate");
+    };
+    const double operations =
+        2. * 64 * 256 * 32 * products_a_round * rounds * crews * multiprocessors;
+    const double first = operations / median_time(s, 3, call);
+    median_time(s, 120, call);
+    return { first, operations / median_time(s, 20, call) };
+}
+#endif
+
+struct shape {
+    int antennas, channels, times, blocks;
+    int inputs() const { return 2 * antennas; }
+    size_t bytes() const { return 2 * size_t(channels) * inputs() * times * blocks; }
+};
+
+//! 2 GiB each, in blocks of about 128 MB; the table of the Tensor-Core Correlator's
+//! figures, and sizes between.
+constexpr shape shapes[] = {
+    { 2, 1024, 16384, 16 }, { 4, 1024, 8192, 16 },  { 5, 1024, 6544, 16 },
+    { 8, 1024, 4096, 16 },  { 16, 1024, 2048, 16 }, { 24, 1024, 1360, 16 },
+    { 32, 1024, 1024, 16 }, { 64, 512, 1024, 16 },  { 100, 256, 1312, 16 },
+    { 128, 256, 1024, 16 }, { 256, 128, 1024, 16 }, { 350, 64, 1488, 16 },
+    { 512, 64, 1024, 16 },
+};
+
+//! Whether the word is "name=" with a number.
+bool set_number(const std::string& word, const std::string& name, int& number)
+{
+    if (word.rfind(name, 0) != 0)
+        return false;
+    number = std::stoi(word.substr(name.size()));
+    return true;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+try {
+    bool all = false;
+    shape only{};
+    std::string json;
+    for (int i = 1; i < argc; i++) {
+        const std::string word = argv[i];
+        if (word == "all")
+            all = true;
+        else if (word.rfind("json=", 0) == 0)
+            json = word.substr(5);
+        else if (!set_number(word, "antennas=", only.antennas) &&
+                 !set_number(word, "channels=", only.channels) &&
+                 !set_number(word, "times=", only.times) &&
+                 !set_number(word, "blocks=", only.blocks))
+            throw std::invalid_argument(word +
+                                        ": allowed are all, json=FILE, antennas=N, "
+                                        "channels=N, times=N and blocks=N");
+    }
+    std::vector<shape> wanted;
+    for (const auto& x : shapes)
+        if (!only.antennas || x.antennas == only.antennas)
+            wanted.push_back(x);
+    if (only.antennas && only.channels && only.times && only.blocks)
+        wanted = { only };
+    size_t most = size_t(2) << 30;
+    for (const auto& x : wanted)
+        most = std::max(most, x.bytes());
+    cudaDeviceProp gpu;
+    cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's name");
+    std::string command = argv[0];
+    for (int i = 1; i < argc; i++)
+        command += std::string(" ") + argv[i];
+
+    const auto own_stream = device::select("cuda").make_stream();
+    stream& s = *own_stream;
+    const cuda::device_array<uint8_t> voltages(most), other(most);
+    fill<<<2048, 256, 0, cuda::native(s)>>>(reinterpret_cast<uint32_t*>(voltages.data()),
+                                            most / 4);
+    cuda::check_launch("fill");
+    const auto* from = reinterpret_cast<const uint4*>(voltages.data());
+    auto* to = reinterpret_cast<uint4*>(other.data());
+    const size_t words = (size_t(2) << 30) / 16;
+    const double copy_rate =
+        2. * 16 * words / median_time(s, 10, [&] {
+            copy<<<unsigned(words / 1024), 256, 0, cuda::native(s)>>>(from, to, words);
+        });
+    const double read_rate =
+        16. * words / median_time(s, 10, [&] {
+            read<<<gpu.multiProcessorCount * 8, 256, 0, cuda::native(s)>>>(
+                from, reinterpret_cast<uint32_t*>(to), words);
+        });
+    double first_rate = 0, hot_rate = 1e300;
+#if defined(APERTURE_CUDA_SM_90A)
+    std::tie(first_rate, hot_rate) =
+        tensor_rates(s, gpu.multiProcessorCount, reinterpret_cast<int*>(to));
+#endif
+    std::printf(
+        "%s\n%s\nread %.0f GB/s, copy %.0f GB/s (read plus written), int8 tensor cores "
+        "%.0f TOP/s at first, %.0f hot\n",
+        gpu.name,
+        command.c_str(),
+        read_rate * 1e-9,
+        copy_rate * 1e-9,
+        first_rate * 1e-12,
+        hot_rate * 1e-12);
+    std::printf(
+        "antennas inputs channels x times x blocks   ms      useful TOP/s    hot   bound "
+        "fraction  implementation\n");
+    std::string rows;
+    for (const auto& x : wanted) {
+        const xengine::parameters p{ x.channels, x.inputs(), x.times, sample_type::sc8 };
+        auto names = cuda::xengine_implementations(p, 0);
+        if (!all)
+            names.resize(1);
+        for (const auto& name : names) {
+            const auto kernel = cuda::make_xengine(p, 0, name);
+            const auto call = [&] { kernel->accumulate(voltages.data(), x.blocks, s); };
+            const double seconds = median_time(s, 10, call);
+            // power makes the clock slower in the long run
+            const double hot = median_time(s, int(std::min(1000., .5 / seconds)), call);
+            const double operations =
+                8. * p.products() * x.channels * x.times * double(x.blocks);
+            const double rate = operations / seconds;
+            const double bound =
+                std::min(read_rate * operations / double(x.bytes()), hot_rate);
+            std::printf("%8d %6d %5d x %5d x %2d %15.3f %12.1f %7.1f %7.0f %8.2f   %s\n",
+                        x.antennas,
+                        x.inputs(),
+                        x.channels,
+                        x.times,
+                        x.blocks,
+                        seconds * 1e3,
+                        rate * 1e-12,
+                        operations / hot * 1e-12,
+                        bound * 1e-12,
+                        rate / bound,
+                        kernel->implementation().c_str());
+            std::fflush(stdout);
+            char row[512];
+            std::snprintf(row,
+                          sizeof row,
+                          "%s\n    {\"antennas\": %d, \"inputs\": %d, \"channels\": %d, "
+                          "\"times\": %d, \"blocks\": %d, \"seconds\": %.6g, "
+                          "\"useful_operations_per_second\": %.5g, "
+                          "\"hot\": %.5g, \"bound\": %.5g, "
+                          "\"implementation\": \"%s\"}",
+                          rows.empty() ? "" : ",",
+                          x.antennas,
+                          x.inputs(),
+                          x.channels,
+                          x.times,
+                          x.blocks,
+                          seconds,
+                          rate,
+                          operations / hot,
+                          bound,
+                          kernel->implementation().c_str());
+            rows += row;
+        }
+    }
+    if (!json.empty()) {
+        auto* file = std::fopen(json.c_str(), "w");
+        if (!file)
+            throw std::runtime_error(json + ": " + std::strerror(errno));
+        std::fprintf(
+            file,
+            "{\n  \"gpu\": \"%s\",\n  \"command\": \"%s\",\n"
+            "  \"read_bytes_per_second\": %.5g,\n"
+            "  \"copy_bytes_per_second\": %.5g,\n"
+            "  \"tensor_operations_per_second\": {\"first\": %.5g, \"hot\": %.5g},\n"
+            "  \"xengine\": [%s\n  ]\n}\n",
+            gpu.name,
+            command.c_str(),
+            read_rate,
+            copy_rate,
+            first_rate,
+            hot_rate,
+            rows.c_str());
+        if (std::fclose(file))
+            throw std::runtime_error(json + ": " + std::strerror(errno));
+    }
+} catch (const std::exception& e) {
+    std::fprintf(stderr, "bench_xengine: %s\n", e.what());
+    return 1;
+}

@@ -1,0 +1,27 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_CORNER_TURN_H
+#define INCLUDED_APERTURE_KERNELS_CUDA_CORNER_TURN_H
+
+#include "kernels/corner_turn.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+//! Tiles of channels and times through shared memory.
+std::unique_ptr<corner_turn> make_corner_turn(const corner_turn::parameters& p,
+                                              int device);
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_CORNER_TURN_H */

@@ -1,0 +1,110 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_INTEGER_TILE_CUH
+#define INCLUDED_APERTURE_KERNELS_CUDA_INTEGER_TILE_CUH
+
+#include <cstdint>
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+/*!
+ * Products of 8 inputs a with 8 inputs b, real and imaginary parts in one instruction.
+ *
+ * With re and im in turn along the summed axis, the dot product of the rows of a and b is
+ * the real part of sum x_a conj(x_b), and that of a turned by (re, im) -> (im, -re) and b
+ * is the imaginary part. The 16 rows of the first operand are the 8 inputs, then the same
+ * 8 turned; they differ in registers only.
+ *
+ * Lane 4 g + t holds two words of 4 bytes of row g of each operand. Any two words: the
+ * order along the summed axis does not matter as long as it is that of all rows.
+ * sums: [0], [1] re and [2], [3] im of product (a = g, b = 2 t) and (g, 2 t + 1)
+ */
+__device__ __forceinline__ void multiply_add(int (&sums)[4],
+                                             uint32_t a_low,
+                                             uint32_t a_high,
+                                             uint32_t turned_low,
+                                             uint32_t turned_high,
+                                             uint32_t b_low,
+                                             uint32_t b_high)
+{
+#if __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(a_low),
+          "r"(turned_low),
+          "r"(a_high),
+          "r"(turned_high),
+          "r"(b_low),
+          "r"(b_high));
+#else
+    const auto multiply = [](int& left, int& right, uint32_t a, uint32_t b) {
+        asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, "
+            "%1};"
+            : "+r"(left), "+r"(right)
+            : "r"(a), "r"(b));
+    };
+    multiply(sums[0], sums[1], a_low, b_low);
+    multiply(sums[0], sums[1], a_high, b_high);
+    multiply(sums[2], sums[3], turned_low, b_low);
+    multiply(sums[2], sums[3], turned_high, b_high);
+#endif
+}
+
+//! Two complex numbers (re, im) -> (im, -re); -128 does not occur.
+__device__ __forceinline__ uint32_t turned(uint32_t voltages)
+{
+    // re in bytes 1 and 3; the 1 in byte 2 takes the borrow of byte 1
+    const uint32_t re = __byte_perm(voltages, 0, 0x2404);
+    const uint32_t minus = 0x00010000u - re;
+    return __byte_perm(voltages, minus, 0x7351);
+}
+
+//! int32 sums of the warps of a block, added up in shared memory: [tile][4][lane].
+template <int Tiles>
+__device__ __forceinline__ void add_to_block(int* block_sums, const int (&sums)[Tiles][4])
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int tile = 0; tile < Tiles; tile++)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            atomicAdd(&block_sums[(tile * 4 + i) * 32 + lane], sums[tile][i]);
+}
+
+//! Which number of a tile a thread takes when all of a block's threads write them out:
+//! neighbours of a row of products, re and im in turn.
+struct tile_element {
+    int tile, a, b, part;
+
+    __device__ explicit tile_element(int i)
+        : tile(i / 128), a(i % 128 / 16), b(i % 16 / 2), part(i % 2)
+    {
+    }
+    //! where add_to_block() put it
+    __device__ int place() const
+    {
+        return (tile * 4 + part * 2 + b % 2) * 32 + a * 4 + b / 2;
+    }
+};
+
+//! Index of product (a, b), a >= b.
+__device__ __forceinline__ int64_t product_index(int a, int b)
+{
+    return int64_t(a) * (a + 1) / 2 + b;
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_INTEGER_TILE_CUH */

@@ -1,0 +1,237 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_MEMORY_H
+#define INCLUDED_APERTURE_KERNELS_CUDA_MEMORY_H
+
+#include "runtime/device.h"
+#include <cuda_runtime.h>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+//! \throws std::runtime_error saying what was tried and what CUDA made of it
+inline void check(cudaError_t status, const char* what)
+{
+    if (status != cudaSuccess) {
+        cudaGetLastError(); // or the next call, which may be fine, would report it again
+        throw std::runtime_error(std::string("CUDA: ") + what + ": " +
+                                 cudaGetErrorString(status));
+    }
+}
+
+//! After a launch.
+inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
+
+inline cudaStream_t native(const stream& s)
+{
+    return static_cast<cudaStream_t>(s.native_handle());
+}
+
+//! Makes a GPU the calling thread's own for as long as this lives.
+class device_guard
+{
+public:
+    explicit device_guard(int index)
+    {
+        check(cudaGetDevice(&d_before), "asking for the current GPU");
+        if (index != d_before)
+            check(cudaSetDevice(index), "choosing a GPU");
+    }
+    ~device_guard() { cudaSetDevice(d_before); }
+    device_guard(const device_guard&) = delete;
+    device_guard& operator=(const device_guard&) = delete;
+
+private:
+    int d_before;
+};
+
+//! Elements in the memory of the GPU that is current when it is made.
+template <class T>
+class device_array
+{
+public:
+    device_array() = default;
+    explicit device_array(size_t count) : d_count(count)
+    {
+        void* memory = nullptr;
+        const auto status = cudaMalloc(&memory, std::max<size_t>(bytes(), 1));
+        if (status == cudaErrorMemoryAllocation) {
+            cudaGetLastError();
+            size_t free = 0, total = 0;
+            cudaMemGetInfo(&free, &total);
+            throw std::runtime_error("CUDA: " + std::to_string(bytes()) +
+                                     " bytes of GPU memory were asked for, " +
+                                     std::to_string(free) + " of " +
+                                     std::to_string(total) + " are free");
+        }
+        check(status, "allocating GPU memory");
+        d_memory.reset(static_cast<T*>(memory));
+    }
+
+    T* data() const { return d_memory.get(); }
+    size_t size() const { return d_count; }
+    size_t bytes() const { return d_count * sizeof(T); }
+
+private:
+    struct deleter {
+        void operator()(T* memory) const { cudaFree(memory); }
+    };
+    size_t d_count = 0;
+    std::unique_ptr<T, deleter> d_memory;
+};
+
+//! Elements in host memory that the GPU can copy from and to while the host goes on.
+template <class T>
+class pinned_array
+{
+public:
+    explicit pinned_array(size_t count) : d_count(count)
+    {
+        void* memory = nullptr;
+        check(cudaMallocHost(&memory, std::max<size_t>(count * sizeof(T), 1)),
+              "allocating pinned host memory");
+        std::memset(memory, 0, count * sizeof(T));
+        d_memory.reset(static_cast<T*>(memory));
+    }
+    T* data() const { return d_memory.get(); }
+    size_t size() const { return d_count; }
+
+private:
+    struct deleter {
+        void operator()(T* memory) const { cudaFreeHost(memory); }
+    };
+    size_t d_count;
+    std::unique_ptr<T, deleter> d_memory;
+};
+
+class event
+{
+public:
+    event()
+    {
+        cudaEvent_t made;
+        check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), "making an event");
+        d_event.reset(made);
+    }
+    void record(cudaStream_t s) { check(cudaEventRecord(d_event.get(), s), "an event"); }
+    bool done() const
+    {
+        const auto status = cudaEventQuery(d_event.get());
+        if (status != cudaErrorNotReady)
+            check(status, "an event");
+        else
+            cudaGetLastError();
+        return status == cudaSuccess;
+    }
+
+private:
+    struct deleter {
+        void operator()(cudaEvent_t made) const { cudaEventDestroy(made); }
+    };
+    std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, deleter> d_event;
+};
+
+/*!
+ * An array on the GPU that the host sets now and then. Neither waits for the other: what
+ * the host gave is kept in pinned memory until the stream has copied it.
+ */
+template <class T>
+class uploaded_array
+{
+public:
+    explicit uploaded_array(size_t count) : d_values(count) {}
+
+    T* data() const { return d_values.data(); }
+
+    //! From the stream's next work on.
+    void set(const T* values, cudaStream_t s)
+    {
+        if (d_slots.empty() || !d_slots.front().copied.done())
+            d_slots.emplace_front(d_values.size());
+        auto& slot = d_slots.front();
+        std::memcpy(slot.values.data(), values, d_values.bytes());
+        check(cudaMemcpyAsync(d_values.data(),
+                              slot.values.data(),
+                              d_values.bytes(),
+                              cudaMemcpyHostToDevice,
+                              s),
+              "copying parameters to the GPU");
+        slot.copied.record(s);
+        // the one that has waited longest is next
+        d_slots.push_back(std::move(d_slots.front()));
+        d_slots.pop_front();
+    }
+
+private:
+    struct slot {
+        explicit slot(size_t count) : values(count) {}
+        pinned_array<T> values;
+        event copied;
+    };
+    device_array<T> d_values;
+    std::deque<slot> d_slots;
+};
+
+/*!
+ * Counters that kernels add to, with a copy that the host reads at any time: it holds
+ * what had been counted when the stream last passed publish().
+ */
+class counters
+{
+public:
+    explicit counters(size_t count) : d_counts(count), d_published(count)
+    {
+        check(cudaMemset(d_counts.data(), 0, d_counts.bytes()), "clearing counters");
+    }
+
+    unsigned long long* data() const { return d_counts.data(); }
+
+    void publish(cudaStream_t s)
+    {
+        check(cudaMemcpyAsync(d_published.data(),
+                              d_counts.data(),
+                              d_counts.bytes(),
+                              cudaMemcpyDeviceToHost,
+                              s),
+              "copying counters from the GPU");
+    }
+
+    std::vector<uint64_t> read() const
+    {
+        const volatile unsigned long long* from = d_published.data();
+        return { from, from + d_published.size() };
+    }
+
+private:
+    device_array<unsigned long long> d_counts;
+    pinned_array<unsigned long long> d_published;
+};
+
+//! Kernel blocks of `threads` that cover `count`.
+inline unsigned blocks_for(int64_t count, int threads)
+{
+    return unsigned((count + threads - 1) / threads);
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_MEMORY_H */

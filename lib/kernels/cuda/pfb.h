@@ -1,0 +1,26 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_H
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_H
+
+#include "kernels/pfb.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+//! FIR in single precision, cuFFT, then gain and conversion.
+std::unique_ptr<pfb> make_pfb(const pfb::parameters& p, int device);
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_H */

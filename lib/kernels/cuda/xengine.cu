@@ -1,0 +1,199 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/cuda/integer_xengine.h"
+#include "kernels/cuda/memory.h"
+#include "kernels/cuda/real_xengine.h"
+#include "kernels/cuda/xengine.h"
+#include <algorithm>
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+namespace {
+
+gpu_facts facts_of(int device)
+{
+    int major, minor, multiprocessors;
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+          "asking for the GPU's architecture");
+    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
+          "asking for the GPU's architecture");
+    check(
+        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+        "asking for the GPU's multiprocessors");
+    return { 10 * major + minor, multiprocessors };
+}
+
+//! Which implementation is for which GPUs and numbers of inputs; the first that fits is
+//! the fastest.
+struct choice {
+    const char* name;
+    int least_architecture, most_architecture;
+    int least_inputs, most_inputs;
+    std::unique_ptr<integer_xengine> (*make)(const xengine::parameters&, gpu_facts);
+};
+
+constexpr int any = 1 << 30;
+constexpr choice choices[] = {
+#if defined(APERTURE_CUDA_SM_90A)
+    { "row mma s8", 90, 90, 1, 16, make_row_mma_xengine },
+    { "bulk mma s8", 90, 90, 1, 64, make_bulk_mma_xengine },
+    { "wgmma s8", 90, 90, 1, any, make_wgmma_xengine },
+#endif
+    { "mma s8", 75, any, 1, any, make_mma_xengine },
+};
+
+bool fits(const choice& c, const xengine::parameters& p, gpu_facts gpu)
+{
+    return gpu.architecture >= c.least_architecture &&
+           gpu.architecture <= c.most_architecture && p.inputs >= c.least_inputs &&
+           p.inputs <= c.most_inputs;
+}
+
+constexpr const char* real_name = "fp32";
+
+// 64-bit atomic additions are of unsigned numbers only, two's complement all the same
+__device__ double value_of(unsigned long long sum) { return double((long long)(sum)); }
+__device__ double value_of(double sum) { return sum; }
+
+//! sums [channel][product][re, im] -> visibilities, and zeros
+template <class sum>
+__global__ void dump_sums(sum* sums,
+                          float2* visibilities,
+                          int64_t count,
+                          int64_t products,
+                          const double* scales, // or nullptr: one for all
+                          double scale)
+{
+    const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
+    if (i >= count)
+        return;
+    const double factor = scales ? scales[i % products] : scale;
+    visibilities[i] = make_float2(float(value_of(sums[2 * i]) * factor),
+                                  float(value_of(sums[2 * i + 1]) * factor));
+    sums[2 * i] = 0;
+    sums[2 * i + 1] = 0;
+}
+
+//! What all share: the running sums.
+template <class sum, class multiplier>
+class cuda_xengine : public xengine
+{
+public:
+    cuda_xengine(const parameters& p,
+                 int device,
+                 const std::string& name,
+                 std::unique_ptr<multiplier> made)
+        : d_p(p),
+          d_device(device),
+          d_architecture(facts_of(device).architecture),
+          d_name(name),
+          d_multiplier(std::move(made)),
+          d_sums(2 * p.products() * p.channels),
+          d_scales(p.products())
+    {
+        check(cudaMemset(d_sums.data(), 0, d_sums.bytes()), "clearing sums");
+    }
+
+    std::string implementation() const override
+    {
+        return "cuda sm_" + std::to_string(d_architecture) + " " + d_name;
+    }
+
+    void accumulate(const void* voltages, int blocks, stream& s) override
+    {
+        const device_guard guard(d_device);
+        if (blocks > 0)
+            d_multiplier->accumulate(voltages, blocks, d_sums.data(), native(s));
+    }
+
+    void dump(cfloat* visibilities,
+              const double* scales,
+              size_t scale_count,
+              stream& s) override
+    {
+        const device_guard guard(d_device);
+        if (scale_count > 1)
+            d_scales.set(scales, native(s));
+        const int64_t count = d_p.products() * d_p.channels;
+        dump_sums<<<blocks_for(count, 256), 256, 0, native(s)>>>(
+            d_sums.data(),
+            reinterpret_cast<float2*>(visibilities),
+            count,
+            d_p.products(),
+            scale_count > 1 ? d_scales.data() : nullptr,
+            scales[0]);
+        check_launch("X-engine, dump");
+    }
+
+    void clear(stream& s) override
+    {
+        const device_guard guard(d_device);
+        check(cudaMemsetAsync(d_sums.data(), 0, d_sums.bytes(), native(s)),
+              "clearing sums");
+    }
+
+private:
+    const parameters d_p;
+    const int d_device, d_architecture;
+    const std::string d_name;
+    const std::unique_ptr<multiplier> d_multiplier;
+    device_array<sum> d_sums; // [channel][product][re, im]
+    uploaded_array<double> d_scales;
+};
+
+} // namespace
+
+std::vector<std::string> xengine_implementations(const xengine::parameters& p, int device)
+{
+    if (p.type == sample_type::fc32)
+        return { real_name };
+    require(p.times % 16 == 0,
+            "times",
+            std::to_string(p.times),
+            "a multiple of 16 for sc8 on a GPU");
+    std::vector<std::string> names;
+    const auto gpu = facts_of(device);
+    for (const auto& c : choices)
+        if (fits(c, p, gpu))
+            names.push_back(c.name);
+    require(!names.empty(),
+            "device",
+            "a GPU of compute capability " + std::to_string(gpu.architecture / 10) + "." +
+                std::to_string(gpu.architecture % 10),
+            "of 7.5 (Turing) or later");
+    return names;
+}
+
+std::unique_ptr<xengine>
+make_xengine(const xengine::parameters& p, int device, const std::string& implementation)
+{
+    const device_guard guard(device);
+    const auto names = xengine_implementations(p, device);
+    const auto name = implementation.empty() ? names.front() : implementation;
+    require(std::find(names.begin(), names.end(), name) != names.end(),
+            "implementation",
+            "'" + name + "'",
+            "one that this GPU has for these parameters");
+    if (p.type == sample_type::fc32)
+        return std::make_unique<cuda_xengine<double, real_xengine>>(
+            p, device, name, make_real_xengine(p));
+    const auto gpu = facts_of(device);
+    for (const auto& c : choices)
+        if (name == c.name)
+            return std::make_unique<cuda_xengine<unsigned long long, integer_xengine>>(
+                p, device, name, c.make(p, gpu));
+    throw std::logic_error("X-engine implementation without a maker");
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
