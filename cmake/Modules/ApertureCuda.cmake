@@ -117,8 +117,18 @@ else()
         enable_language(CUDA)
         set(CMAKE_CUDA_STANDARD 17)
         set(CMAKE_CUDA_STANDARD_REQUIRED ON)
-        set(APERTURE_CUDA TRUE)
-        message(STATUS "CUDA: ${APERTURE_NVCC}, "
-            "architectures ${CMAKE_CUDA_ARCHITECTURES}")
+        # some packages bring the compiler without its libraries
+        find_package(CUDAToolkit QUIET)
+        if(TARGET CUDA::cufft AND TARGET CUDA::cudart_static)
+            set(APERTURE_CUDA TRUE)
+            message(STATUS "CUDA: ${APERTURE_NVCC}, "
+                "architectures ${CMAKE_CUDA_ARCHITECTURES}")
+        elseif(_enable_cuda STREQUAL "AUTO")
+            message(STATUS "CUDA: ${APERTURE_NVCC} has no cuFFT or no static runtime, "
+                "building for the CPU")
+        else()
+            message(FATAL_ERROR "ENABLE_CUDA=${ENABLE_CUDA}, but ${APERTURE_NVCC} has no "
+                "cuFFT or no static runtime: install the whole CUDA toolkit")
+        endif()
     endif()
 endif()
