@@ -26,6 +26,29 @@ struct triangle_place {
 };
 
 /*!
+ * Adds the products of 16 bytes of each of a lane's rows to the sums of its warp. Tiles
+ * of groups a >= b in the order a (a + 1) / 2 + b. \param v a row of each group of 8
+ * inputs
+ */
+template <int Groups>
+__device__ __forceinline__ void
+multiply_add_triangle(int (&warp_sums)[Groups * (Groups + 1) / 2][4],
+                      const uint4 (&v)[Groups])
+{
+    int tile = 0;
+#pragma unroll
+    for (int a = 0; a < Groups; a++) {
+        const uint32_t x = turned(v[a].x), y = turned(v[a].y), z = turned(v[a].z),
+                       w = turned(v[a].w);
+#pragma unroll
+        for (int b = 0; b <= a; b++, tile++) {
+            multiply_add(warp_sums[tile], v[a].x, v[a].y, x, y, v[b].x, v[b].y);
+            multiply_add(warp_sums[tile], v[a].z, v[a].w, z, w, v[b].z, v[b].w);
+        }
+    }
+}
+
+/*!
  * Adds the sums of all warps of a block to those of the channel. Called by all threads.
  * \param block_sums shared memory for Groups (Groups + 1) / 2 tiles of 128 numbers
  */

@@ -109,17 +109,7 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
             for (int g = 0; g < Groups; g++)
                 v[g] = *reinterpret_cast<const uint4*>(rows + g * 8 * box_row +
                                                        16 * ((piece + half) ^ row));
-            int tile = 0;
-#pragma unroll
-            for (int a = 0; a < Groups; a++) {
-                const uint32_t x = turned(v[a].x), y = turned(v[a].y), z = turned(v[a].z),
-                               w = turned(v[a].w);
-#pragma unroll
-                for (int b = 0; b <= a; b++, tile++) {
-                    multiply_add(warp_sums[tile], v[a].x, v[a].y, x, y, v[b].x, v[b].y);
-                    multiply_add(warp_sums[tile], v[a].z, v[a].w, z, w, v[b].z, v[b].w);
-                }
-            }
+            multiply_add_triangle<Groups>(warp_sums, v);
         }
         __syncwarp();
         if (lane == 0 && i + depth < count)

@@ -109,17 +109,7 @@ __global__ void __launch_bounds__(32 * warps)
                 if (!there)
                     v[g] = make_uint4(0, 0, 0, 0);
             }
-            int tile = 0;
-#pragma unroll
-            for (int a = 0; a < Groups; a++) {
-                const uint32_t p = turned(v[a].x), q = turned(v[a].y), r = turned(v[a].z),
-                               s = turned(v[a].w);
-#pragma unroll
-                for (int b = 0; b <= a; b++, tile++) {
-                    multiply_add(warp_sums[tile], v[a].x, v[a].y, p, q, v[b].x, v[b].y);
-                    multiply_add(warp_sums[tile], v[a].z, v[a].w, r, s, v[b].z, v[b].w);
-                }
-            }
+            multiply_add_triangle<Groups>(warp_sums, v);
         }
         __syncwarp();
         if (i + depth < count)

@@ -38,7 +38,7 @@ one value for all) and partial (on the last one if the input ended within it).
 Args:
     channels: of a block
     inputs: of a block
-    times: spectra in a block
+    times: spectra in a block; of sc8 on a GPU a multiple of 16
     type: sc8 or fc32
     integration: length in `integration_unit`
     integration_unit: blocks, or seconds (rounded to whole blocks, at least one)
