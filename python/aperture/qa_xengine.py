@@ -227,6 +227,48 @@ class qa_xengine(gr_unittest.TestCase):
             rms=60,
         )
 
+    def test_accuracy_of_fc32(self):
+        """
+        docs/conventions.md: the parts of a visibility are wrong by at most 3.2e-5 of
+        sum |x_a| |x_b|, and by 2e-7 of it for noise, where roundings go both ways; not more
+        of a long integration. Voltages of one sign do not cancel, and large ones among them
+        make the roundings of those that follow large.
+        """
+        channels, inputs, times, blocks = 3, 5, 2048, 40
+        shape = (blocks, channels, inputs, times)
+        noise = qa_tools.random_samples(self.rng, "fc32", shape)
+        steady = (1 + self.rng.random(shape) * (1 + 1j)).astype(np.complex64)
+        uneven = steady.copy()
+        uneven[..., ::512] *= 2.0**12
+        worst = {}
+        for name, voltages, limit in [
+            ("noise", noise, 2e-7),
+            ("steady", steady, 3.2e-5),
+            ("uneven", uneven, 3.2e-5),
+        ]:
+            for integration in (1, blocks):
+                block = aperture.xengine(
+                    channels=channels,
+                    inputs=inputs,
+                    times=times,
+                    type="fc32",
+                    integration=integration,
+                    normalise=False,
+                )
+                port = reference.samples_to_bytes(voltages, "fc32")
+                (data,), _ = qa_tools.run(block, [port], [8 * channels * 15])
+                actual = self.visibilities_of(data, channels, inputs)
+                expected, _ = reference.correlate(voltages, integration, normalise=False)
+                sizes, _ = reference.correlate(
+                    np.abs(voltages) + 0j, integration, normalise=False
+                )
+                error = actual.astype(np.complex128) - expected
+                error = np.maximum(np.abs(error.real), np.abs(error.imag)) / sizes.real
+                worst[name, integration] = error.max()
+                self.assertLessEqual(error.max(), limit, (name, integration))
+        # and they are roundings, not zeros
+        self.assertGreater(worst["noise", 1], 1e-9)
+
     def test_sign(self):
         """V[a,b] = x_a conj(x_b), a above b: its phase is that of a minus that of b."""
         voltages = np.zeros((1, 1, 2, 4, 2), dtype=np.int8)

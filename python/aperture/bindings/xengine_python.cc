@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(xengine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(e58815554e5813a4a761504aa38b3d69) */
+/* BINDTOOL_HEADER_FILE_HASH(852642bd5de603215aea9b55ce5ae32d) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/xengine.h>
@@ -28,8 +28,8 @@ void bind_xengine(py::module& m)
         m, "xengine", R"doc(Correlator: products of all pairs of inputs, summed over time.
 
 V[a,b] = sum_t x_a(t) conj(x_b(t)) for inputs a >= b, product a(a+1)/2 + b. Sums of sc8
-and sc4 are exact integers and are rounded once, to fc32. Of fc32 the error is at most 3.2e-5 of
-the sum of the absolute values of the products.
+and sc4 are exact integers and are rounded once, to fc32. Of fc32 real and
+imaginary part are wrong by at most 3.2e-5 of sum |x_a| |x_b|.
 
 Port in: blocks `[channel][input][time]` of corner_turn. Port out: fc32
 `[channel][product]`, one item an integration, with the tags rx_time (of its first
