@@ -98,7 +98,7 @@ class qa_f_engine_kernels : public CppUnit::TestFixture
             delays.push_back({ input * 24 - reach, .1 * input, .01, .3 * input, .02 });
 
         auto s = d.make_stream();
-        auto both = kernels::f_engine::make_composed(p, d);
+        auto both = kernels::f_engine::make_composed(p, d, 32);
         auto filter = kernels::pfb::make(p.filter, d_cpu);
         auto turn = kernels::corner_turn::make(p.turn(), d_cpu);
         both->set_gains(gains.data(), *s);
