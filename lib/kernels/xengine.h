@@ -39,7 +39,7 @@ public:
      * Sums of sc8 and sc4 are exact below 2^63: for 2^48 spectra, that is for 2.8e8 s at
      * 1 MHz. Products of fc32 are summed in single precision over at most 1024 times,
      * these sums in double precision: real and imaginary part of a sum are wrong by at
-     * most 3.2e-5 of the sum of |x_a| |x_b|, of noise by at most 2e-7 of it.
+     * most 3.2e-5 of the sum of |x_a| |x_b|, of noise by at most 1e-6 of it.
      */
     virtual void accumulate(const void* voltages, int blocks, stream&) = 0;
 

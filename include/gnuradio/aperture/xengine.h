@@ -20,8 +20,8 @@ namespace aperture {
  * \ingroup aperture
  *
  * V[a,b] = sum_t x_a(t) conj(x_b(t)) for inputs a >= b, product a(a+1)/2 + b. Sums of sc8
- * and sc4 are exact and are rounded once, to fc32. Of fc32 the parts of a product are wrong by at
- * most 3.2e-5 of sum |x_a| |x_b|.
+ * and sc4 are exact and are rounded once, to fc32. Of fc32 the parts of a product are
+ * wrong by at most 3.2e-5 of sum |x_a| |x_b|.
  *
  * In: blocks `[channel][input][time]` from corner_turn. Out: one fc32 item
  * `[channel][product]` for each integration, with the tags `rx_time` (of its first

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(xengine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(852642bd5de603215aea9b55ce5ae32d) */
+/* BINDTOOL_HEADER_FILE_HASH(3d3bd5fbfb2464376670b46694ccf3e8) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/xengine.h>
