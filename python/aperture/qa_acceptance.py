@@ -214,7 +214,7 @@ class FEngine:
         White noise keeps its power, within 1%: 4e5 samples, five standard deviations. Of
         8 bits, the power of the steps and of their rounding.
         """
-        for input_type in ("fc32", "sc8", "f32"):
+        for input_type in ("fc32", "sc8", "sc4", "f32", "s12", "s10"):
             for output_type in ("fc32", "sc8"):
                 samples = qa_tools.random_samples(self.rng, input_type, (2, 200000), 20.0)
                 spectra, _ = self.channelise(
