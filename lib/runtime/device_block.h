@@ -12,8 +12,11 @@
 #include "runtime/device_buffer.h"
 #include <gnuradio/block.h>
 #include <gnuradio/io_signature.h>
+#include <atomic>
+#include <chrono>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +58,14 @@ public:
      */
     bool needs_windows() const { return history() > 1 || output_multiple() > 1; }
 
+    /*!
+     * The longest time, in seconds, that a call waits for more input while the device is
+     * busy with earlier ones: see gathers(). 0: it never does.
+     * \throws std::invalid_argument unless it is 0 to 10
+     */
+    void set_latency(double seconds);
+    double latency() const { return d_latency; }
+
     //! Whether the calling thread is that of a block on a device, between start and stop.
     static bool is_thread_of_one();
 
@@ -93,6 +104,13 @@ private:
 
     void attach_all();
     void detach_all();
+    /*!
+     * A call on little input while the device still works on earlier ones would not be
+     * done any sooner, and calls that are many and small keep a GPU from its work: such a
+     * call waits for more input, until the device is idle or latency() has passed.
+     * \returns whether there is to be no call now
+     */
+    bool gathers(const gr_vector_int& ninput_items);
     //! From here on the inputs are read no more by this call.
     void release_inputs();
 
@@ -101,7 +119,10 @@ private:
     std::vector<port> d_inputs, d_outputs; // what is attached
     std::deque<event_sptr> d_calls;        // the ends of the last calls
     bool d_reading = false;                // release_inputs() is still to come
-    mutable std::mutex d_mutex;            // of the error
+    std::atomic<double> d_latency{ 0.1 };
+    //! since when a call waits for more input
+    std::optional<std::chrono::steady_clock::time_point> d_gathering;
+    mutable std::mutex d_mutex; // of the error
     std::string d_error;
 };
 
