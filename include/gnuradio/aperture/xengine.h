@@ -20,7 +20,8 @@ namespace aperture {
  * \ingroup aperture
  *
  * V[a,b] = sum_t x_a(t) conj(x_b(t)) for inputs a >= b, product a(a+1)/2 + b. Sums of sc8
- * are exact and are rounded once, to fc32.
+ * and sc4 are exact and are rounded once, to fc32. Of fc32 the parts of a product are wrong by at
+ * most 3.2e-5 of sum |x_a| |x_b|.
  *
  * In: blocks `[channel][input][time]` from corner_turn. Out: one fc32 item
  * `[channel][product]` for each integration, with the tags `rx_time` (of its first
@@ -36,7 +37,7 @@ public:
         int channels = 1024;
         int inputs = 2;
         int times = 256;          //!< spectra in a block
-        std::string type = "sc8"; //!< sc8 or fc32
+        std::string type = "sc8"; //!< sc8, sc4 or fc32
         double integration = 1;   //!< length, in `integration_unit`
         std::string integration_unit =
             "blocks";          //!< blocks, or seconds (rounded to blocks)
