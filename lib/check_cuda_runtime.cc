@@ -200,7 +200,6 @@ public:
         consume_each(n);
         return n;
     }
-    std::string error() const { return failure(); }
 
 private:
     int d_calls = 0;

@@ -23,7 +23,6 @@ public:
     bool start() override;
 
     uint64_t items() const override { return d_items; }
-    std::string error() const override { return failure(); }
 
 private:
     int process(int noutput_items,

@@ -227,7 +227,6 @@ public:
         return n;
     }
 
-    std::string error() const { return failure(); }
 
     // to be set before the flowgraph runs
     int pause = 0; // of each kernel, in microseconds

@@ -24,7 +24,6 @@ public:
     bool stop() override;
 
     void finish() override { d_finish = true; }
-    std::string error() const override { return failure(); }
 
 private:
     int process(int noutput_items,

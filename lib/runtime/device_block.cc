@@ -226,7 +226,7 @@ bool device_block::fail(const std::string& what)
     return false;
 }
 
-std::string device_block::failure() const
+std::string device_block::error() const
 {
     std::lock_guard<std::mutex> guard(d_mutex);
     return d_error;

@@ -10,7 +10,7 @@
 
 #include "runtime/device.h"
 #include "runtime/device_buffer.h"
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <gnuradio/io_signature.h>
 #include <atomic>
 #include <chrono>
@@ -37,7 +37,7 @@ gr::io_signature::sptr signature_on(const device& d, int streams, int item_size)
  *
  * On the CPU it is an ordinary block: process() is its general_work().
  */
-class device_block : virtual public gr::block
+class device_block : virtual public block_on_device
 {
 public:
     bool start() override;
@@ -58,13 +58,11 @@ public:
      */
     bool needs_windows() const { return history() > 1 || output_multiple() > 1; }
 
-    /*!
-     * The longest time, in seconds, that a call waits for more input while the device is
-     * busy with earlier ones: see gathers(). 0: it never does.
-     * \throws std::invalid_argument unless it is 0 to 10
-     */
-    void set_latency(double seconds);
-    double latency() const { return d_latency; }
+    // block_on_device
+    std::string device_name() const final { return d_device.name(); }
+    std::string error() const final;
+    void set_latency(double seconds) final;
+    double latency() const final { return d_latency; }
 
     //! Whether the calling thread is that of a block on a device, between start and stop.
     static bool is_thread_of_one();
@@ -91,9 +89,7 @@ protected:
     //! Logs an error that ends the flowgraph: process() is not called again. Of several,
     //! the first one counts. \returns false
     bool fail(const std::string& what);
-    bool failed() const { return !failure().empty(); }
-    //! The error; empty if there was none since the last start.
-    std::string failure() const;
+    bool failed() const { return !error().empty(); }
 
 private:
     struct port {

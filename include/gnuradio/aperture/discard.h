@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_DISCARD_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <cstdint>
 #include <string>
 
@@ -23,7 +23,7 @@ namespace aperture {
  * The end of a chain on a device, for tests, teaching and benchmarks: nothing is copied
  * to the host. One port in, of items of any size; no port out.
  */
-class APERTURE_API discard : virtual public gr::block
+class APERTURE_API discard : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<discard> sptr;
@@ -39,8 +39,6 @@ public:
     //! Items since the start. The device may have some calls of work before them to do
     //! until the flowgraph has ended.
     virtual uint64_t items() const = 0;
-    //! What ended the block: empty if there was no error since the last start.
-    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_REPLAY_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -29,7 +29,7 @@ namespace aperture {
  * that were given. The clock goes on from one repetition to the next, without a gap. Each
  * start of the flowgraph, also by unlock(), begins at the first item.
  */
-class APERTURE_API replay : virtual public gr::block
+class APERTURE_API replay : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<replay> sptr;
@@ -54,8 +54,6 @@ public:
      * a source that is not running the next start ends at once.
      */
     virtual void finish() = 0;
-    //! What ended the block: empty if there was no error since the last start.
-    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(discard.h) */
-/* BINDTOOL_HEADER_FILE_HASH(3e7e7fa6428a25bd2427c0a47c291b7f) */
+/* BINDTOOL_HEADER_FILE_HASH(c0a6755011ba11d028361c79a97784e8) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/discard.h>
@@ -24,7 +24,11 @@ void bind_discard(py::module& m)
     using block = gr::aperture::discard;
     const block::parameters defaults;
 
-    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
+    py::class_<block,
+               gr::aperture::block_on_device,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<block>>(
         m, "discard", R"doc(Counts items and drops them, without a look at their data.
 
 The end of a chain on a device, for tests, teaching and benchmarks: nothing is copied to the
@@ -50,8 +54,5 @@ Raises:
              &block::items,
              "Items since the start. The device may have some calls of work before them "
              "to "
-             "do until the flowgraph has ended.")
-        .def("error",
-             &block::error,
-             "What ended the block; empty if there was no error since the last start.");
+             "do until the flowgraph has ended.");
 }

@@ -16,6 +16,7 @@ namespace py = pybind11;
 /**************************************/
 // BINDING_FUNCTION_PROTOTYPES(
 void bind_array_source(py::module& m);
+void bind_block_on_device(py::module& m);
 void bind_copy(py::module& m);
 void bind_corner_turn(py::module& m);
 void bind_dada_source(py::module& m);
@@ -40,6 +41,7 @@ PYBIND11_MODULE(aperture_python, m)
     // Please do not delete
     /**************************************/
     // BINDING_FUNCTION_CALLS(
+    bind_block_on_device(m); // before the blocks that derive from it
     bind_array_source(m);
     bind_copy(m);
     bind_corner_turn(m);

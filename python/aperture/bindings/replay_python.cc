@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(replay.h) */
-/* BINDTOOL_HEADER_FILE_HASH(8a1fb3848741d9f82e2de892506bf359) */
+/* BINDTOOL_HEADER_FILE_HASH(d9b33b6ef736694c01db2990541ff636) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/replay.h>
@@ -39,7 +39,11 @@ void bind_replay(py::module& m)
     using block = gr::aperture::replay;
     const block::parameters defaults;
 
-    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
+    py::class_<block,
+               gr::aperture::block_on_device,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<block>>(
         m,
         "replay",
         R"doc(Sends given items again and again, out of the memory of a device.
@@ -97,8 +101,5 @@ Raises:
         .def("finish",
              &block::finish,
              "Ends the stream: blocks downstream get all that was sent, and then end as "
-             "well. Of a source that is not running the next start ends at once.")
-        .def("error",
-             &block::error,
-             "What ended the block; empty if there was no error since the last start.");
+             "well. Of a source that is not running the next start ends at once.");
 }
