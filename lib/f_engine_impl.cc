@@ -50,6 +50,7 @@ f_engine_impl::f_engine_impl(const parameters& p,
       d_kernel(kernels::f_engine::make(k, d)),
       d_gains(k.inputs(), p.channels, p.gain == 0 ? 1 : p.gain)
 {
+    set_latency(p.latency);
     // for the size of the buffer before this block: no window needs the zeros themselves
     set_history(d_windows.length() - d_windows.step() + 1);
     // of spectra, not of blocks: the buffer before this block need not hold a whole one

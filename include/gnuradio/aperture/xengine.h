@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_XENGINE_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <string>
 
 namespace gr {
@@ -28,7 +28,7 @@ namespace aperture {
  * spectrum), `spectra` (its length) and `counted` (what was summed: missing spectra are
  * not), and `partial` on the last one if the input ended within it.
  */
-class APERTURE_API xengine : virtual public gr::block
+class APERTURE_API xengine : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<xengine> sptr;
@@ -43,6 +43,7 @@ public:
             "blocks";          //!< blocks, or seconds (rounded to blocks)
         bool normalise = true; //!< divide each product by its number of counted spectra
         std::string device = "auto";
+        double latency = 0.1; //!< see block_on_device::set_latency()
     };
 
     static sptr make(const parameters& p);
@@ -55,8 +56,6 @@ public:
     virtual void set_normalise(bool normalise) = 0;
     //! What computes, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;
-    //! What ended the block: empty if there was no error since the last start.
-    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

@@ -46,9 +46,6 @@ void bind_f_engine_methods(binding& c)
         .def("missing",
              &block::missing,
              "For each input, spectra so far that are zeros because samples were lost.")
-        .def("error",
-             &block::error,
-             "What ended the block; empty if there was no error since the last start.")
         .def("implementation", &block::implementation, "What computes, a string.");
 }
 
