@@ -171,36 +171,6 @@ uint64_t integrations(int64_t samples)
     return (samples / channels - taps + 1) / (int64_t(times) * blocks_per_integration);
 }
 
-//! Seconds for the data so many times, from replay to discard.
-double
-on_device(const device& d, const array& a, const std::vector<char>& data, int64_t n)
-{
-    chain c(d.name(), a, "sc8", blocks_per_integration);
-    std::vector<gr::block_sptr> sources;
-    for (int port = 0; port < a.ports(); port++) {
-        replay::parameters p;
-        p.data = data;
-        p.item_size = int(a.sample_bytes());
-        p.repeats = n;
-        p.center_frequency = center_frequency;
-        p.rate = 1e6;
-        p.device = d.name();
-        sources.push_back(replay::make(p));
-        c.top->connect(sources.back(), 0, c.channelizer, port);
-    }
-    discard::parameters p;
-    p.item_size = int(a.visibilities_bytes());
-    p.device = d.name();
-    const auto end = discard::make(p);
-    c.top->connect(c.correlator, 0, end, 0);
-    c.enlarge(a, sources);
-    const double start = now();
-    c.top->run();
-    const double seconds = now() - start;
-    c.check(*end, integrations(n * int64_t(data.size() / a.sample_bytes())));
-    return seconds;
-}
-
 //! What a source of GNU Radio's does at best: it copies items to where they go.
 class host_source : public gr::sync_block
 {
@@ -232,25 +202,54 @@ private:
     int64_t d_left;
 };
 
-//! Seconds from one thread in host memory.
-double
-from_host(const device& d, const array& a, const std::vector<char>& data, int64_t n)
+//! Seconds for `n` times the data on each port, from some sources to discard.
+template <class F>
+double run_chain(const device& d,
+                 const array& a,
+                 const std::vector<char>& data,
+                 int64_t n,
+                 const F& make_source)
 {
     chain c(d.name(), a, "sc8", blocks_per_integration);
-    const auto source =
-        gnuradio::make_block_sptr<host_source>(data, int(a.sample_bytes()), n);
-    c.top->connect(source, 0, c.channelizer, 0);
+    std::vector<gr::block_sptr> sources;
+    for (int port = 0; port < a.ports(); port++) {
+        sources.push_back(make_source());
+        c.top->connect(sources.back(), 0, c.channelizer, port);
+    }
     discard::parameters p;
     p.item_size = int(a.visibilities_bytes());
     p.device = d.name();
     const auto end = discard::make(p);
     c.top->connect(c.correlator, 0, end, 0);
-    c.enlarge(a, { source });
+    c.enlarge(a, sources);
     const double start = now();
     c.top->run();
     const double seconds = now() - start;
     c.check(*end, integrations(n * int64_t(data.size() / a.sample_bytes())));
     return seconds;
+}
+
+double
+from_device(const device& d, const array& a, const std::vector<char>& data, int64_t n)
+{
+    return run_chain(d, a, data, n, [&]() -> gr::block_sptr {
+        replay::parameters p;
+        p.data = data;
+        p.item_size = int(a.sample_bytes());
+        p.repeats = n;
+        p.center_frequency = center_frequency;
+        p.rate = 1e6;
+        p.device = d.name();
+        return replay::make(p);
+    });
+}
+
+double
+from_host(const device& d, const array& a, const std::vector<char>& data, int64_t n)
+{
+    return run_chain(d, a, data, n, [&]() -> gr::block_sptr {
+        return gnuradio::make_block_sptr<host_source>(data, int(a.sample_bytes()), n);
+    });
 }
 
 /*!
@@ -576,7 +575,7 @@ try {
     for (const array& a : arrays) {
         const auto data = noise(a);
         const double in_flowgraph =
-            rate([&](int64_t n) { return on_device(d, a, data, n); },
+            rate([&](int64_t n) { return from_device(d, a, data, n); },
                  double(data.size()) / 2 * a.ports(),
                  seconds);
         const kernel_rates alone = kernels_alone(d, a, data);
