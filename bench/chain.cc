@@ -171,36 +171,6 @@ uint64_t integrations(int64_t samples)
     return (samples / channels - taps + 1) / (int64_t(times) * blocks_per_integration);
 }
 
-//! Seconds for the data so many times, from replay to discard.
-double
-on_device(const device& d, const array& a, const std::vector<char>& data, int64_t n)
-{
-    chain c(d.name(), a, "sc8", blocks_per_integration);
-    std::vector<gr::block_sptr> sources;
-    for (int port = 0; port < a.ports(); port++) {
-        replay::parameters p;
-        p.data = data;
-        p.item_size = int(a.sample_bytes());
-        p.repeats = n;
-        p.center_frequency = center_frequency;
-        p.rate = 1e6;
-        p.device = d.name();
-        sources.push_back(replay::make(p));
-        c.top->connect(sources.back(), 0, c.channelizer, port);
-    }
-    discard::parameters p;
-    p.item_size = int(a.visibilities_bytes());
-    p.device = d.name();
-    const auto end = discard::make(p);
-    c.top->connect(c.correlator, 0, end, 0);
-    c.enlarge(a, sources);
-    const double start = now();
-    c.top->run();
-    const double seconds = now() - start;
-    c.check(*end, integrations(n * int64_t(data.size() / a.sample_bytes())));
-    return seconds;
-}
-
 //! What a source of GNU Radio's does at best: it copies items to where they go.
 class host_source : public gr::sync_block
 {
@@ -232,20 +202,26 @@ private:
     int64_t d_left;
 };
 
-//! Seconds from one thread in host memory.
-double
-from_host(const device& d, const array& a, const std::vector<char>& data, int64_t n)
+//! Seconds for `n` times the data on each port, from some sources to discard.
+template <class F>
+double run_chain(const device& d,
+                 const array& a,
+                 const std::vector<char>& data,
+                 int64_t n,
+                 const F& make_source)
 {
     chain c(d.name(), a, "sc8", blocks_per_integration);
-    const auto source =
-        gnuradio::make_block_sptr<host_source>(data, int(a.sample_bytes()), n);
-    c.top->connect(source, 0, c.channelizer, 0);
+    std::vector<gr::block_sptr> sources;
+    for (int port = 0; port < a.ports(); port++) {
+        sources.push_back(make_source());
+        c.top->connect(sources.back(), 0, c.channelizer, port);
+    }
     discard::parameters p;
     p.item_size = int(a.visibilities_bytes());
     p.device = d.name();
     const auto end = discard::make(p);
     c.top->connect(c.correlator, 0, end, 0);
-    c.enlarge(a, { source });
+    c.enlarge(a, sources);
     const double start = now();
     c.top->run();
     const double seconds = now() - start;
@@ -253,11 +229,34 @@ from_host(const device& d, const array& a, const std::vector<char>& data, int64_
     return seconds;
 }
 
+double
+from_device(const device& d, const array& a, const std::vector<char>& data, int64_t n)
+{
+    return run_chain(d, a, data, n, [&]() -> gr::block_sptr {
+        replay::parameters p;
+        p.data = data;
+        p.item_size = int(a.sample_bytes());
+        p.repeats = n;
+        p.center_frequency = center_frequency;
+        p.rate = 1e6;
+        p.device = d.name();
+        return replay::make(p);
+    });
+}
+
+double
+from_host(const device& d, const array& a, const std::vector<char>& data, int64_t n)
+{
+    return run_chain(d, a, data, n, [&]() -> gr::block_sptr {
+        return gnuradio::make_block_sptr<host_source>(data, int(a.sample_bytes()), n);
+    });
+}
+
 /*!
- * Bytes of samples a second, by the difference of a long run and a short one.
- * \param run n -> seconds for n times so many bytes
+ * Samples a second, by the difference of a long run and a short one.
+ * \param run n -> seconds for n times so many samples
  */
-double rate(const std::function<double(int64_t)>& run, size_t bytes, double seconds)
+double rate(const std::function<double(int64_t)>& run, double samples, double seconds)
 {
     const auto difference = [&](int64_t n) {
         const double first = run(n);
@@ -270,7 +269,7 @@ double rate(const std::function<double(int64_t)>& run, size_t bytes, double seco
         n *= 4;
     n = std::max<int64_t>(n, std::llround(double(n) * seconds / found));
     const double typical = median({ difference(n), difference(n), difference(n) });
-    return double(bytes) * 2 * double(n) / typical;
+    return samples * 2 * double(n) / typical;
 }
 
 // ---- without GNU Radio
@@ -280,106 +279,167 @@ memory allocate(const device& d, size_t bytes)
     return d.own_memory() ? d.own_memory()->allocate(bytes) : allocate_host_memory(bytes);
 }
 
-/*!
- * The kernels, given to one stream, each on `blocks` blocks in turn of the same rings.
- * \returns bytes of samples a second
- */
-double
-kernels_alone(const device& d, const array& a, const std::vector<char>& data, int blocks)
+//! Samples (of all inputs) a second of the kernels: one after the other, and each.
+struct kernel_rates {
+    double all, filter, turn, multiply;
+};
+
+//! The kernels, given to one stream, each on `blocks` blocks in turn of the same rings.
+class bare_chain
 {
-    kernels::pfb::parameters f{};
-    f.channels = channels;
-    f.taps = taps;
-    f.ports = a.ports();
-    f.inputs_per_port = a.inputs_per_port;
-    f.input = f.output = sample_type::sc8;
-    f.prototype = kernels::prototype(channels, taps, "hann");
-    const auto pfb = kernels::pfb::make(f, d);
-    const kernels::corner_turn::parameters c{
-        channels, a.ports(), a.inputs_per_port, times, sample_type::sc8, 0, channels
-    };
-    const auto turn = kernels::corner_turn::make(c, d);
-    const auto xengine =
-        kernels::xengine::make({ channels, a.inputs, times, sample_type::sc8 }, d);
+public:
+    bare_chain(const device& d, const array& a, const std::vector<char>& data, int blocks)
+        : d_a(a),
+          d_blocks(blocks),
+          d_spectra(size_t(blocks) * times),
+          d_stream(d.make_stream())
+    {
+        kernels::pfb::parameters f{};
+        f.channels = channels;
+        f.taps = taps;
+        f.ports = a.ports();
+        f.inputs_per_port = a.inputs_per_port;
+        f.input = f.output = sample_type::sc8;
+        f.prototype = kernels::prototype(channels, taps, "hann");
+        d_pfb = kernels::pfb::make(f, d);
+        d_turn = kernels::corner_turn::make({ channels,
+                                              a.ports(),
+                                              a.inputs_per_port,
+                                              times,
+                                              sample_type::sc8,
+                                              0,
+                                              channels },
+                                            d);
+        d_xengine =
+            kernels::xengine::make({ channels, a.inputs, times, sample_type::sc8 }, d);
 
-    // as in the flowgraph: two calls fill a ring
-    const size_t spectra = size_t(blocks) * times;
-    const size_t samples = (2 * spectra + taps - 1) * channels * a.sample_bytes();
-    std::vector<memory> sample_rings, spectrum_rings;
-    const auto s = d.make_stream();
-    for (int port = 0; port < a.ports(); port++) {
-        sample_rings.push_back(allocate(d, samples));
-        for (size_t at = 0; at < samples; at += data.size())
-            s->copy(sample_rings.back().get() + at,
-                    data.data(),
-                    std::min(data.size(), samples - at),
-                    direction::host_to_device);
-        spectrum_rings.push_back(allocate(d, 2 * spectra * a.spectrum_bytes()));
+        // as in the flowgraph: two calls fill a ring
+        const size_t samples = (2 * d_spectra + taps - 1) * channels * a.sample_bytes();
+        for (int port = 0; port < a.ports(); port++) {
+            d_samples.push_back(allocate(d, samples));
+            for (size_t at = 0; at < samples; at += data.size())
+                d_stream->copy(d_samples.back().get() + at,
+                               data.data(),
+                               std::min(data.size(), samples - at),
+                               direction::host_to_device);
+            d_channelised.push_back(allocate(d, 2 * d_spectra * a.spectrum_bytes()));
+        }
+        d_turned = allocate(d, 2 * blocks * a.block_bytes());
+        d_visibilities = allocate(d, a.visibilities_bytes());
+        const std::vector<cfloat> gains(size_t(a.inputs) * channels, 1.f);
+        d_pfb->set_gains(gains.data(), *d_stream);
+        d_xengine->clear(*d_stream);
+        d_stream->synchronize();
     }
-    const memory block_ring = allocate(d, 2 * blocks * a.block_bytes());
-    const memory visibilities = allocate(d, a.visibilities_bytes());
-    const std::vector<cfloat> gains(size_t(a.inputs) * channels, 1.f);
-    pfb->set_gains(gains.data(), *s);
-    xengine->clear(*s);
 
-    const double scale = 1. / (double(times) * blocks_per_integration);
-    int summed = 0;
-    const auto call = [&](size_t half) {
+    kernel_rates measure()
+    {
+        return { rate_of([this](size_t half) {
+                     filter(half);
+                     turn(half);
+                     multiply(half);
+                 }),
+                 rate_of([this](size_t half) { filter(half); }),
+                 rate_of([this](size_t half) { turn(half); }),
+                 rate_of([this](size_t half) { multiply(half); }) };
+    }
+
+private:
+    char* channelised(int port, size_t spectrum) const
+    {
+        return d_channelised[port].get() + spectrum * d_a.spectrum_bytes();
+    }
+    char* turned(size_t half) const
+    {
+        return d_turned.get() + half * d_blocks * d_a.block_bytes();
+    }
+
+    void filter(size_t half)
+    {
+        const size_t first = half * d_spectra;
         std::vector<kernels::pfb::source> read;
         std::vector<void*> written;
-        for (int port = 0; port < a.ports(); port++) {
-            const size_t first = half * spectra;
+        for (int port = 0; port < d_a.ports(); port++) {
             read.push_back(
-                { sample_rings[port].get() + first * channels * a.sample_bytes(), 0 });
-            written.push_back(spectrum_rings[port].get() + first * a.spectrum_bytes());
+                { d_samples[port].get() + first * channels * d_a.sample_bytes(), 0 });
+            written.push_back(channelised(port, first));
         }
-        pfb->execute(read.data(), written.data(), spectra, *s);
-        char* const block = block_ring.get() + half * blocks * a.block_bytes();
-        for (int i = 0; i < blocks; i++) {
-            std::vector<const void*> turned;
-            for (void* spectrum : written)
-                turned.push_back(static_cast<char*>(spectrum) +
-                                 size_t(i) * times * a.spectrum_bytes());
-            turn->execute(turned.data(), block + i * a.block_bytes(), 0, times, *s);
-        }
-        xengine->accumulate(block, blocks, *s);
-        summed += blocks;
-        if (summed >= blocks_per_integration) {
-            xengine->dump(reinterpret_cast<cfloat*>(visibilities.get()), &scale, 1, *s);
-            summed = 0;
-        }
-    };
-    const auto time = [&](int64_t calls) {
-        std::deque<event_sptr> ends;
-        const double start = now();
-        for (int64_t i = 0; i < calls; i++) {
-            call(size_t(i % 2));
-            // no further ahead than a block of the flowgraph
-            ends.push_back(s->record());
-            if (ends.size() > 4) {
-                if (ends.front()) // work on the CPU is done by then
-                    ends.front()->synchronize();
-                ends.pop_front();
-            }
-        }
-        s->synchronize();
-        return now() - start;
-    };
-    time(4); // the warm-up
-    const auto calls = std::max<int64_t>(4, std::llround(0.3 / (time(4) / 4)));
-    std::vector<double> all;
-    for (int run = 0; run < 3; run++)
-        all.push_back(time(calls) / double(calls));
-    return double(blocks) * double(a.block_bytes()) / median(all);
-}
+        d_pfb->execute(read.data(), written.data(), d_spectra, *d_stream);
+    }
 
-//! The same, on as many blocks a call as is fastest.
-double kernels_alone(const device& d, const array& a, const std::vector<char>& data)
+    void turn(size_t half)
+    {
+        for (int block = 0; block < d_blocks; block++) {
+            std::vector<const void*> read;
+            for (int port = 0; port < d_a.ports(); port++)
+                read.push_back(
+                    channelised(port, half * d_spectra + size_t(block) * times));
+            d_turn->execute(read.data(),
+                            turned(half) + block * d_a.block_bytes(),
+                            0,
+                            times,
+                            *d_stream);
+        }
+    }
+
+    void multiply(size_t half)
+    {
+        d_xengine->accumulate(turned(half), d_blocks, *d_stream);
+        d_summed += d_blocks;
+        if (d_summed < blocks_per_integration)
+            return;
+        const double scale = 1. / (double(times) * blocks_per_integration);
+        d_xengine->dump(
+            reinterpret_cast<cfloat*>(d_visibilities.get()), &scale, 1, *d_stream);
+        d_summed = 0;
+    }
+
+    double rate_of(const std::function<void(size_t)>& call)
+    {
+        const auto time = [&](int64_t calls) {
+            std::deque<event_sptr> ends;
+            const double start = now();
+            for (int64_t i = 0; i < calls; i++) {
+                call(size_t(i % 2));
+                // no further ahead than a block of the flowgraph
+                ends.push_back(d_stream->record());
+                if (ends.size() > 4) {
+                    if (ends.front()) // work on the CPU is done by then
+                        ends.front()->synchronize();
+                    ends.pop_front();
+                }
+            }
+            d_stream->synchronize();
+            return (now() - start) / double(calls);
+        };
+        time(4); // the warm-up
+        const auto calls = std::max<int64_t>(4, std::llround(0.2 / time(4)));
+        const double typical = median({ time(calls), time(calls), time(calls) });
+        return double(d_blocks) * double(d_a.block_bytes()) / 2 / typical;
+    }
+
+    const array d_a;
+    const int d_blocks;
+    const size_t d_spectra; // of a call
+    const std::unique_ptr<stream> d_stream;
+    std::unique_ptr<kernels::pfb> d_pfb;
+    std::unique_ptr<kernels::corner_turn> d_turn;
+    std::unique_ptr<kernels::xengine> d_xengine;
+    std::vector<memory> d_samples, d_channelised; // of each port
+    memory d_turned, d_visibilities;
+    int d_summed = 0; // blocks
+};
+
+//! On as many blocks a call as is fastest.
+kernel_rates kernels_alone(const device& d, const array& a, const std::vector<char>& data)
 {
-    double best = 0;
+    kernel_rates best{};
     const size_t most = std::max<size_t>(1, call_bytes / a.block_bytes());
-    for (size_t blocks = 1; blocks <= most; blocks *= 2)
-        best = std::max(best, kernels_alone(d, a, data, int(blocks)));
+    for (size_t blocks = 1; blocks <= most; blocks *= 2) {
+        const kernel_rates found = bare_chain(d, a, data, int(blocks)).measure();
+        if (found.all > best.all)
+            best = found;
+    }
     return best;
 }
 
@@ -499,45 +559,57 @@ try {
     std::string json = "{\"device\": \"" + hardware + "\", " + field("seconds", seconds) +
                        ", \"chain\": [";
 
-    std::printf("%-18s %6s %6s  %18s %18s %14s\n",
+    std::printf("Gsample/s of all inputs together; the kernels without GNU Radio: all, "
+                "and each by "
+                "itself\n%-16s %6s %5s %9s %9s %10s %9s %9s %9s\n",
                 "source",
                 "inputs",
                 "ports",
-                "flowgraph Gs/s",
-                "kernels Gs/s",
-                "time of theirs");
+                "flowgraph",
+                "kernels",
+                "time ratio",
+                "filter",
+                "turn",
+                "multiply");
     const std::vector<array> arrays{ { 16, 16 }, { 64, 16 }, { 256, 16 } };
     for (const array& a : arrays) {
         const auto data = noise(a);
         const double in_flowgraph =
-            rate([&](int64_t n) { return on_device(d, a, data, n); },
-                 data.size() * a.ports(),
+            rate([&](int64_t n) { return from_device(d, a, data, n); },
+                 double(data.size()) / 2 * a.ports(),
                  seconds);
-        const double alone = kernels_alone(d, a, data);
-        std::printf("%-18s %6d %6d  %18.3f %18.3f %14.2f\n",
+        const kernel_rates alone = kernels_alone(d, a, data);
+        std::printf("%-16s %6d %5d %9.3f %9.3f %10.2f %9.2f %9.2f %9.2f\n",
                     "replay",
                     a.inputs,
                     a.ports(),
-                    in_flowgraph / 2e9,
-                    alone / 2e9,
-                    alone / in_flowgraph);
+                    in_flowgraph / 1e9,
+                    alone.all / 1e9,
+                    alone.all / in_flowgraph,
+                    alone.filter / 1e9,
+                    alone.turn / 1e9,
+                    alone.multiply / 1e9);
         std::fflush(stdout);
         json += (&a == &arrays[0] ? "{" : ", {") + field("inputs", a.inputs) + ", " +
                 field("ports", a.ports()) + ", " +
-                field("flowgraph_samples_per_second", in_flowgraph / 2) + ", " +
-                field("kernels_samples_per_second", alone / 2) + "}";
+                field("flowgraph_samples_per_second", in_flowgraph) + ", " +
+                field("kernels_samples_per_second", alone.all) + ", " +
+                field("filter_samples_per_second", alone.filter) + ", " +
+                field("turn_samples_per_second", alone.turn) + ", " +
+                field("multiply_samples_per_second", alone.multiply) + "}";
     }
     const array one{ 16, 16 };
     const auto data = noise(one);
-    const double host =
-        rate([&](int64_t n) { return from_host(d, one, data, n); }, data.size(), seconds);
-    std::printf("%-18s %6d %6d  %18.3f   (%.2f GB/s)\n",
+    const double host = rate([&](int64_t n) { return from_host(d, one, data, n); },
+                             double(data.size()) / 2,
+                             seconds);
+    std::printf("%-16s %6d %5d %9.3f  (%.2f GB/s)\n",
                 "one host thread",
                 one.inputs,
                 one.ports(),
-                host / 2e9,
-                host / 1e9);
-    json += "], " + field("host_source_samples_per_second", host / 2);
+                host / 1e9,
+                host * 2 / 1e9);
+    json += "], " + field("host_source_samples_per_second", host);
 
     const double block = times * channels / sample_rate;
     const auto late = latencies(d, 60 * block);
