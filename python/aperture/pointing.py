@@ -21,7 +21,7 @@ from .geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
 from .weights import array_frequencies, beam_directions, beam_weights, channel_frequencies
 
 WEIGHTS_KEY = "weights"
-EPOCHS = 946684800.0  # an rx_time before the year 2000 does not come from a clock
+YEAR_2000 = 946684800.0  # an rx_time before it does not come from a clock
 
 
 def as_beams(array, beams, time=None):
@@ -131,8 +131,9 @@ class pointing(gr.sync_block):
         self._clear()
         self._made = dict(calibration=calibration, taper=taper, normalise=normalise)
         self._beams = None
-        gr.sync_block.__init__(self, "pointing", in_sig=[(np.uint8, int(item_size))],
-                               out_sig=None)
+        gr.sync_block.__init__(self, "pointing", out_sig=None,
+                               # NumPy deprecates what GNU Radio makes of a vector of one
+                               in_sig=[(np.uint8, int(item_size)) if item_size > 1 else np.uint8])
         self._port = pmt.intern(WEIGHTS_KEY)
         self.message_port_register_out(self._port)
         self.set_phase_error(phase_error)
@@ -205,8 +206,9 @@ class pointing(gr.sync_block):
 
     def _clear(self):
         self._due = None         # from when on the next weights hold; None: they are to be sent
-        self._clock = None       # (item, seconds, fraction), and
+        self._clock = None       # an item and its time
         self._rate = None        # items a second
+        self._epoch = None       # of rx_time
         self._later = []         # times of the messages that do not hold yet
         self._updates = 0
 
@@ -219,7 +221,7 @@ class pointing(gr.sync_block):
         count = len(input_items[0])
         with self._lock:
             self._read_clock(count)
-            self._time = self._at(self.nitems_read(0))
+            self._time = self._at(max(self.nitems_read(0), self._clock[0]))
             try:
                 self._follow(self._at(self.nitems_read(0) + count))
             except ValueError as error:
@@ -229,32 +231,30 @@ class pointing(gr.sync_block):
         return count
 
     def _read_clock(self, count):
-        """Takes the last rx_time and rx_rate of these items."""
+        """Takes rx_time and rx_rate of these items."""
         first = self.nitems_read(0)
+        found = {}
         for tag in self.get_tags_in_window(0, 0, count):
-            key = pmt.symbol_to_string(tag.key)
-            if key == tags.rx_rate:
-                rate = pmt.to_double(tag.value)
-                if self._clock is not None:
-                    self._clock = (tag.offset, self._at(tag.offset))
-                self._rate = rate
-            elif key == tags.rx_time:
-                time = (pmt.to_uint64(pmt.tuple_ref(tag.value, 0))
-                        + pmt.to_double(pmt.tuple_ref(tag.value, 1)))
-                if self._clock is not None:
-                    jump = abs(time - self._at(tag.offset))
-                    self._clock = (tag.offset, time + self._epoch)
-                    if jump > self._lead / 2:
-                        self._due = None
-                    continue
-                # counted from the start of the source
-                self._epoch = 0.0 if time >= EPOCHS else host.time() - time
-                self._clock = (tag.offset, time + self._epoch)
-        if self._rate is None:
-            self._rate = self._array.sample_rate
+            found.setdefault(tag.offset, {})[pmt.symbol_to_string(tag.key)] = tag.value
         if self._clock is None:
-            self._epoch = 0.0
-            self._clock = (first, host.time())
+            # an item of a source that knows neither is one that was received just now
+            self._rate = self._array.sample_rate
+            self._clock = first, host.time()
+        for item in sorted(found):
+            expected = self._at(item)
+            if tags.rx_rate in found[item]:
+                self._clock = item, expected
+                self._rate = pmt.to_double(found[item][tags.rx_rate])
+            if tags.rx_time in found[item]:
+                value = found[item][tags.rx_time]
+                time = (pmt.to_uint64(pmt.tuple_ref(value, 0))
+                        + pmt.to_double(pmt.tuple_ref(value, 1)))
+                if self._epoch is None:
+                    # one that counts from the start of the source gets an epoch
+                    self._epoch = 0.0 if time >= YEAR_2000 else host.time() - time
+                self._clock = item, time + self._epoch
+                if abs(self._clock[1] - expected) > self._lead / 2:
+                    self._due = None
 
     def _at(self, item):
         """UTC seconds since 1970 of an item; a double is good to 0.2 us."""
@@ -272,8 +272,8 @@ class pointing(gr.sync_block):
         # the rate at which phases turn is nearly the same half an interval later
         length = valid_for(self._array, self._beams, self._frequencies, begin, self._phase_error)
         # after a change of the beams, what was sent ahead is sent once more, for the same times
-        self._later = [time for time in self._later if time > begin]
-        self._due = min([begin + length] + self._later)
+        self._later = [time for time in self._later if time > self._time]
+        self._due = min([begin + length] + [time for time in self._later if time > begin])
         middle = begin if math.isinf(self._due) else (begin + self._due) / 2
         weights = self.weights(middle)
         message = pmt.dict_add(pmt.make_dict(), self._port,
