@@ -23,8 +23,9 @@ namespace kernels {
  * An incoherent beam is the sum of the powers of the inputs in its mask: |beam|^2 becomes
  * sum_k |x_k|^2. Of a pair 2m, 2m+1 the k-th input of one mask and the k-th of the other
  * are an antenna: x y* becomes sum_k x_k y_k*. Gains and weights do nothing to them.
+ * The kernel takes voltages [block][channel][input][time].
  */
-class beam_power
+class beam_power : public detecting_kernel
 {
 public:
     struct parameters {
@@ -44,9 +45,6 @@ public:
 
     //! \throws std::invalid_argument; picks the implementation
     static std::unique_ptr<beam_power> make(const parameters&, const device&);
-    virtual ~beam_power() = default;
-    virtual std::string implementation() const = 0;
-
     //! weights [channel][beam][input], in host memory that may go when this returns, for
     //! all blocks from the next call on. Zeros at first.
     virtual void set_weights(const cfloat* weights, stream&) = 0;
@@ -54,16 +52,6 @@ public:
     virtual void set_gains(const float* gains, stream&) = 0;
     //! masks [incoherent beam][input], 0 or 1, checked, likewise. Zeros at first.
     virtual void set_masks(const uint8_t* masks, stream&) = 0;
-
-    //! As power_detector's, of voltages [block][channel][input][time].
-    virtual void execute(const void* voltages,
-                         float* powers,
-                         int blocks,
-                         const detection_scales& scales,
-                         stream&) = 0;
-    virtual void accumulate(const void* voltages, int blocks, stream&) = 0;
-    virtual void dump(float* powers, const detection_scales& scales, stream&) = 0;
-    virtual void clear(stream&) = 0;
 };
 
 } // namespace kernels

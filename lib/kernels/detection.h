@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_DETECTION_H
 
 #include "kernels/types.h"
+#include "runtime/stream.h"
 #include <cstddef>
 #include <string>
 
@@ -66,6 +67,34 @@ detection::feeds parse_basis(const std::string& name);
 struct detection_scales {
     const float* values;
     size_t count;
+};
+
+//! Blocks of voltages in, integrated powers out: what power_detector does with beams and
+//! beam_power with inputs.
+class detecting_kernel
+{
+public:
+    virtual ~detecting_kernel() = default;
+    virtual std::string implementation() const = 0;
+
+    //! Integrations that are not longer than a block: voltages [block][...] ->
+    //! powers [block][integration][row][product][channel / summed_channels].
+    //! `scales` of [block][integration][row][part], in host memory that may go when this
+    //! returns, or one.
+    virtual void execute(const void* voltages,
+                         float* powers,
+                         int blocks,
+                         const detection_scales& scales,
+                         stream&) = 0;
+
+    //! Integrations of several blocks: adds blocks to the running sums (which begin with
+    //! zero).
+    virtual void accumulate(const void* voltages, int blocks, stream&) = 0;
+    //! sums -> powers [row][product][channel / summed_channels], scaled; then the sums
+    //! are zero. `scales` of [row][part], likewise, or one.
+    virtual void dump(float* powers, const detection_scales& scales, stream&) = 0;
+    //! Sets the sums to zero.
+    virtual void clear(stream&) = 0;
 };
 
 } // namespace kernels
