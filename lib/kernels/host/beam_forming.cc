@@ -10,6 +10,7 @@
 #include "kernels/host/planes.h"
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 
 namespace gr {
@@ -72,15 +73,15 @@ float pack_weights(const cfloat* weights, int inputs, size_t stride, float* out)
     return 1;
 }
 
-//! One vector of voltages of an input.
-void unpack(sample_type type, const void* voltages, int count, int, int32_t* out)
+//! Voltages of an input, in `parts` rows of elements that are `row` elements long.
+void unpack(sample_type type, const void* voltages, int count, int, int32_t* rows)
 {
-    unpack_pairs(type, voltages, count, out);
+    unpack_pairs(type, voltages, count, rows);
 }
 
-void unpack(sample_type type, const void* voltages, int count, int lanes, float* out)
+void unpack(sample_type type, const void* voltages, int count, int row, float* rows)
 {
-    unpack_planes(type, voltages, count, out, out + lanes);
+    unpack_planes(type, voltages, count, rows, rows + row);
 }
 
 template <class element>
@@ -91,6 +92,7 @@ class tiled_beam_forming : public beam_forming
 
     struct panels : workspace {
         std::vector<element> voltages; // [group of inputs][panel][input][elements]
+        std::vector<element> input;    // of one input, as unpack() gives them
         int count = 0;                 // times that were loaded
     };
 
@@ -145,6 +147,7 @@ public:
         w->stride = d_chunk;
         w->planes.resize(2 * size_t(d_kernel.beams) * d_chunk);
         w->voltages.resize(size_t(parts) * d_p.inputs * d_chunk);
+        w->input.resize(size_t(parts) * d_chunk);
         return w;
     }
 
@@ -153,18 +156,26 @@ public:
         auto& to = static_cast<panels&>(w);
         to.count = count;
         const size_t voltage = size_of(d_p.input);
-        const int vectors = d_kernel.width / d_kernel.lanes;
+        // or what lies behind the last time would be summed
+        const int whole = int(rounded_up(count, d_kernel.width));
+        for (int part = 0; part < parts; part++)
+            std::fill(to.input.begin() + part * d_chunk + count,
+                      to.input.begin() + part * d_chunk + whole,
+                      element(0));
         for (int input = 0; input < d_p.inputs; input++) {
-            const char* in = static_cast<const char*>(voltages) +
-                             (size_t(input) * d_p.times + first) * voltage;
-            for (int t = 0; t < rounded_up_to_panels(count); t += d_kernel.lanes) {
-                element* vector =
-                    panel_of(to.voltages.data(), input, t / d_kernel.width) +
-                    t / d_kernel.lanes % vectors * (parts * d_kernel.lanes);
-                const int there = std::clamp(count - t, 0, d_kernel.lanes);
-                if (there < d_kernel.lanes) // or what lay there before would be summed
-                    std::fill_n(vector, parts * d_kernel.lanes, element(0));
-                unpack(d_p.input, in + t * voltage, there, d_kernel.lanes, vector);
+            unpack(d_p.input,
+                   static_cast<const char*>(voltages) +
+                       (size_t(input) * d_p.times + first) * voltage,
+                   count,
+                   d_chunk,
+                   to.input.data());
+            for (int t = 0; t < whole; t += d_kernel.width) {
+                element* out = panel_of(to.voltages.data(), input, t / d_kernel.width);
+                for (int v = t; v < t + d_kernel.width; v += d_kernel.lanes)
+                    for (int part = 0; part < parts; part++, out += d_kernel.lanes)
+                        std::memcpy(out,
+                                    to.input.data() + part * d_chunk + v,
+                                    d_kernel.lanes * sizeof(element));
             }
         }
     }
@@ -187,11 +198,6 @@ public:
     }
 
 private:
-    int rounded_up_to_panels(int times) const
-    {
-        return int(rounded_up(times, d_kernel.width));
-    }
-
     //! Of a tile: [input][beam][2].
     const element* weights_of(int channel, int first_beam) const
     {
