@@ -50,7 +50,7 @@ public:
     virtual void
     execute(const pfb::source* sources, void* block, int first, int count, stream&) = 0;
 
-    //! All that was clamped so far.
+    //! All that was clamped so far, in all channels of the filter, selected or not.
     virtual pfb::counts clamped() const = 0;
 };
 

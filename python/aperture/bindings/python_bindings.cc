@@ -20,6 +20,7 @@ void bind_copy(py::module& m);
 void bind_corner_turn(py::module& m);
 void bind_dada_source(py::module& m);
 void bind_device(py::module& m);
+void bind_f_engine(py::module& m);
 void bind_pfb_channelizer(py::module& m);
 void bind_select(py::module& m);
 void bind_tags(py::module& m);
@@ -42,6 +43,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_corner_turn(m);
     bind_dada_source(m);
     bind_device(m);
+    bind_f_engine(m);
     bind_pfb_channelizer(m);
     bind_select(m);
     bind_tags(m);
