@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_PFB_H
 #define INCLUDED_APERTURE_KERNELS_PFB_H
 
+#include "kernels/delay.h"
 #include "kernels/types.h"
 #include "runtime/device.h"
 #include <memory>
@@ -40,7 +41,7 @@ public:
     //! Clamped values, as they are counted for each input.
     struct counts {
         std::vector<uint64_t> output;  //!< that did not fit into sc8
-        std::vector<uint64_t> samples; //!< 8-bit samples of -128
+        std::vector<uint64_t> samples; //!< 8-bit samples of -128, 4-bit ones of -8
     };
 
     //! A prototype can be computed only for channels that are allowed.
@@ -55,10 +56,18 @@ public:
     //! gains [input][channel] for all spectra from the next call on
     virtual void set_gains(const cfloat* gains, stream&) = 0;
 
+    /*!
+     * Delays of all inputs from the next call on, [input]; nullptr: none, as at first.
+     * Without any there is nothing to pay for them.
+     */
+    virtual void set_delays(const delay* delays, stream&) = 0;
+
     //! What execute() reads of a port.
     struct source {
-        //! [time][input]: at least (spectra - 1 + taps) step() samples of each input;
-        //! nullptr if the samples were lost: the spectra are zeros then
+        //! [time][input]: at least (spectra - 1 + taps) step() samples of each input, and
+        //! where inputs are delayed as many before the first (or, of negative delays,
+        //! behind the last) as the largest delay has whole samples; nullptr if the
+        //! samples were lost: the spectra are zeros then
         const void* samples;
         //! samples (of each input) at the start that an earlier call has counted
         size_t counted;

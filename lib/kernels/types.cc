@@ -8,6 +8,7 @@
 #include "kernels/types.h"
 #include <array>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -20,16 +21,19 @@ struct type_facts {
     sample_type type;
     const char* name;
     bool complex;
-    size_t size;
+    int bits;
 };
 
-constexpr std::array<type_facts, 6> all_types{ {
-    { sample_type::fc32, "fc32", true, 8 },
-    { sample_type::sc16, "sc16", true, 4 },
-    { sample_type::sc8, "sc8", true, 2 },
-    { sample_type::f32, "f32", false, 4 },
-    { sample_type::s16, "s16", false, 2 },
-    { sample_type::s8, "s8", false, 1 },
+constexpr std::array<type_facts, 9> all_types{ {
+    { sample_type::fc32, "fc32", true, 64 },
+    { sample_type::sc16, "sc16", true, 32 },
+    { sample_type::sc8, "sc8", true, 16 },
+    { sample_type::sc4, "sc4", true, 8 },
+    { sample_type::f32, "f32", false, 32 },
+    { sample_type::s16, "s16", false, 16 },
+    { sample_type::s12, "s12", false, 12 },
+    { sample_type::s10, "s10", false, 10 },
+    { sample_type::s8, "s8", false, 8 },
 } };
 
 const type_facts& facts(sample_type type)
@@ -43,7 +47,26 @@ const type_facts& facts(sample_type type)
 } // namespace
 
 bool is_complex(sample_type type) { return facts(type).complex; }
-size_t size_of(sample_type type) { return facts(type).size; }
+bool is_packed(sample_type type) { return bits_of(type) % 8 != 0; }
+int bits_of(sample_type type) { return facts(type).bits; }
+
+size_t size_of(sample_type type)
+{
+    if (is_packed(type))
+        throw std::logic_error(name_of(type) + " has no size in bytes");
+    return bits_of(type) / 8;
+}
+
+int samples_in_item(sample_type type, int inputs)
+{
+    return 8 / std::gcd(8, int64_t(bits_of(type)) * inputs);
+}
+
+size_t bytes_of(sample_type type, int64_t samples, int inputs)
+{
+    return samples * inputs * bits_of(type) / 8;
+}
+
 std::string name_of(sample_type type) { return facts(type).name; }
 
 void require(bool ok,

@@ -19,12 +19,28 @@ namespace aperture {
 
 using cfloat = std::complex<float>;
 
-//! What one sample of one input is. Complex integers are re, then im.
-enum class sample_type { fc32, sc16, sc8, f32, s16, s8 };
+/*!
+ * What one sample of one input is. Complex integers are re, then im.
+ *
+ * sc4: one byte, re in the high nibble, im in the low one, two's complement; -8 is read
+ * as -7. s12, s10: packed; a stream of bits, the highest bit of a byte first, in which
+ * the samples lie one after the other, highest bit first, two's complement.
+ */
+enum class sample_type { fc32, sc16, sc8, sc4, f32, s16, s12, s10, s8 };
 
 bool is_complex(sample_type type);
-//! Bytes of one sample of one input.
+//! Samples may begin within a byte: s12 and s10.
+bool is_packed(sample_type type);
+//! Bits of one sample of one input.
+int bits_of(sample_type type);
+//! Bytes of one sample of one input, of types that are not packed.
 size_t size_of(sample_type type);
+//! Samples of each input in an item of a stream: 1; of packed types the fewest that fill
+//! whole bytes, for one input 2 of s12 and 4 of s10.
+int samples_in_item(sample_type type, int inputs);
+//! Bytes of `samples` samples of each of some inputs, interleaved sample by sample. Of
+//! packed types, a multiple of samples_in_item().
+size_t bytes_of(sample_type type, int64_t samples, int inputs);
 std::string name_of(sample_type type);
 
 /*!

@@ -21,10 +21,11 @@ void xengine::parameters::check() const
     require_range("channels", channels, 1, 1 << 24);
     require_range("inputs", inputs, 1, 65536);
     require_range("times", times, 1, 1 << 30);
-    require(type == sample_type::sc8 || type == sample_type::fc32,
+    require(type == sample_type::sc8 || type == sample_type::sc4 ||
+                type == sample_type::fc32,
             "type",
             name_of(type),
-            "sc8 or fc32");
+            "sc8, sc4 or fc32");
 }
 
 std::unique_ptr<xengine> xengine::make(const parameters& p, const device& d)

@@ -22,7 +22,7 @@ class xengine
 public:
     struct parameters {
         int channels, inputs, times;
-        sample_type type; //!< sc8 or fc32
+        sample_type type; //!< sc8, sc4 or fc32
         int64_t products() const { return int64_t(inputs) * (inputs + 1) / 2; }
         //! \throws std::invalid_argument
         void check() const;
@@ -34,7 +34,8 @@ public:
     virtual std::string implementation() const = 0;
 
     //! voltages [block][channel][input][time]: adds their products to the running sums.
-    //! Sums of sc8 are exact below 2^63: for 2^48 spectra, that is for 2.8e8 s at 1 MHz.
+    //! Sums of sc8 and sc4 are exact below 2^63: for 2^48 spectra, that is for 2.8e8 s at
+    //! 1 MHz.
     virtual void accumulate(const void* voltages, int blocks, stream&) = 0;
 
     //! sums -> visibilities [channel][product] = float(double(sum) scale[product]); then

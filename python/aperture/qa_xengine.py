@@ -162,7 +162,7 @@ class qa_xengine(gr_unittest.TestCase):
             (1, 64, 96, 2, 1),
             (130, 2, 16, 3, 2),
         ]:
-            for sample_type in ("sc8", "fc32"):
+            for sample_type in ("sc8", "sc4", "fc32"):
                 for normalise in (True, False):
                     with self.subTest(channels=channels, inputs=inputs, times=times):
                         self.check(
@@ -190,6 +190,18 @@ class qa_xengine(gr_unittest.TestCase):
             self.check(voltages=voltages, integration=3, normalise=False)
             voltages[:] = -127
             self.check(voltages=voltages, integration=6, normalise=False)
+
+    def test_lowest_of_4_bits(self):
+        """-8 is read as -7; all 256 bytes."""
+        voltages = self.rng.integers(-8, 8, (3, 2, 5, 1040, 2)).astype(np.int8)
+        block = aperture.xengine(
+            channels=2, inputs=5, times=1040, type="sc4", integration=3, normalise=False
+        )
+        port = reference.samples_to_bytes(voltages, "sc4")
+        self.assertEqual(len(np.unique(port)), 256)
+        (data,), _ = qa_tools.run(block, [port], [8 * 2 * 15])
+        expected, _ = reference.correlate(np.maximum(voltages, -7), 3, normalise=False)
+        self.assert_equal(self.visibilities_of(data, 2, 5), expected, voltages)
 
     def test_long_sums(self):
         """More than fits into 32 bits: 2 x 127^2 x 98304 = 3.2e9."""

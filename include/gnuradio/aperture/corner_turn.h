@@ -38,7 +38,7 @@ public:
         int inputs = 2;            //!< all ports together
         int inputs_per_port = 1;   //!< spectra of each input item, one after the other
         int times = 256;           //!< spectra in a block
-        std::string type = "sc8";  //!< sc8 or fc32
+        std::string type = "sc8";  //!< sc8, sc4 or fc32
         int first_channel = 0;     //!< of those that are passed on
         int selected_channels = 0; //!< how many are passed on; 0: all from the first on
         //! seconds: drop spectra until the first at or after a multiple of this since
@@ -49,7 +49,7 @@ public:
 
     static sptr make(const parameters& p);
 
-    //! For each input, sc8 values of -128 that were replaced by -127.
+    //! For each input, values of -128 (sc4: -8) that were replaced by -127 (-7).
     virtual std::vector<uint64_t> clamped() const = 0;
     //! For each input, spectra that were lost (the padding at the end not counted).
     virtual std::vector<uint64_t> missing() const = 0;

@@ -20,7 +20,7 @@ namespace aperture {
  * \ingroup aperture
  *
  * V[a,b] = sum_t x_a(t) conj(x_b(t)) for inputs a >= b, product a(a+1)/2 + b. Sums of sc8
- * are exact and are rounded once, to fc32.
+ * and sc4 are exact and are rounded once, to fc32.
  *
  * In: blocks `[channel][input][time]` from corner_turn. Out: one fc32 item
  * `[channel][product]` for each integration, with the tags `rx_time` (of its first
@@ -36,7 +36,7 @@ public:
         int channels = 1024;
         int inputs = 2;
         int times = 256;          //!< spectra in a block
-        std::string type = "sc8"; //!< sc8 or fc32
+        std::string type = "sc8"; //!< sc8, sc4 or fc32
         double integration = 1;   //!< length, in `integration_unit`
         std::string integration_unit =
             "blocks";          //!< blocks, or seconds (rounded to blocks)

@@ -121,6 +121,7 @@ std::unique_ptr<corner_turn> make_corner_turn(const corner_turn::parameters& p,
     // what a grid can count
     require_range("inputs", p.inputs(), 1, 65535);
     require_range("times", p.times, 1, 65535 * tile);
+    require(p.type != sample_type::sc4, "type", "sc4", "sc8 or fc32 on a GPU");
     if (p.type == sample_type::sc8)
         return std::make_unique<cuda_corner_turn<sc8>>(p, device);
     return std::make_unique<cuda_corner_turn<float2>>(p, device);

@@ -197,6 +197,11 @@ public:
         d_gains.set(reinterpret_cast<const float2*>(gains), native(s));
     }
 
+    void set_delays(const delay* delays, stream&) override
+    {
+        require(!delays, "delays", "one", "none on a GPU");
+    }
+
     void execute(const source* sources,
                  void* const* spectra,
                  size_t count,
@@ -251,6 +256,8 @@ private:
             return launch(filter<int16_t, 1>);
         case sample_type::s8:
             return launch(filter<int8_t, 1>);
+        default: // make_pfb() has refused it
+            break;
         }
     }
 
@@ -295,6 +302,10 @@ private:
 
 std::unique_ptr<pfb> make_pfb(const pfb::parameters& p, int device)
 {
+    require(p.input != sample_type::sc4 && !is_packed(p.input),
+            "input_type",
+            name_of(p.input),
+            "fc32, sc16, sc8, f32, s16 or s8 on a GPU");
     const device_guard guard(device);
     return std::make_unique<cuda_pfb>(p, device);
 }

@@ -155,6 +155,7 @@ std::vector<std::string> xengine_implementations(const xengine::parameters& p, i
 {
     if (p.type == sample_type::fc32)
         return { real_name };
+    require(p.type == sample_type::sc8, "type", name_of(p.type), "sc8 or fc32 on a GPU");
     require(p.times % 16 == 0,
             "times",
             std::to_string(p.times),

@@ -41,6 +41,29 @@ APERTURE_UNPACK(unpack_short, int16_t, -INFINITY)
 APERTURE_UNPACK(unpack_byte, int8_t, -127.f)
 #undef APERTURE_UNPACK
 
+//! sc4, -8 read as -7
+APERTURE_SIMD void
+unpack_nibbles(const int8_t* in, float* out, size_t count, size_t stride, float flip)
+{
+    for (size_t i = 0; i < count; i++) {
+        const int8_t both = in[i * stride];
+        out[2 * i] = std::max(both >> 4, -7);
+        out[2 * i + 1] = std::max(int8_t(both << 4) >> 4, -7) * flip;
+    }
+}
+
+//! Samples of 9 to 12 bits, an even number; `first` and `stride` in bits. They begin at
+//! even bits, so each lies within two bytes.
+APERTURE_SIMD void unpack_bits(
+    const uint8_t* in, size_t first, float* out, size_t count, size_t stride, int bits)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = first + i * stride;
+        const int two_bytes = in[at / 8] << 8 | in[at / 8 + 1];
+        out[i] = int16_t(two_bytes << at % 8) >> (16 - bits);
+    }
+}
+
 //! out[j] = sum_t h[t step + j] x[t step + j], j below step
 APERTURE_SIMD void fir(const float* x, const float* h, float* out, size_t step, int taps)
 {
@@ -93,6 +116,33 @@ APERTURE_SIMD uint64_t quantise(const float* y, int8_t* out, size_t channels)
     return clamped;
 }
 
+/*!
+ * Gains [2][channel], times exp(2 pi i (start + k slope)). That is the product of a fine
+ * and a coarse one: a sine of each channel would take as long as the transform.
+ */
+void turn_gains(
+    const float* gains, double start, double slope, float* turned, size_t channels)
+{
+    constexpr size_t fine = 64;
+    const auto phasor = [](double turns) {
+        return cfloat(std::polar(1., 2 * M_PI * (turns - std::floor(turns))));
+    };
+    cfloat steps[fine];
+    for (size_t i = 0; i < fine; i++)
+        steps[i] = phasor(i * slope);
+    for (size_t first = 0; first < channels; first += fine) {
+        const cfloat coarse = phasor(start + first * slope);
+        const size_t end = std::min(channels, first + fine);
+        for (size_t k = first; k < end; k++) {
+            const cfloat& step = steps[k - first];
+            const float re = coarse.real() * step.real() - coarse.imag() * step.imag();
+            const float im = coarse.real() * step.imag() + coarse.imag() * step.real();
+            turned[k] = gains[k] * re - gains[channels + k] * im;
+            turned[channels + k] = gains[k] * im + gains[channels + k] * re;
+        }
+    }
+}
+
 //! Samples of -128, those with one in either part counted once.
 APERTURE_SIMD uint64_t count_minima(const int8_t* in,
                                     size_t count,
@@ -105,6 +155,17 @@ APERTURE_SIMD uint64_t count_minima(const int8_t* in,
         if (parts == 2)
             found |= in[i * stride + 1] == -128;
         total += found;
+    }
+    return total;
+}
+
+//! sc4 with a part of -8.
+APERTURE_SIMD uint64_t count_nibble_minima(const int8_t* in, size_t count, size_t stride)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t both = in[i * stride];
+        total += (both & 0xf0) == 0x80 || (both & 0xf) == 8;
     }
     return total;
 }
@@ -122,6 +183,8 @@ public:
           d_line(make_fft_buffer(d_floats)),
           d_spectrum(make_fft_buffer(2 * (p.channels + 1))),
           d_scaled(2 * p.channels),
+          d_turned(2 * p.channels),
+          d_shifts(p.inputs()),
           d_clamped(p.inputs()),
           d_minima(p.inputs())
     {
@@ -164,6 +227,18 @@ public:
             }
     }
 
+    void set_delays(const delay* delays, stream&) override
+    {
+        d_slopes.clear();
+        d_shifts.assign(d_p.inputs(), 0);
+        for (int input = 0; delays && input < d_p.inputs(); input++) {
+            d_slopes.push_back(
+                phase_slope_of(delays[input], d_p.channels, d_parts == 1, d_p.inverted));
+            d_shifts[input] = delays[input].samples;
+        }
+        d_spectrum_number = 0;
+    }
+
     void
     execute(const source* sources, void* const* spectra, size_t count, stream&) override
     {
@@ -176,6 +251,7 @@ public:
             for (int i = 0; i < d_p.inputs_per_port; i++)
                 channelize(sources[port], spectra[port], count, port, i);
         }
+        d_spectrum_number += count;
     }
 
     counts clamped() const override
@@ -195,10 +271,10 @@ private:
     bool flipped() const { return d_parts == 2 && d_p.inverted; }
 
     //! Samples from `first` on, of input i of a port, as float.
-    const float* unpack(const void* samples, size_t first, size_t count, int i)
+    const float* unpack(const void* samples, int64_t first, size_t count, int i)
     {
         const size_t stride = size_t(d_p.inputs_per_port) * d_parts;
-        const size_t start = first * stride + i * d_parts;
+        const int64_t start = first * int64_t(stride) + i * d_parts;
         const float flip = flipped() ? -1 : 1;
         float* out = d_unpacked.data();
         switch (d_p.input) {
@@ -228,8 +304,45 @@ private:
                         d_parts,
                         flip);
             break;
+        case sample_type::sc4:
+            unpack_nibbles(static_cast<const int8_t*>(samples) + start / 2,
+                           out,
+                           count,
+                           stride / 2,
+                           flip);
+            break;
+        case sample_type::s12:
+        case sample_type::s10: {
+            // samples before the first one lie at a whole number of bytes, too
+            const int bits = bits_of(d_p.input);
+            const int64_t whole = start & ~int64_t(7);
+            unpack_bits(static_cast<const uint8_t*>(samples) + whole * bits / 8,
+                        (start - whole) * bits,
+                        out,
+                        count,
+                        stride * bits,
+                        bits);
+            break;
+        }
         }
         return out;
+    }
+
+    //! Counts what is read as something else: the lowest number of 8 and 4 bits.
+    void count_lowest(const source& from, int64_t first, int64_t end, int input, int i)
+    {
+        const auto* bytes = static_cast<const int8_t*>(from.samples);
+        const int64_t stride = d_p.inputs_per_port;
+        if (first >= end)
+            return;
+        if (d_p.input == sample_type::sc4)
+            d_minima[input] +=
+                count_nibble_minima(bytes + first * stride + i, end - first, stride);
+        if (d_p.input == sample_type::sc8 || d_p.input == sample_type::s8)
+            d_minima[input] += count_minima(bytes + (first * stride + i) * d_parts,
+                                            end - first,
+                                            stride * d_parts,
+                                            d_parts);
     }
 
     //! All spectra of input i of a port.
@@ -237,21 +350,19 @@ private:
     {
         const size_t step = d_p.step(), n = d_p.channels;
         const int input = port * d_p.inputs_per_port + i;
-        if (d_p.input == sample_type::sc8 || d_p.input == sample_type::s8) {
-            const size_t total = (count - 1 + d_p.taps) * step;
-            const size_t stride = size_t(d_p.inputs_per_port) * d_parts;
-            if (total > from.counted)
-                d_minima[input] += count_minima(static_cast<const int8_t*>(from.samples) +
-                                                    from.counted * stride + i * d_parts,
-                                                total - from.counted,
-                                                stride,
-                                                d_parts);
-        }
+        const int64_t shift = d_shifts[input];
+        count_lowest(from,
+                     int64_t(from.counted) - shift,
+                     int64_t(count - 1 + d_p.taps) * step - shift,
+                     input,
+                     i);
         const float* gains = d_gains.data() + 2 * n * input;
         for (size_t first = 0; first < count; first += d_batch) {
             const size_t batch = std::min(d_batch, count - first);
-            const float* x =
-                unpack(from.samples, first * step, (batch - 1 + d_p.taps) * step, i);
+            const float* x = unpack(from.samples,
+                                    int64_t(first * step) - shift,
+                                    (batch - 1 + d_p.taps) * step,
+                                    i);
             for (size_t m = 0; m < batch; m++) {
                 fir(x + m * d_floats,
                     d_prototype.data(),
@@ -261,6 +372,15 @@ private:
                 fftwf_execute(d_plan.get());
                 if (d_parts == 1 && d_p.inverted)
                     mirror();
+                if (!d_slopes.empty()) {
+                    const double number = d_spectrum_number + first + m;
+                    turn_gains(d_gains.data() + 2 * n * input,
+                               d_slopes[input].start(number),
+                               d_slopes[input].slope(number),
+                               d_turned.data(),
+                               n);
+                    gains = d_turned.data();
+                }
                 const size_t where = ((first + m) * d_p.inputs_per_port + i) * n;
                 if (d_p.output == sample_type::fc32) {
                     scale(d_spectrum.get(),
@@ -295,6 +415,10 @@ private:
     std::vector<float> d_unpacked;
     fft_buffer d_line, d_spectrum;
     std::vector<float> d_scaled;
+    std::vector<float> d_turned;       // gains [re, im][channel] of a delayed spectrum
+    std::vector<phase_slope> d_slopes; // [input]; empty: no delays
+    std::vector<int64_t> d_shifts;     // samples [input]
+    uint64_t d_spectrum_number = 0;    // of those since the delays were set
     plan_ptr d_plan;
     // read from other threads while this one counts
     std::vector<std::atomic<uint64_t>> d_clamped, d_minima;

@@ -32,6 +32,25 @@ const std::vector<const tile_kernels*>& all_tiles()
     return all;
 }
 
+struct sc8 {
+    int8_t parts[2];
+    int16_t re() const { return parts[0]; }
+    int16_t im() const { return parts[1]; }
+};
+
+struct sc4 {
+    int8_t nibbles;
+    // -8 is read as -7
+    int16_t re() const { return std::max(nibbles >> 4, -7); }
+    int16_t im() const { return std::max(int8_t(nibbles << 4) >> 4, -7); }
+};
+
+struct fc32 {
+    float parts[2];
+    float re() const { return parts[0]; }
+    float im() const { return parts[1]; }
+};
+
 /*!
  * One input's voltages of some time as rows of elements: as they are, and turned to
  * (im, -re).
@@ -41,21 +60,22 @@ const std::vector<const tile_kernels*>& all_tiles()
         const voltage* in, element* row, element* turned, size_t count) \
     {                                                                   \
         for (size_t t = 0; t < count; t++) {                            \
-            const element re = in[2 * t], im = in[2 * t + 1];           \
+            const element re = in[t].re(), im = in[t].im();             \
             row[2 * t] = re;                                            \
             row[2 * t + 1] = im;                                        \
             turned[2 * t] = im;                                         \
             turned[2 * t + 1] = -re;                                    \
         }                                                               \
     }
-APERTURE_UNPACK_ROW(int8_t, int16_t)
-APERTURE_UNPACK_ROW(float, float)
+APERTURE_UNPACK_ROW(sc8, int16_t)
+APERTURE_UNPACK_ROW(sc4, int16_t)
+APERTURE_UNPACK_ROW(fc32, float)
 #undef APERTURE_UNPACK_ROW
 
 template <class voltage>
 class host_xengine : public xengine
 {
-    static constexpr bool exact = std::is_same_v<voltage, int8_t>;
+    static constexpr bool exact = !std::is_same_v<voltage, fc32>;
     using element = std::conditional_t<exact, int16_t, float>;
     using tile_sum = std::conditional_t<exact, int32_t, float>;
     using running_sum = std::conditional_t<exact, int64_t, double>;
@@ -78,8 +98,7 @@ public:
     void accumulate(const void* voltages, int blocks, stream&) override
     {
         const auto* in = static_cast<const voltage*>(voltages);
-        const int64_t input_size = 2 * int64_t(d_p.times);
-        const int64_t channel_size = d_p.inputs * input_size;
+        const int64_t channel_size = int64_t(d_p.inputs) * d_p.times;
         // a team of threads costs some microseconds
         const bool worth_threads =
             blocks * double(d_p.times) * d_p.channels * d_p.products() > 1e6;
@@ -131,10 +150,8 @@ private:
             for (int input = 0; input < d_p.inputs; input++) {
                 element* row = rows.data() + input * d_stride;
                 element* row_turned = turned.data() + input * d_stride;
-                unpack_row(in + 2 * (int64_t(input) * d_p.times + first),
-                           row,
-                           row_turned,
-                           count);
+                unpack_row(
+                    in + int64_t(input) * d_p.times + first, row, row_turned, count);
                 std::fill(row + 2 * count, row + length, 0);
                 std::fill(row_turned + 2 * count, row_turned + length, 0);
             }
@@ -194,9 +211,12 @@ std::unique_ptr<xengine> make_xengine(const xengine::parameters& p,
     for (const auto* tiles : all_tiles())
         if (tiles->name == vectors && tiles->supported()) {
             if (p.type == sample_type::sc8)
-                return std::make_unique<host_xengine<int8_t>>(
+                return std::make_unique<host_xengine<sc8>>(
                     p, tiles->name, tiles->integer);
-            return std::make_unique<host_xengine<float>>(p, tiles->name, tiles->real);
+            if (p.type == sample_type::sc4)
+                return std::make_unique<host_xengine<sc4>>(
+                    p, tiles->name, tiles->integer);
+            return std::make_unique<host_xengine<fc32>>(p, tiles->name, tiles->real);
         }
     throw std::invalid_argument("vectors: '" + vectors + "' is not supported here");
 }

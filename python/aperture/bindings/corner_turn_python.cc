@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(corner_turn.h) */
-/* BINDTOOL_HEADER_FILE_HASH(2e0f665ee4d8a71a0e60dad667c16ee0) */
+/* BINDTOOL_HEADER_FILE_HASH(1a5bd1d3b06bb73ee6e16bac57e17844) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/corner_turn.h>
@@ -39,7 +39,7 @@ Args:
     inputs: of all ports together
     inputs_per_port: spectra of each input item, one after the other
     times: spectra in a block; blocks of 1 to 128 MB work best
-    type: sc8 or fc32
+    type: sc8, sc4 or fc32
     first_channel: first channel that is passed on
     selected_channels: how many are passed on; 0: all from the first on
     align: seconds; drop spectra until the first at or after a multiple of it since 1970
@@ -81,7 +81,7 @@ Raises:
              "Makes the block; see the class for the arguments.")
         .def("clamped",
              &block::clamped,
-             "For each input, sc8 values of -128 that were replaced by -127 so far.")
+             "For each input, values of -128 (sc4: -8) replaced by -127 (-7) so far.")
         .def("missing",
              &block::missing,
              "For each input, spectra that were lost so far (the padding at the end not "

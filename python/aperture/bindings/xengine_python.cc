@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(xengine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(7077827431dc793893a182327215a5f3) */
+/* BINDTOOL_HEADER_FILE_HASH(e58815554e5813a4a761504aa38b3d69) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/xengine.h>
@@ -27,8 +27,9 @@ void bind_xengine(py::module& m)
     py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
         m, "xengine", R"doc(Correlator: products of all pairs of inputs, summed over time.
 
-V[a,b] = sum_t x_a(t) conj(x_b(t)) for inputs a >= b, product a(a+1)/2 + b. Sums of sc8 are
-exact integers and are rounded once, to fc32.
+V[a,b] = sum_t x_a(t) conj(x_b(t)) for inputs a >= b, product a(a+1)/2 + b. Sums of sc8
+and sc4 are exact integers and are rounded once, to fc32. Of fc32 the error is at most 3.2e-5 of
+the sum of the absolute values of the products.
 
 Port in: blocks `[channel][input][time]` of corner_turn. Port out: fc32
 `[channel][product]`, one item an integration, with the tags rx_time (of its first
@@ -38,8 +39,8 @@ one value for all) and partial (on the last one if the input ended within it).
 Args:
     channels: of a block
     inputs: of a block
-    times: spectra in a block; of sc8 on a GPU a multiple of 16
-    type: sc8 or fc32
+    times: spectra in a block; of sc8 and sc4 on a GPU a multiple of 16
+    type: sc8, sc4 or fc32
     integration: length in `integration_unit`
     integration_unit: blocks, or seconds (rounded to whole blocks, at least one)
     normalise: divide each product by its own number of counted spectra

@@ -1,0 +1,29 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_F_ENGINE_H
+#define INCLUDED_APERTURE_KERNELS_CUDA_F_ENGINE_H
+
+#include "kernels/f_engine.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+//! One kernel for all; nullptr for parameters that it does not serve.
+inline std::unique_ptr<f_engine> make_f_engine(const f_engine::parameters&, int)
+{
+    return nullptr;
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_F_ENGINE_H */
