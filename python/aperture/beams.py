@@ -56,7 +56,7 @@ class Beam(Target):
 
 # --- grids ---------------------------------------------------------------------------------------
 
-def _offset(longitude, latitude, east, north):
+def offset(longitude, latitude, east, north):
     """Longitudes and latitudes of places `east` and `north` (arrays) of one, all in degrees,
     along great circles."""
     lon, lat = np.radians(longitude), np.radians(latitude)
@@ -75,7 +75,7 @@ def _offset(longitude, latitude, east, north):
 def _beams_at(centre, east, north):
     """Beams at offsets [number] in degrees from a Beam, in its own coordinates."""
     keys = ("ra", "dec") if centre.moving else ("azimuth", "elevation")
-    places = _offset(*(getattr(centre, key) for key in keys), east, north)
+    places = offset(*(getattr(centre, key) for key in keys), east, north)
     digits = len(str(max(0, len(places[0]) - 1)))
     found = []
     for number, place in enumerate(zip(*places)):
@@ -130,7 +130,7 @@ def _meeting_points(array, centre, level, limit, time):
     axes = np.linalg.eigh(seen.T @ seen)[1].T
 
     def power(axis, degrees):
-        places = _offset(centre.azimuth, centre.elevation, axis[0] * degrees, axis[1] * degrees)
+        places = offset(centre.azimuth, centre.elevation, axis[0] * degrees, axis[1] * degrees)
         return np.abs(array_factor(array, weights, geometry.direction(*places), frequency)[0, 0])**2
 
     found = []

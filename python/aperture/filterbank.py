@@ -158,13 +158,12 @@ class FilterbankFile:
         data = data.reshape(-1, self.ifs, len(self.frequencies))
         return data[..., ::self._direction].astype(np.float32)
 
-    def averaged(self, most, first=0):
-        """As read() from `first` on, float64, neighbouring samples averaged so that there are at
-        most `most`; and the number of samples in each."""
-        count = self.samples - first
+    def averaged(self, most, count=None):
+        """The first `count` samples (None: all) as by read(), float64, neighbours averaged so that
+        there are at most `most`; and the number of samples in each."""
+        count = self.samples if count is None else min(count, self.samples)
         each = max(1, -(-count // most))
-        whole = count // each if count >= each else 0
-        found = np.empty((whole, self.ifs, len(self.frequencies)))
-        for index in range(whole):
-            found[index] = self.read(first + index * each, each).mean(axis=0, dtype=np.float64)
+        found = np.empty((count // each, self.ifs, len(self.frequencies)))
+        for index in range(len(found)):
+            found[index] = self.read(index * each, each).mean(axis=0, dtype=np.float64)
         return found, each
