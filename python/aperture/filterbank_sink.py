@@ -119,6 +119,9 @@ class filterbank_sink(gr.sync_block):
         SIGPROC's number of the telescope; None: that of the description's name, if there is one.
     level_integrations : int
         Integrations that set the levels of 8 bits, from 2.
+    rows : int
+        If given, how many beams an item must have (a flowgraph that was drawn for so many has items
+        of that size).
 
     Raises
     ------
@@ -127,7 +130,8 @@ class filterbank_sink(gr.sync_block):
     """
 
     def __init__(self, filename, array, beams, channels=1024, products="I", nbits=32,
-                 overwrite=True, machine_id=0, telescope=None, level_integrations=64):
+                 overwrite=True, machine_id=0, telescope=None, level_integrations=64,
+                 rows=None):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         for name, value, low, high in (("channels", channels, 1, 2**31 - 1),
@@ -144,6 +148,8 @@ class filterbank_sink(gr.sync_block):
         self._array, self._products, self._nbits = array, products, int(nbits)
         self._beams = as_beams(array, beams, host.time())
         self._names = row_names(array, self._beams, products)
+        if rows is not None and rows != len(self._names):
+            refuse("rows", rows, f"{len(self._names)}: as many beams of {products} as there are")
         self._shape = (len(self._names), len(PRODUCTS[products]), int(channels))
         size = int(np.prod(self._shape, dtype=object))
         if 4 * size > LARGEST_ITEM:
