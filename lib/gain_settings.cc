@@ -7,9 +7,7 @@
 
 #include "gain_settings.h"
 #include <gnuradio/aperture/tags.h>
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 namespace gr {
@@ -100,43 +98,19 @@ void gain_settings::receive(const pmt::pmt_t& message)
     check(s);
     std::lock_guard<std::mutex> guard(d_mutex);
     if (time)
-        d_timed.emplace_back(*time, s);
+        d_timed.add(*time, s);
     else
         store(s);
 }
 
 int64_t gain_settings::update(int64_t spectrum,
-                              const clock& c,
+                              const item_clock& c,
                               const std::function<void(int64_t)>& late,
                               const std::function<void(const cfloat*)>& use)
 {
-    //! Spectrum that a time belongs to: the first that is not before it.
-    const auto spectrum_at = [&](const timestamp& time) -> int64_t {
-        if (c.rate <= 0)
-            return spectrum - 1;
-        // a thousandth of a spectrum for the rounding of a time that was computed
-        const double number = std::ceil(time.since(c.start) * c.rate - 1e-3);
-        return std::llround(std::clamp(number, -1e15, 1e15));
-    };
-
     std::lock_guard<std::mutex> guard(d_mutex);
-    int64_t sharing = std::numeric_limits<int64_t>::max();
-    // those that are due in the order of their times, so that the later one counts
-    std::stable_sort(d_timed.begin(), d_timed.end(), [](const auto& a, const auto& b) {
-        return a.first.since(b.first) < 0;
-    });
-    size_t due = 0;
-    for (; due < d_timed.size(); due++) {
-        const int64_t first = spectrum_at(d_timed[due].first);
-        if (first > spectrum) {
-            sharing = first - spectrum;
-            break;
-        }
-        if (first < spectrum)
-            late(std::min(spectrum - first, int64_t(1) << 40));
-        store(d_timed[due].second);
-    }
-    d_timed.erase(d_timed.begin(), d_timed.begin() + due);
+    const int64_t sharing =
+        d_timed.take_due(spectrum, c, 1e-3, late, [this](const setting& s) { store(s); });
     if (d_changed)
         use(d_gains.data());
     d_changed = false;

@@ -9,11 +9,10 @@
 #define INCLUDED_APERTURE_GAIN_SETTINGS_H
 
 #include "kernels/types.h"
-#include "timestamp.h"
+#include "timed_settings.h"
 #include <pmt/pmt.h>
 #include <functional>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 namespace gr {
@@ -41,12 +40,6 @@ public:
      */
     void receive(const pmt::pmt_t& message);
 
-    //! The times of spectra: that of number 0, and how many there are a second (0: not
-    //! known).
-    struct clock {
-        timestamp start;
-        double rate;
-    };
     /*!
      * Makes the gains those of a spectrum.
      * \param late is told by how many spectra a timed setting comes too late
@@ -54,7 +47,7 @@ public:
      * \returns for how many spectra from this one on they hold
      */
     int64_t update(int64_t spectrum,
-                   const clock& c,
+                   const item_clock& c,
                    const std::function<void(int64_t)>& late,
                    const std::function<void(const cfloat*)>& use);
 
@@ -71,7 +64,7 @@ private:
     mutable std::mutex d_mutex;  // of all below
     std::vector<cfloat> d_gains; // [input][channel]
     bool d_changed = true;
-    std::vector<std::pair<timestamp, setting>> d_timed; // as they came
+    timed_settings<setting> d_timed;
 };
 
 } // namespace aperture

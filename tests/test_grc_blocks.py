@@ -20,6 +20,15 @@ NEEDED = {}
 
 #: block -> values of parameters that are refused
 REFUSED = {
+    "aperture_pointing": [
+        {"channels": "0"}, {"inputs": "0"}, {"vlen": "0"}, {"vlen": "268435456"},
+        {"phase_error": "0"}, {"phase_error": "91"}, {"lead": "-1"}, {"bandwidth": "-1"},
+        {"center_frequency": "1e9"}, {"center_frequency": "-1", "bandwidth": "1e6"},
+    ],
+    "aperture_filterbank_sink": [
+        {"channels": "0"}, {"rows": "0"}, {"channels": "536870912"}, {"machine_id": "-1"},
+        {"level_integrations": "1"}, {"level_integrations": "1048577"},
+    ],
     "aperture_pfb_channelizer": [
         {"channels": "7"}, {"channels": "2"}, {"channels": "65538"}, {"inputs": "0"},
         {"inputs_per_port": "0"}, {"inputs": "3", "inputs_per_port": "2"}, {"taps": "0"},
@@ -64,6 +73,17 @@ REFUSED = {
 
 #: block -> values other than the defaults, which work
 ALLOWED = {
+    "aperture_pointing": [
+        {"type": "sc8", "vlen": "2", "phase_error": "0.1", "taper": "hamming"},
+        {"center_frequency": "1e9", "bandwidth": "1e6", "calibration": "[1, 1j]"},
+        {"beams": "aperture.load_beams('grid:az=0,el=80,columns=3,spacing=1', 'two-dish')"},
+        {"array": "y8", "inputs": "8", "normalise": "signal", "channels": "1"},
+    ],
+    "aperture_filterbank_sink": [
+        {"channels": "1"}, {"nbits": "8", "machine_id": "3", "telescope": "4"},
+        {"array": "mwa-32t", "products": "IQUV", "channels": "16"},
+        {"array": "mwa-32t", "rows": "2"},
+    ],
     "aperture_pfb_channelizer": [
         {"channels": "4", "taps": "1"}, {"channels": "30", "taps": "64"},
         {"inputs": "6", "inputs_per_port": "3"}, {"window": "kaiser", "beta": "6.5"},
@@ -115,6 +135,7 @@ def setUpModule():
     recording = fresh_folder("grc_blocks") / "recording.dada"
     run_or_fail(unittest.TestCase(), SOURCE / "tools/synthesise-recording", recording)
     NEEDED["aperture_dada_source"] = {"filename": str(recording)}
+    NEEDED["aperture_filterbank_sink"] = {"filename": str(recording.with_name("out.fil"))}
     NEEDED["aperture_uvh5_sink"] = {"filename": str(recording.with_name("out.uvh5"))}
 
 

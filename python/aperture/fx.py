@@ -350,8 +350,8 @@ def say(text):
     print(text, flush=True)
 
 
-def warn(text):
-    print(f"aperture_fx: warning: {text}", file=sys.stderr, flush=True)
+def warn(text, program="aperture_fx"):
+    print(f"{program}: warning: {text}", file=sys.stderr, flush=True)
 
 
 def correlate(options):
@@ -442,6 +442,33 @@ def device_name(text):
     return text
 
 
+def add_input_options(add):
+    """Those of the commands that channelise an input."""
+    add("--input", required=True, metavar="INPUT",
+        help="sim:ARRAY.yaml or sim:NAME of a shipped array (simulation), or dada:FILE "
+        "(PSRDADA recording)")
+    add("--array", metavar="FILE",
+        help="array description of a recording (default: from its header; of two streams the "
+        "first is x, the second y)")
+    add("--channels", type=whole_number(4, 65536, even=True), metavar="N",
+        help="even, 4 to 65536 (default: 1024, fewer of an input with less than 100 spectra)")
+    add("--taps", type=whole_number(1, 64), default=8, metavar="T",
+        help="of the polyphase filter bank, 1 to 64 (default: %(default)s)")
+    add("--window", default="hann", metavar="NAME",
+        help="hann, hamming, blackman, rect or kaiser(BETA) (default: %(default)s)")
+    add("--format", choices=("sc8", "fc32"), default="sc8",
+        help="of the voltages after the F-engine; for sc8 the gain of each input is measured "
+        f"from the first part of the input, for an rms of {TARGET_RMS:g} steps of the real and "
+        "the imaginary part (default: %(default)s)")
+    add("--duration", type=positive_seconds(True), metavar="SECONDS",
+        help=f"of a simulation (default: {DEFAULT_DURATION:g}; inf: until Ctrl-C), or of a "
+        "recording from its start (default: all)")
+    add("--device", type=device_name, default="auto", metavar="NAME",
+        help="auto, cpu, cuda or cuda:N (default: %(default)s: a GPU if there is one)")
+    add("--seed", type=whole_number(0, 2**31 - 1), metavar="N",
+        help="of a simulation (default: 1)")
+
+
 def parser():
     """The command line of aperture_fx."""
     result = argparse.ArgumentParser(
@@ -452,36 +479,14 @@ def parser():
         "once. Exit code: 0 only if all went well, 1 after an error, 2 for wrong arguments, 130 "
         "if the input was interrupted (not for endless simulations, which end so).")
     add = result.add_argument
-    add("--input", required=True, metavar="INPUT",
-        help="sim:ARRAY.yaml or sim:NAME of a shipped array (simulation), or dada:FILE "
-        "(PSRDADA recording)")
+    add_input_options(add)
     add("-o", "--output", required=True, metavar="FILE.uvh5",
         help="visibilities; a file of that name is replaced")
-    add("--array", metavar="FILE",
-        help="array description of a recording (default: from its header; of two streams the "
-        "first is x, the second y)")
-    add("--channels", type=whole_number(4, 65536, even=True), metavar="N",
-        help="even, 4 to 65536 (default: 1024, fewer of an input with less than 100 spectra)")
-    add("--taps", type=whole_number(1, 64), default=8, metavar="T",
-        help="of the polyphase filter bank, 1 to 64 (default: %(default)s)")
-    add("--window", default="hann", metavar="NAME",
-        help="hann, hamming, blackman, rect or kaiser(BETA) (default: %(default)s)")
     add("--spectra-per-block", type=whole_number(1, 1 << 24), metavar="N",
         help="(default: so that blocks have 1 to 128 MB where possible, and an integration is a "
         "whole number of them)")
-    add("--format", choices=("sc8", "fc32"), default="sc8",
-        help="of the voltages that are correlated; for sc8 the gain of each input is measured "
-        f"from the first part of the input, for an rms of {TARGET_RMS:g} steps of the real and "
-        "the imaginary part (default: %(default)s)")
     add("--integration", type=positive_seconds(False), metavar="SECONDS",
         help="rounded to whole blocks (default: 1, or the whole input if that is shorter)")
-    add("--duration", type=positive_seconds(True), metavar="SECONDS",
-        help=f"of a simulation (default: {DEFAULT_DURATION:g}; inf: until Ctrl-C), or of a "
-        "recording from its start (default: all)")
-    add("--device", type=device_name, default="auto", metavar="NAME",
-        help="auto, cpu, cuda or cuda:N (default: %(default)s: a GPU if there is one)")
-    add("--seed", type=whole_number(0, 2**31 - 1), metavar="N",
-        help="of a simulation (default: 1)")
     return result
 
 

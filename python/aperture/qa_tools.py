@@ -15,6 +15,7 @@ import functools
 import os
 import sys
 import threading
+import time
 import unittest
 from collections import namedtuple
 
@@ -39,7 +40,7 @@ PATIENCE = 30
 class on_device:
     """A package whose blocks run on DEVICE, unless a test says another."""
 
-    BLOCKS = ("copy", "corner_turn", "f_engine", "pfb_channelizer", "xengine")
+    BLOCKS = ("beam_power", "beamformer", "copy", "corner_turn", "f_engine", "pfb_channelizer", "power_detector", "xengine")
 
     def __init__(self, package):
         self.package = package
@@ -79,7 +80,7 @@ def to_pmt(value):
     if isinstance(value, dict):
         made = pmt.make_dict()
         for key, entry in value.items():
-            if key == "input":
+            if key in ("input", "beam"):
                 entry = pmt.from_long(entry)
             elif isinstance(entry, int) and not isinstance(entry, bool):
                 entry = pmt.from_uint64(entry)
@@ -94,6 +95,8 @@ def to_pmt(value):
     if isinstance(value, np.ndarray):
         if value.dtype == np.complex64:
             return pmt.init_c32vector(len(value), value.tolist())
+        if value.dtype == np.uint8:
+            return pmt.init_u8vector(len(value), value.tolist())
         return pmt.init_u64vector(len(value), value.tolist())
     return value
 
@@ -143,6 +146,44 @@ def missing_of(tags, inputs, spectra):
         assert not missing[entry["input"], part].any(), (offset, entry)
         missing[entry["input"], part] = True
     return missing
+
+
+# ---- edges of blocks of spectra
+
+EPOCH = 1700000000
+# Blocks a second. A power of two: all times below are exact in float64.
+RATE = 512.0
+
+
+def block_tags(seconds=0.0, rate=RATE):
+    return [
+        (0, "rx_time", rx_time(EPOCH, seconds)),
+        (0, "rx_rate", rate),
+        (0, "rx_freq", 408e6),
+        (0, "bandwidth", 2e6),
+        (0, "samples_per_item", 640),
+    ]
+
+
+def missing_tags(missing, split):
+    """
+    bool [block][input][time] -> the tags of the edge.
+
+    split: a tag for each block, as blocks may send them, instead of one for a whole run
+    """
+    blocks, inputs, times = missing.shape
+    tags = []
+    for number in range(inputs):
+        row = missing[:, number].reshape(-1)
+        edges = set(np.flatnonzero(np.diff(np.concatenate([[0], row, [0]]))))
+        if split:
+            edges |= {edge for edge in range(0, len(row), times) if row[edge]}
+        edges = sorted(edges) + [len(row)]
+        for first, end in zip(edges, edges[1:]):
+            if first < end and row[first]:
+                entry = {"input": number, "first": int(first), "count": int(end - first)}
+                tags.append((int(first) // times, "missing", entry))
+    return tags
 
 
 # ---- blocks
@@ -350,6 +391,15 @@ class Flowgraph(Running):
     def post(self, port, message):
         """Sends a message (a dict) to the block."""
         self.block.to_basic_block()._post(pmt.intern(port), to_pmt(message))
+
+    def post_and_wait(self, port, message):
+        """post(), and gives the block's thread time to take it."""
+        self.post(port, message)
+        deadline = time.monotonic() + PATIENCE
+        queue = self.block.to_basic_block()
+        while queue.nmsgs(pmt.intern(port)) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        time.sleep(0.02)
 
     def messages(self):
         """Those that came out of `status`."""

@@ -12,44 +12,9 @@ import numpy as np
 import qa_tools
 from gnuradio import aperture, gr_unittest
 from gnuradio.aperture import reference
-from qa_tools import Flowgraph, rx_time, tags_of
+from qa_tools import EPOCH, RATE, Flowgraph, block_tags, missing_tags, rx_time, tags_of
 
 aperture = qa_tools.on_device(aperture)
-
-EPOCH = 1700000000
-# Blocks a second. A power of two: all times below are exact in float64.
-RATE = 512.0
-
-
-def block_tags(seconds=0.0, rate=RATE):
-    return [
-        (0, "rx_time", rx_time(EPOCH, seconds)),
-        (0, "rx_rate", rate),
-        (0, "rx_freq", 408e6),
-        (0, "bandwidth", 2e6),
-        (0, "samples_per_item", 640),
-    ]
-
-
-def missing_tags(missing, split):
-    """
-    bool [block][input][time] -> the tags of the edge.
-
-    split: a tag for each block, as blocks may send them, instead of one for a whole run
-    """
-    blocks, inputs, times = missing.shape
-    tags = []
-    for number in range(inputs):
-        row = missing[:, number].reshape(-1)
-        edges = set(np.flatnonzero(np.diff(np.concatenate([[0], row, [0]]))))
-        if split:
-            edges |= {edge for edge in range(0, len(row), times) if row[edge]}
-        edges = sorted(edges) + [len(row)]
-        for first, end in zip(edges, edges[1:]):
-            if first < end and row[first]:
-                entry = {"input": number, "first": int(first), "count": int(end - first)}
-                tags.append((int(first) // times, "missing", entry))
-    return tags
 
 
 class qa_xengine(gr_unittest.TestCase):

@@ -376,6 +376,81 @@ def select(visibilities, pairs):
     return picked
 
 
+# ---- beams
+
+
+def beamform(voltages, weights, gains=1.0):
+    """
+    y_m(t) = gain_m sum_i w[m,i] x_i(t), nothing conjugated.
+
+    voltages: complex [block][channel][input][time]
+    weights: [channel][beam][input]; gains: [beam]
+    Returns complex128 [block][channel][beam][time]
+    """
+    gains = np.asarray(gains, dtype=np.float64)[..., None]
+    return gains * np.einsum("kmi,bkit->bkmt", weights, np.asarray(voltages, np.complex128))
+
+
+def lost_beams(missing, used):
+    """
+    Spectra of beams that are missing: where all inputs are that the beam uses.
+
+    missing: bool [block][input][time]; used: bool [beam][input]
+    Returns bool [block][beam][time]
+    """
+    there = np.einsum("bit,mi->bmt", ~missing, used) > 0
+    return ~there & used.any(axis=1)[None, :, None]
+
+
+def detect(
+    beams, spectra, products="power", basis="linear", summed=1, mean=True, missing=None
+):
+    """
+    Powers of beams, or of their pairs 2m, 2m+1, x and y (circular: r and l).
+
+    beams: complex [block][channel][beam][time]
+    spectra: in an integration; the last one may have fewer
+    summed: neighbouring channels that become one
+    missing: bool [block][beam][time]; those voltages have to be zero
+    mean: each part (|x|^2, |y|^2, x conj(y)) divided by its own count, and by `summed`
+    Returns float64 [integration][beam or pair][product][channel], and the counts, int64
+      [integration][beam or pair][product]: of products of both beams, where neither is
+      missing
+    """
+    count, channels, number, times = beams.shape
+    beams = np.moveaxis(beams, 0, 2).reshape(channels, number, count * times)
+    there = np.ones((number, count * times), dtype=bool)
+    if missing is not None:
+        there = ~np.moveaxis(missing, 0, 1).reshape(number, count * times)
+    x, y = (beams, beams) if products == "power" else (beams[:, ::2], beams[:, 1::2])
+    has_x, has_y = (there, there) if products == "power" else (there[::2], there[1::2])
+    starts = np.arange(0, count * times, spectra)
+
+    def total(values, has):
+        """[channel][row][time] -> [integration][row][channel], and what was counted."""
+        sums = np.add.reduceat(values, starts, axis=2)
+        sums = sums.reshape(channels // summed, summed, *sums.shape[1:]).sum(axis=1)
+        counts = np.add.reduceat(has.astype(np.int64), starts, axis=1)
+        if mean:
+            sums = sums * np.where(counts > 0, 1 / np.maximum(counts, 1), 0) / summed
+        return np.moveaxis(sums, (0, 1, 2), (2, 1, 0)), counts.T
+
+    (xx, count_x), (yy, count_y) = total(abs(x) ** 2, has_x), total(abs(y) ** 2, has_y)
+    xy, count_xy = total(x * y.conj(), has_x & has_y)
+    made = {
+        "power": [xx],
+        "I": [xx + yy],
+        "coherency": [xx, yy, xy.real, xy.imag],
+        "IQUV": [xx + yy, xx - yy, 2 * xy.real, 2 * xy.imag]
+        if basis == "linear"
+        else [xx + yy, 2 * xy.real, 2 * xy.imag, xx - yy],
+    }[products]
+    counts = [count_xy] * len(made)
+    if products == "coherency":
+        counts = [count_x, count_y, count_xy, count_xy]
+    return np.stack(made, axis=2), np.stack(counts, axis=2)
+
+
 # ---- what the tags of an edge say
 
 
@@ -418,6 +493,19 @@ def corner_turn_edge(edge, channels, times, first_channel=0, selected_channels=0
         "bandwidth": selected * spacing,
         "samples_per_item": edge["samples_per_item"] * times,
         "delay": edge["delay"],
+    }
+
+
+def detector_edge(edge, channels, times, spectra, summed=1):
+    """Tags behind power_detector from those before it (dictionaries as of pfb_edge())."""
+    made = channels // summed
+    middle = made // 2 * summed + (summed - 1) / 2
+    return {
+        **edge,
+        "rx_freq": edge["rx_freq"]
+        + (middle - channels // 2) * edge["bandwidth"] / channels,
+        "rx_rate": edge["rx_rate"] * times / spectra,
+        "samples_per_item": edge["samples_per_item"] * spectra // times,
     }
 
 

@@ -49,8 +49,15 @@ inline constexpr char counted[] = "counted";
 //! bool: the input ended within this block or integration
 inline constexpr char partial[] = "partial";
 
-//! key of a `gains` message: complex, real or c32vector of one per channel
+//! key of a `gains` message: complex, real or c32vector of one per channel; of a
+//! `weights` message: real, or f32vector of one per beam
 inline constexpr char gain[] = "gain";
+//! key of a `weights` message: c32vector, [channel][beam][input] or parts of it
+inline constexpr char weights[] = "weights";
+//! key of a `weights` message: u8vector, 0 for inputs that a beam leaves out
+inline constexpr char mask[] = "mask";
+//! long: which beam, in messages
+inline constexpr char beam[] = "beam";
 //! key of timed messages: tuple(uint64, double) as in rx_time
 inline constexpr char time[] = "time";
 

@@ -16,6 +16,8 @@ namespace py = pybind11;
 /**************************************/
 // BINDING_FUNCTION_PROTOTYPES(
 void bind_array_source(py::module& m);
+void bind_beam_power(py::module& m);
+void bind_beamformer(py::module& m);
 void bind_block_on_device(py::module& m);
 void bind_copy(py::module& m);
 void bind_corner_turn(py::module& m);
@@ -24,6 +26,7 @@ void bind_device(py::module& m);
 void bind_discard(py::module& m);
 void bind_f_engine(py::module& m);
 void bind_pfb_channelizer(py::module& m);
+void bind_power_detector(py::module& m);
 void bind_replay(py::module& m);
 void bind_select(py::module& m);
 void bind_tags(py::module& m);
@@ -43,6 +46,8 @@ PYBIND11_MODULE(aperture_python, m)
     // BINDING_FUNCTION_CALLS(
     bind_block_on_device(m); // before the blocks that derive from it
     bind_array_source(m);
+    bind_beam_power(m);
+    bind_beamformer(m);
     bind_copy(m);
     bind_corner_turn(m);
     bind_dada_source(m);
@@ -50,6 +55,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_discard(m);
     bind_f_engine(m);
     bind_pfb_channelizer(m);
+    bind_power_detector(m);
     bind_replay(m);
     bind_select(m);
     bind_tags(m);

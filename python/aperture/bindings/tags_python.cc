@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(2fbf1bc1ee1d088362c49584b2b4aa49) */
+/* BINDTOOL_HEADER_FILE_HASH(99575ab95a1133561cf3ae69809343f9) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/tags.h>
@@ -41,6 +41,9 @@ Types and meanings are in docs/tags.md and gnuradio/aperture/tags.h.
     t.attr("counted") = tags::counted;
     t.attr("partial") = tags::partial;
     t.attr("gain") = tags::gain;
+    t.attr("weights") = tags::weights;
+    t.attr("mask") = tags::mask;
+    t.attr("beam") = tags::beam;
     t.attr("time") = tags::time;
     t.attr("event") = tags::event;
     t.attr("port") = tags::port;

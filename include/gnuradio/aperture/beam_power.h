@@ -1,0 +1,99 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_BEAM_POWER_H
+#define INCLUDED_APERTURE_BEAM_POWER_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/block_on_device.h>
+#include <complex>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * \brief beamformer and power_detector in one: the beams' voltages never reach memory.
+ * \ingroup aperture
+ *
+ * The same as beamformer (with fc32) and power_detector, and incoherent beams beside the
+ * coherent ones, numbered behind them: the sum of the powers of the inputs in its mask.
+ * Of a pair, the k-th input of one mask and the k-th of the other are an antenna.
+ *
+ * Products: `power` |y|^2 of each beam; of the pairs 2m, 2m+1 (x, y or r, l) `I`; `IQUV`;
+ * `coherency` XX, YY, Re XY*, Im XY*. I = XX + YY, Q = XX - YY, U = 2 Re XY*,
+ * V = 2 Im XY*; circular: I = RR + LL, Q = 2 Re RL*, U = 2 Im RL*, V = RR - LL.
+ *
+ * In: blocks `[channel][input][time]` from corner_turn. Out: one f32 item
+ * `[beam or pair][product][channel]` for each integration of a number of spectra,
+ * with the tags `rx_time` (of its first spectrum), `spectra` (its length) and `counted`
+ * (what was summed, without missing spectra: one number for all, or one for each beam or
+ * pair and product), and `partial` if the input ended within it.
+ *
+ * Message port `weights`: dictionary of `weights` (c32vector, shapes as in
+ * set_weights()), `gain` (number) or `mask` (u8vector), or several of them, optionally
+ * `beam` (all without it) and `time` (as rx_time: they hold from the first block that
+ * starts at or after it; those that come late hold at once, and `status` says so). What
+ * one message says takes effect at once, and never within a block.
+ */
+class APERTURE_API beam_power : virtual public block_on_device
+{
+public:
+    typedef std::shared_ptr<beam_power> sptr;
+
+    struct parameters {
+        int channels = 1024;
+        int inputs = 2;
+        int beams = 1;            //!< coherent ones: 0 to 4096
+        int incoherent_beams = 0; //!< 0 to 4096
+        int times = 256;          //!< spectra in a block
+        std::string type = "sc8"; //!< sc8, sc4 or fc32
+        //! first weights of all beams, as in set_weights(); zeros if empty
+        std::vector<std::complex<float>> weights = {};
+        std::vector<float> gains = {}; //!< one for each coherent beam; ones if empty
+        //! [beam][input], 0 or 1, the incoherent beams behind the coherent ones; ones if
+        //! empty, which incoherent pairs may not be
+        std::vector<int> masks = {};
+        //! power, I, IQUV or coherency; see the class
+        std::string products = "power";
+        std::string basis = "linear"; //!< or circular: of the pairs
+        //! in an integration: a divisor of `times`, or a multiple
+        int64_t spectra = 256;
+        int summed_channels = 1; //!< neighbours that become one; a divisor of `channels`
+        bool mean = true;        //!< of what was counted and of the channels; or the sum
+        std::string device = "auto";
+        double latency = 0.1; //!< see block_on_device::set_latency()
+    };
+
+    static sptr make(const parameters& p);
+
+    /*!
+     * Sets the weights of a beam ([channel][input], or [input] for all channels alike),
+     * or of all beams with -1 ([channel][beam][input], or [beam][input]), from the next
+     * block on.
+     */
+    virtual void set_weights(const std::vector<std::complex<float>>& weights,
+                             int beam = -1) = 0;
+    //! Weights of a beam, [channel][input].
+    virtual std::vector<std::complex<float>> weights(int beam) const = 0;
+    //! Sets what the voltages of a beam (-1: of all) are multiplied with.
+    virtual void set_gain(float gain, int beam = -1) = 0;
+    //! One for each beam.
+    virtual std::vector<float> gains() const = 0;
+    //! Sets which inputs a beam has ([input]), or all beams with -1 ([beam][input]):
+    //! those with 0 are left out, whatever their weights are.
+    virtual void set_mask(const std::vector<int>& mask, int beam = -1) = 0;
+    //! What computes, for example "host avx512 vnni".
+    virtual std::string implementation() const = 0;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_BEAM_POWER_H */

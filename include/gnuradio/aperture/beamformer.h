@@ -1,0 +1,85 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_BEAMFORMER_H
+#define INCLUDED_APERTURE_BEAMFORMER_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/block_on_device.h>
+#include <complex>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * \brief Weighted sums of the inputs: many beams at once.
+ * \ingroup aperture
+ *
+ * y_m(t) = gain_m sum_i w[m,i] x_i(t) in each channel; nothing is conjugated. One
+ * polarisation of a beam is one beam here: 2m and 2m+1 are the polarisations of a pair.
+ *
+ * In: blocks `[channel][input][time]` from corner_turn. Out: blocks
+ * `[channel][beam][time]`. A spectrum of a beam is tagged `missing` (with the number of
+ * the beam as `input`) where all inputs are that the beam has weights for.
+ *
+ * Message port `weights`: dictionary of `weights` (c32vector, shapes as in
+ * set_weights()), `gain` (number) or `mask` (u8vector), or several of them, optionally
+ * `beam` (all without it) and `time` (as rx_time: they hold from the first block that
+ * starts at or after it; those that come late hold at once, and `status` says so). What
+ * one message says takes effect at once, and never within a block.
+ */
+class APERTURE_API beamformer : virtual public block_on_device
+{
+public:
+    typedef std::shared_ptr<beamformer> sptr;
+
+    struct parameters {
+        int channels = 1024;
+        int inputs = 2;
+        int beams = 1;                    //!< 1 to 4096
+        int times = 256;                  //!< spectra in a block
+        std::string type = "sc8";         //!< sc8, sc4 or fc32
+        std::string output_type = "fc32"; //!< fc32, or sc8: rounded and clamped
+        //! first weights of all beams, as in set_weights(); zeros if empty
+        std::vector<std::complex<float>> weights = {};
+        std::vector<float> gains = {}; //!< one for each beam; ones if empty
+        std::vector<int> masks = {};   //!< [beam][input], 0 or 1; ones if empty
+        std::string device = "auto";
+        double latency = 0.1; //!< see block_on_device::set_latency()
+    };
+
+    static sptr make(const parameters& p);
+
+    /*!
+     * Sets the weights of a beam ([channel][input], or [input] for all channels alike),
+     * or of all beams with -1 ([channel][beam][input], or [beam][input]), from the next
+     * block on.
+     */
+    virtual void set_weights(const std::vector<std::complex<float>>& weights,
+                             int beam = -1) = 0;
+    //! Weights of a beam, [channel][input].
+    virtual std::vector<std::complex<float>> weights(int beam) const = 0;
+    //! Sets what the voltages of a beam (-1: of all) are multiplied with.
+    virtual void set_gain(float gain, int beam = -1) = 0;
+    //! One for each beam.
+    virtual std::vector<float> gains() const = 0;
+    //! Sets which inputs a beam has ([input]), or all beams with -1 ([beam][input]):
+    //! those with 0 are left out, whatever their weights are.
+    virtual void set_mask(const std::vector<int>& mask, int beam = -1) = 0;
+    //! For each beam, values that did not fit into sc8 and were clamped.
+    virtual std::vector<uint64_t> clamped() const = 0;
+    //! What computes, for example "host avx512 vnni".
+    virtual std::string implementation() const = 0;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_BEAMFORMER_H */

@@ -1,0 +1,65 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_POWER_DETECTOR_H
+#define INCLUDED_APERTURE_POWER_DETECTOR_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/block_on_device.h>
+#include <complex>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * \brief Powers and Stokes parameters of beams, integrated.
+ * \ingroup aperture
+ *
+ * Products: `power` |y|^2 of each beam; of the pairs 2m, 2m+1 (x, y or r, l) `I`; `IQUV`;
+ * `coherency` XX, YY, Re XY*, Im XY*. I = XX + YY, Q = XX - YY, U = 2 Re XY*,
+ * V = 2 Im XY*; circular: I = RR + LL, Q = 2 Re RL*, U = 2 Im RL*, V = RR - LL.
+ *
+ * In: blocks `[channel][beam][time]` from beamformer. Out: one f32 item
+ * `[beam or pair][product][channel]` for each integration of a number of spectra,
+ * with the tags `rx_time` (of its first spectrum), `spectra` (its length) and `counted`
+ * (what was summed, without missing spectra: one number for all, or one for each beam or
+ * pair and product), and `partial` if the input ended within it.
+ */
+class APERTURE_API power_detector : virtual public block_on_device
+{
+public:
+    typedef std::shared_ptr<power_detector> sptr;
+
+    struct parameters {
+        int channels = 1024;
+        int beams = 1;
+        int times = 256;           //!< spectra in a block
+        std::string type = "fc32"; //!< fc32 or sc8
+        //! power, I, IQUV or coherency; see the class
+        std::string products = "power";
+        std::string basis = "linear"; //!< or circular: of the pairs
+        //! in an integration: a divisor of `times`, or a multiple
+        int64_t spectra = 256;
+        int summed_channels = 1; //!< neighbours that become one; a divisor of `channels`
+        bool mean = true;        //!< of what was counted and of the channels; or the sum
+        std::string device = "auto";
+        double latency = 0.1; //!< see block_on_device::set_latency()
+    };
+
+    static sptr make(const parameters& p);
+
+    //! What computes, for example "host avx512 vnni".
+    virtual std::string implementation() const = 0;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_POWER_DETECTOR_H */

@@ -1,0 +1,45 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/emulated/power_detector.h"
+#include "kernels/host/power_detector.h"
+#include "kernels/power_detector.h"
+#ifdef APERTURE_CUDA
+#include "kernels/cuda/beams_missing.h"
+#endif
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+
+void power_detector::parameters::check() const
+{
+    require_range("channels", channels, 1, 1 << 24);
+    require_range("beams", beams, 1, 65536);
+    require_range("times", times, 1, 1 << 30);
+    require(input == sample_type::sc8 || input == sample_type::fc32,
+            "type",
+            name_of(input),
+            "sc8 or fc32");
+    detect.check(channels, beams, times);
+}
+
+std::unique_ptr<power_detector> power_detector::make(const parameters& p, const device& d)
+{
+    p.check();
+    if (d.type() == device::kind::emulated)
+        return emulated::make_power_detector(p);
+#ifdef APERTURE_CUDA
+    if (d.type() == device::kind::cuda)
+        return cuda::make_power_detector(p, d.index());
+#endif
+    return host::make_power_detector(p);
+}
+
+} // namespace kernels
+} // namespace aperture
+} // namespace gr

@@ -1,0 +1,54 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "power_detector_impl.h"
+
+namespace gr {
+namespace aperture {
+
+kernels::power_detector::parameters
+power_detector_impl::kernel_parameters(const parameters& p)
+{
+    kernels::power_detector::parameters k;
+    k.channels = p.channels;
+    k.beams = p.beams;
+    k.times = p.times;
+    k.input = parse_sample_type("type", p.type, { sample_type::fc32, sample_type::sc8 });
+    k.detect = detection_of(p);
+    k.check();
+    return k;
+}
+
+power_detector::sptr power_detector::make(const parameters& p)
+{
+    const auto k = power_detector_impl::kernel_parameters(p);
+    return gnuradio::make_block_sptr<power_detector_impl>(
+        k,
+        detecting_block::parameters{
+            k.channels, k.beams, k.beams, k.times, k.detect, p.mean, p.latency },
+        device::select(p.device));
+}
+
+power_detector_impl::power_detector_impl(const kernels::power_detector::parameters& k,
+                                         const detecting_block::parameters& p,
+                                         const device& d)
+    : gr::block("power_detector",
+                signature_on(d,
+                             1,
+                             item_size("block",
+                                       { { "channels", k.channels },
+                                         { "beams", k.beams },
+                                         { "times", k.times } },
+                                       size_of(k.input))),
+                output_signature_of(d, p)),
+      detecting_block(d, p),
+      d_kernel(kernels::power_detector::make(k, d))
+{
+}
+
+} // namespace aperture
+} // namespace gr

@@ -1,0 +1,161 @@
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+/***********************************************************************************/
+/* This file is written by hand; tools/update-binding-hashes brings the sum up to date */
+/* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
+/* BINDTOOL_USE_PYGCCXML(0)                                                        */
+/* BINDTOOL_HEADER_FILE(beam_power.h) */
+/* BINDTOOL_HEADER_FILE_HASH(26d695aea6281367c9f999e7eafbeca6) */
+/***********************************************************************************/
+
+#include "flat.h"
+#include <gnuradio/aperture/beam_power.h>
+#include <pybind11/complex.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+void bind_beam_power(py::module& m)
+{
+    using block = gr::aperture::beam_power;
+    const block::parameters d;
+
+    py::class_<block,
+               gr::aperture::block_on_device,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<block>>(
+        m,
+        "beam_power",
+        R"doc(beamformer and power_detector in one: the beams' voltages never reach memory.
+
+The same as beamformer (with fc32) and power_detector, and incoherent beams beside the coherent
+ones, numbered behind them: the sum of the powers of the inputs in its mask. Of a pair, the k-th
+input of one mask and the k-th of the other are an antenna.
+
+Products: `power` of each beam; of the pairs 2m, 2m+1 `I`, `IQUV`, or `coherency`: XX, YY,
+Re XY*, Im XY*. I = XX + YY, Q = XX - YY, U = 2 Re XY*, V = 2 Im XY*; circular: I = RR + LL,
+Q = 2 Re RL*, U = 2 Im RL*, V = RR - LL.
+
+In: blocks `[channel][input][time]` from corner_turn. Out: one f32 item
+`[beam or pair][product][channel]` for each integration, with the tags `rx_time` (of its first
+spectrum), `spectra` (its length), `counted` (without missing spectra: one number, or one for each
+beam or pair and product), and `partial` if the input ended within it.
+
+Message port `weights`: dictionary of `weights` (c32vector, shapes as of set_weights()), `gain`
+(number, or f32vector of one per beam) or `mask` (u8vector), or several of them, and if wanted
+`beam` (long; all without it) and `time` (tuple of uint64 and double: holds from the first block
+that starts at or after it). What one message says takes effect at once, and never within a
+block. Message port `status`: dictionaries with `event`.
+
+Args:
+    channels: of a block
+    inputs: of a block
+    beams: coherent ones, 0 to 4096
+    incoherent_beams: 0 to 4096
+    times: spectra in a block
+    type: of the voltages, sc8, sc4 or fc32
+    weights: first weights of all beams, as of set_weights(); zeros if empty
+    gains: what voltages are multiplied with, one for each beam; ones if empty
+    masks: [beam][input], 0 for inputs that a beam leaves out, the incoherent beams behind the
+        coherent ones; ones if empty, which incoherent pairs may not be
+    products: power, I, IQUV or coherency
+    basis: of the pairs, linear (x, y) or circular (r, l)
+    spectra: in an integration: a divisor of times, or a multiple
+    summed_channels: neighbouring channels that become one; a divisor of channels
+    mean: divide by what was counted and by summed_channels; or else sums
+    device: auto, cpu, cuda or cuda:N
+    latency: the longest wait of a call for more input, in seconds; see set_latency()
+
+Raises:
+    ValueError: names the parameter, its value and what is allowed
+)doc")
+        .def(py::init([](int channels,
+                         int inputs,
+                         int beams,
+                         int incoherent_beams,
+                         int times,
+                         const std::string& type,
+                         const numbers<std::complex<float>>& weights,
+                         const numbers<float>& gains,
+                         const numbers<int>& masks,
+                         const std::string& products,
+                         const std::string& basis,
+                         int64_t spectra,
+                         int summed_channels,
+                         bool mean,
+                         const std::string& device,
+                         double latency) {
+                 block::parameters p;
+                 p.channels = channels;
+                 p.inputs = inputs;
+                 p.beams = beams;
+                 p.incoherent_beams = incoherent_beams;
+                 p.times = times;
+                 p.type = type;
+                 p.weights = flat(weights);
+                 p.gains = flat(gains);
+                 p.masks = flat(masks);
+                 p.products = products;
+                 p.basis = basis;
+                 p.spectra = spectra;
+                 p.summed_channels = summed_channels;
+                 p.mean = mean;
+                 p.device = device;
+                 p.latency = latency;
+                 return block::make(p);
+             }),
+             py::arg("channels") = d.channels,
+             py::arg("inputs") = d.inputs,
+             py::arg("beams") = d.beams,
+             py::arg("incoherent_beams") = d.incoherent_beams,
+             py::arg("times") = d.times,
+             py::arg("type") = d.type,
+             py::arg("weights") = numbers<std::complex<float>>(),
+             py::arg("gains") = numbers<float>(),
+             py::arg("masks") = numbers<int>(),
+             py::arg("products") = d.products,
+             py::arg("basis") = d.basis,
+             py::arg("spectra") = d.spectra,
+             py::arg("summed_channels") = d.summed_channels,
+             py::arg("mean") = d.mean,
+             py::arg("device") = d.device,
+             py::arg("latency") = d.latency,
+             "Makes the block; see the class for the arguments.")
+        .def(
+            "set_weights",
+            [](block& b, const numbers<std::complex<float>>& weights, int beam) {
+                b.set_weights(flat(weights), beam);
+            },
+            py::arg("weights"),
+            py::arg("beam") = -1,
+            "Sets the weights of a beam, [channel][input], or [input] for all channels "
+            "alike; or with -1 those of all beams, [channel][beam][input] or "
+            "[beam][input]. From the next block on.")
+        .def("weights",
+             &block::weights,
+             py::arg("beam"),
+             "Weights of a beam: a list of complex numbers, [channel][input].")
+        .def("set_gain",
+             &block::set_gain,
+             py::arg("gain"),
+             py::arg("beam") = -1,
+             "Sets what the voltages of a beam (-1: of all) are multiplied with.")
+        .def("gains", &block::gains, "One for each beam.")
+        .def(
+            "set_mask",
+            [](block& b, const numbers<int>& mask, int beam) {
+                b.set_mask(flat(mask), beam);
+            },
+            py::arg("mask"),
+            py::arg("beam") = -1,
+            "Sets which inputs a beam has, [input], or with -1 all beams, [beam][input]: "
+            "those with 0 are left out, whatever their weights are.")
+        .def("implementation", &block::implementation, "What computes, a string.");
+}
