@@ -83,7 +83,7 @@ def read_recording(path):
 class Chain(qa_tools.Running):
     """
     sources -> pfb_channelizer -> corner_turn -> xengine, with a sink at the end and one at
-    the blocks in between.
+    the blocks in between, of block_length(times) spectra.
     """
 
     def __init__(
@@ -100,6 +100,7 @@ class Chain(qa_tools.Running):
         selection=(0, 0),
         **options,
     ):
+        times = qa_tools.block_length(times, sample_type)
         self.inputs, self.times = inputs, times
         self.sample_type = sample_type
         first, selected = selection
@@ -324,8 +325,11 @@ class qa_chain(gr_unittest.TestCase):
 
     def test_no_spectrum_is_lost(self):
         """Whatever the number of samples is modulo spectra, blocks and integrations."""
-        n, taps, times, integration = 8, 3, 4, 2
-        for length in list(range(n * taps, n * taps + 9)) + [500, 511, 512, 513, 575]:
+        n, taps, times, integration = 8, 3, qa_tools.block_length(4), 2
+        # samples of 3 blocks and of 8 integrations
+        whole = [n * (count * times + taps - 1) for count in (3, 8 * integration)]
+        around = [length + extra for length in whole for extra in (-n, -1, 0, 1, n)]
+        for length in list(range(n * taps, n * taps + 9)) + around:
             samples = qa_tools.random_samples(self.rng, "sc8", (length, 1))
             source = ByteSource(reference.samples_to_bytes(samples, "sc8"), chunks=31)
             chain = Chain([source], 1, n, taps, times, integration, "sc8", input_type="sc8")
@@ -346,7 +350,7 @@ class qa_chain(gr_unittest.TestCase):
                     16,
                     4,
                     9,
-                    5,
+                    3,
                     "sc8",
                     inputs_per_port=2,
                     input_type="sc8",

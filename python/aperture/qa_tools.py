@@ -15,7 +15,6 @@ import functools
 import os
 import sys
 import threading
-import unittest
 from collections import namedtuple
 
 import numpy as np
@@ -25,10 +24,14 @@ from gnuradio.aperture import reference
 
 Tag = namedtuple("Tag", "offset key value")
 
-#: where the blocks under test run: the same tests are run for several devices
-DEVICE = os.environ.get("APERTURE_TEST_DEVICE", "auto")
+#: where the blocks under test run, cpu, emulated or cuda: the same tests are run for each
+DEVICE = os.environ.get("APERTURE_TEST_DEVICE", "cpu")
+ON_GPU = DEVICE.startswith("cuda")
 
-if DEVICE.startswith("cuda") and "cuda:0" not in aperture.devices():
+#: the lengths of blocks of integers are multiples of it; 16 elsewhere tries a GPU's lengths
+BLOCK_MULTIPLE = int(os.environ.get("APERTURE_TEST_BLOCKS", 16 if ON_GPU else 1))
+
+if ON_GPU and "cuda:0" not in aperture.devices():
     print(f"skipped: {DEVICE} is to be tested, and there is no GPU: {aperture.devices()}")
     sys.exit(77)  # SKIP_RETURN_CODE in CMakeLists.txt
 
@@ -48,20 +51,16 @@ class on_device:
         member = getattr(self.package, name)
         if name not in self.BLOCKS:
             return member
-        if name == "xengine" and DEVICE.startswith("cuda"):
-            member = skipped_for_odd_blocks(member)
         return functools.partial(member, device=DEVICE)
 
 
-def skipped_for_odd_blocks(make):
-    """xengine, where it takes sc8 only in blocks of a multiple of 16 spectra."""
-
-    def made(**parameters):
-        if parameters.get("type", "sc8") == "sc8" and parameters.get("times", 256) % 16:
-            raise unittest.SkipTest("a GPU refuses blocks of this length")
-        return make(**parameters)
-
-    return made
+def block_length(times, sample_type="sc8"):
+    """
+    Spectra in a block that xengine takes: so many, and of integers on a GPU as many more as
+    make a multiple of 16.
+    """
+    multiple = 1 if sample_type == "fc32" else BLOCK_MULTIPLE
+    return -(-times // multiple) * multiple
 
 
 # ---- tags
