@@ -367,6 +367,20 @@ def run_at_once(graphs):
             stack.enter_context(graph.running())
 
 
+def assert_steps_agree(actual, expected):
+    """
+    sc8 of two channelisers, on whatever devices, or of the model: a step apart in at most 1e-4
+    of the numbers, five standard deviations of which are chance; of few numbers in one.
+    """
+    assert actual.shape == expected.shape, (actual.shape, expected.shape)
+    difference = np.abs(actual.astype(int) - expected.astype(int))
+    most = 1e-4 * difference.size
+    most = max(1, most + 5 * np.sqrt(most))
+    assert difference.max(initial=0) <= 1, f"{difference.max()} steps apart"
+    differ = np.count_nonzero(difference)
+    assert differ <= most, f"{differ} of {difference.size} numbers differ"
+
+
 def random_samples(rng, sample_type, shape, rms=20.0):
     """Gaussian noise of a type: [...], of complex integers [...][2]."""
     pairs = tuple(shape) + (2,)
