@@ -49,6 +49,11 @@ class qa_copy(gr_unittest.TestCase):
             block.set_latency(10.5)
         self.assertEqual(block.latency(), 0)
 
+    def test_device_of_its_own_choice(self):
+        """A GPU if there is one."""
+        names = aperture.devices()
+        self.assertEqual(aperture.copy().device_name(), names[min(1, len(names) - 1)])
+
     def test_parameters_that_are_refused(self):
         for values, message in ((dict(item_size=0), "item_size.*0.*1"),
                                 (dict(item_size=-8), "item_size.*-8"),
