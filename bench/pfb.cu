@@ -303,6 +303,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
         b.turn(1024, 64, 1024, type::sc8);
         b.turn(4096, 64, 256, type::sc8);
         b.turn(1000, 9, 2000, type::sc8);
+        b.turn(1024, 64, 2048, type::sc4);
         b.turn(1024, 64, 256, type::fc32);
     }
 }

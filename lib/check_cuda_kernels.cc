@@ -299,7 +299,7 @@ void check_corner_turn(corner_turn::parameters p, int lost_port)
 
 void check_corner_turns()
 {
-    for (auto type : { sample_type::sc8, sample_type::fc32 }) {
+    for (auto type : { sample_type::sc8, sample_type::sc4, sample_type::fc32 }) {
         check_corner_turn({ 64, 2, 1, 64, type, 0, 64 }, -1);
         check_corner_turn({ 130, 3, 2, 77, type, 3, 101 }, 1);
         check_corner_turn({ 7, 5, 3, 200, type, 6, 1 }, 4);

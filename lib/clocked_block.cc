@@ -55,6 +55,18 @@ void require_ports(int ports)
         "(inputs_per_port)");
 }
 
+int ports_of(int inputs, int inputs_per_port)
+{
+    require_range("inputs", inputs, 1, 65536);
+    require_range("inputs_per_port", inputs_per_port, 1, inputs);
+    require(inputs % inputs_per_port == 0,
+            "inputs_per_port",
+            std::to_string(inputs_per_port),
+            "a divisor of " + std::to_string(inputs) + " inputs");
+    require_ports(inputs / inputs_per_port);
+    return inputs / inputs_per_port;
+}
+
 clocked_block::clocked_block(const device& d, int ports, int64_t window, int64_t step)
     : device_block(d),
       d_window(window),
@@ -313,6 +325,19 @@ void clocked_block::jump_to(int port, int64_t item, const timestamp& time, bool 
 }
 
 void clocked_block::on_tag(int, const gr::tag_t&) {}
+
+std::vector<const char*>
+clocked_block::starts_of(const timeline::run& run,
+                         const gr_vector_const_void_star& input_items)
+{
+    const int64_t size = input_signature()->sizeof_stream_item(0);
+    std::vector<const char*> starts(d_ports.size());
+    for (size_t port = 0; port < starts.size(); port++)
+        if (const int64_t item = run.first_item[port]; item >= 0)
+            starts[port] = static_cast<const char*>(input_items[port]) +
+                           (item - first_item(port)) * size;
+    return starts;
+}
 
 void clocked_block::consume_passed()
 {

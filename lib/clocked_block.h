@@ -25,6 +25,8 @@ namespace aperture {
  * out.
  */
 void require_ports(int ports);
+//! Ports of so many inputs. \throws std::invalid_argument
+int ports_of(int inputs, int inputs_per_port);
 
 /*!
  * What blocks with a clock share: they read rx_time, rx_rate and rx_freq on their inputs,
@@ -56,8 +58,10 @@ protected:
     //! The next windows, at most so many.
     timeline::run next_run(int64_t most) const { return d_timeline.next(d_end, most); }
     void advance(int64_t windows) { d_timeline.advance(windows); }
-    //! Where an item lies in the buffer that process() got for the port.
-    int64_t offset_in_buffer(int port, int64_t item) { return item - first_item(port); }
+    //! Where the first window of a run begins on each port, in what process() got;
+    //! nullptr where it is missing.
+    std::vector<const char*> starts_of(const timeline::run& run,
+                                       const gr_vector_const_void_star& input_items);
     //! Consumes on all ports what no later window needs.
     void consume_passed();
 

@@ -9,11 +9,11 @@
 #define INCLUDED_APERTURE_PFB_CHANNELIZER_IMPL_H
 
 #include "clocked_block.h"
+#include "filter_windows.h"
+#include "gain_settings.h"
 #include "kernels/pfb.h"
 #include <gnuradio/aperture/pfb_channelizer.h>
 #include <atomic>
-#include <map>
-#include <mutex>
 
 namespace gr {
 namespace aperture {
@@ -35,40 +35,22 @@ public:
     std::vector<uint64_t> clamped_samples() const override;
     std::vector<uint64_t> missing() const override;
     std::string implementation() const override;
-    std::string error() const override { return failure(); }
 
 private:
     int process(int noutput_items,
                 gr_vector_int& ninput_items,
                 gr_vector_const_void_star& input_items,
                 gr_vector_void_star& output_items) override;
-    struct gain_setting {
-        std::vector<std::complex<float>> gains; // one, or one for each channel
-        int input;                              // -1: all
-    };
-
-    void check(const gain_setting& s) const;
-    void store(const gain_setting& s);
-    void on_message(const pmt::pmt_t& message);
-    gain_setting parse(const pmt::pmt_t& message, std::optional<timestamp>& time) const;
-
-    //! Spectrum that a time belongs to: the first that is not before it.
-    int64_t spectrum_at(const timestamp& time) const;
-    //! Makes the gains those of the next spectrum; returns how many share them.
-    int64_t update_gains(int64_t spectrum);
     void tag_spectra(uint64_t item, int64_t spectrum, const timeline::run& run);
     timestamp spectrum_time(int64_t spectrum) const;
 
     const kernels::pfb::parameters d_p;
+    filter_windows d_windows;
     const std::unique_ptr<kernels::pfb> d_kernel;
 
-    mutable std::mutex d_mutex;               // of all below
-    std::vector<std::complex<float>> d_gains; // [input][channel]
-    bool d_gains_changed = true;
-    std::vector<std::pair<timestamp, gain_setting>> d_timed; // as they came
+    gain_settings d_gains;
 
-    bool d_described;               // the first output item has its tags
-    std::vector<int64_t> d_counted; // items of each port in which -128 was counted
+    bool d_described; // the first output item has its tags
     std::vector<std::atomic<uint64_t>> d_missing;
 };
 

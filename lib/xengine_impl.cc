@@ -41,7 +41,8 @@ xengine::sptr xengine::make(const parameters& p)
     k.channels = p.channels;
     k.inputs = p.inputs;
     k.times = p.times;
-    k.type = parse_sample_type("type", p.type, { sample_type::sc8, sample_type::fc32 });
+    k.type = parse_sample_type(
+        "type", p.type, { sample_type::sc8, sample_type::sc4, sample_type::fc32 });
     k.check();
     return gnuradio::make_block_sptr<xengine_impl>(p, k, device::select(p.device));
 }
@@ -75,6 +76,7 @@ xengine_impl::xengine_impl(const parameters& p,
       d_input_end(-1),
       d_lost(k.inputs)
 {
+    set_latency(p.latency);
 }
 
 bool xengine_impl::start()
@@ -124,7 +126,6 @@ int xengine_impl::process(int noutput_items,
     if (!update(ninput_items))
         return failed() || ended() ? WORK_DONE : 0;
 
-    const size_t block_size = input_signature()->sizeof_stream_item(0);
     auto* visibilities = static_cast<gr_complex*>(output_items[0]);
     int done = 0;
     while (done < noutput_items) {
@@ -133,11 +134,9 @@ int xengine_impl::process(int noutput_items,
         const auto run = next_run(d_blocks - d_summed);
         if (run.windows == 0 && (!ended() || d_summed == 0))
             break;
-        if (const int64_t item = run.first_item[0]; item >= 0 && run.windows > 0)
-            d_kernel->accumulate(static_cast<const char*>(input_items[0]) +
-                                     offset_in_buffer(0, item) * block_size,
-                                 run.windows,
-                                 work_stream());
+        const char* start = starts_of(run, input_items)[0];
+        if (start && run.windows > 0)
+            d_kernel->accumulate(start, run.windows, work_stream());
         else
             for (auto& lost : d_lost)
                 lost.add(position() * d_p.times, (position() + run.windows) * d_p.times);

@@ -23,6 +23,8 @@ class TestExamples(unittest.TestCase):
         names = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
         scripts = {name for name in names if name.endswith(".py")}
         self.assertEqual(scripts, {"first_flowgraph.py"})
+        instruments = {path.name for path in (EXAMPLES / "instruments").iterdir()}
+        self.assertEqual(instruments - {"__pycache__"}, {"correlate.py"})
         self.assertIn("interferometer.grc", names)
 
     def test_grc(self):
@@ -76,6 +78,23 @@ class TestExamples(unittest.TestCase):
         # real, V = 1, re has the variance (2 * 2 + 1)/2N, im (2 * 2 - 1)/2N (Thompson, Moran
         # and Swenson, 6.2); six deviations, for 252 channels
         np.testing.assert_allclose(ratio, 1, atol=6 * np.sqrt(2.5 / (7 * 1280)))
+
+    def test_instruments(self):
+        """The papers' instruments find the source in the simulated data, and say how fast."""
+        script = runpy.run_path(str(EXAMPLES / "instruments/correlate.py"))
+        flux = script["SOURCE"].flux
+        self.assertEqual(set(script["INSTRUMENTS"]), {"mwa-32t", "mwa-128", "lofar", "best-2"})
+        for name, instrument in script["INSTRUMENTS"].items():
+            for source in ("device", "host") if name == "mwa-32t" else ("device",):
+                with self.subTest(instrument=name, source=source):
+                    found, real_time = script["run"](name, "cpu", source, seconds=0.1)
+                    # The noise of the source itself, which all pairs share, is what counts: it
+                    # moves the mean by flux / (1 + flux) / sqrt(N) of N samples, half again as
+                    # much with the receivers' own; five deviations.
+                    samples = script["SPECTRA"] * instrument.channels
+                    tolerance = 5 * 1.5 * flux / (1 + flux) / np.sqrt(samples)
+                    np.testing.assert_allclose(found, flux / (1 + flux), atol=tolerance)
+                    self.assertGreater(real_time, 0)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,15 @@ REFUSED = {
         {"channels": "65536", "inputs": "4096", "inputs_per_port": "4096"},
         {"prototype": "[1.0] * 8192", "input_type": "f32"},
     ],
+    "aperture_f_engine": [
+        {"channels": "7"}, {"inputs": "3", "inputs_per_port": "2"}, {"taps": "65"},
+        {"prototype": "[1.0] * 5"}, {"prototype": "[1.0] * 8192", "input_type": "s12"},
+        {"gain": "0", "output_type": "sc8"}, {"times": "0"}, {"first_channel": "1024"},
+        {"first_channel": "1000", "selected_channels": "25"}, {"align": "-1"},
+        {"times": "131072"}, {"output_type": "sc8", "times": "524288"}, {"device": "gpu"},
+    ],
     "aperture_copy": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
+    "aperture_discard": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
     "aperture_corner_turn": [
         {"channels": "0"}, {"inputs": "0"}, {"inputs_per_port": "0"},
         {"inputs": "3", "inputs_per_port": "2"}, {"times": "0"}, {"first_channel": "-1"},
@@ -41,6 +49,11 @@ REFUSED = {
         {"integration": "-1"}, {"integration": "1.5"},
         {"integration": "0", "integration_unit": "seconds"}, {"times": "524288"},
         {"type": "fc32", "times": "131072"}, {"inputs": "800", "times": "1"},
+        {"device": "gpu"},
+    ],
+    "aperture_replay": [
+        {"vlen": "0"}, {"data": "b''"}, {"data": "bytes(12)"}, {"repeats": "-1"}, {"rate": "-1"},
+        {"start_time": "(0, 1.0)"}, {"bandwidth": "-1"}, {"samples_per_item": "-1"},
         {"device": "gpu"},
     ],
     "aperture_select": [
@@ -56,20 +69,40 @@ ALLOWED = {
         {"inputs": "6", "inputs_per_port": "3"}, {"window": "kaiser", "beta": "6.5"},
         {"window": "blackman"}, {"prototype": "[1.0] * 8192"}, {"gains": "[1 + 1j] * 1024"},
         {"input_type": "s8", "output_type": "sc8", "gain": "0.5"}, {"inverted": "True"},
-        {"prototype": "[1.0] * 16384", "input_type": "s16"}, {"device": "cpu"},
+        {"prototype": "[1.0] * 16384", "input_type": "s16"}, {"input_type": "sc4"},
+        {"input_type": "s12"}, {"input_type": "s12", "inputs_per_port": "2"},
+        {"input_type": "s10"}, {"input_type": "s10", "inputs": "3", "inputs_per_port": "3"},
+        {"device": "cpu"},
+    ],
+    "aperture_f_engine": [
+        {"channels": "4", "taps": "1"}, {"inputs": "6", "inputs_per_port": "3", "times": "7"},
+        {"window": "kaiser", "beta": "6.5"}, {"gains": "[1 + 1j] * 1024"},
+        {"prototype": "[1.0] * 16384", "input_type": "s10"}, {"inverted": "True"},
+        {"input_type": "s12", "inputs_per_port": "2"}, {"input_type": "sc4"},
+        {"first_channel": "3", "selected_channels": "5", "output_type": "sc8"},
+        {"align": "0.5"}, {"device": "cpu"},
     ],
     "aperture_copy": [
         {"type": "sc8", "vlen": "4095"}, {"type": "s16"}, {"vlen": "65536"}, {"device": "cpu"},
     ],
+    "aperture_discard": [
+        {"type": "sc8", "vlen": "4095"}, {"type": "s16"}, {"device": "cpu"},
+    ],
     "aperture_corner_turn": [
         {"first_channel": "3", "selected_channels": "5"}, {"first_channel": "1000"},
         {"inputs": "6", "inputs_per_port": "3", "times": "7"}, {"align": "0.5"},
-        {"type": "fc32"}, {"device": "cpu"},
+        {"type": "fc32"}, {"type": "sc4"}, {"device": "cpu"},
     ],
     "aperture_xengine": [
         {"integration": "0.25", "integration_unit": "seconds"}, {"normalise": "False"},
         {"inputs": "7", "channels": "3", "times": "5", "integration": "3"}, {"type": "fc32"},
-        {"device": "cpu"},
+        {"type": "sc4"}, {"device": "cpu"},
+    ],
+    "aperture_replay": [
+        {"type": "sc8", "vlen": "3", "data": "bytes(600)", "repeats": "7"},
+        {"data": "__import__('numpy').zeros((5, 4), 'complex64')", "vlen": "4"},
+        {"rate": "0", "center_frequency": "1.4e9", "start_time": "(1700000000, 0.5)"},
+        {"bandwidth": "1e6", "samples_per_item": "1024", "device": "cpu"},
     ],
     "aperture_select": [
         {"inputs": "5", "products": "[(4, 0), (0, 4), (2, 2)]"},

@@ -24,10 +24,11 @@ void corner_turn::parameters::check() const
     require_range("times", times, 1, 1 << 30);
     require_range("first_channel", first_channel, 0, channels - 1);
     require_range("selected_channels", selected_channels, 1, channels - first_channel);
-    require(type == sample_type::sc8 || type == sample_type::fc32,
+    require(type == sample_type::sc8 || type == sample_type::sc4 ||
+                type == sample_type::fc32,
             "type",
             name_of(type),
-            "sc8 or fc32");
+            "sc8, sc4 or fc32");
 }
 
 std::unique_ptr<corner_turn> corner_turn::make(const parameters& p, const device& d)

@@ -25,8 +25,8 @@ public:
         int channels; //!< of the spectra that come in
         int ports;
         int inputs_per_port;
-        int times; //!< of a block
-        sample_type type;
+        int times;        //!< of a block
+        sample_type type; //!< sc8, sc4 or fc32
         int first_channel;
         int selected_channels;
         int inputs() const { return ports * inputs_per_port; }
@@ -46,7 +46,7 @@ public:
     virtual void
     execute(const void* const* spectra, void* block, int first, int count, stream&) = 0;
 
-    //! For each input, sc8 values of -128 that were replaced by -127 so far.
+    //! For each input, values of -128 (sc4: -8) replaced by -127 (-7) so far.
     virtual std::vector<uint64_t> clamped() const = 0;
 };
 

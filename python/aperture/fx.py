@@ -5,7 +5,7 @@
 #
 """aperture_fx: an FX correlator from samples to a file of visibilities.
 
-source -> pfb_channelizer -> corner_turn -> xengine -> uvh5_sink, all inputs in one port.
+source -> f_engine -> xengine -> uvh5_sink, all inputs in one port.
 """
 
 import argparse
@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from gnuradio import blocks, gr
 
-from . import corner_turn, dada_source, devices, pfb_channelizer, xengine
+from . import dada_source, devices, f_engine, pfb_channelizer, xengine
 from .array_description import load_array
 from .array_source import array_source
-from .fx_plan import make_plan
+from .fx_plan import make_plan, spectra_of
 from .fx_report import ProgressBar, seconds_text, table, with_prefix
 from .telescopes import array_of_recording
 from .uvh5_sink import uvh5_sink
@@ -222,31 +222,29 @@ class Chain(gr.top_block):
     def __init__(self, signals, plan, options, gains):
         super().__init__("aperture_fx")
         self.source = signals.source(plan.samples or 0)
-        parameters = channelizer_parameters(signals, plan, options)
         first_gain = 0 if gains is None else float(gains[0])
-        self.channelizer = pfb_channelizer(output_type=options.format, gain=first_gain,
-                                           **parameters)
+        self.f_engine = f_engine(output_type=options.format, times=plan.times, gain=first_gain,
+                                 **channelizer_parameters(signals, plan, options))
         if gains is not None:
             for number, gain in enumerate(gains):
-                self.channelizer.set_gain(complex(gain), number)
-        sizes = dict(channels=plan.channels, inputs=signals.inputs, times=plan.times,
-                     type=options.format, device=options.device)
-        self.turn = corner_turn(inputs_per_port=signals.inputs, **sizes)
-        self.correlator = xengine(integration=plan.blocks, integration_unit="blocks", **sizes)
+                self.f_engine.set_gain(complex(gain), number)
+        self.correlator = xengine(channels=plan.channels, inputs=signals.inputs,
+                                  times=plan.times, type=options.format,
+                                  integration=plan.blocks, integration_unit="blocks",
+                                  device=options.device)
         self.sink = silent(uvh5_sink, filename=options.output, array=signals.description,
                            channels=plan.channels, history=history(options, plan, gains))
-        for block in (self.channelizer, self.turn, self.correlator):
+        for block in (self.f_engine, self.correlator):
             block.set_log_level("warning")  # lost samples, for example
-        self.connect(self.source, self.channelizer, self.turn, self.correlator, self.sink)
+        self.connect(self.source, self.f_engine, self.correlator, self.sink)
 
     def samples_done(self):
         """Samples of each input that the F-engine has taken."""
-        return self.channelizer.nitems_read(0)
+        return self.f_engine.nitems_read(0)
 
     def errors(self):
         """What went wrong while it ran, as texts."""
-        return [text for block in (self.source, self.channelizer, self.turn, self.correlator,
-                                   self.sink)
+        return [text for block in (self.source, self.f_engine, self.correlator, self.sink)
                 for text in [getattr(block, "error", lambda: "")()] if text]
 
 
@@ -314,9 +312,10 @@ def input_table(description, gains, clamped, missing):
 
 def summary(chain, signals, plan, options, gains, elapsed):
     """The table at the end, as text."""
-    samples, spectra = chain.samples_done(), chain.channelizer.nitems_written(0)
-    clamped = np.add(chain.channelizer.clamped(), chain.channelizer.clamped_samples())
-    missing = chain.channelizer.missing()
+    samples = chain.samples_done()
+    spectra = spectra_of(samples, plan.hop, plan.taps)
+    clamped = np.add(chain.f_engine.clamped(), chain.f_engine.clamped_samples())
+    missing = chain.f_engine.missing()
     values = max(1, spectra * plan.channels * signals.inputs)
     rate = samples / max(elapsed, 1e-9)
     rows = [
@@ -336,8 +335,8 @@ def summary(chain, signals, plan, options, gains, elapsed):
          f"{with_prefix(rate * signals.inputs, 'sample/s')} of all"),
         ("real time", f"x {rate / plan.sample_rate:.3g} "
          f"({seconds_text(samples / plan.sample_rate)} in {seconds_text(elapsed, 3)})"),
-        ("device", f"F-engine {chain.channelizer.implementation()}, corner turn "
-         f"{chain.turn.implementation()}, X-engine {chain.correlator.implementation()}"),
+        ("device", f"F-engine {chain.f_engine.implementation()}, "
+         f"X-engine {chain.correlator.implementation()}"),
         ("file", f"{options.output}, {with_prefix(os.path.getsize(options.output), 'B')}"),
     ]
     lines = [table(rows)]

@@ -19,7 +19,7 @@ aperture = qa_tools.on_device(aperture)
 EPOCH = 1700000000
 # Spectra a second. A power of two: all times below are exact in float64.
 RATE = 4096.0
-SIZES = {"sc8": 2, "fc32": 8}
+SIZES = {"sc8": 2, "sc4": 1, "fc32": 8}
 
 
 def spectrum_tags(channels, seconds=0.0):
@@ -117,8 +117,8 @@ class qa_corner_turn(gr_unittest.TestCase):
         expected, lost = reference.corner_turn(
             spectra, times, first_channel, selected_channels, missing
         )
-        if sample_type == "sc8":
-            np.maximum(expected, -127, out=expected)
+        if sample_type in ("sc8", "sc4"):
+            np.maximum(expected, {"sc8": -127, "sc4": -7}[sample_type], out=expected)
         actual = self.blocks_of(data, sample_type, selected, inputs, times)
         np.testing.assert_array_equal(actual, expected)
         # [block][input][time] -> [input][spectrum]
@@ -140,7 +140,7 @@ class qa_corner_turn(gr_unittest.TestCase):
     # ---- numbers
 
     def test_shapes(self):
-        for sample_type in ("sc8", "fc32"):
+        for sample_type in SIZES:
             for channels, inputs, inputs_per_port, times, count in [
                 (1, 1, 1, 1, 7),
                 (6, 2, 1, 5, 23),
@@ -198,6 +198,14 @@ class qa_corner_turn(gr_unittest.TestCase):
             first_channel=3,
             selected_channels=4,
         )
+
+    def test_lowest_value_of_4_bits(self):
+        """-8 becomes -7."""
+        spectra = qa_tools.random_samples(self.rng, "sc4", (4, 400, 9))
+        where = self.rng.random(spectra.shape) < 0.01
+        spectra[where] = -8
+        block, _ = self.check(9, 4, 2, 16, "sc4", count=400, spectra=spectra)
+        self.assertEqual(block.clamped(), where.any(axis=-1).sum(axis=(1, 2)).tolist())
 
     def test_last_block(self):
         """Filled with zeros, whatever lay in the buffer before: 1000 blocks go through."""

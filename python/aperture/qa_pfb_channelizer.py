@@ -99,6 +99,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         step = channels if reference.is_complex(input_type) else 2 * channels
         if samples is None:
             length = (count + taps - 1) * step + step - 1
+            length -= length % reference.samples_in_item(input_type, inputs_per_port)
             samples = qa_tools.random_samples(self.rng, input_type, (inputs, length))
         h = prototype
         if h is None:
@@ -298,11 +299,11 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
 
     def test_lowest_sample(self):
         """-128 is read as -127 and counted once, however often a sample is used."""
-        for input_type in ("sc8", "s8"):
+        for input_type, lowest in (("sc8", -128), ("s8", -128), ("sc4", -8)):
             samples = qa_tools.random_samples(self.rng, input_type, (4, 2000))
             where = self.rng.random(samples.shape) < 0.02
             where[3] = False
-            samples[where] = -128
+            samples[where] = lowest
             for chunks in (7, 0):
                 for inverted in (False, True):
                     block = self.check(
@@ -315,6 +316,44 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
                     )
                     self.assertGreater(block.clamped_samples()[0], 10)
                     self.assertEqual(block.clamped_samples()[3], 0)
+
+    def test_packed_samples(self):
+        """
+        Of 3 inputs a port 4 samples of 10 bit make an item. rx_rate is that of items; a gap
+        is a whole number of them.
+        """
+        n, taps, inputs, length, lost = 12, 3, 3, 4000, 52
+        for input_type in ("s10", "s12"):
+            items = reference.samples_in_item(input_type, inputs)
+            self.assertEqual(items, {"s10": 4, "s12": 2}[input_type])
+            x = qa_tools.random_samples(self.rng, input_type, (inputs, length), 200)
+            x[0, 7], x[1, 8] = -(2 ** (int(input_type[1:]) - 1)), 1
+            first = 2000
+            tags = stream_tags(rate=RATE / items)
+            tags.append(jump(first // items, (first + lost) / RATE))
+            block = aperture.pfb_channelizer(
+                channels=n, taps=taps, inputs=3, inputs_per_port=3, input_type=input_type
+            )
+            data, (out_tags,) = qa_tools.run(
+                block, ports_of(x, input_type, 3), [8 * n * 3], tags=[tags], chunks=71
+            )
+            laid_out, stretch = reference.lay_out(x.T, [(first, lost)])
+            missing = reference.missing_spectra(stretch, 2 * n, taps)
+            values, low = reference.decode(laid_out.T, input_type)
+            self.assertFalse(low.any())
+            expected = reference.pfb(
+                values, n, reference.prototype(2 * n, taps), missing=missing
+            )
+            self.assertGreater(missing.sum(), taps)
+            self.assert_equal_fc32(spectra_of(data, "fc32", 3, n), expected)
+            edge = reference.pfb_edge(FREQUENCY, RATE, n, taps, real=True)
+            for key in ("rx_freq", "rx_rate", "bandwidth", "samples_per_item"):
+                ((offset, value),) = tags_of(out_tags, key)
+                self.assertEqual(offset, 0)
+                self.assertAlmostEqual(value, edge[key], delta=1e-6)
+            ((_, value),) = tags_of(out_tags, "rx_time")
+            error = qa_tools.seconds_between(value, rx_time(EPOCH, edge["delay"]))
+            self.assertAlmostEqual(error, 0, delta=1e-12)
 
     def test_gain_of_8_bits_is_1(self):
         self.check(input_type="sc8", output_type="sc8")
@@ -828,6 +867,8 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             (dict(output_type="sc8"), "gain"),
             (dict(output_type="sc8", input_type="s16"), "gain"),
             (dict(output_type="sc8", input_type="s8"), "gain"),
+            (dict(output_type="sc8", input_type="sc4"), "gain"),
+            (dict(input_type="s11"), "input_type.*s11.*s12, s10"),
             (dict(gain=float("nan")), "gain.*nan"),
             (dict(gain=float("inf")), "gain.*inf"),
             (dict(device="toaster"), "device.*toaster.*cpu"),

@@ -34,6 +34,9 @@ class qa_reference(gr_unittest.TestCase):
         """Bytes of each type written by hand, and back."""
         cases = {
             "sc8": ([[[1, -2]], [[-128, 127]]], "01fe807f"),
+            "sc4": ([[[1, -2]], [[-8, 7]]], "1e87"),
+            "s12": ([[0x123], [-2]], "123ffe"),
+            "s10": ([[1], [-1], [-512], [256]], "007ff80100"),
             "s8": ([[1], [-2]], "01fe"),
             "sc16": ([[[1, -2]]], "0100feff"),
             "s16": ([[256]], "0001"),
@@ -43,7 +46,8 @@ class qa_reference(gr_unittest.TestCase):
         for name, (samples, written) in cases.items():
             data = reference.samples_to_bytes(samples, name)
             self.assertEqual(data.tobytes().hex(), written)
-            self.assertEqual(len(data), len(samples))
+            items = len(samples) // reference.samples_in_item(name)
+            self.assertEqual(len(data), items)
             back = reference.samples_from_bytes(data, name)
             np.testing.assert_array_equal(back, samples)
         # two inputs in an item: sample by sample
@@ -55,6 +59,9 @@ class qa_reference(gr_unittest.TestCase):
         values, clamped = reference.decode([[-128, -128], [5, -128], [-127, 127]], "sc8")
         self.assertEqual(values.tolist(), [-127 - 127j, 5 - 127j, -127 + 127j])
         self.assertEqual(clamped.tolist(), [True, True, False])
+        values, clamped = reference.decode([[-8, 7], [-7, 3], [1, -8]], "sc4")
+        self.assertEqual(values.tolist(), [-7 + 7j, -7 + 3j, 1 - 7j])
+        self.assertEqual(clamped.tolist(), [True, False, True])
         values, clamped = reference.decode([-128, 3], "s8")
         self.assertEqual(values.tolist(), [-127, 3])
         self.assertEqual(clamped.tolist(), [True, False])

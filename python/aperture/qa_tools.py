@@ -21,6 +21,7 @@ from collections import namedtuple
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr
+from gnuradio.aperture import reference
 
 Tag = namedtuple("Tag", "offset key value")
 
@@ -38,7 +39,7 @@ PATIENCE = 30
 class on_device:
     """A package whose blocks run on DEVICE, unless a test says another."""
 
-    BLOCKS = ("copy", "corner_turn", "pfb_channelizer", "xengine")
+    BLOCKS = ("copy", "corner_turn", "f_engine", "pfb_channelizer", "xengine")
 
     def __init__(self, package):
         self.package = package
@@ -47,18 +48,21 @@ class on_device:
         member = getattr(self.package, name)
         if name not in self.BLOCKS:
             return member
-        if name == "xengine" and DEVICE.startswith("cuda"):
-            member = skipped_for_odd_blocks(member)
+        if DEVICE.startswith("cuda"):
+            member = skipped_where_refused(member)
         return functools.partial(member, device=DEVICE)
 
 
-def skipped_for_odd_blocks(make):
-    """xengine, where it takes sc8 only in blocks of a multiple of 16 spectra."""
+def skipped_where_refused(make):
+    """A block, where it takes some parameters on a CPU only and says so."""
 
     def made(**parameters):
-        if parameters.get("type", "sc8") == "sc8" and parameters.get("times", 256) % 16:
-            raise unittest.SkipTest("a GPU refuses blocks of this length")
-        return make(**parameters)
+        try:
+            return make(**parameters)
+        except ValueError as error:
+            if str(error).endswith("on a GPU"):
+                raise unittest.SkipTest(str(error)) from error
+            raise
 
     return made
 
@@ -307,6 +311,7 @@ class Flowgraph(Running):
     """
     One block under test between byte sources and byte sinks.
 
+    block: or a list of blocks, one behind the other; `block` is the first of them then
     ports: array [item][byte] of each input port
     tags: list of tags of each input port
     out_sizes: bytes of an item of each output port
@@ -314,8 +319,12 @@ class Flowgraph(Running):
     """
 
     def __init__(self, block, ports, out_sizes, tags=None, chunks=1000, gates=None, seed=1):
-        self.block = block
+        chain = block if isinstance(block, list) else [block]
+        self.block = block = chain[0]
         self.top = gr.top_block()
+        for first, second in zip(chain, chain[1:]):
+            for number in range(first.output_signature().max_streams()):
+                self.top.connect((first, number), (second, number))
         chunks = chunks or 10**9
         self.sources, self.sinks = [], []
         for number, data in enumerate(ports):
@@ -326,7 +335,7 @@ class Flowgraph(Running):
             self.sources.append(source)
         for number, size in enumerate(out_sizes):
             sink = ByteSink(size, chunks, seed + 100 + number)
-            self.top.connect((block, number), (sink, 0))
+            self.top.connect((chain[-1], number), (sink, 0))
             self.sinks.append(sink)
         self.status = None
         ports_out = block.message_ports_out()
@@ -370,6 +379,10 @@ def random_samples(rng, sample_type, shape, rms=20.0):
         return noise.view(np.complex64)[..., 0]
     if sample_type == "f32":
         return rms * rng.standard_normal(shape, dtype=np.float32)
-    dtype, limit = (np.int8, 127) if sample_type.endswith("8") else (np.int16, 32767)
-    noise = rms * rng.standard_normal(pairs if sample_type[1] == "c" else shape)
+    dtype, numbers = reference.SAMPLE_TYPES[sample_type]
+    bits = reference.PACKED_BITS.get(sample_type, 8 * dtype.itemsize)
+    limit = 2 ** (bits - 1) - 1
+    if sample_type in reference.PACKED_BITS:
+        rms = min(rms, limit / 3)
+    noise = rms * rng.standard_normal(pairs if numbers == 2 else shape)
     return np.clip(np.rint(noise), -limit, limit).astype(dtype)

@@ -162,7 +162,7 @@ class qa_xengine(gr_unittest.TestCase):
             (1, 64, 96, 2, 1),
             (130, 2, 16, 3, 2),
         ]:
-            for sample_type in ("sc8", "fc32"):
+            for sample_type in ("sc8", "sc4", "fc32"):
                 for normalise in (True, False):
                     with self.subTest(channels=channels, inputs=inputs, times=times):
                         self.check(
@@ -191,6 +191,18 @@ class qa_xengine(gr_unittest.TestCase):
             voltages[:] = -127
             self.check(voltages=voltages, integration=6, normalise=False)
 
+    def test_lowest_of_4_bits(self):
+        """-8 is read as -7; all 256 bytes."""
+        voltages = self.rng.integers(-8, 8, (3, 2, 5, 1040, 2)).astype(np.int8)
+        block = aperture.xengine(
+            channels=2, inputs=5, times=1040, type="sc4", integration=3, normalise=False
+        )
+        port = reference.samples_to_bytes(voltages, "sc4")
+        self.assertEqual(len(np.unique(port)), 256)
+        (data,), _ = qa_tools.run(block, [port], [8 * 2 * 15])
+        expected, _ = reference.correlate(np.maximum(voltages, -7), 3, normalise=False)
+        self.assert_equal(self.visibilities_of(data, 2, 5), expected, voltages)
+
     def test_long_sums(self):
         """More than fits into 32 bits: 2 x 127^2 x 98304 = 3.2e9."""
         voltages = np.full((96, 1, 2, 1024, 2), 127, dtype=np.int8)
@@ -214,6 +226,48 @@ class qa_xengine(gr_unittest.TestCase):
             normalise=False,
             rms=60,
         )
+
+    def test_accuracy_of_fc32(self):
+        """
+        docs/conventions.md: the parts of a visibility are wrong by at most 3.2e-5 of
+        sum |x_a| |x_b|, and by 1e-6 of it for noise, where roundings go both ways; not more
+        of a long integration. Voltages of one sign do not cancel, and large ones among them
+        make the roundings of those that follow large.
+        """
+        channels, inputs, times, blocks = 3, 5, 2048, 40
+        shape = (blocks, channels, inputs, times)
+        noise = qa_tools.random_samples(self.rng, "fc32", shape)
+        steady = (1 + self.rng.random(shape) * (1 + 1j)).astype(np.complex64)
+        uneven = steady.copy()
+        uneven[..., ::512] *= 2.0**12
+        worst = {}
+        for name, voltages, limit in [
+            ("noise", noise, 1e-6),
+            ("steady", steady, 3.2e-5),
+            ("uneven", uneven, 3.2e-5),
+        ]:
+            for integration in (1, blocks):
+                block = aperture.xengine(
+                    channels=channels,
+                    inputs=inputs,
+                    times=times,
+                    type="fc32",
+                    integration=integration,
+                    normalise=False,
+                )
+                port = reference.samples_to_bytes(voltages, "fc32")
+                (data,), _ = qa_tools.run(block, [port], [8 * channels * 15])
+                actual = self.visibilities_of(data, channels, inputs)
+                expected, _ = reference.correlate(voltages, integration, normalise=False)
+                sizes, _ = reference.correlate(
+                    np.abs(voltages) + 0j, integration, normalise=False
+                )
+                error = actual.astype(np.complex128) - expected
+                error = np.maximum(np.abs(error.real), np.abs(error.imag)) / sizes.real
+                worst[name, integration] = error.max()
+                self.assertLessEqual(error.max(), limit, (name, integration))
+        # and they are roundings, not zeros
+        self.assertGreater(worst["noise", 1], 1e-9)
 
     def test_sign(self):
         """V[a,b] = x_a conj(x_b), a above b: its phase is that of a minus that of b."""

@@ -10,7 +10,7 @@ The blocks are tested against these functions, and they are tested against close
 (qa_reference.py). They share no code with the blocks. Slow: for tests, and for reading.
 
 Shapes are written slowest axis first: `spectra [input][spectrum][channel]`. Complex
-integers (sc8, sc16) are integer arrays with a last axis of two, re and im. Formulas and
+integers (sc4, sc8, sc16) are integer arrays with a last axis of two, re and im. Formulas and
 signs: README and the documentation of the blocks.
 """
 
@@ -23,28 +23,49 @@ SAMPLE_TYPES = {
     "fc32": (np.dtype(np.complex64), 1),
     "sc16": (np.dtype(np.int16), 2),
     "sc8": (np.dtype(np.int8), 2),
+    "sc4": (np.dtype(np.int8), 2),
     "f32": (np.dtype(np.float32), 1),
     "s16": (np.dtype(np.int16), 1),
+    "s12": (np.dtype(np.int16), 1),
+    "s10": (np.dtype(np.int16), 1),
     "s8": (np.dtype(np.int8), 1),
 }
+
+#: bits of a number, of types in which numbers lie one after the other, highest bit first
+PACKED_BITS = {"sc4": 4, "s12": 12, "s10": 10}
 
 
 def is_complex(sample_type):
     """Whether a sample of the type (a key of SAMPLE_TYPES) is complex."""
-    return sample_type in ("fc32", "sc16", "sc8")
+    return sample_type in ("fc32", "sc16", "sc8", "sc4")
 
 
 # ---- samples
+
+
+def samples_in_item(sample_type, inputs=1):
+    """Samples of each input in an item of a port: the fewest that fill whole bytes."""
+    dtype, numbers = SAMPLE_TYPES[sample_type]
+    bits = PACKED_BITS.get(sample_type, 8 * dtype.itemsize) * numbers * inputs
+    return 8 // np.gcd(8, bits)
 
 
 def samples_to_bytes(samples, sample_type):
     """
     Samples as they lie in memory: uint8 [time][bytes of an item].
 
-    samples: [time][input] (of complex integers [time][input][2]) of one port
+    samples: [time][input] (of complex integers [time][input][2]) of one port. Of packed
+      types an item holds samples_in_item() times, and as many must go into the length.
     """
     dtype, _ = SAMPLE_TYPES[sample_type]
     samples = np.ascontiguousarray(samples, dtype=dtype)
+    if sample_type in PACKED_BITS:
+        width = PACKED_BITS[sample_type]
+        numbers = int(np.prod(samples.shape[1:]))
+        times = 8 // np.gcd(8, numbers * width)
+        bits = (samples[..., None] >> np.arange(width)[::-1]) & 1
+        rows = bits.reshape(len(samples) // times, times * numbers * width)
+        return np.packbits(rows.astype(np.uint8), axis=1)
     item = int(np.prod(samples.shape[1:])) * dtype.itemsize
     return np.frombuffer(samples.tobytes(), dtype=np.uint8).reshape(len(samples), item)
 
@@ -56,7 +77,14 @@ def samples_from_bytes(data, sample_type, inputs=1):
     data: bytes, or an array of uint8 of any shape
     """
     dtype, numbers = SAMPLE_TYPES[sample_type]
-    values = np.frombuffer(np.ascontiguousarray(data).tobytes(), dtype=dtype)
+    data = np.ascontiguousarray(data).tobytes()
+    if sample_type in PACKED_BITS:
+        width = PACKED_BITS[sample_type]
+        bits = np.unpackbits(np.frombuffer(data, dtype=np.uint8)).reshape(-1, width)
+        values = (bits @ (1 << np.arange(width)[::-1])).astype(np.int64)
+        values = (values - ((values >> (width - 1)) << width)).astype(dtype)
+    else:
+        values = np.frombuffer(data, dtype=dtype)
     shape = (-1, inputs, 2) if numbers == 2 else (-1, inputs)
     return values.reshape(shape)
 
@@ -65,7 +93,8 @@ def decode(samples, sample_type):
     """
     Samples as numbers, and where they were clamped.
 
-    8-bit samples of -128 are read as -127. A complex sample counts once.
+    8-bit samples of -128 are read as -127, 4-bit ones of -8 as -7. A complex sample counts
+    once.
 
     samples: [...] (complex integers [...][2])
     Returns complex128 or float64 [...], and bool [...]
@@ -75,9 +104,10 @@ def decode(samples, sample_type):
         return values, np.zeros(values.shape, dtype=bool)
     values = np.asarray(samples, dtype=np.float64)
     low = np.zeros(values.shape, dtype=bool)
-    if sample_type in ("sc8", "s8"):
-        low = values == -128
-        values = np.where(low, -127, values)
+    lowest = {"sc8": -128, "s8": -128, "sc4": -8}.get(sample_type)
+    if lowest is not None:
+        low = values == lowest
+        values = np.where(low, lowest + 1, values)
     if is_complex(sample_type):
         return values[..., 0] + 1j * values[..., 1], low.any(axis=-1)
     return values, low

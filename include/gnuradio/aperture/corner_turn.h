@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_CORNER_TURN_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ namespace aperture {
  * the input ends, the last block is filled with zeros that count as missing, and tagged
  * `partial`.
  */
-class APERTURE_API corner_turn : virtual public gr::block
+class APERTURE_API corner_turn : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<corner_turn> sptr;
@@ -38,25 +38,24 @@ public:
         int inputs = 2;            //!< all ports together
         int inputs_per_port = 1;   //!< spectra of each input item, one after the other
         int times = 256;           //!< spectra in a block
-        std::string type = "sc8";  //!< sc8 or fc32
+        std::string type = "sc8";  //!< sc8, sc4 or fc32
         int first_channel = 0;     //!< of those that are passed on
         int selected_channels = 0; //!< how many are passed on; 0: all from the first on
         //! seconds: drop spectra until the first at or after a multiple of this since
         //! 1970
         double align = 0;
         std::string device = "auto";
+        double latency = 0.1; //!< see block_on_device::set_latency()
     };
 
     static sptr make(const parameters& p);
 
-    //! For each input, sc8 values of -128 that were replaced by -127.
+    //! For each input, values of -128 (sc4: -8) that were replaced by -127 (-7).
     virtual std::vector<uint64_t> clamped() const = 0;
     //! For each input, spectra that were lost (the padding at the end not counted).
     virtual std::vector<uint64_t> missing() const = 0;
     //! What computes, for example "host".
     virtual std::string implementation() const = 0;
-    //! What ended the block: empty if there was no error since the last start.
-    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

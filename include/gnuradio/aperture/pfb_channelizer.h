@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_PFB_CHANNELIZER_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -42,7 +42,9 @@ pfb_prototype(int channels, int taps, const std::string& window = "hann");
  * floor(N/n) - taps + 1 spectra (real: 2n for n).
  *
  * Ports: inputs/inputs_per_port in, the same out. An input item holds one sample of each
- * input of the port, an output item `[input][channel]`, one spectrum of each.
+ * input of the port, an output item `[input][channel]`, one spectrum of each. Of packed
+ * s12 and s10 it holds the fewest samples that fill whole bytes: of one input 2 in 3
+ * bytes, or 4 in 5.
  * All ports advance together: they are lined up by rx_time, and lost samples (an rx_time
  * that jumps) become spectra of zeros with `missing` tags.
  *
@@ -50,16 +52,17 @@ pfb_prototype(int channels, int taps, const std::string& window = "hann");
  * channel), optionally `input` (all without it) and `time`. Message port `status`:
  * dictionaries about lost samples and late settings.
  */
-class APERTURE_API pfb_channelizer : virtual public gr::block
+class APERTURE_API pfb_channelizer : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<pfb_channelizer> sptr;
 
     struct parameters {
-        int channels = 1024;               //!< n: even, 4 to 65536
-        int inputs = 1;                    //!< all ports together
-        int inputs_per_port = 1;           //!< interleaved sample by sample
-        std::string input_type = "fc32";   //!< fc32, sc16, sc8; real: f32, s16, s8
+        int channels = 1024;     //!< n: even, 4 to 65536
+        int inputs = 1;          //!< all ports together
+        int inputs_per_port = 1; //!< interleaved sample by sample
+        //! fc32, sc16, sc8, sc4; real: f32, s16, s12, s10, s8
+        std::string input_type = "fc32";
         std::string output_type = "fc32";  //!< fc32 or sc8
         int taps = 8;                      //!< 1 to 64
         std::string window = "hann";       //!< see pfb_prototype()
@@ -69,6 +72,7 @@ public:
         double gain = 0;
         bool inverted = false; //!< the band was mirrored on its way to the samples
         std::string device = "auto";
+        double latency = 0.1; //!< see block_on_device::set_latency()
     };
 
     static sptr make(const parameters& p);
@@ -84,14 +88,12 @@ public:
 
     //! For each input, output values that did not fit into 8 bits and were clamped.
     virtual std::vector<uint64_t> clamped() const = 0;
-    //! For each input, sc8 or s8 samples of -128 that were read as -127.
+    //! For each input, 8-bit samples of -128 (4-bit: -8) that were read as -127 (-7).
     virtual std::vector<uint64_t> clamped_samples() const = 0;
     //! For each input, spectra that were zeros because samples were lost.
     virtual std::vector<uint64_t> missing() const = 0;
     //! What computes, for example "host".
     virtual std::string implementation() const = 0;
-    //! What ended the block: empty if there was no error since the last start.
-    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

@@ -19,12 +19,20 @@ constexpr int threads = 256, warps = threads / 32;
 constexpr int few = 64; // ports whose list travels with the call
 
 using sc8 = uint16_t; // both bytes of a voltage move together
+using sc4 = uint8_t;  // and both nibbles
 
 //! Whether either byte is -128; makes it -127.
 __device__ bool clamp(sc8& v)
 {
     const bool low = (v & 0xff) == 0x80, high = v >> 8 == 0x80;
     v += (low ? 1 : 0) + (high ? 0x100 : 0);
+    return low || high;
+}
+//! The same of -8 and -7.
+__device__ bool clamp(sc4& v)
+{
+    const bool low = (v & 0xf) == 8, high = v >> 4 == 8;
+    v += (low ? 1 : 0) + (high ? 0x10 : 0);
     return low || high;
 }
 __device__ bool clamp(float2&) { return false; }
@@ -36,7 +44,8 @@ __device__ bool clamp(float2&) { return false; }
  */
 template <class voltage>
 struct tile {
-    static constexpr int side = 16 / sizeof(voltage);
+    using vector = std::conditional_t<sizeof(voltage) == 1, uint2, uint4>;
+    static constexpr int side = sizeof(vector) / sizeof(voltage);
     static constexpr int squares =
         8 / side; // of a thread, one after the other in channels
     static constexpr int lanes_of_channels = 4, lanes_of_times = 8;
@@ -52,14 +61,14 @@ struct turn_call {
     unsigned long long* clamped;
     int channels, inputs_per_port, times, first_channel, selected, inputs;
     int first, count; // times of the block that are written
-    bool whole_reads; // of 16 bytes, as far as ports are concerned
+    bool whole_reads; // of vectors, as far as ports are concerned
     bool whole_writes;
 };
 
 template <class voltage>
 union square {
     static constexpr int side = tile<voltage>::side;
-    uint4 words[side];
+    typename tile<voltage>::vector words[side];
     voltage values[side][side];
     __device__ square() {}
 };
@@ -76,6 +85,24 @@ __device__ __forceinline__ void transpose(const square<sc8>& from, square<sc8>& 
             out[c * 4 + t / 2] = __byte_perm(
                 in[t * 4 + c / 2], in[(t + 1) * 4 + c / 2], c % 2 ? 0x7632 : 0x5410);
 }
+//! Blocks of four times four bytes.
+__device__ __forceinline__ void transpose(const square<sc4>& from, square<sc4>& to)
+{
+    const auto* in = reinterpret_cast<const uint32_t*>(from.words);
+    auto* out = reinterpret_cast<uint32_t*>(to.words);
+#pragma unroll
+    for (int c = 0; c < 8; c++)
+#pragma unroll
+        for (int t = 0; t < 8; t += 4) {
+            uint32_t pairs[2];
+#pragma unroll
+            for (int k = 0; k < 2; k++)
+                pairs[k] = __byte_perm(in[(t + 2 * k) * 2 + c / 4],
+                                       in[(t + 2 * k + 1) * 2 + c / 4],
+                                       c % 4 + 16 * (4 + c % 4));
+            out[c * 2 + t / 4] = __byte_perm(pairs[0], pairs[1], 0x5410);
+        }
+}
 __device__ __forceinline__ void transpose(const square<float2>& from, square<float2>& to)
 {
 #pragma unroll
@@ -85,26 +112,29 @@ __device__ __forceinline__ void transpose(const square<float2>& from, square<flo
             to.values[c][t] = from.values[t][c];
 }
 
-//! Whether there may be a -128; where there is one, there always may be.
-__device__ __forceinline__ bool may_be_lowest(const square<sc8>& v)
+//! Whether a number may be the lowest: negative, and no longer when 1 is subtracted.
+//! Where there is one, there always may be.
+template <class voltage>
+__device__ __forceinline__ bool may_be_lowest(const square<voltage>& v)
 {
+    if constexpr (sizeof(voltage) > 2)
+        return false;
+    constexpr uint32_t ones = sizeof(voltage) == 1 ? 0x11111111 : 0x01010101;
     uint32_t suspects = 0;
 #pragma unroll
-    for (int i = 0; i < 8; i++)
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            const uint32_t word = reinterpret_cast<const uint32_t*>(&v.words[i])[k];
-            suspects |= word & ~(word - 0x01010101);
-        }
-    return suspects & 0x80808080;
+    for (size_t i = 0; i < sizeof(v) / 4; i++) {
+        const uint32_t word = reinterpret_cast<const uint32_t*>(&v)[i];
+        suspects |= word & ~(word - ones);
+    }
+    return suspects & 8 * ones * (sizeof(voltage) == 1 ? 1 : 16);
 }
-__device__ __forceinline__ bool may_be_lowest(const square<float2>&) { return false; }
 
 //! Grid: channels, times, inputs. A port of nullptr gives zeros.
 template <class voltage>
 __global__ void __launch_bounds__(threads) turn(const __grid_constant__ turn_call x)
 {
     using shape = tile<voltage>;
+    using vector = typename shape::vector;
     constexpr int side = shape::side;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int input = blockIdx.z, port = input / x.inputs_per_port;
@@ -120,7 +150,8 @@ __global__ void __launch_bounds__(threads) turn(const __grid_constant__ turn_cal
                         int64_t(input % x.inputs_per_port) * x.channels + x.first_channel;
     auto* out =
         static_cast<voltage*>(x.block) + int64_t(input) * x.times + x.first + time;
-    const bool reads = x.whole_reads && reinterpret_cast<uintptr_t>(from) % 16 == 0;
+    const bool reads =
+        x.whole_reads && reinterpret_cast<uintptr_t>(from) % sizeof(vector) == 0;
     int found = 0;
     square<voltage> v[shape::squares];
 #pragma unroll
@@ -130,7 +161,7 @@ __global__ void __launch_bounds__(threads) turn(const __grid_constant__ turn_cal
 #pragma unroll
         for (int t = 0; t < side; t++) {
             if (whole && time + t < x.count) {
-                v[s].words[t] = *reinterpret_cast<const uint4*>(in + t * row + channel);
+                v[s].words[t] = *reinterpret_cast<const vector*>(in + t * row + channel);
             } else {
 #pragma unroll
                 for (int c = 0; c < side; c++)
@@ -160,7 +191,7 @@ __global__ void __launch_bounds__(threads) turn(const __grid_constant__ turn_cal
                 break;
             voltage* to = out + (channel + c) * column;
             if (whole) {
-                *reinterpret_cast<uint4*>(to) = turned.words[c];
+                *reinterpret_cast<vector*>(to) = turned.words[c];
             } else {
 #pragma unroll
                 for (int t = 0; t < side; t++)
@@ -213,14 +244,16 @@ public:
         x.first = first;
         x.count = count;
         x.whole_reads = (d_p.channels | d_p.first_channel) % side == 0;
-        x.whole_writes = (d_p.times | first) % side == 0 &&
-                         reinterpret_cast<uintptr_t>(block) % 16 == 0;
+        x.whole_writes =
+            (d_p.times | first) % side == 0 &&
+            reinterpret_cast<uintptr_t>(block) % sizeof(typename tile<voltage>::vector) ==
+                0;
         const dim3 grid(blocks_for(d_p.selected_channels, tile<voltage>::channels),
                         blocks_for(count, tile<voltage>::times),
                         unsigned(d_p.inputs()));
         turn<voltage><<<grid, threads, 0, native(s)>>>(x);
         check_launch("corner turn");
-        if (sizeof(voltage) == sizeof(sc8))
+        if (sizeof(voltage) <= sizeof(sc8))
             d_clamped.publish(native(s));
     }
 
@@ -239,14 +272,19 @@ std::unique_ptr<corner_turn> make_corner_turn(const corner_turn::parameters& p,
     const device_guard guard(device);
     // what a grid can count
     require_range("inputs", p.inputs(), 1, 65535);
-    const bool sc8_voltages = p.type == sample_type::sc8;
-    require_range("times",
-                  p.times,
-                  1,
-                  65535 * (sc8_voltages ? tile<sc8>::times : tile<float2>::times));
-    if (sc8_voltages)
+    require_range(
+        "times",
+        p.times,
+        1,
+        65535 * (p.type == sample_type::fc32 ? tile<float2>::times : tile<sc8>::times));
+    switch (p.type) {
+    case sample_type::sc8:
         return std::make_unique<cuda_corner_turn<sc8>>(p, device);
-    return std::make_unique<cuda_corner_turn<float2>>(p, device);
+    case sample_type::sc4:
+        return std::make_unique<cuda_corner_turn<sc4>>(p, device);
+    default:
+        return std::make_unique<cuda_corner_turn<float2>>(p, device);
+    }
 }
 
 } // namespace cuda

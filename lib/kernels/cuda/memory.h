@@ -38,7 +38,7 @@ inline void check(cudaError_t status, const char* what)
 //! After a launch.
 inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
-inline cudaStream_t native(const stream& s)
+inline cudaStream_t native(stream& s)
 {
     return static_cast<cudaStream_t>(s.native_handle());
 }

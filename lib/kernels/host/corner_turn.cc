@@ -17,15 +17,21 @@ namespace host {
 namespace {
 
 using sc8 = uint16_t; // both bytes of a voltage move together
+using sc4 = uint8_t;  // and both nibbles
 
-//! Whether either byte is -128.
+//! Whether either byte is -128, or either nibble -8.
 inline bool is_minimum(sc8 v) { return (v & 0xff) == 0x80 || v >> 8 == 0x80; }
+inline bool is_minimum(sc4 v) { return (v & 0xf) == 8 || v >> 4 == 8; }
 inline bool is_minimum(cfloat) { return false; }
 
 inline sc8 without_minimum(sc8 v)
 {
     return ((v & 0xff) == 0x80 ? 0x81 : v & 0xff) |
            (v >> 8 == 0x80 ? 0x8100 : v & 0xff00);
+}
+inline sc4 without_minimum(sc4 v)
+{
+    return ((v & 0xf) == 8 ? 9 : v & 0xf) | (v >> 4 == 8 ? 0x90 : v & 0xf0);
 }
 inline cfloat without_minimum(cfloat v) { return v; }
 
@@ -103,6 +109,8 @@ std::unique_ptr<corner_turn> make_corner_turn(const corner_turn::parameters& p)
 {
     if (p.type == sample_type::sc8)
         return std::make_unique<host_corner_turn<sc8>>(p);
+    if (p.type == sample_type::sc4)
+        return std::make_unique<host_corner_turn<sc4>>(p);
     return std::make_unique<host_corner_turn<cfloat>>(p);
 }
 

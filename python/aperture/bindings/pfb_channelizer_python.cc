@@ -9,9 +9,10 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(a3c44f02690aed4637967cb60bad4558) */
+/* BINDTOOL_HEADER_FILE_HASH(22967b6baf375872cfe77abb38f93a2c) */
 /***********************************************************************************/
 
+#include "f_engine_methods.h"
 #include <gnuradio/aperture/pfb_channelizer.h>
 #include <pybind11/complex.h>
 #include <pybind11/pybind11.h>
@@ -46,8 +47,14 @@ Raises:
     ValueError: names the parameter, its value and what is allowed
 )doc");
 
-    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
-        m, "pfb_channelizer", R"doc(F-engine: a critically sampled polyphase filter bank.
+    py::class_<block,
+               gr::aperture::block_on_device,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<block>>
+        c(m,
+          "pfb_channelizer",
+          R"doc(F-engine: a critically sampled polyphase filter bank.
 
 y_k[m] = gain_k sum_j h[j] x[mn+j] exp(-2 pi i (k - n/2) j / n), j = 0 the oldest sample.
 Channels come in order of increasing sky frequency: of complex samples at rate fs channel k
@@ -66,7 +73,8 @@ Args:
     channels: n, even, 4 to 65536; fast for products of 2, 3 and 5
     inputs: of all ports together
     inputs_per_port: interleaved sample by sample
-    input_type: fc32, sc16, sc8, or real f32, s16, s8
+    input_type: fc32, sc16, sc8, sc4, or real f32, s16, s12, s10, s8; s12 and s10 are packed,
+        an item of one input is 2 samples in 3 bytes or 4 in 5
     output_type: fc32, or sc8 (rounded half to even, clamped to +-127 and counted)
     taps: 1 to 64
     window: hann, hamming, blackman, rect or kaiser(beta)
@@ -75,77 +83,50 @@ Args:
         other types
     inverted: the band was mirrored: complex samples are conjugated, real channels reversed
     device: auto, cpu, cuda or cuda:N
+    latency: the longest wait of a call for more input, in seconds; see set_latency()
 
 Raises:
     ValueError: names the parameter, its value and what is allowed
-)doc")
-        .def(py::init([](int channels,
-                         int inputs,
-                         int inputs_per_port,
-                         const std::string& input_type,
-                         const std::string& output_type,
-                         int taps,
-                         const std::string& window,
-                         const std::vector<float>& prototype,
-                         double gain,
-                         bool inverted,
-                         const std::string& device) {
-                 block::parameters p;
-                 p.channels = channels;
-                 p.inputs = inputs;
-                 p.inputs_per_port = inputs_per_port;
-                 p.input_type = input_type;
-                 p.output_type = output_type;
-                 p.taps = taps;
-                 p.window = window;
-                 p.prototype = prototype;
-                 p.gain = gain;
-                 p.inverted = inverted;
-                 p.device = device;
-                 return block::make(p);
-             }),
-             py::arg("channels") = d.channels,
-             py::arg("inputs") = d.inputs,
-             py::arg("inputs_per_port") = d.inputs_per_port,
-             py::arg("input_type") = d.input_type,
-             py::arg("output_type") = d.output_type,
-             py::arg("taps") = d.taps,
-             py::arg("window") = d.window,
-             py::arg("prototype") = d.prototype,
-             py::arg("gain") = d.gain,
-             py::arg("inverted") = d.inverted,
-             py::arg("device") = d.device,
-             "Makes the block; see the class for the arguments.")
-        .def("set_gain",
-             &block::set_gain,
-             py::arg("gain"),
-             py::arg("input") = -1,
-             "Sets the complex gain of all channels of an input (-1: of all inputs) from "
-             "the "
-             "next spectrum on.")
-        .def(
-            "set_gains",
-            &block::set_gains,
-            py::arg("gains"),
-            py::arg("input") = -1,
-            "Sets one complex gain for each channel of an input (-1: of all inputs) from "
-            "the next spectrum on.")
-        .def("gains",
-             &block::gains,
-             py::arg("input"),
-             "Gains of an input: a list of one complex number for each channel.")
-        .def("clamped",
-             &block::clamped,
-             "For each input, output values that did not fit into 8 bits so far. May be "
-             "called while running.")
-        .def("clamped_samples",
-             &block::clamped_samples,
-             "For each input, 8-bit samples of -128 that were read as -127 so far.")
-        .def("missing",
-             &block::missing,
-             "For each input, spectra so far that are zeros because samples were lost.")
-        .def("error",
-             &block::error,
-             "What ended the block; empty if there was no error since the last start.")
-        .def("implementation", &block::implementation, "What computes, a string.");
+)doc");
+    c.def(py::init([](int channels,
+                      int inputs,
+                      int inputs_per_port,
+                      const std::string& input_type,
+                      const std::string& output_type,
+                      int taps,
+                      const std::string& window,
+                      const std::vector<float>& prototype,
+                      double gain,
+                      bool inverted,
+                      const std::string& device,
+                      double latency) {
+              block::parameters p;
+              p.channels = channels;
+              p.inputs = inputs;
+              p.inputs_per_port = inputs_per_port;
+              p.input_type = input_type;
+              p.output_type = output_type;
+              p.taps = taps;
+              p.window = window;
+              p.prototype = prototype;
+              p.gain = gain;
+              p.inverted = inverted;
+              p.device = device;
+              p.latency = latency;
+              return block::make(p);
+          }),
+          py::arg("channels") = d.channels,
+          py::arg("inputs") = d.inputs,
+          py::arg("inputs_per_port") = d.inputs_per_port,
+          py::arg("input_type") = d.input_type,
+          py::arg("output_type") = d.output_type,
+          py::arg("taps") = d.taps,
+          py::arg("window") = d.window,
+          py::arg("prototype") = d.prototype,
+          py::arg("gain") = d.gain,
+          py::arg("inverted") = d.inverted,
+          py::arg("device") = d.device,
+          py::arg("latency") = d.latency,
+          "Makes the block; see the class for the arguments.");
+    bind_f_engine_methods<block>(c);
 }

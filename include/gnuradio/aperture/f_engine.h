@@ -1,0 +1,68 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_F_ENGINE_H
+#define INCLUDED_APERTURE_F_ENGINE_H
+
+#include <gnuradio/aperture/pfb_channelizer.h>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * \brief F-engine that writes blocks: pfb_channelizer and corner_turn in one.
+ * \ingroup aperture
+ *
+ * Gives what corner_turn makes of the spectra of pfb_channelizer, bit by bit and tag by
+ * tag, without the spectra in between: on a GPU they need not reach its memory.
+ *
+ * Ports in: inputs/inputs_per_port, items as those of pfb_channelizer. Port out: an item
+ * is a block `[channel][input][time]`. Message ports `gains` and `status` as those of
+ * pfb_channelizer.
+ */
+class APERTURE_API f_engine : virtual public block_on_device
+{
+public:
+    typedef std::shared_ptr<f_engine> sptr;
+
+    //! Those of the filter bank, and what makes blocks of its spectra.
+    struct parameters : pfb_channelizer::parameters {
+        int times = 256;           //!< spectra in a block
+        int first_channel = 0;     //!< of those that go into blocks
+        int selected_channels = 0; //!< how many do; 0: all from the first on
+        //! seconds: drop spectra until the first at or after a multiple of this since
+        //! 1970
+        double align = 0;
+    };
+
+    static sptr make(const parameters& p);
+
+    //! Sets the gain of all channels of an input (-1: of all inputs) from the next
+    //! spectrum on.
+    virtual void set_gain(std::complex<float> gain, int input = -1) = 0;
+    //! Sets one gain for each channel of an input (-1: of all inputs).
+    virtual void set_gains(const std::vector<std::complex<float>>& gains,
+                           int input = -1) = 0;
+    //! Gains of an input, one for each of `channels`.
+    virtual std::vector<std::complex<float>> gains(int input) const = 0;
+
+    //! For each input, output values that did not fit into 8 bits and were clamped, of
+    //! all channels, selected or not.
+    virtual std::vector<uint64_t> clamped() const = 0;
+    //! For each input, 8-bit samples of -128 (4-bit: -8) that were read as -127 (-7).
+    virtual std::vector<uint64_t> clamped_samples() const = 0;
+    //! For each input, spectra that were zeros because samples were lost (the padding at
+    //! the end not counted).
+    virtual std::vector<uint64_t> missing() const = 0;
+    //! What computes, for example "host + host".
+    virtual std::string implementation() const = 0;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_F_ENGINE_H */

@@ -1,0 +1,54 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_F_ENGINE_IMPL_H
+#define INCLUDED_APERTURE_F_ENGINE_IMPL_H
+
+#include "block_writer.h"
+#include "filter_windows.h"
+#include "gain_settings.h"
+#include "kernels/f_engine.h"
+#include <gnuradio/aperture/f_engine.h>
+
+namespace gr {
+namespace aperture {
+
+class f_engine_impl : public f_engine, public block_writer
+{
+public:
+    f_engine_impl(const parameters& p,
+                  const kernels::f_engine::parameters& k,
+                  const device& d);
+
+    bool start() override;
+
+    void set_gain(std::complex<float> gain, int input) override;
+    void set_gains(const std::vector<std::complex<float>>& gains, int input) override;
+    std::vector<std::complex<float>> gains(int input) const override;
+    std::vector<uint64_t> clamped() const override;
+    std::vector<uint64_t> clamped_samples() const override;
+    std::vector<uint64_t> missing() const override;
+    std::string implementation() const override;
+
+private:
+    spectra_facts facts() const override;
+    int64_t prepare(int64_t spectrum) override;
+    void write(const timeline::run& run,
+               const std::vector<const char*>& starts,
+               void* block,
+               int first,
+               int count) override;
+
+    filter_windows d_windows;
+    const std::unique_ptr<kernels::f_engine> d_kernel;
+    gain_settings d_gains;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_F_ENGINE_IMPL_H */

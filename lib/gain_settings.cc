@@ -1,0 +1,147 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "gain_settings.h"
+#include <gnuradio/aperture/tags.h>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace gr {
+namespace aperture {
+
+gain_settings::gain_settings(int inputs, int channels, double first)
+    : d_inputs(inputs), d_channels(channels), d_gains(size_t(inputs) * channels, first)
+{
+}
+
+void gain_settings::check(const setting& s) const
+{
+    require_range("input", s.input, -1, d_inputs - 1);
+    require(s.gains.size() == 1 || s.gains.size() == size_t(d_channels),
+            "gains",
+            std::to_string(s.gains.size()) + " numbers",
+            "one for each of " + std::to_string(d_channels) + " channels");
+    for (const auto& g : s.gains)
+        require(std::isfinite(g.real()) && std::isfinite(g.imag()),
+                "gain",
+                "(" + std::to_string(g.real()) + ", " + std::to_string(g.imag()) + ")",
+                "finite");
+}
+
+void gain_settings::store(const setting& s)
+{
+    const int first = s.input < 0 ? 0 : s.input;
+    const int last = s.input < 0 ? d_inputs - 1 : s.input;
+    for (int input = first; input <= last; input++)
+        for (int k = 0; k < d_channels; k++)
+            d_gains[size_t(input) * d_channels + k] =
+                s.gains[s.gains.size() == 1 ? 0 : k];
+    d_changed = true;
+}
+
+void gain_settings::set(cfloat gain, int input)
+{
+    const setting s{ { gain }, input };
+    check(s);
+    std::lock_guard<std::mutex> guard(d_mutex);
+    store(s);
+}
+
+void gain_settings::set(const std::vector<cfloat>& gains, int input)
+{
+    const setting s{ gains, input };
+    require(gains.size() == size_t(d_channels),
+            "gains",
+            std::to_string(gains.size()) + " numbers",
+            "one for each of " + std::to_string(d_channels) + " channels");
+    check(s);
+    std::lock_guard<std::mutex> guard(d_mutex);
+    store(s);
+}
+
+std::vector<cfloat> gain_settings::of(int input) const
+{
+    require_range("input", input, 0, d_inputs - 1);
+    std::lock_guard<std::mutex> guard(d_mutex);
+    auto first = d_gains.begin() + size_t(input) * d_channels;
+    return { first, first + d_channels };
+}
+
+void gain_settings::receive(const pmt::pmt_t& message)
+{
+    const std::string rule = "a dictionary with `gain`: a number or a c32vector";
+    require(pmt::is_dict(message), "message", pmt::write_string(message), rule);
+    auto value = [&](const char* name) {
+        return pmt::dict_ref(message, pmt::intern(name), pmt::PMT_NIL);
+    };
+    setting s{ {}, -1 };
+    const pmt::pmt_t gain = value(tags::gain);
+    if (pmt::is_c32vector(gain))
+        s.gains = pmt::c32vector_elements(gain);
+    else if (pmt::is_number(gain))
+        s.gains = { cfloat(pmt::to_complex(gain)) };
+    else
+        require(false, "message", pmt::write_string(message), rule);
+    if (const pmt::pmt_t input = value(tags::input); !pmt::is_null(input)) {
+        require(pmt::is_integer(input), "input", pmt::write_string(input), "an integer");
+        s.input = int(pmt::to_long(input));
+    }
+    std::optional<timestamp> time;
+    if (const pmt::pmt_t at = value(tags::time); !pmt::is_null(at)) {
+        time = timestamp::from_pmt(at);
+        require(bool(time), "time", pmt::write_string(at), "tuple(uint64, double)");
+    }
+    check(s);
+    std::lock_guard<std::mutex> guard(d_mutex);
+    if (time)
+        d_timed.emplace_back(*time, s);
+    else
+        store(s);
+}
+
+int64_t gain_settings::update(int64_t spectrum,
+                              const clock& c,
+                              const std::function<void(int64_t)>& late,
+                              const std::function<void(const cfloat*)>& use)
+{
+    //! Spectrum that a time belongs to: the first that is not before it.
+    const auto spectrum_at = [&](const timestamp& time) -> int64_t {
+        if (c.rate <= 0)
+            return spectrum - 1;
+        // a thousandth of a spectrum for the rounding of a time that was computed
+        const double number = std::ceil(time.since(c.start) * c.rate - 1e-3);
+        return std::llround(std::clamp(number, -1e15, 1e15));
+    };
+
+    std::lock_guard<std::mutex> guard(d_mutex);
+    int64_t sharing = std::numeric_limits<int64_t>::max();
+    // those that are due in the order of their times, so that the later one counts
+    std::stable_sort(d_timed.begin(), d_timed.end(), [](const auto& a, const auto& b) {
+        return a.first.since(b.first) < 0;
+    });
+    size_t due = 0;
+    for (; due < d_timed.size(); due++) {
+        const int64_t first = spectrum_at(d_timed[due].first);
+        if (first > spectrum) {
+            sharing = first - spectrum;
+            break;
+        }
+        if (first < spectrum)
+            late(std::min(spectrum - first, int64_t(1) << 40));
+        store(d_timed[due].second);
+    }
+    d_timed.erase(d_timed.begin(), d_timed.begin() + due);
+    if (d_changed)
+        use(d_gains.data());
+    d_changed = false;
+    return sharing;
+}
+
+} // namespace aperture
+} // namespace gr
