@@ -194,7 +194,7 @@ public:
                 ports.push_back(port.data());
             }
             ports[1] = nullptr;
-            std::vector<int8_t> out(size_t(selected) * 6 * 17 * 2 + 2, 99);
+            std::vector<int8_t> out(size_t(selected) * 6 * 17 * 2 + 4, 99);
             // 17 spectra in pieces of 6, 10 and 1
             for (auto [first, count] :
                  { std::pair(0, 6), std::pair(6, 10), std::pair(16, 1) }) {
@@ -202,11 +202,11 @@ public:
                 for (auto& f : from)
                     if (f)
                         f = static_cast<const int8_t*>(f) + size_t(first) * 2 * 75 * 2;
-                kernel->execute(from.data(), out.data() + 1, first, count, *d_stream);
+                kernel->execute(from.data(), out.data() + 2, first, count, *d_stream);
             }
-            CPPUNIT_ASSERT(out.front() == 99 && out.back() == 99);
+            CPPUNIT_ASSERT(out[1] == 99 && out[out.size() - 2] == 99);
             std::vector<uint64_t> clamped(6);
-            size_t at = 1;
+            size_t at = 2;
             for (int c = 0; c < selected; c++)
                 for (int input = 0; input < 6; input++)
                     for (int t = 0; t < 17; t++) {

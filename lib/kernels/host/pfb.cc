@@ -48,7 +48,7 @@ unpack_nibbles(const int8_t* in, float* out, size_t count, size_t stride, float 
     for (size_t i = 0; i < count; i++) {
         const int8_t both = in[i * stride];
         out[2 * i] = std::max(both >> 4, -7);
-        out[2 * i + 1] = std::max(int8_t(both << 4) >> 4, -7) * flip;
+        out[2 * i + 1] = std::max(int8_t(both * 16) >> 4, -7) * flip;
     }
 }
 
