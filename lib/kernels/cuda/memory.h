@@ -160,15 +160,18 @@ public:
     T* data() const { return d_values.data(); }
 
     //! From the stream's next work on.
-    void set(const T* values, cudaStream_t s)
+    void set(const T* values, cudaStream_t s) { set(values, d_values.size(), s); }
+
+    //! Likewise, the first `count`.
+    void set(const T* values, size_t count, cudaStream_t s)
     {
         if (d_slots.empty() || !d_slots.front().copied.done())
             d_slots.emplace_front(d_values.size());
         auto& slot = d_slots.front();
-        std::memcpy(slot.values.data(), values, d_values.bytes());
+        std::memcpy(slot.values.data(), values, count * sizeof(T));
         check(cudaMemcpyAsync(d_values.data(),
                               slot.values.data(),
-                              d_values.bytes(),
+                              count * sizeof(T),
                               cudaMemcpyHostToDevice,
                               s),
               "copying parameters to the GPU");
