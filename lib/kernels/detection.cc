@@ -6,6 +6,7 @@
  */
 
 #include "kernels/detection.h"
+#include <algorithm>
 
 namespace gr {
 namespace aperture {
@@ -20,6 +21,12 @@ int detection::product_count() const
     default:
         return 4;
     }
+}
+
+size_t detection::powers(int channels, int beams, int times) const
+{
+    return std::max<size_t>(1, integrations(times)) * rows(beams) * product_count() *
+           (channels / summed_channels);
 }
 
 void detection::check(int channels, int beams, int times) const

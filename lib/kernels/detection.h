@@ -51,6 +51,9 @@ struct detection {
     //! Integrations that end in a block; 0 if they are longer than a block.
     int integrations(int times) const { return int(times / spectra); }
 
+    //! Numbers that come out of a block, or out of an integration of several.
+    size_t powers(int channels, int beams, int times) const;
+
     //! \throws std::invalid_argument
     void check(int channels, int beams, int times) const;
 };

@@ -1,0 +1,80 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/emulated/beamformer.h"
+#include "kernels/emulated/masked.h"
+#include "kernels/host/beamformer.h"
+#include "runtime/host_stream.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace emulated {
+
+namespace {
+
+class emulated_beamformer : public beamformer
+{
+public:
+    explicit emulated_beamformer(const parameters& p)
+        : d_p(p), d_host(host::make_beamformer(p))
+    {
+    }
+
+    std::string implementation() const override
+    {
+        return "emulated, " + d_host->implementation();
+    }
+
+    std::vector<uint64_t> clamped() const override { return d_host->clamped(); }
+
+    void set_weights(const cfloat* weights, stream& s) override
+    {
+        const size_t count = size_t(d_p.channels) * d_p.beams * d_p.inputs;
+        run_on(s, [kept = std::vector<cfloat>(weights, weights + count), host = d_host] {
+            host_stream own;
+            host->set_weights(kept.data(), own);
+        });
+    }
+
+    void set_gains(const float* gains, stream& s) override
+    {
+        run_on(s, [kept = std::vector<float>(gains, gains + d_p.beams), host = d_host] {
+            host_stream own;
+            host->set_gains(kept.data(), own);
+        });
+    }
+
+    void execute(const void* voltages, void* beams, int blocks, stream& s) override
+    {
+        const size_t series = size_t(blocks) * d_p.channels * d_p.times;
+        const size_t in = series * d_p.inputs * size_of(d_p.input);
+        const size_t out = series * d_p.beams * size_of(d_p.output);
+        run_on(s, [=, host = d_host] {
+            host_stream own;
+            std::vector<char> plain(out);
+            host->execute(unmasked(voltages, in).data(), plain.data(), blocks, own);
+            copy_masked(beams, plain.data(), out);
+        });
+    }
+
+private:
+    const parameters d_p;
+    const std::shared_ptr<beamformer> d_host; // work that is not done yet holds it, too
+};
+
+} // namespace
+
+std::unique_ptr<beamformer> make_beamformer(const beamformer::parameters& p)
+{
+    return std::make_unique<emulated_beamformer>(p);
+}
+
+} // namespace emulated
+} // namespace kernels
+} // namespace aperture
+} // namespace gr

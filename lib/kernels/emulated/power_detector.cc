@@ -1,0 +1,40 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/emulated/detecting.h"
+#include "kernels/emulated/power_detector.h"
+#include "kernels/host/power_detector.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace emulated {
+
+namespace {
+
+class emulated_power_detector : public emulated_detecting<power_detector>
+{
+public:
+    explicit emulated_power_detector(const parameters& p)
+        : emulated_detecting(host::make_power_detector(p),
+                             size_t(p.channels) * p.beams * p.times * size_of(p.input),
+                             p.detect.powers(p.channels, p.beams, p.times))
+    {
+    }
+};
+
+} // namespace
+
+std::unique_ptr<power_detector> make_power_detector(const power_detector::parameters& p)
+{
+    return std::make_unique<emulated_power_detector>(p);
+}
+
+} // namespace emulated
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
