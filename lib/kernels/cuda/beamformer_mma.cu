@@ -93,15 +93,21 @@ __global__ void __launch_bounds__(32 * warps)
     for (int chunk = 0; chunk < x.chunks; chunk++, chunks += beam_forms * form)
 #pragma unroll
         for (int k = 0; k < 2; k++) {
-            voltage_operand operand;
+            operand_words both, operand[beam_forms];
 #pragma unroll
             for (int half = 0; half < 2; half++) {
                 const int input = chunk * beam_chunk + 16 * k + 8 * half + 2 * t;
                 const int time = first_time + 2 * g;
-                Voltage::convert(operand,
-                                 half,
-                                 load<Voltage>(from, input, time, x),
-                                 load<Voltage>(from, input + 1, time, x));
+                Voltage::join(both,
+                              half,
+                              load<Voltage>(from, input, time, x),
+                              load<Voltage>(from, input + 1, time, x));
+            }
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                operand[1][i] = Voltage::re(both[i]);
+                operand[2][i] = Voltage::im(both[i]);
+                operand[0][i] = half_pair::plus(operand[1][i], operand[2][i]);
             }
 #pragma unroll
             for (int f = 0; f < beam_forms; f++)
@@ -114,7 +120,7 @@ __global__ void __launch_bounds__(32 * warps)
                             chunks + f * form + at + 2 * t));
                     };
                     multiply_add(
-                        &sums[f][4 * j], operand.form[f], word(2 * k), word(2 * k + 1));
+                        &sums[f][4 * j], operand[f], word(2 * k), word(2 * k + 1));
                 }
         }
     const beam_place place{

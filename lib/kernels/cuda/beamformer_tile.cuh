@@ -84,46 +84,55 @@ struct write_sc8 {
         const int first = p.first_beam + 2 * t;
         uint8_t* row = to + 2 * ((p.block_channel * p.beams + first) * p.times + time);
         const bool both = Even || time + 1 < p.times;
-        // adding this leaves the rounded number in the low bits
-        constexpr float magic = 3 << 22;
+        const auto write = [&](int beam, float2 a, float2 b) {
+            // adding this leaves the rounded number in the low bits
+            constexpr float magic = 3 << 22;
+            const auto rounded = [factor](float v) {
+                return __float_as_uint(fmaf(v, factor, magic));
+            };
+            const uint32_t low = __byte_perm(rounded(a.x), rounded(a.y), 0x0040);
+            const uint32_t high = __byte_perm(rounded(b.x), rounded(b.y), 0x0040);
+            uint8_t* at = row + 2 * int64_t(beam) * p.times;
+            if (Even)
+                __stcs(reinterpret_cast<uint32_t*>(at), __byte_perm(low, high, 0x5410));
+            else {
+                *reinterpret_cast<uint16_t*>(at) = uint16_t(low);
+                if (both)
+                    *reinterpret_cast<uint16_t*>(at + 2) = uint16_t(high);
+            }
+        };
+        float most = 0;
 #pragma unroll
         for (int j = 0; j < Beams / 8; j++)
 #pragma unroll
             for (int c = 0; c < 2; c++) {
-                const int beam = 8 * j + c;
-                if (first + beam >= p.beams)
-                    continue;
+                const float2 a = value(j, c, 0), b = value(j, c, 1);
+                most = fmaxf(most, fmaxf(fabsf(a.x), fabsf(a.y)));
+                most = fmaxf(most, fmaxf(fabsf(b.x), fabsf(b.y)));
+                if (first + 8 * j + c < p.beams)
+                    write(8 * j + c, a, b);
+            }
+        if (most * factor < 127.5f)
+            return;
+        // seldom: some do not fit, and are written once more. Addresses are computed
+        // again, too: there are no registers to keep them
+        asm volatile("" : "+l"(row));
+        const float limit = 127 / factor; // exact: the factor is a power of two
+        const auto clamp = [&](float2& v) {
+            const bool out = fmaxf(fabsf(v.x), fabsf(v.y)) * factor >= 127.5f;
+            v.x = fminf(fmaxf(v.x, -limit), limit);
+            v.y = fminf(fmaxf(v.y, -limit), limit);
+            return int(out);
+        };
+#pragma unroll
+        for (int j = 0; j < Beams / 8; j++)
+#pragma unroll
+            for (int c = 0; c < 2; c++) {
                 float2 a = value(j, c, 0), b = value(j, c, 1);
-                const float most = fmaxf(fmaxf(fabsf(a.x), fabsf(a.y)),
-                                         fmaxf(fabsf(b.x), fabsf(b.y)));
-                if (most * factor >= 127.5f) {
-                    const auto clamp = [factor](float2& v) {
-                        const bool out = fmaxf(fabsf(v.x), fabsf(v.y)) * factor >= 127.5f;
-                        const float limit = 127 / factor; // a power of two
-                        v.x = fminf(fmaxf(v.x, -limit), limit);
-                        v.y = fminf(fmaxf(v.y, -limit), limit);
-                        return int(out);
-                    };
-                    int count = clamp(a);
-                    const int second = clamp(b);
-                    if (both)
-                        count += second;
-                    if (count)
-                        atomicAdd(clamped + first + beam, (unsigned long long)(count));
-                }
-                const auto rounded = [factor](float v) {
-                    return __float_as_uint(fmaf(v, factor, magic));
-                };
-                const uint32_t low = __byte_perm(rounded(a.x), rounded(a.y), 0x0040);
-                const uint32_t high = __byte_perm(rounded(b.x), rounded(b.y), 0x0040);
-                uint8_t* at = row + 2 * int64_t(beam) * p.times;
-                if (Even)
-                    __stcs(reinterpret_cast<uint32_t*>(at),
-                           __byte_perm(low, high, 0x5410));
-                else {
-                    *reinterpret_cast<uint16_t*>(at) = uint16_t(low);
-                    if (both)
-                        *reinterpret_cast<uint16_t*>(at + 2) = uint16_t(high);
+                const int count = clamp(a) + (clamp(b) & int(both));
+                if (count && first + 8 * j + c < p.beams) {
+                    write(8 * j + c, a, b);
+                    atomicAdd(clamped + first + 8 * j + c, (unsigned long long)(count));
                 }
             }
     }
@@ -216,43 +225,48 @@ struct sum_powers {
                 }
             }
         } else {
-            float values[pairs * numbers];
-#pragma unroll
-            for (int j = 0; j < pairs; j++) {
-                float v[numbers];
-                add(v, value(j, 0, 0), value(j, 1, 0), true);
-                add(v, value(j, 0, 1), value(j, 1, 1), false);
-#pragma unroll
-                for (int i = 0; i < numbers; i++)
-                    values[j * numbers + i] = v[i] * scale;
-            }
-            const int first = sum_over_rows<pairs * numbers>(values);
-            constexpr int left = pairs * numbers < 8 ? 1 : pairs * numbers / 8;
-            // lanes of fewer than 8 values have the same sums
-            constexpr int copies = pairs * numbers < 8 ? 8 / (pairs * numbers) : 1;
-            const bool mine = g % copies == 0;
-            const auto number_of = [&](int i) {
-                return ((first + i) / numbers * 4 + t) * numbers + (first + i) % numbers;
-            };
             float* row =
                 to + (p.block_channel * pieces + p.first_time / Piece) * total +
                 first_number;
-            if constexpr (Piece == 16) {
-                if (mine && p.first_time < p.times)
-#pragma unroll
-                    for (int i = 0; i < left; i++)
-                        if (first_number + number_of(i) < total)
-                            row[number_of(i)] = values[i];
-            } else {
-                const int warp = threadIdx.x / 32 % 4, group = threadIdx.x / 128;
-                const auto barrier = [group] {
-                    asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
-                };
+            const int warp = threadIdx.x / 32 % 4, group = threadIdx.x / 128;
+            const auto barrier = [group] {
+                asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
+            };
+            if constexpr (Piece == 64)
                 barrier(); // the sums before have been read
-                if (mine)
+            // some pairs at a time, as registers allow
+            constexpr int together = pairs * numbers <= 32 ? pairs : 32 / numbers;
+            constexpr int count = together * numbers;
+            constexpr int left = count < 8 ? 1 : count / 8;
+            constexpr int copies = count < 8 ? 8 / count : 1; // lanes with the same sums
 #pragma unroll
-                    for (int i = 0; i < left; i++)
-                        shared[warp * all + number_of(i)] = values[i];
+            for (int done = 0; done < pairs; done += together) {
+                float values[count];
+#pragma unroll
+                for (int j = 0; j < together; j++) {
+                    float v[numbers];
+                    add(v, value(done + j, 0, 0), value(done + j, 1, 0), true);
+                    add(v, value(done + j, 0, 1), value(done + j, 1, 1), false);
+#pragma unroll
+                    for (int i = 0; i < numbers; i++)
+                        values[j * numbers + i] = v[i] * scale;
+                }
+                const int first = done * numbers + sum_over_rows<count>(values);
+                const auto number_of = [&](int i) {
+                    return ((first + i) / numbers * 4 + t) * numbers +
+                           (first + i) % numbers;
+                };
+                if (g % copies == 0)
+#pragma unroll
+                    for (int i = 0; i < left; i++) {
+                        const int number = number_of(i);
+                        if (Piece == 64)
+                            shared[warp * all + number] = values[i];
+                        else if (p.first_time < p.times && first_number + number < total)
+                            row[number] = values[i];
+                    }
+            }
+            if constexpr (Piece == 64) {
                 barrier();
                 if (p.first_time - 16 * warp < p.times)
                     for (int i = threadIdx.x % 128; i < all; i += 128)
@@ -324,64 +338,58 @@ struct half_pair {
 };
 
 /*!
- * Operands of 16 inputs at 16 times, of a warp: xr + xi, xr and xi in the order of
- * beam_forms. Lane 4 g + t has, of word i, the inputs 2 t and 2 t + 1 (+ 8 if i >= 2) at
- * time 2 g + i % 2.
+ * Operands of 16 inputs at 16 times, of a warp. Lane 4 g + t has, of word i, the inputs
+ * 2 t and 2 t + 1 (+ 8 if i >= 2) at time 2 g + i % 2, both in half precision; before they are
+ * converted, as the integers they are, re and im together.
  */
-struct voltage_operand {
-    uint32_t form[beam_forms][4];
-};
+using operand_words = uint32_t[4];
 
 //! 8-bit voltages: two times of an input are a word.
 struct voltage_sc8 {
-    using word = uint32_t;
     static constexpr int bytes = 2;
 
     //! of inputs 2 t, 2 t + 1
     static __device__ __forceinline__ void
-    convert(voltage_operand& to, int half, uint32_t first, uint32_t second)
+    join(operand_words& to, int half, uint32_t first, uint32_t second)
     {
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-            // re re im im, with 128 added
-            const uint32_t v =
-                __byte_perm(first, second, h ? 0x7362 : 0x5140) ^ 0x80808080u;
-            constexpr uint32_t bias = 0x64806480; // 1024 + 128
-            const uint32_t re = half_pair::minus(
-                __byte_perm(v, half_pair::bytes_64, 0x4140), bias);
-            const uint32_t im = half_pair::minus(
-                __byte_perm(v, half_pair::bytes_64, 0x4342), bias);
-            to.form[0][2 * half + h] = half_pair::plus(re, im);
-            to.form[1][2 * half + h] = re;
-            to.form[2][2 * half + h] = im;
-        }
+        // re re im im, with 128 added
+        to[2 * half] = __byte_perm(first, second, 0x5140) ^ 0x80808080u;
+        to[2 * half + 1] = __byte_perm(first, second, 0x7362) ^ 0x80808080u;
+    }
+    static constexpr uint32_t bias = 0x64806480; // 1024 + 128
+    static __device__ __forceinline__ uint32_t re(uint32_t v)
+    {
+        return half_pair::minus(__byte_perm(v, half_pair::bytes_64, 0x4140), bias);
+    }
+    static __device__ __forceinline__ uint32_t im(uint32_t v)
+    {
+        return half_pair::minus(__byte_perm(v, half_pair::bytes_64, 0x4342), bias);
     }
 };
 
 //! 4-bit voltages: re in the high nibble, -8 is read as -7.
 struct voltage_sc4 {
-    using word = uint16_t;
     static constexpr int bytes = 1;
 
     static __device__ __forceinline__ void
-    convert(voltage_operand& to, int half, uint32_t first, uint32_t second)
+    join(operand_words& to, int half, uint32_t first, uint32_t second)
     {
-        // times 0 0 1 1, with 8 added to each nibble
+        // times 0 0 1 1, with 8 added to each nibble; then 1024 more to each voltage
         const uint32_t all = __byte_perm(first, second, 0x5140) ^ 0x88888888u;
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-            const uint32_t v = __byte_perm(all, half_pair::bytes_64, h ? 0x4342 : 0x4140);
-            uint32_t re, im; // 1024 + 16 (re + 8), 1024 + im + 8
-            asm("fma.rn.f16x2 %0, %1, %2, %3;"
-                : "=r"(re)
-                : "r"(v & 0xfff0fff0u), "r"(0x2c002c00), "r"(0xd480d480)); // /16, -72
-            im = half_pair::minus(v & 0xff0fff0fu, 0x64086408);
-            re = at_least_minus_7(re);
-            im = at_least_minus_7(im);
-            to.form[0][2 * half + h] = half_pair::plus(re, im);
-            to.form[1][2 * half + h] = re;
-            to.form[2][2 * half + h] = im;
-        }
+        to[2 * half] = __byte_perm(all, half_pair::bytes_64, 0x4140);
+        to[2 * half + 1] = __byte_perm(all, half_pair::bytes_64, 0x4342);
+    }
+    static __device__ __forceinline__ uint32_t re(uint32_t v)
+    {
+        uint32_t re; // from 1024 + 16 (re + 8)
+        asm("fma.rn.f16x2 %0, %1, %2, %3;"
+            : "=r"(re)
+            : "r"(v & 0xfff0fff0u), "r"(0x2c002c00), "r"(0xd480d480)); // / 16 - 72
+        return at_least_minus_7(re);
+    }
+    static __device__ __forceinline__ uint32_t im(uint32_t v)
+    {
+        return at_least_minus_7(half_pair::minus(v & 0xff0fff0fu, 0x64086408));
     }
 
     static __device__ __forceinline__ uint32_t at_least_minus_7(uint32_t a)

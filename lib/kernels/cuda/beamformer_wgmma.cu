@@ -136,9 +136,9 @@ __device__ __forceinline__ void feed(const CUtensorMap& map,
     }
 }
 
-//! Loads the operands of 16 inputs.
+//! Loads 16 inputs at the warp's 16 times.
 template <class Voltage, int Beams>
-__device__ __forceinline__ void load(voltage_operand& to, uint32_t box, int k)
+__device__ __forceinline__ void load(operand_words& to, uint32_t box, int k)
 {
     using memory = layout<Voltage, Beams>;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
@@ -156,8 +156,8 @@ __device__ __forceinline__ void load(voltage_operand& to, uint32_t box, int k)
             words[i] = word;
         }
     }
-    Voltage::convert(to, 0, words[0], words[1]);
-    Voltage::convert(to, 1, words[2], words[3]);
+    Voltage::join(to, 0, words[0], words[1]);
+    Voltage::join(to, 1, words[2], words[3]);
 }
 
 template <class Voltage, int Beams, class Target>
@@ -184,35 +184,48 @@ __device__ __forceinline__ void form(const Target& target,
             const bool come = step == j.begin || !stay; // weights, in this step
             const bool go = step + 1 == j.end || !stay;
             float sums[beam_forms][Beams / 2];
-            voltage_operand operand[2];
+            operand_words sum, re, im; // as the tensor cores read them
             int before = -1; // slot of the chunk before, if it can go
-            const auto multiply = [&](int k, bool add) {
-                wgmma_fence();
-                const uint64_t at =
-                    half_rows_descriptor(slots + slot.index * memory::slot) + 2 * k;
-#pragma unroll
-                for (int f = 0; f < beam_forms; f++)
-                    wgmma_half<Beams>(
-                        sums[f], operand[k].form[f], at + f * (memory::form >> 4), add);
-                wgmma_commit();
-            };
             for (int chunk = 0; chunk < x.chunks; chunk++) {
                 wait_for(b.full + stage.index, stage.parity);
                 const uint32_t box =
                     stages + stage.index * memory::stage + crew * memory::box;
-                load<Voltage, Beams>(operand[0], box, 0);
-                if (come)
-                    wait_for(b.full_slot + slot.index, slot.parity);
-                multiply(0, chunk > 0);
-                wgmma_wait<1>(); // the chunk before is done: its operands, its weights
-                if (before >= 0 && speaks)
-                    arrive(b.empty_slot + before);
-                load<Voltage, Beams>(operand[1], box, 1);
+#pragma unroll
+                for (int k = 0; k < beam_chunk / 16; k++) {
+                    operand_words both;
+                    load<Voltage, Beams>(both, box, k);
+                    if (k == 0 && come)
+                        wait_for(b.full_slot + slot.index, slot.parity);
+                    const bool add = chunk > 0 || k > 0;
+                    const uint64_t at =
+                        half_rows_descriptor(slots + slot.index * memory::slot) + 2 * k;
+                    const auto multiply = [&](int f, const operand_words& a) {
+                        wgmma_fence();
+                        wgmma_half<Beams>(sums[f], a, at + f * (memory::form >> 4), add);
+                        wgmma_commit();
+                    };
+                    // two of the three are under way while the third's operand is made
+                    wgmma_wait<2>();
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        re[i] = Voltage::re(both[i]);
+                    multiply(1, re);
+                    wgmma_wait<2>();
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        im[i] = Voltage::im(both[i]);
+                    multiply(2, im);
+                    wgmma_wait<2>();
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        sum[i] = half_pair::plus(re[i], im[i]);
+                    multiply(0, sum);
+                    if (k == 0 && before >= 0 && speaks) // all of the chunk before is done
+                        arrive(b.empty_slot + before);
+                }
                 __syncwarp();
                 if (speaks)
                     arrive(b.empty + stage.index);
-                multiply(1, true);
-                wgmma_wait<1>();
                 before = go ? slot.index : -1;
                 stage.advance(x.stages);
                 slot.advance(x.slots);
@@ -231,8 +244,13 @@ __device__ __forceinline__ void form(const Target& target,
             };
             const auto value = [&](int column, int c, int h) {
                 const int i = 4 * column + 2 * h + c;
-                return make_float2(sums[0][i] + sums[2][i], sums[0][i] + sums[1][i]);
+                return make_float2(sums[2][i], sums[1][i]);
             };
+#pragma unroll
+            for (int i = 0; i < Beams / 2; i++) {
+                sums[2][i] += sums[0][i];
+                sums[1][i] += sums[0][i];
+            }
             target.template operator()<Beams>(value, place, factor, scratch);
         }
     }

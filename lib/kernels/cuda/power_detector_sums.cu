@@ -225,8 +225,8 @@ struct signal_shape {
     int channels, signals, times, rows;
     int pieces, pieces_each; // of a block, of an integration
     int64_t spectra, piece;  // times of an integration, of a piece
-    int lanes;               // that sum a piece together
-    int64_t count;           // of all sums
+    int lanes_log;           // of the number of lanes that sum a piece together
+    unsigned count;          // of all sums
 };
 
 /*!
@@ -241,9 +241,8 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
                                                       const signal_shape x)
 {
     using pack = typename Signal::pack;
-    const int64_t thread = blockIdx.x * int64_t(threads) + threadIdx.x;
-    const int64_t i = thread / x.lanes;
-    const int lane = int(thread % x.lanes);
+    const int lanes = 1 << x.lanes_log, lane = threadIdx.x % lanes;
+    const unsigned i = blockIdx.x * (threads >> x.lanes_log) + (threadIdx.x >> x.lanes_log);
     const int piece = int(i % x.pieces);
     const int row = int(i / x.pieces % x.rows);
     const int64_t block_channel = i / x.pieces / x.rows;
@@ -259,7 +258,7 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
         const pack* xs = first + a * signal_packs;
         const pack* ys = first + b * signal_packs;
 #pragma unroll 4
-        for (int at = lane; at < packs; at += x.lanes) {
+        for (int at = lane; at < packs; at += lanes) {
             const pack px = xs[at];
             const pack py = Both ? ys[at] : px;
 #pragma unroll
@@ -280,7 +279,7 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
     else
         for (int k = starts[row]; k < starts[row + 1]; k++)
             add_pair(pairs[k].x, pairs[k].y);
-    for (int distance = x.lanes / 2; distance > 0; distance /= 2)
+    for (int distance = lanes / 2; distance > 0; distance /= 2)
 #pragma unroll
         for (int n = 0; n < Numbers; n++)
             v[n] += __shfl_xor_sync(~0u, v[n], distance);
@@ -430,12 +429,18 @@ void sum_signals(const void* signals,
     x.piece = signal_piece(spectra, e.times);
     x.pieces = signal_pieces(spectra, e.times);
     x.pieces_each = int(x.pieces / (e.times / x.spectra));
-    x.count = int64_t(blocks) * e.channels * rows.rows * x.pieces;
+    const int64_t count = int64_t(blocks) * e.channels * rows.rows * x.pieces;
+    require(count < int64_t(1) << 31,
+            "block",
+            std::to_string(count) + " sums of powers in a call",
+            "fewer than 2^31: take longer integrations, or fewer times a block");
+    x.count = unsigned(count);
     const auto launch = [&](auto signal, auto times, auto n, auto two) {
-        for (x.lanes = 1; x.lanes < 32 && x.lanes * 2 * times.value <= x.piece;)
-            x.lanes *= 2;
+        for (x.lanes_log = 0;
+             x.lanes_log < 5 && (int64_t(2) << x.lanes_log) * times.value <= x.piece;)
+            x.lanes_log++;
         sum_pieces<decltype(signal), times.value, n.value, two.value>
-            <<<blocks_for(x.count * x.lanes, threads), threads, 0, s>>>(
+            <<<blocks_for(count << x.lanes_log, threads), threads, 0, s>>>(
                 static_cast<const uint8_t*>(signals), rows.starts, rows.pairs, pieces, x);
     };
     const auto of_numbers = [&](auto signal, auto times) {
