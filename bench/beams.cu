@@ -6,8 +6,8 @@
  */
 
 /*
- * Times the kernels that form beams and detect powers without GNU Radio, beside the ceilings
- * of the same run.
+ * Times the kernels that form beams and detect powers without GNU Radio, beside the
+ * ceilings of the same run.
  *
  * bench_beams [all] [json=FILE] [beams=N inputs=N channels=N times=N]: `all` times every
  * implementation that the GPU has, not only the one that is chosen; the others give
@@ -60,7 +60,13 @@ __global__ void __launch_bounds__(256) read_and_write(const uint4* __restrict__ 
 }
 
 //! Seconds that it takes to read and write so many bytes, without any arithmetic.
-double bare_time(stream& s, int runs, int multiprocessors, const void* from, size_t in, void* to, size_t out)
+double bare_time(stream& s,
+                 int runs,
+                 int multiprocessors,
+                 const void* from,
+                 size_t in,
+                 void* to,
+                 size_t out)
 {
     // in whole words of 16 bytes a thread, in the ratio of the two
     const double ratio = double(out) / double(in);
@@ -227,15 +233,16 @@ try {
                 words);
         });
     const auto [first_rate, hot_rate] = tensor_rates(s, processors, powers.data());
-    std::printf("%s\n%s\ncopy %.0f GB/s (read plus written), f16 tensor cores %.0f TFLOP/s "
-                "at first, %.0f hot\n"
-                "beams inputs times x channels       what               ms   TFLOP/s     "
-                "long  bare ms  of bare  implementation\n",
-                gpu.name,
-                command.c_str(),
-                copy_rate * 1e-9,
-                first_rate * 1e-12,
-                hot_rate * 1e-12);
+    std::printf(
+        "%s\n%s\ncopy %.0f GB/s (read plus written), f16 tensor cores %.0f TFLOP/s "
+        "at first, %.0f hot\n"
+        "beams inputs times x channels       what               ms   TFLOP/s     "
+        "long  bare ms  of bare  implementation\n",
+        gpu.name,
+        command.c_str(),
+        copy_rate * 1e-9,
+        first_rate * 1e-12,
+        hot_rate * 1e-12);
     std::string rows;
     const auto report = [&](const shape& x,
                             const std::string& what,
@@ -285,15 +292,13 @@ try {
                                 detection::product_set products,
                                 const std::string& what,
                                 const std::string& name) {
-        const beam_power::parameters p{
-            x.channels,
-            x.inputs,
-            x.beams,
-            0,
-            x.times,
-            type,
-            { products, detection::feeds::linear, 64, 1 }
-        };
+        const beam_power::parameters p{ x.channels,
+                                        x.inputs,
+                                        x.beams,
+                                        0,
+                                        x.times,
+                                        type,
+                                        { products, detection::feeds::linear, 64, 1 } };
         const auto kernel = cuda::make_beam_power(p, 0, name);
         kernel->set_weights(some_weights(x).data(), s);
         const size_t out = sizeof(float) * p.rows() * p.detect.product_count() *
@@ -303,7 +308,9 @@ try {
             what,
             bare_time(s, 5, processors, voltages.data(), x.in(type), powers.data(), out),
             kernel->implementation(),
-            [&] { kernel->execute(voltages.data(), powers.data(), 1, { &scale, 1 }, s); });
+            [&] {
+                kernel->execute(voltages.data(), powers.data(), 1, { &scale, 1 }, s);
+            });
     };
     using set = detection::product_set;
     for (const auto& x : wanted) {
@@ -325,11 +332,10 @@ try {
                 kernel->set_weights(some_weights(x).data(), s);
                 const std::vector<float> gains(x.beams, .2f);
                 kernel->set_gains(gains.data(), s);
-                report(x,
-                       "sc8 to " + name_of(output),
-                       bare,
-                       kernel->implementation(),
-                       [&] { kernel->execute(voltages.data(), beams.data(), 1, s); });
+                report(
+                    x, "sc8 to " + name_of(output), bare, kernel->implementation(), [&] {
+                        kernel->execute(voltages.data(), beams.data(), 1, s);
+                    });
             }
         }
         time_power(x, sample_type::sc8, set::intensity, "beam_power I", "");
@@ -365,9 +371,8 @@ try {
             const shape x{ count, 32, 2048, 1024 };
             const double seconds =
                 time_power(x, sample_type::sc4, set::power, "beam_power sc4", "");
-            std::printf("%d beams: %.1f times real time\n",
-                        count,
-                        x.times / 19531.25 / seconds);
+            std::printf(
+                "%d beams: %.1f times real time\n", count, x.times / 19531.25 / seconds);
         }
     }
     if (!json.empty()) {

@@ -7,8 +7,8 @@
 
 /*
  * Compares the CUDA kernels that form beams and detect powers with a model in double
- * precision. Needs no GNU Radio. Exit status: 0 all as expected, 1 a difference, 77 no GPU
- * (skipped).
+ * precision. Needs no GNU Radio. Exit status: 0 all as expected, 1 a difference, 77 no
+ * GPU (skipped).
  *
  * check_cuda_beams [quick]
  */
@@ -66,8 +66,9 @@ std::vector<cfloat> random_weights(size_t count, bool exact)
     std::vector<cfloat> w(count);
     std::normal_distribution<float> normal;
     for (auto& x : w)
-        x = exact ? cfloat(int(random_bits() % 17) - 8, int(random_bits() % 17) - 8) / 16.f
-                  : cfloat(normal(random_bits), normal(random_bits));
+        x = exact
+                ? cfloat(int(random_bits() % 17) - 8, int(random_bits() % 17) - 8) / 16.f
+                : cfloat(normal(random_bits), normal(random_bits));
     return w;
 }
 
@@ -116,9 +117,9 @@ struct model_beams {
                 const cdouble* from = &voltages[(block_channel * x.inputs + i) * x.times];
                 for (int t = 0; t < x.times; t++) {
                     // written out: this is where all of the time goes
-                    to[t] += cdouble(v.real() * from[t].real() - v.imag() * from[t].imag(),
-                                     v.real() * from[t].imag() +
-                                         v.imag() * from[t].real());
+                    to[t] +=
+                        cdouble(v.real() * from[t].real() - v.imag() * from[t].imag(),
+                                v.real() * from[t].imag() + v.imag() * from[t].real());
                     size[t] += (std::abs(v.real()) + std::abs(v.imag())) *
                                (std::abs(from[t].real()) + std::abs(from[t].imag()));
                 }
@@ -132,8 +133,9 @@ double worst_rms = 0;
 
 void check_beamformer(const shape& x, sample_type input, sample_type output, bool exact)
 {
-    const beamformer::parameters p{ x.channels, x.inputs, x.beams,
-                                    x.times,    input,    output };
+    const beamformer::parameters p{
+        x.channels, x.inputs, x.beams, x.times, input, output
+    };
     const bool integers = input != sample_type::fc32;
     const bool clamps = output == sample_type::sc8;
     exact = exact && integers;
@@ -146,7 +148,9 @@ void check_beamformer(const shape& x, sample_type input, sample_type output, boo
                                                    : 1.f) *
                       std::sqrt(2.f * x.inputs) * (exact ? .31f : 1.f);
     const auto gains = random_gains(
-        x.beams, exact, clamps ? std::exp2(std::round(std::log2((exact ? 40 : 15) / rms))) : 1);
+        x.beams,
+        exact,
+        clamps ? std::exp2(std::round(std::log2((exact ? 40 : 15) / rms))) : 1);
     const model_beams model(x, v.values, weights, gains);
     const guarded in(v.bytes), out(x.outputs() * size_of(output));
     for (const auto& name : cuda::beamformer_implementations(p, 0)) {
@@ -162,11 +166,10 @@ void check_beamformer(const shape& x, sample_type input, sample_type output, boo
         const auto clamped_before = kernel->clamped();
         kernel->set_gains(gains.data(), s);
         kernel->set_weights(weights.data(), s);
-        cuda::check(cudaMemsetAsync(out.data(),
-                                    guard_value,
-                                    x.outputs() * size_of(output),
-                                    cuda::native(s)),
-                    "garbage");
+        cuda::check(
+            cudaMemsetAsync(
+                out.data(), guard_value, x.outputs() * size_of(output), cuda::native(s)),
+            "garbage");
         kernel->execute(in.data(), out.data(), x.blocks, s);
         s.synchronize();
         expect(out.untouched_around(), what + ", guards");
@@ -249,7 +252,8 @@ void detect(model_powers& to,
             int all_rows,
             const std::vector<float>& scales)
 {
-    const int64_t all = int64_t(blocks) * times, channels_out = channels / d.summed_channels;
+    const int64_t all = int64_t(blocks) * times,
+                  channels_out = channels / d.summed_channels;
     const int64_t integrations = all / d.spectra;
     const int products = d.product_count(), parts = d.parts();
     to.values.resize(integrations * all_rows * products * channels_out);
@@ -374,10 +378,11 @@ void run(Kernel& kernel,
             kernel.accumulate(from + first * block_bytes, 1, s);
             kernel.accumulate(from + (first + 1) * block_bytes, blocks - 1, s);
             const bool many = scales.size() > 1;
-            kernel.dump(to,
-                        { scales.data() + (many ? first / blocks * integration_scales : 0),
-                          many ? integration_scales : 1 },
-                        s);
+            kernel.dump(
+                to,
+                { scales.data() + (many ? first / blocks * integration_scales : 0),
+                  many ? integration_scales : 1 },
+                s);
             to += integration_numbers;
         }
     }
@@ -511,11 +516,10 @@ constexpr auto circular = detection::feeds::circular;
 
 void check_beamformers(bool quick)
 {
-    std::vector<shape> shapes{
-        { 3, 5, 3, 16, 2 },     { 2, 32, 32, 64, 1 },   { 5, 33, 33, 208, 2 },
-        { 3, 64, 65, 400, 3 },  { 2, 70, 129, 144, 1 }, { 3, 3, 7, 77, 2 },
-        { 1, 200, 150, 272, 2 }
-    };
+    std::vector<shape> shapes{ { 3, 5, 3, 16, 2 },     { 2, 32, 32, 64, 1 },
+                               { 5, 33, 33, 208, 2 },  { 3, 64, 65, 400, 3 },
+                               { 2, 70, 129, 144, 1 }, { 3, 3, 7, 77, 2 },
+                               { 1, 200, 150, 272, 2 } };
     if (!quick)
         for (const shape& x : { shape{ 2, 257, 70, 320, 1 },
                                 shape{ 300, 16, 16, 64, 2 },
@@ -532,12 +536,13 @@ void check_beamformers(bool quick)
             for (auto output : { sample_type::fc32, sample_type::sc8 })
                 for (bool exact : { true, false })
                     check_beamformer(x, input, output, exact);
-    std::printf("beamformer: %zu of %zu 8-bit numbers differ by a step (%.2g), rms error of "
-                "fc32 at most %.2g\n",
-                all_steps,
-                all_numbers,
-                double(all_steps) / all_numbers,
-                worst_rms);
+    std::printf(
+        "beamformer: %zu of %zu 8-bit numbers differ by a step (%.2g), rms error of "
+        "fc32 at most %.2g\n",
+        all_steps,
+        all_numbers,
+        double(all_steps) / all_numbers,
+        worst_rms);
 }
 
 void check_detectors(bool quick)

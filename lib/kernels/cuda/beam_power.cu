@@ -60,7 +60,7 @@ public:
     sum(const void* voltages, int blocks, int numbers, float* scratch, cudaStream_t s)
     {
         using kind = beam_target::kind;
-        const kind what = numbers == 4                  ? kind::coherency
+        const kind what = numbers == 4                            ? kind::coherency
                           : d_p.detect.of_pairs() && numbers == 1 ? kind::intensity
                                                                   : kind::powers;
         engine.form(voltages, blocks, { what, scratch, nullptr, d_piece }, s);
@@ -79,7 +79,8 @@ public:
     explicit incoherent_beams(const beam_power::parameters& p)
         : d_p(p), d_starts(rows() + 1), d_pairs(size_t(rows()) * p.inputs)
     {
-        check(cudaMemset(d_starts.data(), 0, (rows() + 1) * sizeof(int)), "clearing masks");
+        check(cudaMemset(d_starts.data(), 0, (rows() + 1) * sizeof(int)),
+              "clearing masks");
     }
 
     int rows() const { return d_p.detect.rows(d_p.incoherent); }
@@ -195,30 +196,29 @@ public:
         const device_guard guard(d_device);
         // one scale for both polarisations: their sum will do
         const int numbers = d_numbers == 2 && scales.count == 1 ? 1 : d_numbers;
-        const size_t block_rows =
-            size_t(d_p.detect.integrations(d_p.times)) * d_p.rows();
+        const size_t block_rows = size_t(d_p.detect.integrations(d_p.times)) * d_p.rows();
         const size_t block_powers = block_rows * d_p.detect.product_count() *
                                     (d_p.channels / d_p.detect.summed_channels);
         const size_t block_scales = block_rows * d_p.detect.parts();
         int last = -1; // group that scales are uploaded for
-        in_groups(
-            voltages,
-            blocks,
-            numbers,
-            native(s),
-            [&](const power_pieces& from, int first, int count) {
-                if (scales.count > 1 && first != last)
-                    d_uploaded = d_sums->upload(scales.values + first * block_scales,
-                                                count * block_scales,
-                                                native(s));
-                last = first;
-                d_sums->write(from,
-                              count,
-                              powers + first * block_powers,
-                              scales.count > 1 ? d_uploaded : nullptr,
-                              scales.values[0],
-                              native(s));
-            });
+        in_groups(voltages,
+                  blocks,
+                  numbers,
+                  native(s),
+                  [&](const power_pieces& from, int first, int count) {
+                      if (scales.count > 1 && first != last)
+                          d_uploaded =
+                              d_sums->upload(scales.values + first * block_scales,
+                                             count * block_scales,
+                                             native(s));
+                      last = first;
+                      d_sums->write(from,
+                                    count,
+                                    powers + first * block_powers,
+                                    scales.count > 1 ? d_uploaded : nullptr,
+                                    scales.values[0],
+                                    native(s));
+                  });
     }
 
     void accumulate(const void* voltages, int blocks, stream& s) override
@@ -259,11 +259,8 @@ private:
     //! Sums pieces of as many blocks as there is scratch for, and calls
     //! then(pieces, first, count) for coherent and for incoherent beams.
     template <class Then>
-    void in_groups(const void* voltages,
-                   int blocks,
-                   int numbers,
-                   cudaStream_t s,
-                   const Then& then)
+    void in_groups(
+        const void* voltages, int blocks, int numbers, cudaStream_t s, const Then& then)
     {
         const size_t block_bytes =
             size_of(d_p.input) * d_p.channels * d_p.inputs * d_p.times;
@@ -305,4 +302,3 @@ std::unique_ptr<beam_power> make_beam_power(const beam_power::parameters& p,
 } // namespace kernels
 } // namespace aperture
 } // namespace gr
-

@@ -19,12 +19,13 @@ namespace cuda {
 
 //! The implementations that GPU `device` has for these parameters, the one to take first:
 //! as for beamformer. \throws std::invalid_argument if none
-std::vector<std::string> beam_power_implementations(const beam_power::parameters& p, int device);
+std::vector<std::string> beam_power_implementations(const beam_power::parameters& p,
+                                                    int device);
 
 //! \param implementation one of beam_power_implementations(); empty: the first
 std::unique_ptr<beam_power> make_beam_power(const beam_power::parameters& p,
-                            int device,
-                            const std::string& implementation = "");
+                                            int device,
+                                            const std::string& implementation = "");
 
 } // namespace cuda
 } // namespace kernels

@@ -91,4 +91,3 @@ std::unique_ptr<beamformer> make_beamformer(const beamformer::parameters& p,
 } // namespace kernels
 } // namespace aperture
 } // namespace gr
-

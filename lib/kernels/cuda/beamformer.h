@@ -19,12 +19,13 @@ namespace cuda {
 
 //! The implementations that GPU `device` has for these parameters, the one to take first:
 //! "wgmma f16", "mma f16" or "fp32". \throws std::invalid_argument if none
-std::vector<std::string> beamformer_implementations(const beamformer::parameters& p, int device);
+std::vector<std::string> beamformer_implementations(const beamformer::parameters& p,
+                                                    int device);
 
 //! \param implementation one of beamformer_implementations(); empty: the first
 std::unique_ptr<beamformer> make_beamformer(const beamformer::parameters& p,
-                            int device,
-                            const std::string& implementation = "");
+                                            int device,
+                                            const std::string& implementation = "");
 
 } // namespace cuda
 } // namespace kernels

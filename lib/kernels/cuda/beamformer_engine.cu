@@ -58,12 +58,13 @@ bool fits(const choice& c, const beam_extents& x, gpu_facts gpu)
 constexpr int threads = 256;
 
 //! The largest part of all weights, as the integer that its bits are.
-__global__ void __launch_bounds__(threads) find_largest(const float2* __restrict__ weights,
-                                                        const float* __restrict__ gains,
-                                                        unsigned* largest,
-                                                        int64_t count,
-                                                        int beams,
-                                                        int inputs)
+__global__ void __launch_bounds__(threads)
+    find_largest(const float2* __restrict__ weights,
+                 const float* __restrict__ gains,
+                 unsigned* largest,
+                 int64_t count,
+                 int beams,
+                 int inputs)
 {
     float most = 0;
     for (int64_t i = blockIdx.x * int64_t(threads) + threadIdx.x; i < count;
@@ -79,17 +80,18 @@ __global__ void __launch_bounds__(threads) find_largest(const float2* __restrict
 }
 
 //! See packed_weights. A thread: all forms of one weight.
-__global__ void __launch_bounds__(threads) pack_weights(const float2* __restrict__ weights,
-                                                        const float* __restrict__ gains,
-                                                        const unsigned* largest,
-                                                        float* factor,
-                                                        __half* __restrict__ packed,
-                                                        int64_t count,
-                                                        int beams,
-                                                        int inputs,
-                                                        int tile,
-                                                        int tiles,
-                                                        int chunks)
+__global__ void __launch_bounds__(threads)
+    pack_weights(const float2* __restrict__ weights,
+                 const float* __restrict__ gains,
+                 const unsigned* largest,
+                 float* factor,
+                 __half* __restrict__ packed,
+                 int64_t count,
+                 int beams,
+                 int inputs,
+                 int tile,
+                 int tiles,
+                 int chunks)
 {
     const int64_t i = blockIdx.x * int64_t(threads) + threadIdx.x;
     const float most = __uint_as_float(*largest);
@@ -159,8 +161,9 @@ beam_engine::beam_engine(const beam_extents& x, int device, const std::string& w
         d_packed = device_array<__half>(x.channels * tiles * chunks * beam_forms * tile *
                                         beam_chunk);
     }
-    check(cudaMemset(d_weights.data(), 0, sizeof(cfloat) * x.channels * x.beams * x.inputs),
-          "clearing weights");
+    check(
+        cudaMemset(d_weights.data(), 0, sizeof(cfloat) * x.channels * x.beams * x.inputs),
+        "clearing weights");
     const std::vector<float> ones(x.beams, 1);
     check(cudaMemcpy(d_gains.data(),
                      ones.data(),
@@ -215,15 +218,15 @@ void beam_engine::form(const void* voltages,
     if (d_changed && d_former->tile())
         pack(s);
     d_changed = false;
-    d_former->form(voltages,
-                   blocks,
-                   { d_weights.data(), d_gains.data(), { d_packed.data(), d_factor.data() } },
-                   target,
-                   s);
+    d_former->form(
+        voltages,
+        blocks,
+        { d_weights.data(), d_gains.data(), { d_packed.data(), d_factor.data() } },
+        target,
+        s);
 }
 
 } // namespace cuda
 } // namespace kernels
 } // namespace aperture
 } // namespace gr
-

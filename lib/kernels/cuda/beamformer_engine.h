@@ -121,7 +121,8 @@ public:
 
     void set_weights(const cfloat* weights, cudaStream_t s);
     void set_gains(const float* gains, cudaStream_t s);
-    void form(const void* voltages, int blocks, const beam_target& target, cudaStream_t s);
+    void
+    form(const void* voltages, int blocks, const beam_target& target, cudaStream_t s);
 
 private:
     const beam_extents d_x;
@@ -130,8 +131,8 @@ private:
     uploaded_array<cfloat> d_weights;
     uploaded_array<float> d_gains;
     device_array<__half> d_packed;
-    device_array<float> d_factor;    // and the largest weight, as an integer
-    bool d_changed = true;           // weights or gains, since they were packed
+    device_array<float> d_factor; // and the largest weight, as an integer
+    bool d_changed = true;        // weights or gains, since they were packed
 
     void pack(cudaStream_t s);
 };

@@ -47,9 +47,8 @@ __global__ void __launch_bounds__(threads) form_beams(const float2* __restrict__
             const int input = first + i / tile_times;
             const int time = part * tile_times + i % tile_times;
             v[i / tile_times][i % tile_times] =
-                input < x.inputs && time < x.times
-                    ? from[int64_t(input) * x.times + time]
-                    : make_float2(0, 0);
+                input < x.inputs && time < x.times ? from[int64_t(input) * x.times + time]
+                                                   : make_float2(0, 0);
         }
         for (int i = threadIdx.x; i < chunk * tile_beams; i += threads) {
             const int input = first + i % chunk, beam = tile * tile_beams + i / chunk;
@@ -140,4 +139,3 @@ std::unique_ptr<beam_former> make_fp32_former(const beam_extents& x, gpu_facts)
 } // namespace kernels
 } // namespace aperture
 } // namespace gr
-

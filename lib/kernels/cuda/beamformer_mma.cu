@@ -116,8 +116,8 @@ __global__ void __launch_bounds__(32 * warps)
                     const int row = 8 * j + g;
                     const auto word = [&](int piece) {
                         const int at = row * beam_chunk + (piece ^ (row / 2 % 4)) * 8;
-                        return __ldg(reinterpret_cast<const uint32_t*>(
-                            chunks + f * form + at + 2 * t));
+                        return __ldg(reinterpret_cast<const uint32_t*>(chunks + f * form +
+                                                                       at + 2 * t));
                     };
                     multiply_add(
                         &sums[f][4 * j], operand[f], word(2 * k), word(2 * k + 1));
@@ -190,4 +190,3 @@ std::unique_ptr<beam_former> make_mma_former(const beam_extents& x, gpu_facts)
 } // namespace kernels
 } // namespace aperture
 } // namespace gr
-

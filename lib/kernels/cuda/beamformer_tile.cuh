@@ -9,8 +9,8 @@
 #define INCLUDED_APERTURE_KERNELS_CUDA_BEAMFORMER_TILE_CUH
 
 #include "kernels/cuda/beamformer_engine.h"
-#include <cstdint>
 #include <type_traits>
+#include <cstdint>
 
 namespace gr {
 namespace aperture {
@@ -19,8 +19,8 @@ namespace cuda {
 
 /*!
  * Beams of 16 times in the registers of a warp, as all matrix instructions leave them:
- * lane 4 g + t has times 2 g and 2 g + 1 of the beams 8 j + 2 t and 8 j + 2 t + 1, that is
- * of a pair. value(j, c, h) is beam 8 j + 2 t + c at time 2 g + h.
+ * lane 4 g + t has times 2 g and 2 g + 1 of the beams 8 j + 2 t and 8 j + 2 t + 1, that
+ * is of a pair. value(j, c, h) is beam 8 j + 2 t + c at time 2 g + h.
  *
  * place: where those beams go
  */
@@ -140,8 +140,8 @@ struct write_sc8 {
 
 /*!
  * Adds up the first `Count` values of each lane over the lanes that differ in Distance,
- * Distance / 2, ... 4, that is over g of 4 g + t. Each lane is left with the sums of a part
- * of the values (at least one), from the one on that is returned.
+ * Distance / 2, ... 4, that is over g of 4 g + t. Each lane is left with the sums of a
+ * part of the values (at least one), from the one on that is returned.
  */
 template <int Count, int Distance = 16, int All>
 __device__ __forceinline__ int sum_over_rows(float (&values)[All])
@@ -192,7 +192,7 @@ struct sum_powers {
         const int total = numbers_of(What, p.beams);
         const int first_number = p.first_beam / 2 * numbers;
         const float scale = factor * factor;
-        const auto add = [](float (&v)[numbers], float2 x, float2 y, bool first) {
+        const auto add = [](float(&v)[numbers], float2 x, float2 y, bool first) {
             const auto square = [](float2 z, float before) {
                 return fmaf(z.x, z.x, fmaf(z.y, z.y, before));
             };
@@ -225,9 +225,8 @@ struct sum_powers {
                 }
             }
         } else {
-            float* row =
-                to + (p.block_channel * pieces + p.first_time / Piece) * total +
-                first_number;
+            float* row = to + (p.block_channel * pieces + p.first_time / Piece) * total +
+                         first_number;
             const int warp = threadIdx.x / 32 % 4, group = threadIdx.x / 128;
             const auto barrier = [group] {
                 asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
@@ -280,9 +279,11 @@ struct sum_powers {
 
 //! Whether a target needs shared memory.
 template <class Target>
-struct requires_scratch : std::false_type {};
+struct requires_scratch : std::false_type {
+};
 template <beam_target::kind What>
-struct requires_scratch<sum_powers<What, 64>> : std::true_type {};
+struct requires_scratch<sum_powers<What, 64>> : std::true_type {
+};
 
 /*!
  * Calls run(target) with the object that does what `target` says: one of those above.
@@ -308,8 +309,7 @@ void with_target(const beam_target& target, int times, const Run& run)
     case kind::fc32:
         return run(write_fc32<Even>{ static_cast<float2*>(target.to) });
     case kind::sc8:
-        return run(
-            write_sc8<Even>{ static_cast<uint8_t*>(target.to), target.clamped });
+        return run(write_sc8<Even>{ static_cast<uint8_t*>(target.to), target.clamped });
     case kind::intensity:
         return sum(std::integral_constant<kind, kind::intensity>{});
     case kind::powers:
@@ -339,8 +339,8 @@ struct half_pair {
 
 /*!
  * Operands of 16 inputs at 16 times, of a warp. Lane 4 g + t has, of word i, the inputs
- * 2 t and 2 t + 1 (+ 8 if i >= 2) at time 2 g + i % 2, both in half precision; before they are
- * converted, as the integers they are, re and im together.
+ * 2 t and 2 t + 1 (+ 8 if i >= 2) at time 2 g + i % 2, both in half precision; before
+ * they are converted, as the integers they are, re and im together.
  */
 using operand_words = uint32_t[4];
 
@@ -394,8 +394,8 @@ struct voltage_sc4 {
 
     static __device__ __forceinline__ uint32_t at_least_minus_7(uint32_t a)
     {
-        const __half2 least = __halves2half2(__ushort_as_half(0xc700),
-                                             __ushort_as_half(0xc700));
+        const __half2 least =
+            __halves2half2(__ushort_as_half(0xc700), __ushort_as_half(0xc700));
         const __half2 most = __hmax2(reinterpret_cast<const __half2&>(a), least);
         return reinterpret_cast<const uint32_t&>(most);
     }

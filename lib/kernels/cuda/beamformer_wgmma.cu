@@ -30,8 +30,8 @@ constexpr int registers_of_crew(int beams) { return beams == 128 ? 240 : 160; }
 constexpr int registers_of_feeder = 24;
 
 /*!
- * A job is the beams of a tile, a channel, and a part of the time, in steps of 64 times for
- * each warp group. The inputs come in chunks of 32. Stages of shared memory hold
+ * A job is the beams of a tile, a channel, and a part of the time, in steps of 64 times
+ * for each warp group. The inputs come in chunks of 32. Stages of shared memory hold
  * chunks of voltages, slots hold chunks of weights: if there are as many slots as chunks,
  * weights stay for all steps of a job, otherwise they come anew in each step.
  */
@@ -77,7 +77,8 @@ struct layout {
     static constexpr int form = Beams * packed_row;
     static constexpr int slot = beam_forms * form;
 
-    //! Of word w of a warp's 16 times of an input, in a box that the copy engine swizzled.
+    //! Of word w of a warp's 16 times of an input, in a box that the copy engine
+    //! swizzled.
     static __device__ __forceinline__ uint32_t place(int input, int byte)
     {
         const int swizzle = row == 128 ? input % 8 : input / 2 % 4;
@@ -86,13 +87,13 @@ struct layout {
 };
 
 struct barriers {
-    uint64_t full[most_stages], empty[most_stages];           // of stages
+    uint64_t full[most_stages], empty[most_stages]; // of stages
     uint64_t full_slot[most_slots], empty_slot[most_slots];
 };
 
 /*!
- * Asks for voltages and weights, in the order in which they are used, as far ahead as there is
- * room.
+ * Asks for voltages and weights, in the order in which they are used, as far ahead as
+ * there is room.
  */
 template <class Voltage, int Beams>
 __device__ __forceinline__ void feed(const CUtensorMap& map,
@@ -107,8 +108,8 @@ __device__ __forceinline__ void feed(const CUtensorMap& map,
     ring_place stage, slot;
     for (int number = blockIdx.x; number < x.jobs; number += gridDim.x) {
         const job j(number, x);
-        const __half* from = weights + (int64_t(j.channel) * x.tiles + j.tile) * x.chunks *
-                                           (memory::slot / sizeof(__half));
+        const __half* from = weights + (int64_t(j.channel) * x.tiles + j.tile) *
+                                           x.chunks * (memory::slot / sizeof(__half));
         for (int step = j.begin; step < j.end; step++)
             for (int chunk = 0; chunk < x.chunks; chunk++) {
                 if (step == j.begin || !stay) {
@@ -174,6 +175,12 @@ __device__ __forceinline__ void form(const Target& target,
     const int crew = threadIdx.x / 128;
     const bool speaks = threadIdx.x % 32 == 0; // for its warp
     const float factor = *factor_at;
+    // only the lower half of a descriptor depends on the address
+    const uint64_t first_rows = half_rows_descriptor(slots);
+    const auto rows_at = [&](int i) {
+        return (first_rows & ~0xffffffffull) |
+               uint32_t(uint32_t(first_rows) + i * (memory::slot >> 4));
+    };
     ring_place stage, slot;
     for (int number = blockIdx.x; number < x.jobs; number += gridDim.x) {
         const job j(number, x);
@@ -185,7 +192,7 @@ __device__ __forceinline__ void form(const Target& target,
             const bool go = step + 1 == j.end || !stay;
             float sums[beam_forms][Beams / 2];
             operand_words sum, re, im; // as the tensor cores read them
-            int before = -1; // slot of the chunk before, if it can go
+            int before = -1;           // slot of the chunk before, if it can go
             for (int chunk = 0; chunk < x.chunks; chunk++) {
                 wait_for(b.full + stage.index, stage.parity);
                 const uint32_t box =
@@ -197,8 +204,7 @@ __device__ __forceinline__ void form(const Target& target,
                     if (k == 0 && come)
                         wait_for(b.full_slot + slot.index, slot.parity);
                     const bool add = chunk > 0 || k > 0;
-                    const uint64_t at =
-                        half_rows_descriptor(slots + slot.index * memory::slot) + 2 * k;
+                    const uint64_t at = rows_at(slot.index) + 2 * k;
                     const auto multiply = [&](int f, const operand_words& a) {
                         wgmma_fence();
                         wgmma_half<Beams>(sums[f], a, at + f * (memory::form >> 4), add);
@@ -220,7 +226,8 @@ __device__ __forceinline__ void form(const Target& target,
                     for (int i = 0; i < 4; i++)
                         sum[i] = half_pair::plus(re[i], im[i]);
                     multiply(0, sum);
-                    if (k == 0 && before >= 0 && speaks) // all of the chunk before is done
+                    if (k == 0 && before >= 0 &&
+                        speaks) // all of the chunk before is done
                         arrive(b.empty_slot + before);
                 }
                 __syncwarp();
@@ -235,13 +242,12 @@ __device__ __forceinline__ void form(const Target& target,
                 arrive(b.empty_slot + before);
             const int block = step / x.steps;
             const int warp = threadIdx.x / 32 % 4;
-            const beam_place place{
-                int64_t(block) * x.channels + j.channel,
-                j.tile * Beams,
-                (step % x.steps * memory::crews + crew) * crew_times + 16 * warp,
-                x.beams,
-                x.times
-            };
+            const beam_place place{ int64_t(block) * x.channels + j.channel,
+                                    j.tile * Beams,
+                                    (step % x.steps * memory::crews + crew) * crew_times +
+                                        16 * warp,
+                                    x.beams,
+                                    x.times };
             const auto value = [&](int column, int c, int h) {
                 const int i = 4 * column + 2 * h + c;
                 return make_float2(sums[2][i], sums[1][i]);
@@ -288,7 +294,8 @@ __global__ void __launch_bounds__(128 * (crews_for(Beams) + 1), 1)
         if (threadIdx.x % 128 == 0)
             feed<Voltage, Beams>(map, weights, x, b, stages, slots);
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_crew(Beams)));
+        asm volatile(
+            "setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_crew(Beams)));
         float* scratch = reinterpret_cast<float*>(
             unaligned + (slots + x.slots * memory::slot - shared_address(unaligned)));
         if constexpr (requires_scratch<Target>::value)
@@ -322,14 +329,12 @@ void launch(const beam_extents& e,
     x.tiles = (e.beams + Beams - 1) / Beams;
     x.steps = (e.times + memory::crews * crew_times - 1) / (memory::crews * crew_times);
     x.total = x.steps * blocks;
-    x.splits = choose_splits(int64_t(e.channels) * x.tiles,
-                             x.total,
-                             x.total,
-                             gpu.multiprocessors,
-                             4);
+    x.splits = choose_splits(
+        int64_t(e.channels) * x.tiles, x.total, x.total, gpu.multiprocessors, 4);
     x.length = (x.total + x.splits - 1) / x.splits;
     x.jobs = e.channels * x.tiles * x.splits;
-    // weights that stay come first, then voltages on their way, then the next job's weights
+    // weights that stay come first, then voltages on their way, then the next job's
+    // weights
     const int room = gpu.shared - int(sizeof(barriers)) - 2048 - scratch;
     constexpr int least_stages = 3;
     const int slots = (room - least_stages * memory::stage) / memory::slot;
@@ -337,14 +342,15 @@ void launch(const beam_extents& e,
     x.stages = std::min((room - x.slots * memory::slot) / memory::stage, most_stages);
     const int shared = 1024 + x.stages * memory::stage + x.slots * memory::slot + scratch;
     const auto kernel = form_beams<Voltage, Beams, Target>;
-    check(cudaFuncSetAttribute(
-              kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-          "asking for shared memory");
+    check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+        "asking for shared memory");
     const voltage_shape shape{ e.times, e.inputs, e.channels, blocks, Voltage::bytes };
-    const CUtensorMap map =
-        make_tensor_map(voltages, shape, beam_chunk, 1, memory::row);
-    kernel<<<std::min(x.jobs, gpu.multiprocessors), 128 * (memory::crews + 1), shared, s>>>(
-        map, weights.values, weights.factor, target, x);
+    const CUtensorMap map = make_tensor_map(voltages, shape, beam_chunk, 1, memory::row);
+    kernel<<<std::min(x.jobs, gpu.multiprocessors),
+             128 * (memory::crews + 1),
+             shared,
+             s>>>(map, weights.values, weights.factor, target, x);
     check_launch("wgmma f16 beamformer");
 }
 
@@ -418,4 +424,3 @@ std::unique_ptr<beam_former> make_wgmma_former(const beam_extents& x, gpu_facts 
 } // namespace kernels
 } // namespace aperture
 } // namespace gr
-

@@ -49,19 +49,19 @@ CUtensorMap make_tensor_map(const void* voltages,
     };
     const cuuint32_t steps[4] = { 1, 1, 1, 1 };
     CUtensorMap map;
-    const auto status = encode(&map,
-                               CU_TENSOR_MAP_DATA_TYPE_UINT8,
-                               4,
-                               const_cast<void*>(voltages),
-                               extents,
-                               strides,
-                               box,
-                               steps,
-                               CU_TENSOR_MAP_INTERLEAVE_NONE,
-                               row == box_row ? CU_TENSOR_MAP_SWIZZLE_128B
-                                              : CU_TENSOR_MAP_SWIZZLE_64B,
-                               CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const auto status =
+        encode(&map,
+               CU_TENSOR_MAP_DATA_TYPE_UINT8,
+               4,
+               const_cast<void*>(voltages),
+               extents,
+               strides,
+               box,
+               steps,
+               CU_TENSOR_MAP_INTERLEAVE_NONE,
+               row == box_row ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B,
+               CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (status != CUDA_SUCCESS)
         throw std::runtime_error("CUDA: cuTensorMapEncodeTiled: error " +
                                  std::to_string(status) +

@@ -29,8 +29,7 @@ public:
                     : p.detect.products == detection::product_set::intensity ? 2
                                                                              : 4),
           d_block(size_t(p.channels) * d_pieces * rows() * d_numbers),
-          d_most_blocks(
-              int(std::clamp<size_t>(most_scratch / (4 * d_block), 1, 256))),
+          d_most_blocks(int(std::clamp<size_t>(most_scratch / (4 * d_block), 1, 256))),
           d_scratch(d_block * d_most_blocks),
           d_sums(p.detect, p.channels, p.times, rows(), d_most_blocks)
     {
@@ -89,8 +88,8 @@ public:
 private:
     const parameters d_p;
     const int d_device;
-    const int d_pieces;  // of a block
-    const int d_numbers; // of a row
+    const int d_pieces;   // of a block
+    const int d_numbers;  // of a row
     const size_t d_block; // numbers of a block
     const int d_most_blocks;
     device_array<float> d_scratch;
@@ -102,7 +101,8 @@ private:
         return { d_scratch.data(), d_pieces, numbers, 0, rows() };
     }
 
-    //! Sums pieces of as many blocks as there is scratch for, and calls then(first, count).
+    //! Sums pieces of as many blocks as there is scratch for, and calls then(first,
+    //! count).
     template <class Then>
     void
     in_groups(const void* voltages, int blocks, int numbers, stream& s, const Then& then)
@@ -138,4 +138,3 @@ std::unique_ptr<power_detector> make_power_detector(const power_detector::parame
 } // namespace kernels
 } // namespace aperture
 } // namespace gr
-

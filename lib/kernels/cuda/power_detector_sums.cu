@@ -242,12 +242,13 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
 {
     using pack = typename Signal::pack;
     const int lanes = 1 << x.lanes_log, lane = threadIdx.x % lanes;
-    const unsigned i = blockIdx.x * (threads >> x.lanes_log) + (threadIdx.x >> x.lanes_log);
+    const unsigned i =
+        blockIdx.x * (threads >> x.lanes_log) + (threadIdx.x >> x.lanes_log);
     const int piece = int(i % x.pieces);
     const int row = int(i / x.pieces % x.rows);
     const int64_t block_channel = i / x.pieces / x.rows;
-    const int64_t begin = piece / x.pieces_each * x.spectra +
-                          piece % x.pieces_each * x.piece;
+    const int64_t begin =
+        piece / x.pieces_each * x.spectra + piece % x.pieces_each * x.piece;
     const int64_t length = min(x.piece, x.spectra - piece % x.pieces_each * x.piece);
     const int packs = i < x.count ? int(length / Times) : 0;
     const int64_t signal_packs = x.times / Times;
@@ -286,7 +287,8 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
     if (lane == 0 && i < x.count)
 #pragma unroll
         for (int n = 0; n < Numbers; n++)
-            sums[((block_channel * x.pieces + piece) * x.rows + row) * Numbers + n] = v[n];
+            sums[((block_channel * x.pieces + piece) * x.rows + row) * Numbers + n] =
+                v[n];
 }
 
 } // namespace
@@ -300,7 +302,8 @@ power_sums::power_sums(
       d_sums(d.integrations(times) == 1 || d.spectra >= times
                  ? size_t(rows) * 4 * (channels / d.summed_channels)
                  : 0),
-      d_scales(size_t(std::max(1, d.integrations(times))) * most_blocks * rows * d.parts())
+      d_scales(size_t(std::max(1, d.integrations(times))) * most_blocks * rows *
+               d.parts())
 {
     if (d_sums.size())
         check(cudaMemset(d_sums.data(), 0, d_sums.bytes()), "clearing sums");
@@ -339,8 +342,8 @@ void power_sums::write(const power_pieces& from,
         const int64_t before = int64_t(first) * x.integrations * d_rows;
         with_numbers(from.numbers, [&](auto numbers) {
             finish<numbers.value, false><<<grid, threads, 0, s>>>(
-                from.values + int64_t(first) * d_channels * from.pieces * from.rows *
-                                  from.numbers,
+                from.values +
+                    int64_t(first) * d_channels * from.pieces * from.rows * from.numbers,
                 powers + before * d_detect.product_count() * x.channels_out(),
                 nullptr,
                 scales ? scales + before * d_detect.parts() : nullptr,
@@ -476,4 +479,3 @@ void sum_signals(const void* signals,
 } // namespace kernels
 } // namespace aperture
 } // namespace gr
-

@@ -71,8 +71,8 @@ private:
  * over some pairs of signals, x and y.
  */
 struct signal_rows {
-    //! pairs of row r: [starts[r], starts[r + 1]); nullptr: one, the signals 2 r and 2 r + 1,
-    //! or r and nothing if there are no pairs
+    //! pairs of row r: [starts[r], starts[r + 1]); nullptr: one, the signals 2 r and 2 r
+    //! + 1, or r and nothing if there are no pairs
     const int* starts;
     const int2* pairs;
     int rows;
