@@ -67,7 +67,22 @@ struct write_fc32 {
     }
 };
 
-//! sc8 [block][channel][beam][time], rounded half to even, clamped to +-127 and counted
+//! Writes if a > b, without a branch, to memory that is not read again soon.
+__device__ __forceinline__ void write_if(int a, int b, void* to, uint32_t word)
+{
+    asm volatile("{\n.reg .pred p;\nsetp.gt.s32 p, %0, %1;\n"
+                 "@p st.global.cs.b32 [%2], %3;\n}" ::"r"(a),
+                 "r"(b),
+                 "l"(to),
+                 "r"(word)
+                 : "memory");
+}
+
+/*!
+ * sc8 [block][channel][beam][time], rounded half to even, clamped to +-127 and counted.
+ * Registers are short: whatever happens on the way to the write, there is no branch, and
+ * the seldom counting repeats nothing whose result would have to be kept for it.
+ */
 template <bool Even>
 struct write_sc8 {
     uint8_t* to;
@@ -82,58 +97,52 @@ struct write_sc8 {
         if (time >= p.times)
             return;
         const int first = p.first_beam + 2 * t;
-        uint8_t* row = to + 2 * ((p.block_channel * p.beams + first) * p.times + time);
         const bool both = Even || time + 1 < p.times;
-        const auto write = [&](int beam, float2 a, float2 b) {
-            // adding this leaves the rounded number in the low bits
-            constexpr float magic = 3 << 22;
-            const auto rounded = [factor](float v) {
-                return __float_as_uint(fmaf(v, factor, magic));
+        uint8_t* row = to + 2 * ((p.block_channel * p.beams + first) * p.times + time);
+        int64_t step = 2 * int64_t(p.times);
+        // or multiples of it would be kept from tile to tile
+        asm volatile("" : "+l"(step));
+        const float limit = 127 / factor; // exact: the factor is a power of two
+        const float least = 127.5f / factor;
+        uint32_t over = 0; // a bit for each beam with values that do not fit
+        static_assert(Beams / 4 <= 32);
+#pragma unroll
+        for (int i = 0; i < Beams / 4; i++, row += i % 2 ? 0 : 8 * step) {
+            const int beam = i / 2 * 8 + i % 2;
+            const float2 a = value(i / 2, i % 2, 0), b = value(i / 2, i % 2, 1);
+            const float most =
+                fmaxf(fmaxf(fabsf(a.x), fabsf(a.y)), fmaxf(fabsf(b.x), fabsf(b.y)));
+            over |= most >= least ? 1u << i : 0;
+            const auto rounded = [&](float v) {
+                // adding this leaves the rounded number in the low bits
+                constexpr float magic = 3 << 22;
+                return __float_as_uint(
+                    fmaf(fminf(fmaxf(v, -limit), limit), factor, magic));
             };
             const uint32_t low = __byte_perm(rounded(a.x), rounded(a.y), 0x0040);
             const uint32_t high = __byte_perm(rounded(b.x), rounded(b.y), 0x0040);
-            uint8_t* at = row + 2 * int64_t(beam) * p.times;
+            uint8_t* at = i % 2 ? row + step : row;
             if (Even)
-                __stcs(reinterpret_cast<uint32_t*>(at), __byte_perm(low, high, 0x5410));
-            else {
-                *reinterpret_cast<uint16_t*>(at) = uint16_t(low);
+                write_if(p.beams - first, beam, at, __byte_perm(low, high, 0x5410));
+            else if (first + beam < p.beams) {
+                reinterpret_cast<uint16_t*>(at)[0] = uint16_t(low);
                 if (both)
-                    *reinterpret_cast<uint16_t*>(at + 2) = uint16_t(high);
+                    reinterpret_cast<uint16_t*>(at)[1] = uint16_t(high);
             }
-        };
-        float most = 0;
-#pragma unroll
-        for (int j = 0; j < Beams / 8; j++)
-#pragma unroll
-            for (int c = 0; c < 2; c++) {
-                const float2 a = value(j, c, 0), b = value(j, c, 1);
-                most = fmaxf(most, fmaxf(fabsf(a.x), fabsf(a.y)));
-                most = fmaxf(most, fmaxf(fabsf(b.x), fabsf(b.y)));
-                if (first + 8 * j + c < p.beams)
-                    write(8 * j + c, a, b);
-            }
-        if (most * factor < 127.5f)
+        }
+        if (over == 0)
             return;
-        // seldom: some do not fit, and are written once more. Addresses are computed
-        // again, too: there are no registers to keep them
-        asm volatile("" : "+l"(row));
-        const float limit = 127 / factor; // exact: the factor is a power of two
-        const auto clamp = [&](float2& v) {
-            const bool out = fmaxf(fabsf(v.x), fabsf(v.y)) * factor >= 127.5f;
-            v.x = fminf(fmaxf(v.x, -limit), limit);
-            v.y = fminf(fmaxf(v.y, -limit), limit);
-            return int(out);
-        };
 #pragma unroll
-        for (int j = 0; j < Beams / 8; j++)
-#pragma unroll
-            for (int c = 0; c < 2; c++) {
-                float2 a = value(j, c, 0), b = value(j, c, 1);
-                const int count = clamp(a) + (clamp(b) & int(both));
-                if (count && first + 8 * j + c < p.beams) {
-                    write(8 * j + c, a, b);
-                    atomicAdd(clamped + first + 8 * j + c, (unsigned long long)(count));
-                }
+        for (int i = 0; i < Beams / 4; i++)
+            if (over >> i & 1) {
+                const auto out = [&](float2 v) {
+                    return fabsf(v.x) >= least || fabsf(v.y) >= least;
+                };
+                const int count = int(out(value(i / 2, i % 2, 0))) +
+                                  int(both && out(value(i / 2, i % 2, 1)));
+                const int beam = first + i / 2 * 8 + i % 2;
+                if (beam < p.beams)
+                    atomicAdd(clamped + beam, (unsigned long long)(count));
             }
     }
 };
