@@ -13,6 +13,7 @@
  * part of pfb
  */
 
+#include "check_cuda.h"
 #include "kernels/cuda/corner_turn.h"
 #include "kernels/cuda/f_engine.h"
 #include "kernels/cuda/memory.h"
@@ -37,73 +38,6 @@ using namespace gr::aperture;
 using namespace gr::aperture::kernels;
 
 namespace {
-
-constexpr size_t guard_bytes = 4096;
-constexpr uint8_t guard_value = 0xa5;
-
-//! Memory on the GPU with guards on both sides, full of garbage at first. `shift` moves
-//! it off the alignment that allocations have.
-class guarded
-{
-public:
-    explicit guarded(size_t bytes, size_t shift = 0)
-        : d_bytes(bytes), d_shift(shift), d_memory(bytes + 2 * guard_bytes + shift)
-    {
-        cuda::check(cudaMemset(d_memory.data(), guard_value, d_memory.size()), "guard");
-    }
-    template <class T>
-    guarded(const std::vector<T>& values, size_t shift = 0)
-        : guarded(values.size() * sizeof(T), shift)
-    {
-        cuda::check(cudaMemcpy(data(), values.data(), d_bytes, cudaMemcpyHostToDevice),
-                    "copying");
-        cuda::check(cudaDeviceSynchronize(), "copying");
-    }
-    void* data() const { return d_memory.data() + guard_bytes + d_shift; }
-
-    template <class T>
-    std::vector<T> values() const
-    {
-        std::vector<T> all(d_bytes / sizeof(T));
-        cuda::check(cudaMemcpy(all.data(), data(), d_bytes, cudaMemcpyDeviceToHost),
-                    "copying");
-        return all;
-    }
-    bool untouched_around() const
-    {
-        std::vector<uint8_t> all(d_memory.size());
-        cuda::check(
-            cudaMemcpy(all.data(), d_memory.data(), all.size(), cudaMemcpyDeviceToHost),
-            "copying");
-        const size_t start = guard_bytes + d_shift;
-        for (size_t i = 0; i < all.size(); i++)
-            if ((i < start || i >= start + d_bytes) && all[i] != guard_value)
-                return false;
-        return true;
-    }
-
-private:
-    size_t d_bytes, d_shift;
-    cuda::device_array<uint8_t> d_memory;
-};
-
-int failures = 0;
-int comparisons = 0;
-
-void expect(bool ok, const std::string& what)
-{
-    comparisons++;
-    if (!ok && failures++ < 40)
-        std::printf("FAILED %s\n", what.c_str());
-}
-
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
-{
-    return a.size() == b.size() && !std::memcmp(a.data(), b.data(), a.size() * sizeof(T));
-}
-
-std::mt19937 random_bits(1);
 
 enum class pattern { random, lowest, highest, alternating };
 
@@ -658,11 +592,8 @@ void check_product_select()
 
 int main(int argc, char** argv)
 {
-    int gpus = 0;
-    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
-        std::printf("no GPU: skipped\n");
+    if (no_gpu())
         return 77;
-    }
     std::set<std::string> wanted(argv + 1, argv + argc);
     const bool quick = wanted.erase("quick");
     const auto want = [&](const char* name) {
@@ -683,6 +614,5 @@ int main(int argc, char** argv)
         std::printf("FAILED: %s\n", e.what());
         return 1;
     }
-    std::printf("%d comparisons, %d failed\n", comparisons, failures);
-    return failures ? 1 : 0;
+    return summary();
 }

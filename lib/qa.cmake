@@ -34,13 +34,15 @@ foreach(source IN LISTS aperture_cppunit_tests)
     add_cppunit_test(${name}_cc ${source})
 endforeach()
 
-# Kernels on a GPU against those on the CPU; needs no GNU Radio.
+# Kernels on a GPU against models and those on the CPU; need no GNU Radio.
 if(APERTURE_CUDA)
-    add_executable(check_cuda_kernels check_cuda_kernels.cc)
-    target_link_libraries(check_cuda_kernels PRIVATE aperture_for_tests)
-    add_test(NAME check_cuda_kernels COMMAND check_cuda_kernels)
-    set_tests_properties(check_cuda_kernels PROPERTIES
-        TIMEOUT 300 LABELS "cpp;gpu" SKIP_RETURN_CODE 77)
+    foreach(check check_cuda_beams check_cuda_kernels)
+        add_executable(${check} ${check}.cc)
+        target_link_libraries(${check} PRIVATE aperture_for_tests)
+        add_test(NAME ${check} COMMAND ${check})
+        set_tests_properties(${check} PROPERTIES
+            TIMEOUT 300 LABELS "cpp;gpu" SKIP_RETURN_CODE 77)
+    endforeach()
 endif()
 
 # The runtime on a GPU; CUPTI, a part of the CUDA Toolkit, shows it every call of CUDA.

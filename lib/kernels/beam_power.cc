@@ -10,7 +10,7 @@
 #include "kernels/host/beam_power.h"
 #include <algorithm>
 #ifdef APERTURE_CUDA
-#include "kernels/cuda/beams_missing.h"
+#include "kernels/cuda/beam_power.h"
 #endif
 
 namespace gr {

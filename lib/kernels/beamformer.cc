@@ -9,7 +9,7 @@
 #include "kernels/emulated/beamformer.h"
 #include "kernels/host/beamformer.h"
 #ifdef APERTURE_CUDA
-#include "kernels/cuda/beams_missing.h"
+#include "kernels/cuda/beamformer.h"
 #endif
 
 namespace gr {

@@ -9,7 +9,7 @@
 #include "kernels/host/power_detector.h"
 #include "kernels/power_detector.h"
 #ifdef APERTURE_CUDA
-#include "kernels/cuda/beams_missing.h"
+#include "kernels/cuda/power_detector.h"
 #endif
 
 namespace gr {

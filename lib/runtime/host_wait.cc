@@ -24,6 +24,9 @@ void working_thread::end() { working = false; }
 bool working_thread::must_not_wait() { return working && !meant; }
 long working_thread::forbidden_waits() { return forbidden; }
 
+working_thread::meant_wait::meant_wait() { meant = true; }
+working_thread::meant_wait::~meant_wait() { meant = false; }
+
 void working_thread::waits()
 {
     if (must_not_wait())
@@ -34,10 +37,7 @@ void host_wait(const event_sptr& e)
 {
     if (!e)
         return;
-    struct scope {
-        scope() { meant = true; }
-        ~scope() { meant = false; }
-    } guard;
+    const working_thread::meant_wait guard;
     e->synchronize();
 }
 

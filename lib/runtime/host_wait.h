@@ -28,6 +28,15 @@ public:
     static long forbidden_waits();
     //! A backend says that the thread is about to wait.
     static void waits();
+    //! In its life the calling thread waits as it is meant to.
+    class meant_wait
+    {
+    public:
+        meant_wait();
+        ~meant_wait();
+        meant_wait(const meant_wait&) = delete;
+        meant_wait& operator=(const meant_wait&) = delete;
+    };
 };
 
 //! One of the waits that are meant to be; nullptr: no wait.

@@ -23,6 +23,7 @@ constexpr int box_row = 128;
 //! Shape of the voltages [block][channel][input][byte] that boxes are copied from.
 struct voltage_shape {
     int times, inputs, channels, blocks;
+    int sample = 2; //!< bytes of a voltage
 };
 
 /*!
@@ -30,11 +31,14 @@ struct voltage_shape {
  * voltages arrives as zeros. In shared memory the 16-byte piece p of row r is found at
  * place p ^ (r % 8) of the row, so that a warp reads a column of pieces without
  * conflicts.
+ * \param row bytes of a box's rows: box_row, or half of it, where piece p of row r is
+ * found at p ^ (r / 2 % 4)
  */
 CUtensorMap make_tensor_map(const void* voltages,
                             const voltage_shape& shape,
                             int box_inputs,
-                            int box_channels);
+                            int box_channels,
+                            int row = box_row);
 
 __device__ __forceinline__ uint32_t shared_address(const void* p)
 {

@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_CUDA_MEMORY_H
 
 #include "runtime/device.h"
+#include "runtime/host_wait.h"
 #include <cuda_runtime.h>
 #include <algorithm>
 #include <cstddef>
@@ -130,7 +131,22 @@ public:
         d_event.reset(made);
     }
     void record(cudaStream_t s) { check(cudaEventRecord(d_event.get(), s), "an event"); }
-    void wait() { check(cudaEventSynchronize(d_event.get()), "an event"); }
+    bool done() const
+    {
+        const auto status = cudaEventQuery(d_event.get());
+        if (status != cudaErrorNotReady)
+            check(status, "an event");
+        else
+            cudaGetLastError();
+        return status == cudaSuccess;
+    }
+    //! Of a block for its own work of some calls ago: one of the waits that are meant.
+    void wait() const
+    {
+        const working_thread::meant_wait meant;
+        if (!done())
+            check(cudaEventSynchronize(d_event.get()), "an event");
+    }
 
 private:
     struct deleter {
@@ -158,15 +174,18 @@ public:
     T* data() const { return d_values.data(); }
 
     //! From the stream's next work on.
-    void set(const T* values, cudaStream_t s)
+    void set(const T* values, cudaStream_t s) { set(values, d_values.size(), s); }
+
+    //! Likewise, the first `count`.
+    void set(const T* values, size_t count, cudaStream_t s)
     {
         auto& slot = d_slots[d_next]; // the one that has waited longest
         d_next = (d_next + 1) % d_slots.size();
         slot.copied.wait();
-        std::memcpy(slot.values.data(), values, d_values.bytes());
+        std::memcpy(slot.values.data(), values, count * sizeof(T));
         check(cudaMemcpyAsync(d_values.data(),
                               slot.values.data(),
-                              d_values.bytes(),
+                              count * sizeof(T),
                               cudaMemcpyHostToDevice,
                               s),
               "copying parameters to the GPU");

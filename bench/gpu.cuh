@@ -1,0 +1,106 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_BENCH_GPU_CUH
+#define INCLUDED_APERTURE_BENCH_GPU_CUH
+
+#include "kernels/cuda/memory.h"
+#include <functional>
+
+/*
+ * What the programs share that time kernels on a GPU. Each is one source file.
+ */
+namespace {
+
+using namespace gr::aperture;
+namespace cuda = gr::aperture::kernels::cuda;
+
+//! Seconds of one call: the median of `runs` after two that do not count.
+double median_time(stream& s, int runs, const std::function<void()>& call)
+{
+    cudaEvent_t start, stop;
+    cuda::check(cudaEventCreate(&start), "event");
+    cuda::check(cudaEventCreate(&stop), "event");
+    std::vector<float> times;
+    for (int i = 0; i < runs + 2; i++) {
+        cuda::check(cudaEventRecord(start, cuda::native(s)), "event");
+        call();
+        cuda::check(cudaEventRecord(stop, cuda::native(s)), "event");
+        cuda::check(cudaEventSynchronize(stop), "event");
+        float ms;
+        cuda::check(cudaEventElapsedTime(&ms, start, stop), "event");
+        if (i >= 2)
+            times.push_back(ms);
+    }
+    cudaEventDestroy(start);
+    cudaEventDestroy(stop);
+    std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
+    return times[runs / 2] * 1e-3;
+}
+
+//! 8-bit numbers within +-127
+__global__ void fill(uint32_t* data, size_t words)
+{
+    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < words;
+         i += size_t(gridDim.x) * blockDim.x) {
+        uint32_t h = uint32_t(i) * 2654435761u ^ uint32_t(i >> 32);
+        h ^= h >> 16;
+        h *= 0x7feb352d;
+        h ^= h >> 15;
+        h *= 0x846ca68b;
+        h ^= h >> 16;
+        for (int byte = 0; byte < 4; byte++)
+            if ((h >> 8 * byte & 0xff) == 0x80)
+                h ^= 1u << 8 * byte;
+        data[i] = h;
+    }
+}
+
+__global__ void copy(const uint4* __restrict__ from, uint4* __restrict__ to, size_t count)
+{
+    const size_t start = blockIdx.x * size_t(blockDim.x) * 4 + threadIdx.x;
+    uint4 v[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        if (start + k * blockDim.x < count)
+            v[k] = from[start + k * blockDim.x];
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        if (start + k * blockDim.x < count)
+            to[start + k * blockDim.x] = v[k];
+}
+
+__global__ void read(const uint4* __restrict__ from, uint32_t* to, size_t count)
+{
+    uint32_t all = 0;
+    const size_t step = size_t(gridDim.x) * blockDim.x;
+    size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
+    for (; i + 7 * step < count; i += 8 * step) {
+        uint4 v[8];
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            v[k] = from[i + k * step];
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            all ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
+    }
+    if (all == 0x12345678) // or the compiler would leave the reading out
+        *to = all;
+}
+
+//! Whether the word is "name=" with a number.
+bool set_number(const std::string& word, const std::string& name, int& number)
+{
+    if (word.rfind(name, 0) != 0)
+        return false;
+    number = std::stoi(word.substr(name.size()));
+    return true;
+}
+
+} // namespace
+
+#endif /* INCLUDED_APERTURE_BENCH_GPU_CUH */

@@ -1,0 +1,93 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/cuda/beamformer.h"
+#include "kernels/cuda/beamformer_engine.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+namespace {
+
+beam_extents extents_of(const beamformer::parameters& p)
+{
+    return { p.channels, p.inputs, p.beams, p.times, p.input };
+}
+
+class cuda_beamformer : public beamformer
+{
+public:
+    cuda_beamformer(const parameters& p, int device, const std::string& implementation)
+        : d_p(p),
+          d_device(device),
+          d_engine(extents_of(p), device, implementation),
+          d_clamped(p.beams)
+    {
+    }
+
+    std::string implementation() const override { return d_engine.implementation(); }
+
+    void set_weights(const cfloat* weights, stream& s) override
+    {
+        const device_guard guard(d_device);
+        d_engine.set_weights(weights, native(s));
+    }
+
+    void set_gains(const float* gains, stream& s) override
+    {
+        const device_guard guard(d_device);
+        d_engine.set_gains(gains, native(s));
+    }
+
+    void execute(const void* voltages, void* beams, int blocks, stream& s) override
+    {
+        if (blocks == 0)
+            return;
+        const device_guard guard(d_device);
+        const bool clamps = d_p.output == sample_type::sc8;
+        d_engine.form(voltages,
+                      blocks,
+                      { clamps ? beam_target::kind::sc8 : beam_target::kind::fc32,
+                        beams,
+                        d_clamped.data(),
+                        1 },
+                      native(s));
+        if (clamps)
+            d_clamped.publish(native(s));
+    }
+
+    std::vector<uint64_t> clamped() const override { return d_clamped.read(); }
+
+private:
+    const parameters d_p;
+    const int d_device;
+    beam_engine d_engine;
+    counters d_clamped;
+};
+
+} // namespace
+
+std::vector<std::string> beamformer_implementations(const beamformer::parameters& p,
+                                                    int device)
+{
+    return beam_former_names(extents_of(p), device);
+}
+
+std::unique_ptr<beamformer> make_beamformer(const beamformer::parameters& p,
+                                            int device,
+                                            const std::string& implementation)
+{
+    const device_guard guard(device);
+    return std::make_unique<cuda_beamformer>(p, device, implementation);
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr

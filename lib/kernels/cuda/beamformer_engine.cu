@@ -1,0 +1,232 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/cuda/beamformer_engine.h"
+#include "kernels/cuda/beamformer_tile.cuh"
+#include <algorithm>
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+namespace {
+
+gpu_facts facts_of(int device)
+{
+    int major, minor, multiprocessors;
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+          "asking for the GPU's architecture");
+    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
+          "asking for the GPU's architecture");
+    check(
+        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+        "asking for the GPU's multiprocessors");
+    return { 10 * major + minor, multiprocessors };
+}
+
+//! Which way is for which GPUs and voltages; the first that fits is the fastest.
+struct choice {
+    const char* name;
+    int least_architecture, most_architecture;
+    bool integers;  // 8 or 4 bit; else fc32
+    int even_bytes; // a row of an input is a multiple of so many
+    std::unique_ptr<beam_former> (*make)(const beam_extents&, gpu_facts);
+};
+
+constexpr int any = 1 << 30;
+constexpr choice choices[] = {
+#if defined(APERTURE_CUDA_SM_90A)
+    { "wgmma f16", 90, 90, true, 16, make_wgmma_former },
+#endif
+    { "mma f16", 75, any, true, 1, make_mma_former },
+    { "fp32", 0, any, false, 1, make_fp32_former },
+};
+
+bool fits(const choice& c, const beam_extents& x, gpu_facts gpu)
+{
+    const auto row = int64_t(x.times) * int64_t(size_of(x.input));
+    return gpu.architecture >= c.least_architecture &&
+           gpu.architecture <= c.most_architecture &&
+           c.integers == (x.input != sample_type::fc32) && row % c.even_bytes == 0;
+}
+
+constexpr int threads = 256;
+
+//! The largest part of all weights, as the integer that its bits are.
+__global__ void __launch_bounds__(threads)
+    find_largest(const float2* __restrict__ weights,
+                 const float* __restrict__ gains,
+                 unsigned* largest,
+                 int64_t count,
+                 int beams,
+                 int inputs)
+{
+    float most = 0;
+    for (int64_t i = blockIdx.x * int64_t(threads) + threadIdx.x; i < count;
+         i += int64_t(gridDim.x) * threads) {
+        const float2 w = weights[i];
+        const float gain = fabsf(gains[i / inputs % beams]);
+        most = fmaxf(most, fmaxf(fabsf(w.x), fabsf(w.y)) * gain);
+    }
+    for (int distance = 16; distance > 0; distance /= 2)
+        most = fmaxf(most, __shfl_xor_sync(~0u, most, distance));
+    if (threadIdx.x % 32 == 0)
+        atomicMax(largest, __float_as_uint(most)); // positive: in order as integers
+}
+
+//! See packed_weights. A thread: all forms of one weight.
+__global__ void __launch_bounds__(threads)
+    pack_weights(const float2* __restrict__ weights,
+                 const float* __restrict__ gains,
+                 const unsigned* largest,
+                 float* factor,
+                 __half* __restrict__ packed,
+                 int64_t count,
+                 int beams,
+                 int inputs,
+                 int tile,
+                 int tiles,
+                 int chunks)
+{
+    const int64_t i = blockIdx.x * int64_t(threads) + threadIdx.x;
+    const float most = __uint_as_float(*largest);
+    const int exponent = most > 0 ? max(-100, min(100, 13 - ilogbf(most))) : 0;
+    if (i == 0)
+        *factor = ldexpf(1, -exponent);
+    if (i >= count)
+        return;
+    const int k = int(i % beam_chunk), n = int(i / beam_chunk % tile);
+    const int64_t place = i / beam_chunk / tile; // channel, tile, chunk
+    const int input = int(place % chunks) * beam_chunk + k;
+    const int beam = int(place / chunks % tiles) * tile + n;
+    const int64_t channel = place / chunks / tiles;
+    float2 w = make_float2(0, 0);
+    if (input < inputs && beam < beams) {
+        w = weights[(channel * beams + beam) * inputs + input];
+        const float gain = ldexpf(gains[beam], exponent);
+        w = make_float2(w.x * gain, w.y * gain);
+    }
+    // what rounding the first does is put right by the others
+    const __half re = __float2half_rn(w.x);
+    const float rounded = __half2float(re);
+    __half* to = packed + (place * beam_forms * tile + n) * beam_chunk +
+                 ((k / 8) ^ (n / 2 % 4)) * 8 + k % 8;
+    to[0] = re;
+    to[tile * beam_chunk] = __float2half_rn(w.y - rounded);
+    to[2 * tile * beam_chunk] = __float2half_rn(-(rounded + w.y));
+}
+
+} // namespace
+
+std::vector<std::string> beam_former_names(const beam_extents& x, int device)
+{
+    std::vector<std::string> names;
+    const auto gpu = facts_of(device);
+    for (const auto& c : choices)
+        if (fits(c, x, gpu))
+            names.push_back(c.name);
+    require(!names.empty(),
+            "device",
+            "a GPU of compute capability " + std::to_string(gpu.architecture / 10) + "." +
+                std::to_string(gpu.architecture % 10),
+            "of 7.5 (Turing) or later");
+    return names;
+}
+
+beam_engine::beam_engine(const beam_extents& x, int device, const std::string& wanted)
+    : d_x(x),
+      d_weights(size_t(x.channels) * x.beams * x.inputs),
+      d_gains(x.beams),
+      d_factor(2)
+{
+    const auto names = beam_former_names(x, device);
+    const auto name = wanted.empty() ? names.front() : wanted;
+    require(std::find(names.begin(), names.end(), name) != names.end(),
+            "implementation",
+            "'" + name + "'",
+            "one that this GPU has for these parameters");
+    const auto gpu = facts_of(device);
+    for (const auto& c : choices)
+        if (name == c.name)
+            d_former = c.make(x, gpu);
+    d_implementation = "cuda sm_" + std::to_string(gpu.architecture) + " " + name;
+    if (const int64_t tile = d_former->tile()) {
+        const int64_t tiles = (x.beams + tile - 1) / tile;
+        const int64_t chunks = (x.inputs + beam_chunk - 1) / beam_chunk;
+        d_packed = device_array<__half>(x.channels * tiles * chunks * beam_forms * tile *
+                                        beam_chunk);
+    }
+    check(
+        cudaMemset(d_weights.data(), 0, sizeof(cfloat) * x.channels * x.beams * x.inputs),
+        "clearing weights");
+    const std::vector<float> ones(x.beams, 1);
+    check(cudaMemcpy(d_gains.data(),
+                     ones.data(),
+                     ones.size() * sizeof(float),
+                     cudaMemcpyHostToDevice),
+          "setting gains");
+}
+
+void beam_engine::set_weights(const cfloat* weights, cudaStream_t s)
+{
+    d_weights.set(weights, s);
+    d_changed = true;
+}
+
+void beam_engine::set_gains(const float* gains, cudaStream_t s)
+{
+    d_gains.set(gains, s);
+    d_changed = true;
+}
+
+void beam_engine::pack(cudaStream_t s)
+{
+    const auto* weights = reinterpret_cast<const float2*>(d_weights.data());
+    auto* largest = reinterpret_cast<unsigned*>(d_factor.data() + 1);
+    check(cudaMemsetAsync(largest, 0, sizeof *largest, s), "clearing the largest weight");
+    const int64_t count = int64_t(d_x.channels) * d_x.beams * d_x.inputs;
+    find_largest<<<std::min(blocks_for(count, threads), 2048u), threads, 0, s>>>(
+        weights, d_gains.data(), largest, count, d_x.beams, d_x.inputs);
+    check_launch("beamformer, largest weight");
+    const int tile = d_former->tile();
+    const int64_t places = int64_t(d_packed.size() / beam_forms);
+    pack_weights<<<blocks_for(places, threads), threads, 0, s>>>(
+        weights,
+        d_gains.data(),
+        largest,
+        d_factor.data(),
+        d_packed.data(),
+        places,
+        d_x.beams,
+        d_x.inputs,
+        tile,
+        (d_x.beams + tile - 1) / tile,
+        (d_x.inputs + beam_chunk - 1) / beam_chunk);
+    check_launch("beamformer, weights");
+}
+
+void beam_engine::form(const void* voltages,
+                       int blocks,
+                       const beam_target& target,
+                       cudaStream_t s)
+{
+    if (d_changed && d_former->tile())
+        pack(s);
+    d_changed = false;
+    d_former->form(
+        voltages,
+        blocks,
+        { d_weights.data(), d_gains.data(), { d_packed.data(), d_factor.data() } },
+        target,
+        s);
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr

@@ -1,0 +1,27 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_POWER_DETECTOR_H
+#define INCLUDED_APERTURE_KERNELS_CUDA_POWER_DETECTOR_H
+
+#include "kernels/power_detector.h"
+
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+std::unique_ptr<power_detector> make_power_detector(const power_detector::parameters& p,
+                                                    int device);
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_POWER_DETECTOR_H */

@@ -1,0 +1,481 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/cuda/power_detector_sums.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+namespace {
+
+constexpr int threads = 256;
+constexpr int64_t longest_piece = 2048;
+
+template <class T>
+struct products_of {
+    T values[4]; // of a row, as the output has them
+};
+
+struct recipe {
+    detection::product_set products;
+    detection::feeds basis;
+    int count; // of products
+    int parts; // that have a scale each
+};
+
+recipe recipe_of(const detection& d)
+{
+    return { d.products, d.basis, d.product_count(), d.parts() };
+}
+
+//! scale(part)
+template <int Numbers, class T, class Scale>
+__device__ __forceinline__ void
+make_products(const recipe& r, const T (&v)[Numbers], const Scale& scale, float (&out)[4])
+{
+    if constexpr (Numbers == 1)
+        out[0] = float(v[0] * scale(0));
+    else if constexpr (Numbers == 2)
+        out[0] = float(v[0] * scale(0) + v[1] * scale(1));
+    else {
+        const T xx = v[0] * scale(0), yy = v[1] * scale(1);
+        const T re = v[2] * scale(2), im = v[3] * scale(2);
+        if (r.products == detection::product_set::coherency) {
+            out[0] = float(xx);
+            out[1] = float(yy);
+            out[2] = float(re);
+            out[3] = float(im);
+        } else {
+            const bool linear = r.basis == detection::feeds::linear;
+            const float difference = float(xx - yy);
+            out[0] = float(xx + yy);
+            out[1] = linear ? difference : float(2 * re);
+            out[2] = linear ? float(2 * re) : float(2 * im);
+            out[3] = linear ? float(2 * im) : difference;
+        }
+    }
+}
+
+struct extents {
+    int channels, summed; // in, and how many become one
+    int pieces;           // of a block
+    int integrations;     // of a block; of all blocks together for sums that go on
+    int pieces_each;      // of an integration
+    int first_row, rows, all_rows;
+    int blocks; // that are added up: 1, or all for sums that go on
+    int channels_out() const { return channels / summed; }
+};
+
+constexpr int tile = 32; // rows, and channels
+
+/*!
+ * A thread block: 32 rows and 32 channels of an integration. Grid: channels, rows,
+ * block * integration.
+ * \param out powers; or sums, to add to
+ */
+template <int Numbers, bool Add>
+__global__ void __launch_bounds__(threads) finish(const float* __restrict__ pieces,
+                                                  float* __restrict__ powers,
+                                                  double* sums,
+                                                  const float* __restrict__ scales,
+                                                  float scale,
+                                                  const recipe r,
+                                                  const extents x)
+{
+    __shared__ double totals[Numbers][tile][tile + 1]; // [number][channel][row]
+    const int lane = threadIdx.x % tile, group = threadIdx.x / tile;
+    const int first_channel = blockIdx.x * tile, first_row = blockIdx.y * tile;
+    const int block = blockIdx.z / x.integrations;
+    const int integration = blockIdx.z % x.integrations;
+    const int channels_out = x.channels / x.summed;
+    const int row = first_row + lane;
+    for (int c = group; c < tile; c += threads / tile) {
+        const int channel = first_channel + c;
+        double total[Numbers] = {};
+        if (channel < channels_out && row < x.rows)
+            for (int b = block; b < block + x.blocks; b++)
+                for (int k = 0; k < x.summed; k++) {
+                    const int64_t from =
+                        (int64_t(b) * x.channels + channel * x.summed + k) * x.pieces +
+                        integration * x.pieces_each;
+                    const float* at = pieces + (from * x.rows + row) * Numbers;
+                    for (int i = 0; i < x.pieces_each; i++)
+#pragma unroll
+                        for (int n = 0; n < Numbers; n++)
+                            total[n] += at[int64_t(i) * x.rows * Numbers + n];
+                }
+#pragma unroll
+        for (int n = 0; n < Numbers; n++)
+            totals[n][c][lane] = total[n];
+    }
+    __syncthreads();
+    const int channel = first_channel + lane;
+    if (channel >= channels_out)
+        return;
+    for (int i = group; i < tile && first_row + i < x.rows; i += threads / tile) {
+        const int64_t out_row = x.first_row + first_row + i;
+        double v[Numbers];
+#pragma unroll
+        for (int n = 0; n < Numbers; n++)
+            v[n] = totals[n][lane][i];
+        if constexpr (Add) {
+#pragma unroll
+            for (int n = 0; n < Numbers; n++)
+                sums[(out_row * Numbers + n) * channels_out + channel] += v[n];
+        } else {
+            const int64_t at = int64_t(blockIdx.z) * x.all_rows + out_row;
+            float out[4];
+            make_products<Numbers>(
+                r,
+                v,
+                [&](int part) { return scales ? scales[at * r.parts + part] : scale; },
+                out);
+#pragma unroll
+            for (int p = 0; p < 4; p++)
+                if (p < r.count)
+                    powers[(at * r.count + p) * channels_out + channel] = out[p];
+        }
+    }
+}
+
+//! sums -> powers, and zeros. A thread: a row and a channel.
+template <int Numbers>
+__global__ void __launch_bounds__(threads) dump_sums(double* sums,
+                                                     float* __restrict__ powers,
+                                                     const float* __restrict__ scales,
+                                                     float scale,
+                                                     const recipe r,
+                                                     int rows,
+                                                     int channels_out)
+{
+    const int64_t i = blockIdx.x * int64_t(threads) + threadIdx.x;
+    if (i >= int64_t(rows) * channels_out)
+        return;
+    const int64_t row = i / channels_out, channel = i % channels_out;
+    double v[Numbers];
+#pragma unroll
+    for (int n = 0; n < Numbers; n++) {
+        double& sum = sums[(row * Numbers + n) * channels_out + channel];
+        v[n] = sum;
+        sum = 0;
+    }
+    float out[4];
+    make_products<Numbers>(
+        r,
+        v,
+        [&](int part) { return scales ? scales[row * r.parts + part] : scale; },
+        out);
+#pragma unroll
+    for (int p = 0; p < 4; p++)
+        if (p < r.count)
+            powers[(row * r.count + p) * channels_out + channel] = out[p];
+}
+
+//! run(std::integral_constant) with 1, 2 or 4
+template <class Run>
+void with_numbers(int numbers, const Run& run)
+{
+    switch (numbers) {
+    case 1:
+        return run(std::integral_constant<int, 1>{});
+    case 2:
+        return run(std::integral_constant<int, 2>{});
+    default:
+        return run(std::integral_constant<int, 4>{});
+    }
+}
+
+// Voltages of `Times` times that follow each other, loaded at once.
+template <int Times>
+struct signal_fc32 {
+    struct alignas(8 * Times) pack {
+        float2 v[Times];
+    };
+    static __device__ float2 at(const pack& p, int i) { return p.v[i]; }
+};
+template <int Times>
+struct signal_sc8 {
+    struct alignas(2 * Times) pack {
+        char2 v[Times];
+    };
+    static __device__ float2 at(const pack& p, int i)
+    {
+        return make_float2(p.v[i].x, p.v[i].y);
+    }
+};
+template <int Times>
+struct signal_sc4 {
+    struct alignas(Times) pack {
+        signed char v[Times];
+    };
+    static __device__ float2 at(const pack& p, int i)
+    {
+        const int v = p.v[i];
+        return make_float2(max(v >> 4, -7), max(int(uint32_t(v) << 28) >> 28, -7));
+    }
+};
+
+struct signal_shape {
+    int channels, signals, times, rows;
+    int pieces, pieces_each; // of a block, of an integration
+    int64_t spectra, piece;  // times of an integration, of a piece
+    int lanes_log;           // of the number of lanes that sum a piece together
+    unsigned count;          // of all sums
+};
+
+/*!
+ * Some lanes of a warp: a piece of a row. Neighbours have pieces that follow each other.
+ * \tparam Both whether a row has x and y
+ */
+template <class Signal, int Times, int Numbers, bool Both>
+__global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict__ signals,
+                                                      const int* __restrict__ starts,
+                                                      const int2* __restrict__ pairs,
+                                                      float* __restrict__ sums,
+                                                      const signal_shape x)
+{
+    using pack = typename Signal::pack;
+    const int lanes = 1 << x.lanes_log, lane = threadIdx.x % lanes;
+    const unsigned i =
+        blockIdx.x * (threads >> x.lanes_log) + (threadIdx.x >> x.lanes_log);
+    const int piece = int(i % x.pieces);
+    const int row = int(i / x.pieces % x.rows);
+    const int64_t block_channel = i / x.pieces / x.rows;
+    const int64_t begin =
+        piece / x.pieces_each * x.spectra + piece % x.pieces_each * x.piece;
+    const int64_t length = min(x.piece, x.spectra - piece % x.pieces_each * x.piece);
+    const int packs = i < x.count ? int(length / Times) : 0;
+    const int64_t signal_packs = x.times / Times;
+    const pack* first = reinterpret_cast<const pack*>(signals) +
+                        block_channel * x.signals * signal_packs + begin / Times;
+    float v[Numbers] = {};
+    const auto add_pair = [&](int a, int b) {
+        const pack* xs = first + a * signal_packs;
+        const pack* ys = first + b * signal_packs;
+#pragma unroll 4
+        for (int at = lane; at < packs; at += lanes) {
+            const pack px = xs[at];
+            const pack py = Both ? ys[at] : px;
+#pragma unroll
+            for (int k = 0; k < Times; k++) {
+                const float2 vx = Signal::at(px, k), vy = Signal::at(py, k);
+                v[0] += vx.x * vx.x + vx.y * vx.y;
+                if constexpr (Both)
+                    v[Numbers > 1 ? 1 : 0] += vy.x * vy.x + vy.y * vy.y;
+                if constexpr (Numbers == 4) {
+                    v[2] += vx.x * vy.x + vx.y * vy.y;
+                    v[3] += vx.y * vy.x - vx.x * vy.y;
+                }
+            }
+        }
+    };
+    if (!starts)
+        add_pair(Both ? 2 * row : row, Both ? 2 * row + 1 : row);
+    else
+        for (int k = starts[row]; k < starts[row + 1]; k++)
+            add_pair(pairs[k].x, pairs[k].y);
+    for (int distance = lanes / 2; distance > 0; distance /= 2)
+#pragma unroll
+        for (int n = 0; n < Numbers; n++)
+            v[n] += __shfl_xor_sync(~0u, v[n], distance);
+    if (lane == 0 && i < x.count)
+#pragma unroll
+        for (int n = 0; n < Numbers; n++)
+            sums[((block_channel * x.pieces + piece) * x.rows + row) * Numbers + n] =
+                v[n];
+}
+
+} // namespace
+
+power_sums::power_sums(
+    const detection& d, int channels, int times, int rows, int most_blocks)
+    : d_detect(d),
+      d_channels(channels),
+      d_times(times),
+      d_rows(rows),
+      d_sums(d.integrations(times) == 1 || d.spectra >= times
+                 ? size_t(rows) * 4 * (channels / d.summed_channels)
+                 : 0),
+      d_scales(size_t(std::max(1, d.integrations(times))) * most_blocks * rows *
+               d.parts())
+{
+    if (d_sums.size())
+        check(cudaMemset(d_sums.data(), 0, d_sums.bytes()), "clearing sums");
+}
+
+const float* power_sums::upload(const float* scales, size_t count, cudaStream_t s)
+{
+    d_scales.set(scales, count, s);
+    return d_scales.data();
+}
+
+void power_sums::write(const power_pieces& from,
+                       int blocks,
+                       float* powers,
+                       const float* scales,
+                       float scale,
+                       cudaStream_t s)
+{
+    extents x;
+    x.channels = d_channels;
+    x.summed = d_detect.summed_channels;
+    x.pieces = from.pieces;
+    x.integrations = d_detect.integrations(d_times);
+    x.pieces_each = from.pieces / x.integrations;
+    x.first_row = from.first_row;
+    x.rows = from.rows;
+    x.all_rows = d_rows;
+    x.blocks = 1;
+    // a grid counts to 65535 in its third direction
+    const int most = std::max(1, 65535 / x.integrations);
+    for (int first = 0; first < blocks; first += most) {
+        const int count = std::min(most, blocks - first);
+        const dim3 grid(blocks_for(x.channels_out(), tile),
+                        blocks_for(x.rows, tile),
+                        unsigned(count * x.integrations));
+        const int64_t before = int64_t(first) * x.integrations * d_rows;
+        with_numbers(from.numbers, [&](auto numbers) {
+            finish<numbers.value, false><<<grid, threads, 0, s>>>(
+                from.values +
+                    int64_t(first) * d_channels * from.pieces * from.rows * from.numbers,
+                powers + before * d_detect.product_count() * x.channels_out(),
+                nullptr,
+                scales ? scales + before * d_detect.parts() : nullptr,
+                scale,
+                recipe_of(d_detect),
+                x);
+        });
+        check_launch("power sums");
+    }
+}
+
+void power_sums::add(const power_pieces& from, int blocks, cudaStream_t s)
+{
+    extents x;
+    x.channels = d_channels;
+    x.summed = d_detect.summed_channels;
+    x.pieces = x.pieces_each = from.pieces;
+    x.integrations = 1;
+    x.first_row = from.first_row;
+    x.rows = from.rows;
+    x.all_rows = d_rows;
+    x.blocks = blocks;
+    const dim3 grid(blocks_for(x.channels_out(), tile), blocks_for(x.rows, tile));
+    with_numbers(from.numbers, [&](auto numbers) {
+        finish<numbers.value, true><<<grid, threads, 0, s>>>(
+            from.values, nullptr, d_sums.data(), nullptr, 0, recipe_of(d_detect), x);
+    });
+    check_launch("power sums");
+}
+
+void power_sums::dump(int numbers,
+                      float* powers,
+                      const detection_scales& scales,
+                      cudaStream_t s)
+{
+    const int channels_out = d_channels / d_detect.summed_channels;
+    const float* uploaded =
+        scales.count > 1 ? upload(scales.values, scales.count, s) : nullptr;
+    with_numbers(numbers, [&](auto n) {
+        dump_sums<n.value>
+            <<<blocks_for(int64_t(d_rows) * channels_out, threads), threads, 0, s>>>(
+                d_sums.data(),
+                powers,
+                uploaded,
+                scales.values[0],
+                recipe_of(d_detect),
+                d_rows,
+                channels_out);
+    });
+    check_launch("power sums, dump");
+}
+
+void power_sums::clear(cudaStream_t s)
+{
+    check(cudaMemsetAsync(d_sums.data(), 0, d_sums.bytes(), s), "clearing sums");
+}
+
+int64_t signal_piece(int64_t spectra, int times)
+{
+    return std::min({ spectra, int64_t(times), longest_piece });
+}
+
+int signal_pieces(int64_t spectra, int times)
+{
+    const int64_t whole = std::min<int64_t>(spectra, times);
+    const int64_t piece = signal_piece(spectra, times);
+    return int(times / whole * ((whole + piece - 1) / piece));
+}
+
+void sum_signals(const void* signals,
+                 int blocks,
+                 const signal_extents& e,
+                 const signal_rows& rows,
+                 int64_t spectra,
+                 int numbers,
+                 bool both,
+                 float* pieces,
+                 cudaStream_t s)
+{
+    signal_shape x;
+    x.channels = e.channels;
+    x.signals = e.signals;
+    x.times = e.times;
+    x.rows = rows.rows;
+    x.spectra = std::min<int64_t>(spectra, e.times);
+    x.piece = signal_piece(spectra, e.times);
+    x.pieces = signal_pieces(spectra, e.times);
+    x.pieces_each = int(x.pieces / (e.times / x.spectra));
+    const int64_t count = int64_t(blocks) * e.channels * rows.rows * x.pieces;
+    require(count < int64_t(1) << 31,
+            "block",
+            std::to_string(count) + " sums of powers in a call",
+            "fewer than 2^31: take longer integrations, or fewer times a block");
+    x.count = unsigned(count);
+    const auto launch = [&](auto signal, auto times, auto n, auto two) {
+        for (x.lanes_log = 0;
+             x.lanes_log < 5 && (int64_t(2) << x.lanes_log) * times.value <= x.piece;)
+            x.lanes_log++;
+        sum_pieces<decltype(signal), times.value, n.value, two.value>
+            <<<blocks_for(count << x.lanes_log, threads), threads, 0, s>>>(
+                static_cast<const uint8_t*>(signals), rows.starts, rows.pairs, pieces, x);
+    };
+    const auto of_numbers = [&](auto signal, auto times) {
+        if (numbers == 4)
+            launch(signal, times, std::integral_constant<int, 4>{}, std::true_type{});
+        else if (numbers == 2)
+            launch(signal, times, std::integral_constant<int, 2>{}, std::true_type{});
+        else if (both)
+            launch(signal, times, std::integral_constant<int, 1>{}, std::true_type{});
+        else
+            launch(signal, times, std::integral_constant<int, 1>{}, std::false_type{});
+    };
+    // 16 bytes at once, where all pieces begin and end with such
+    const auto whole = [&](int times) { return x.spectra % times == 0; };
+    using one = std::integral_constant<int, 1>;
+    switch (e.type) {
+    case sample_type::fc32:
+        whole(2) ? of_numbers(signal_fc32<2>{}, std::integral_constant<int, 2>{})
+                 : of_numbers(signal_fc32<1>{}, one{});
+        break;
+    case sample_type::sc8:
+        whole(8) ? of_numbers(signal_sc8<8>{}, std::integral_constant<int, 8>{})
+                 : of_numbers(signal_sc8<1>{}, one{});
+        break;
+    default:
+        whole(16) ? of_numbers(signal_sc4<16>{}, std::integral_constant<int, 16>{})
+                  : of_numbers(signal_sc4<1>{}, one{});
+    }
+    check_launch("powers of signals");
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
