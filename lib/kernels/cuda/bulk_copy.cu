@@ -32,11 +32,12 @@ auto find_encoder()
 
 CUtensorMap make_tensor_map(const void* voltages,
                             const voltage_shape& shape,
+                            int box_bytes,
                             int box_inputs,
                             int box_channels)
 {
     static const auto encode = find_encoder();
-    const uint64_t row = 2 * uint64_t(shape.times);
+    const auto row = uint64_t(shape.row_bytes);
     const cuuint64_t extents[4] = {
         row, uint64_t(shape.inputs), uint64_t(shape.channels), uint64_t(shape.blocks)
     };
@@ -44,7 +45,7 @@ CUtensorMap make_tensor_map(const void* voltages,
                                     row * shape.inputs,
                                     row * shape.inputs * shape.channels };
     const cuuint32_t box[4] = {
-        box_row, cuuint32_t(box_inputs), cuuint32_t(box_channels), 1
+        cuuint32_t(box_bytes), cuuint32_t(box_inputs), cuuint32_t(box_channels), 1
     };
     const cuuint32_t steps[4] = { 1, 1, 1, 1 };
     CUtensorMap map;
@@ -57,7 +58,8 @@ CUtensorMap make_tensor_map(const void* voltages,
                                box,
                                steps,
                                CU_TENSOR_MAP_INTERLEAVE_NONE,
-                               CU_TENSOR_MAP_SWIZZLE_128B,
+                               box_bytes == box_row ? CU_TENSOR_MAP_SWIZZLE_128B
+                                                    : CU_TENSOR_MAP_SWIZZLE_NONE,
                                CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (status != CUDA_SUCCESS)
