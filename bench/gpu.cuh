@@ -42,8 +42,8 @@ double median_time(stream& s, int runs, const std::function<void()>& call)
     return times[runs / 2] * 1e-3;
 }
 
-//! 8-bit numbers within +-127
-__global__ void fill(uint32_t* data, size_t words)
+//! 8-bit numbers within +-127, which are good for sc4, too; or single precision, 1 to 2
+__global__ void fill(uint32_t* data, size_t words, bool reals = false)
 {
     for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < words;
          i += size_t(gridDim.x) * blockDim.x) {
@@ -56,7 +56,7 @@ __global__ void fill(uint32_t* data, size_t words)
         for (int byte = 0; byte < 4; byte++)
             if ((h >> 8 * byte & 0xff) == 0x80)
                 h ^= 1u << 8 * byte;
-        data[i] = h;
+        data[i] = reals ? 0x3f800000 | h >> 9 : h;
     }
 }
 

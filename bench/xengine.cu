@@ -8,9 +8,10 @@
 /*
  * Times the X-engine's kernels without GNU Radio, beside the ceilings of the same run.
  *
- * bench_xengine [all] [json=FILE] [antennas=N] [channels=N times=N blocks=N]: `all` times
- * every implementation that the GPU has for a size, not only the one that is chosen;
- * `antennas` picks one size of the table, or with the others gives a new one.
+ * bench_xengine [all] [type=sc8|sc4|fc32] [json=FILE] [antennas=N]
+ *               [channels=N times=N blocks=N]
+ * `all` times every implementation that the GPU has for a size, not only the one that is
+ * chosen; `antennas` picks one size of the table, or with the others gives a new one.
  */
 
 #include "gpu.cuh"
@@ -87,7 +88,10 @@ std::pair<double, double> tensor_rates(stream& s, int multiprocessors, int* out)
 struct shape {
     int antennas, channels, times, blocks;
     int inputs() const { return 2 * antennas; }
-    size_t bytes() const { return 2 * size_t(channels) * inputs() * times * blocks; }
+    size_t bytes(sample_type type) const
+    {
+        return size_of(type) * channels * inputs() * times * blocks;
+    }
 };
 
 //! 2 GiB each, in blocks of about 128 MB; the table of the Tensor-Core Correlator's
@@ -107,19 +111,25 @@ try {
     bool all = false;
     shape only{};
     std::string json;
+    auto type = sample_type::sc8;
     for (int i = 1; i < argc; i++) {
         const std::string word = argv[i];
         if (word == "all")
             all = true;
         else if (word.rfind("json=", 0) == 0)
             json = word.substr(5);
+        else if (word.rfind("type=", 0) == 0)
+            type = parse_sample_type(
+                "type",
+                word.substr(5),
+                { sample_type::sc8, sample_type::sc4, sample_type::fc32 });
         else if (!set_number(word, "antennas=", only.antennas) &&
                  !set_number(word, "channels=", only.channels) &&
                  !set_number(word, "times=", only.times) &&
                  !set_number(word, "blocks=", only.blocks))
-            throw std::invalid_argument(word +
-                                        ": allowed are all, json=FILE, antennas=N, "
-                                        "channels=N, times=N and blocks=N");
+            throw std::invalid_argument(
+                word + ": allowed are all, type=T, json=FILE, antennas=N, "
+                       "channels=N, times=N and blocks=N");
     }
     std::vector<shape> wanted;
     for (const auto& x : shapes)
@@ -129,7 +139,7 @@ try {
         wanted = { only };
     size_t most = size_t(2) << 30;
     for (const auto& x : wanted)
-        most = std::max(most, x.bytes());
+        most = std::max(most, x.bytes(type));
     cudaDeviceProp gpu;
     cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's name");
     std::string command = argv[0];
@@ -139,9 +149,12 @@ try {
     const auto own_stream = device::select("cuda").make_stream();
     stream& s = *own_stream;
     const cuda::device_array<uint8_t> voltages(most), other(most);
-    fill<<<2048, 256, 0, cuda::native(s)>>>(reinterpret_cast<uint32_t*>(voltages.data()),
-                                            most / 4);
-    cuda::check_launch("fill");
+    const auto fill_with = [&](bool reals) {
+        fill<<<2048, 256, 0, cuda::native(s)>>>(
+            reinterpret_cast<uint32_t*>(voltages.data()), most / 4, reals);
+        cuda::check_launch("fill");
+    };
+    fill_with(false);
     const auto* from = reinterpret_cast<const uint4*>(voltages.data());
     auto* to = reinterpret_cast<uint4*>(other.data());
     const size_t words = (size_t(2) << 30) / 16;
@@ -159,6 +172,7 @@ try {
     std::tie(first_rate, hot_rate) =
         tensor_rates(s, gpu.multiProcessorCount, reinterpret_cast<int*>(to));
 #endif
+    fill_with(type == sample_type::fc32);
     std::printf(
         "%s\n%s\nread %.0f GB/s, copy %.0f GB/s (read plus written), int8 tensor cores "
         "%.0f TOP/s at first, %.0f hot\n",
@@ -171,9 +185,14 @@ try {
     std::printf(
         "antennas inputs channels x times x blocks   ms      useful TOP/s    hot   bound "
         "fraction  implementation\n");
+    // two operations a multiply-add, 128 of them a clock
+    int kilohertz = 0;
+    cuda::check(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0), "clock");
+    const double single_precision_rate =
+        2. * 128 * gpu.multiProcessorCount * kilohertz * 1e3;
     std::string rows;
     for (const auto& x : wanted) {
-        const xengine::parameters p{ x.channels, x.inputs(), x.times, sample_type::sc8 };
+        const xengine::parameters p{ x.channels, x.inputs(), x.times, type };
         auto names = cuda::xengine_implementations(p, 0);
         if (!all)
             names.resize(1);
@@ -186,8 +205,10 @@ try {
             const double operations =
                 8. * p.products() * x.channels * x.times * double(x.blocks);
             const double rate = operations / seconds;
+            const double arithmetic =
+                type == sample_type::fc32 ? single_precision_rate : hot_rate;
             const double bound =
-                std::min(read_rate * operations / double(x.bytes()), hot_rate);
+                std::min(read_rate * operations / double(x.bytes(type)), arithmetic);
             std::printf("%8d %6d %5d x %5d x %2d %15.3f %12.1f %7.1f %7.0f %8.2f   %s\n",
                         x.antennas,
                         x.inputs(),
@@ -204,12 +225,14 @@ try {
             char row[512];
             std::snprintf(row,
                           sizeof row,
-                          "%s\n    {\"antennas\": %d, \"inputs\": %d, \"channels\": %d, "
+                          "%s\n    {\"type\": \"%s\", \"antennas\": %d, \"inputs\": %d, "
+                          "\"channels\": %d, "
                           "\"times\": %d, \"blocks\": %d, \"seconds\": %.6g, "
                           "\"useful_operations_per_second\": %.5g, "
                           "\"hot\": %.5g, \"bound\": %.5g, "
                           "\"implementation\": \"%s\"}",
                           rows.empty() ? "" : ",",
+                          name_of(type).c_str(),
                           x.antennas,
                           x.inputs(),
                           x.channels,

@@ -41,20 +41,33 @@ namespace {
 
 enum class pattern { random, lowest, highest, alternating };
 
-std::vector<int8_t> voltages8(size_t count, pattern kind)
+//! Bytes of sc8 or sc4; of sc4 -8 occurs, too, and is read as -7.
+std::vector<int8_t> voltages_of(const xengine::parameters& p, int blocks, pattern kind)
 {
-    std::vector<int8_t> v(count);
-    for (size_t i = 0; i < count; i++)
-        v[i] = kind == pattern::lowest    ? -127
-               : kind == pattern::highest ? 127
-               : kind == pattern::random  ? int8_t(int(random_bits() % 255) - 127)
-                                          : (i % 3 ? 127 : -127);
+    const bool nibbles = p.type == sample_type::sc4;
+    const int most = nibbles ? 7 : 127, least = nibbles ? -8 : -127;
+    const auto number = [&](size_t i) {
+        switch (kind) {
+        case pattern::lowest:
+            return least;
+        case pattern::highest:
+            return most;
+        case pattern::alternating:
+            return i % 3 ? most : least;
+        default:
+            return least + int(random_bits() % (most - least + 1));
+        }
+    };
+    std::vector<int8_t> v(size_t(blocks) * p.channels * p.inputs * p.times *
+                          size_of(p.type));
+    for (size_t i = 0; i < v.size(); i++)
+        v[i] = nibbles ? int8_t(number(2 * i) * 16 | (number(2 * i + 1) & 15))
+                       : int8_t(number(i));
     return v;
 }
 
 void check_xengine(xengine::parameters p, int blocks, pattern kind, size_t shift = 0)
 {
-    const size_t count = 2 * size_t(blocks) * p.channels * p.inputs * p.times;
     const size_t visibilities = p.products() * p.channels;
     host_stream on_host;
     const auto host = host::make_xengine(p, host::xengine_vectors().front());
@@ -62,7 +75,8 @@ void check_xengine(xengine::parameters p, int blocks, pattern kind, size_t shift
     for (auto& scale : scales)
         scale = 1. / (1 + random_bits() % 1000);
 
-    const auto first = voltages8(count, kind), second = voltages8(count, kind);
+    const auto first = voltages_of(p, blocks, kind);
+    const auto second = voltages_of(p, blocks, kind);
     std::vector<cfloat> expected(visibilities), expected_first(visibilities);
     host->accumulate(first.data(), blocks, on_host);
     host->dump(expected_first.data(), scales.data(), 1, on_host);
@@ -74,7 +88,8 @@ void check_xengine(xengine::parameters p, int blocks, pattern kind, size_t shift
     for (const auto& name : cuda::xengine_implementations(p, 0)) {
         if (name == "bulk mma s8" && p.inputs > 64)
             continue;
-        const auto what = name + ", " + std::to_string(p.inputs) + " inputs, " +
+        const auto what = name + ", " + name_of(p.type) + ", " +
+                          std::to_string(p.inputs) + " inputs, " +
                           std::to_string(p.channels) + " channels, " +
                           std::to_string(p.times) + " times, " + std::to_string(blocks) +
                           " blocks, pattern " + std::to_string(int(kind));
@@ -139,7 +154,7 @@ void check_real_xengine(int inputs, int channels, int times, int blocks)
     expect(out.untouched_around(), "fp32 X-engine, guards");
 }
 
-void check_xengines(bool quick)
+void check_integer_xengines(sample_type type, bool quick)
 {
     std::set<int> sizes{ 1,  2,  3,  4,   7,   8,   9,   16,  33,  48,  64,
                          65, 96, 97, 130, 161, 200, 230, 256, 257, 300, 350 };
@@ -151,23 +166,36 @@ void check_xengines(bool quick)
             sizes.insert(n);
     }
     for (int n : sizes)
-        check_xengine({ n > 300 ? 2 : 5, n, n % 2 ? 48 : 112, sample_type::sc8 },
+        check_xengine({ n > 300 ? 2 : 5, n, n % 2 ? 48 : 112, type },
                       n > 300 ? 1 : 2,
                       pattern::random);
     for (int n : { 2, 5, 16, 64, 70, 200 })
-        check_xengine({ 9, n, 16, sample_type::sc8 }, 3, pattern::random, 16);
+        check_xengine({ 9, n, 16, type }, 3, pattern::random, 16);
+    for (int n : { 3, 10, 20, 40, 72 })
+        check_xengine({ 3, n, 656, type }, 5, pattern::random);
     if (quick)
         return;
     // splits over time, and sums at the limits of int32 and beyond
     for (auto kind : { pattern::lowest, pattern::highest, pattern::alternating }) {
-        check_xengine({ 1, 4, 5008 * 16, sample_type::sc8 }, 2, kind);
-        check_xengine({ 2, 17, 65536, sample_type::sc8 }, 1, kind);
-        check_xengine({ 1, 64, 5000 * 16, sample_type::sc8 }, 1, kind);
-        check_xengine({ 1, 129, 65536, sample_type::sc8 }, 2, kind);
-        check_xengine({ 1, 290, 8192, sample_type::sc8 }, 1, kind);
+        check_xengine({ 1, 4, 5008 * 16, type }, 2, kind);
+        check_xengine({ 2, 17, 65536, type }, 1, kind);
+        check_xengine({ 1, 64, 5000 * 16, type }, 1, kind);
+        check_xengine({ 1, 129, 65536, type }, 2, kind);
+        check_xengine({ 1, 290, 8192, type }, 1, kind);
     }
     for (int n : { 2, 16, 64, 128, 200, 260 })
-        check_xengine({ 3, n, 1040, sample_type::sc8 }, 16, pattern::random);
+        check_xengine({ 3, n, 1040, type }, 16, pattern::random);
+    // more jobs than thread blocks, which take some each
+    for (int n : { 128, 256 })
+        check_xengine({ 300, n, 64, type }, 1, pattern::random);
+}
+
+void check_xengines(bool quick)
+{
+    for (auto type : { sample_type::sc8, sample_type::sc4 })
+        check_integer_xengines(type, quick);
+    if (quick)
+        return;
     for (int n : { 1, 2, 3, 31, 32, 33, 70 })
         check_real_xengine(n, 3, 1000, 2);
     bool refused = false;

@@ -345,8 +345,10 @@ void launch(const beam_extents& e,
     check(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
         "asking for shared memory");
-    const voltage_shape shape{ e.times, e.inputs, e.channels, blocks, Voltage::bytes };
-    const CUtensorMap map = make_tensor_map(voltages, shape, beam_chunk, 1, memory::row);
+    const voltage_shape shape{
+        int64_t(e.times) * Voltage::bytes, e.inputs, e.channels, blocks
+    };
+    const CUtensorMap map = make_tensor_map(voltages, shape, memory::row, beam_chunk, 1);
     kernel<<<std::min(x.jobs, gpu.multiprocessors),
              128 * (memory::crews + 1),
              shared,

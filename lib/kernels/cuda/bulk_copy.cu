@@ -32,36 +32,39 @@ auto find_encoder()
 
 CUtensorMap make_tensor_map(const void* voltages,
                             const voltage_shape& shape,
+                            int box_bytes,
                             int box_inputs,
                             int box_channels,
-                            int row)
+                            box_order order)
 {
     static const auto encode = find_encoder();
-    const uint64_t input = shape.sample * uint64_t(shape.times);
+    const auto row = uint64_t(shape.row_bytes);
     const cuuint64_t extents[4] = {
-        input, uint64_t(shape.inputs), uint64_t(shape.channels), uint64_t(shape.blocks)
+        row, uint64_t(shape.inputs), uint64_t(shape.channels), uint64_t(shape.blocks)
     };
-    const cuuint64_t strides[3] = { input,
-                                    input * shape.inputs,
-                                    input * shape.inputs * shape.channels };
+    const cuuint64_t strides[3] = { row,
+                                    row * shape.inputs,
+                                    row * shape.inputs * shape.channels };
     const cuuint32_t box[4] = {
-        cuuint32_t(row), cuuint32_t(box_inputs), cuuint32_t(box_channels), 1
+        cuuint32_t(box_bytes), cuuint32_t(box_inputs), cuuint32_t(box_channels), 1
     };
     const cuuint32_t steps[4] = { 1, 1, 1, 1 };
     CUtensorMap map;
-    const auto status =
-        encode(&map,
-               CU_TENSOR_MAP_DATA_TYPE_UINT8,
-               4,
-               const_cast<void*>(voltages),
-               extents,
-               strides,
-               box,
-               steps,
-               CU_TENSOR_MAP_INTERLEAVE_NONE,
-               row == box_row ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B,
-               CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const auto swizzle = order == box_order::plain ? CU_TENSOR_MAP_SWIZZLE_NONE
+                         : box_bytes == box_row    ? CU_TENSOR_MAP_SWIZZLE_128B
+                                                   : CU_TENSOR_MAP_SWIZZLE_64B;
+    const auto status = encode(&map,
+                               CU_TENSOR_MAP_DATA_TYPE_UINT8,
+                               4,
+                               const_cast<void*>(voltages),
+                               extents,
+                               strides,
+                               box,
+                               steps,
+                               CU_TENSOR_MAP_INTERLEAVE_NONE,
+                               swizzle,
+                               CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (status != CUDA_SUCCESS)
         throw std::runtime_error("CUDA: cuTensorMapEncodeTiled: error " +
                                  std::to_string(status) +

@@ -22,27 +22,51 @@ constexpr int box_row = 128;
 
 //! Shape of the voltages [block][channel][input][byte] that boxes are copied from.
 struct voltage_shape {
-    int times, inputs, channels, blocks;
-    int sample = 2; //!< bytes of a voltage
+    int64_t row_bytes;
+    int inputs, channels, blocks;
+};
+
+//! Where the 16-byte piece p of row r of a box lies in shared memory.
+enum class box_order {
+    plain, //!< at place p of the row
+    //! at place p ^ (r % 8) of rows of box_row bytes, p ^ (r / 2 % 4) of rows of half as
+    //! many, so that a warp reads a column of pieces without conflicts
+    swizzled
 };
 
 /*!
- * How the copy engine finds boxes [channel][input][128 bytes]. What lies outside the
- * voltages arrives as zeros. In shared memory the 16-byte piece p of row r is found at
- * place p ^ (r % 8) of the row, so that a warp reads a column of pieces without
- * conflicts.
- * \param row bytes of a box's rows: box_row, or half of it, where piece p of row r is
- * found at p ^ (r / 2 % 4)
+ * How the copy engine finds boxes [channel][input][box_bytes]. What lies outside the
+ * voltages arrives as zeros. In shared memory the rows of a box follow each other.
  */
 CUtensorMap make_tensor_map(const void* voltages,
                             const voltage_shape& shape,
+                            int box_bytes,
                             int box_inputs,
                             int box_channels,
-                            int row = box_row);
+                            box_order order = box_order::swizzled);
 
 __device__ __forceinline__ uint32_t shared_address(const void* p)
 {
     return uint32_t(__cvta_generic_to_shared(p));
+}
+
+__device__ __forceinline__ uint4 load_shared(uint32_t address)
+{
+    uint4 v;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(address)
+                 : "memory");
+    return v;
+}
+__device__ __forceinline__ void store_shared(uint32_t address, uint4 v)
+{
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address),
+                 "r"(v.x),
+                 "r"(v.y),
+                 "r"(v.z),
+                 "r"(v.w)
+                 : "memory");
 }
 
 __device__ __forceinline__ void init_barrier(uint64_t* barrier, int arrivals)
@@ -66,6 +90,18 @@ __device__ __forceinline__ void fence_async()
 __device__ __forceinline__ void arrive(uint64_t* barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+                 : "memory");
+}
+
+//! Arrives at the barrier of a thread block of the cluster that this one's is a copy of.
+__device__ __forceinline__ void arrive_at(uint64_t* barrier, uint32_t rank)
+{
+    asm volatile("{\n"
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
+                 "}" ::"r"(shared_address(barrier)),
+                 "r"(rank)
                  : "memory");
 }
 
@@ -110,6 +146,45 @@ __device__ __forceinline__ void copy_box(uint32_t to, // in shared memory
         "r"(channel),
         "r"(block)
         : "memory");
+}
+
+//! As copy_box(), to the same place in each thread block of the cluster whose bit is set;
+//! the barrier of each counts the bytes that it gets.
+__device__ __forceinline__ void copy_box_to_all(uint32_t to,
+                                                const CUtensorMap* map,
+                                                uint64_t* barrier,
+                                                int byte,
+                                                int input,
+                                                int channel,
+                                                int block,
+                                                uint16_t mask)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(to),
+        "l"(map),
+        "r"(shared_address(barrier)),
+        "r"(byte),
+        "r"(input),
+        "r"(channel),
+        "r"(block),
+        "h"(mask)
+        : "memory");
+}
+
+//! The place of this thread block in its cluster.
+__device__ __forceinline__ uint32_t rank_in_cluster()
+{
+    uint32_t rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+//! Until all threads of the cluster are here.
+__device__ __forceinline__ void sync_cluster()
+{
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::
+                     : "memory");
 }
 
 //! `bytes` that lie one after the other, a multiple of 16, as the addresses are.

@@ -17,7 +17,7 @@ namespace aperture {
 namespace kernels {
 namespace cuda {
 
-//! What adds the products of sc8 voltages to sums [channel][product][re, im].
+//! What adds the products of sc8 or sc4 voltages to sums [channel][product][re, im].
 class integer_xengine
 {
 public:
@@ -37,9 +37,16 @@ struct gpu_facts {
 
 /*!
  * int32 sums of products of two 8-bit complex numbers within +-127 are exact for
- * (2^31 - 1) / (2 127^2) = 66572 times: no thread block sums over more than this.
+ * (2^31 - 1) / (2 127^2) = 66572 times, of two 4-bit ones times 16 within +-7 for
+ * (2^31 - 1) / (2 112^2) = 85598: no thread block sums over more than this.
  */
 constexpr int exact_times = 65536;
+
+//! The same in bytes of an input.
+inline int exact_bytes(const xengine::parameters& p)
+{
+    return exact_times * int(size_of(p.type));
+}
 
 /*!
  * Into how many parts of time work is split: so that none is longer than `longest`, and
@@ -65,8 +72,11 @@ choose_splits(int64_t jobs, int64_t length, int64_t longest, int slots, int over
     return int(best);
 }
 
-//! mma.sync, operands loaded by each warp; from Turing on, any number of inputs
+//! mma.sync, tiles of 64 inputs squared; from Ampere on, any number of inputs
 std::unique_ptr<integer_xengine> make_mma_xengine(const xengine::parameters&, gpu_facts);
+//! the same with what Turing has
+std::unique_ptr<integer_xengine> make_turing_xengine(const xengine::parameters&,
+                                                     gpu_facts);
 //! mma.sync, fed by copies of pieces of rows; Hopper, up to 16 inputs
 std::unique_ptr<integer_xengine> make_row_mma_xengine(const xengine::parameters&,
                                                       gpu_facts);

@@ -26,24 +26,26 @@ struct triangle_place {
 };
 
 /*!
- * Adds the products of 16 bytes of each of a lane's rows to the sums of its warp. Tiles
- * of groups a >= b in the order a (a + 1) / 2 + b. \param v a row of each group of 8
- * inputs
+ * Adds the products of 16 bytes of each of a lane's rows, 8 samples of sc8 or 16 of sc4
+ * (Packed), to the sums of its warp. Tiles of groups a >= b in the order a (a + 1) / 2 +
+ * b. \param v a row of each group of 8 inputs
  */
-template <int Groups>
+template <int Groups, bool Packed>
 __device__ __forceinline__ void
 multiply_add_triangle(int (&warp_sums)[Groups * (Groups + 1) / 2][4],
                       const uint4 (&v)[Groups])
 {
-    int tile = 0;
 #pragma unroll
-    for (int a = 0; a < Groups; a++) {
-        const uint32_t x = turned(v[a].x), y = turned(v[a].y), z = turned(v[a].z),
-                       w = turned(v[a].w);
+    for (int step = 0; step < mma_operand<Packed>::steps; step++) {
+        mma_operand<Packed> rows[Groups];
+        int tile = 0;
 #pragma unroll
-        for (int b = 0; b <= a; b++, tile++) {
-            multiply_add(warp_sums[tile], v[a].x, v[a].y, x, y, v[b].x, v[b].y);
-            multiply_add(warp_sums[tile], v[a].z, v[a].w, z, w, v[b].z, v[b].w);
+        for (int a = 0; a < Groups; a++) {
+            rows[a] = mma_operand<Packed>(v[a], step);
+            const uint2 turned = rows[a].turned();
+#pragma unroll
+            for (int b = 0; b <= a; b++, tile++)
+                multiply_add(warp_sums[tile], rows[a].words, turned, rows[b].words);
         }
     }
 }
@@ -52,7 +54,7 @@ multiply_add_triangle(int (&warp_sums)[Groups * (Groups + 1) / 2][4],
  * Adds the sums of all warps of a block to those of the channel. Called by all threads.
  * \param block_sums shared memory for Groups (Groups + 1) / 2 tiles of 128 numbers
  */
-template <int Groups>
+template <int Groups, bool Packed>
 __device__ __forceinline__ void
 add_triangle(int* block_sums,
              const int (&warp_sums)[Groups * (Groups + 1) / 2][4],
@@ -82,10 +84,10 @@ add_triangle(int* block_sums,
                             channel < place.tile_channels &&
                             place.first_channel + channel < place.channels;
         if (wanted)
-            atomicAdd(&sums[2 * ((place.first_channel + channel) * products +
-                                 product_index(a, b)) +
-                            e.part],
-                      (unsigned long long)(int64_t(block_sums[e.place()])));
+            add_atomically(&sums[2 * ((place.first_channel + channel) * products +
+                                      product_index(a, b)) +
+                                 e.part],
+                           unscaled<Packed>(block_sums[e.place()]));
     }
 }
 

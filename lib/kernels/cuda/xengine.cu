@@ -44,10 +44,11 @@ constexpr int any = 1 << 30;
 constexpr choice choices[] = {
 #if defined(APERTURE_CUDA_SM_90A)
     { "row mma s8", 90, 90, 1, 16, make_row_mma_xengine },
-    { "bulk mma s8", 90, 90, 1, 64, make_bulk_mma_xengine },
+    { "bulk mma s8", 90, 90, 17, 64, make_bulk_mma_xengine },
     { "wgmma s8", 90, 90, 1, any, make_wgmma_xengine },
 #endif
-    { "mma s8", 75, any, 1, any, make_mma_xengine },
+    { "mma s8", 80, any, 1, any, make_mma_xengine },
+    { "turing mma s8", 75, any, 1, any, make_turing_xengine },
 };
 
 bool fits(const choice& c, const xengine::parameters& p, gpu_facts gpu)
@@ -155,11 +156,10 @@ std::vector<std::string> xengine_implementations(const xengine::parameters& p, i
 {
     if (p.type == sample_type::fc32)
         return { real_name };
-    require(p.type == sample_type::sc8, "type", name_of(p.type), "sc8 or fc32 on a GPU");
     require(p.times % 16 == 0,
             "times",
             std::to_string(p.times),
-            "a multiple of 16 for sc8 on a GPU");
+            "a multiple of 16 for sc8 and sc4 on a GPU");
     std::vector<std::string> names;
     const auto gpu = facts_of(device);
     for (const auto& c : choices)

@@ -16,158 +16,261 @@ namespace cuda {
 
 namespace {
 
-constexpr int groups = 4; // of 8 inputs, on each side of a tile
-constexpr int tile_inputs = 8 * groups;
-constexpr int warps = 8;
-constexpr int step_bytes = 64; // of a row, that a warp takes at a time
+constexpr int groups = 4; // of 8 inputs, on each side of a warp's products
+constexpr int warp_inputs = 8 * groups;
+constexpr int warps = 4;
+constexpr int depth = 4;       // steps on their way
+constexpr int step_bytes = 64; // of a row, that a block takes at a time
 
 struct extents {
-    int times, inputs, channels, blocks, splits;
-    int tiles; // of the triangle: on the diagonal, or below it
+    int inputs, channels, blocks, splits;
+    int row_bytes;
+    int tiles; // of the triangle
+    int steps; // of a block of voltages
 };
 
-//! 16 bytes of one row of each group, zeros beyond the last input and the last time.
-__device__ __forceinline__ void load(uint32_t (&rows)[groups][4],
-                                     const int8_t* channel,
-                                     const extents& x,
-                                     int first_input,
-                                     int64_t byte)
+/*!
+ * Copies of 16 bytes to shared memory that a thread does not wait for, if it can
+ * (Ampere); zeros where there is nothing.
+ */
+template <bool Turing>
+__device__ __forceinline__ void copy_16(uint32_t to, const uint8_t* from, bool there)
 {
-    const int64_t row = 2 * int64_t(x.times);
-#pragma unroll
-    for (int i = 0; i < groups; i++) {
-        const int input = first_input + 8 * i + threadIdx.x % 32 / 4;
-        uint4 v = make_uint4(0, 0, 0, 0);
-        if (input < x.inputs && byte < row)
-            v = __ldg(reinterpret_cast<const uint4*>(channel + input * row + byte));
-        rows[i][0] = v.x;
-        rows[i][1] = v.y;
-        rows[i][2] = v.z;
-        rows[i][3] = v.w;
+#if __CUDA_ARCH__ >= 800
+    if (!Turing) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
+                     "l"(from),
+                     "r"(there ? 16 : 0)
+                     : "memory");
+        return;
     }
+#endif
+    const uint4 v =
+        there ? __ldg(reinterpret_cast<const uint4*>(from)) : make_uint4(0, 0, 0, 0);
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to),
+                 "r"(v.x),
+                 "r"(v.y),
+                 "r"(v.z),
+                 "r"(v.w)
+                 : "memory");
+}
+__device__ __forceinline__ void commit_copies()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+//! Until all but the last `Pending` groups have arrived.
+template <int Pending>
+__device__ __forceinline__ void wait_for_copies()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+#endif
 }
 
 /*!
- * A block: 32 x 32 products of one channel and a part of the time, whose steps its warps
- * take in turn.
+ * The rows of a tile in shared memory: of each 64 bytes of every row, the piece p at
+ * place p ^ (row / 2 % 4), so that 8 lanes' 16 bytes lie in all banks.
  */
-template <bool Diagonal>
-__global__ void __launch_bounds__(32 * warps)
-    sum_tile(const int8_t* __restrict__ voltages, unsigned long long* sums, extents x)
+__device__ __forceinline__ int place_of(int row, int piece)
 {
-    constexpr int tiles = Diagonal ? groups * (groups + 1) / 2 : groups * groups;
-    const int warp = threadIdx.x / 32;
+    return row * step_bytes + 16 * (piece ^ row / 2 % 4);
+}
+
+/*!
+ * A block: Side x 32 inputs squared of the products of one channel, and a part of the
+ * time. Each warp has 32 x 32 of them; where that leaves warps over, they share the time.
+ */
+template <int Side, bool Packed, bool Turing>
+__global__ void __launch_bounds__(32 * warps)
+    sum_tile(const uint8_t* __restrict__ voltages, unsigned long long* sums, extents x)
+{
+    constexpr int side = Side * warp_inputs;
+    constexpr int sharing = warps / (Side * Side); // warps that share the time
+    constexpr int step = sharing * step_bytes;
+    constexpr int rows = Side > 1 ? 2 * side : side; // on the diagonal half of them
+    constexpr int pieces = rows * sharing * 4;       // of 16 bytes, that a step has
+    static_assert(pieces % (32 * warps) == 0);
+    __shared__ __align__(128) uint8_t ring[depth][pieces * 16];
+    int tile_b = blockIdx.x % x.tiles, tile_a = 0;
+    for (; tile_b > tile_a; tile_a++)
+        tile_b -= tile_a + 1;
     const int split = blockIdx.x / x.tiles % x.splits;
     const int channel = blockIdx.x / x.tiles / x.splits;
-    int tile_a = blockIdx.x % x.tiles, tile_b = tile_a;
-    if (!Diagonal) {
-        // tile number -> (a, b) with a > b
-        tile_b = blockIdx.x % x.tiles;
-        for (tile_a = 1; tile_b >= tile_a; tile_a++)
-            tile_b -= tile_a;
+    const bool diagonal = tile_a == tile_b;
+    const int64_t total = int64_t(x.steps) * x.blocks;
+    const int64_t begin = total * split / x.splits;
+    const int count = int(total * (split + 1) / x.splits - begin);
+    const int64_t channel_bytes = int64_t(x.row_bytes) * x.inputs;
+
+    int asked_block = int(begin / x.steps), asked_step = int(begin % x.steps);
+    const auto request = [&](int stage) {
+        const uint8_t* from =
+            voltages + (int64_t(asked_block) * x.channels + channel) * channel_bytes;
+        const uint32_t to = uint32_t(__cvta_generic_to_shared(ring[stage]));
+#pragma unroll
+        for (int i = 0; i < pieces / (32 * warps); i++) {
+            const int number = i * 32 * warps + threadIdx.x;
+            const int row = number / (4 * sharing), piece = number % (4 * sharing);
+            if (diagonal && row >= side)
+                break;
+            const int input =
+                row < side ? tile_a * side + row : (tile_b - 1) * side + row;
+            const int byte = asked_step * step + 16 * piece;
+            const bool there = input < x.inputs && byte < x.row_bytes;
+            copy_16<Turing>(to + piece / 4 * rows * step_bytes + place_of(row, piece % 4),
+                            there ? from + int64_t(input) * x.row_bytes + byte : voltages,
+                            there);
+        }
+        if (++asked_step == x.steps) {
+            asked_step = 0;
+            asked_block++;
+        }
+    };
+#pragma unroll
+    for (int i = 0; i < depth - 1; i++) {
+        if (i < count)
+            request(i);
+        commit_copies();
     }
-    const int first_a = tile_a * tile_inputs, first_b = tile_b * tile_inputs;
 
-    const int steps =
-        (2 * x.times + step_bytes - 1) / step_bytes; // of a block of voltages
-    const int64_t total = int64_t(steps) * x.blocks;
-    const int64_t begin = total * split / x.splits, end = total * (split + 1) / x.splits;
-    const int64_t channel_size = 2 * int64_t(x.times) * x.inputs;
-
-    int warp_sums[tiles][4] = {};
-    for (int64_t step = begin + warp; step < end; step += warps) {
-        const int8_t* from =
-            voltages + (step / steps * x.channels + channel) * channel_size;
-        const int64_t byte = step % steps * step_bytes + threadIdx.x % 4 * 16;
-        uint32_t a[groups][4], b[groups][4];
-        load(a, from, x, first_a, byte);
-        if (!Diagonal)
-            load(b, from, x, first_b, byte);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int place = warp / sharing; // among the squares of 32 x 32 inputs
+    const int row_a = place / Side * warp_inputs, row_b = place % Side * warp_inputs;
+    const bool wanted = !diagonal || row_b <= row_a;
+    const bool triangle = diagonal && row_a == row_b;
+    const int at_a = row_a + lane / 4;
+    const int at_b = (diagonal ? 0 : rows - side) + row_b + lane / 4;
+    int warp_sums[groups * groups][4] = {};
+    for (int i = 0; i < count; i++) {
+        wait_for_copies<depth - 2>();
+        __syncthreads(); // arrived for all, and all are done with what comes next
+        if (i + depth - 1 < count)
+            request((i + depth - 1) % depth);
+        commit_copies();
+        const uint8_t* stage = ring[i % depth] + warp % sharing * rows * step_bytes;
+        uint4 a[groups], b[groups];
+        if (wanted) {
 #pragma unroll
-        for (int half = 0; half < 4; half += 2) {
-            int tile = 0;
+            for (int g = 0; g < groups; g++) {
+                a[g] = *reinterpret_cast<const uint4*>(stage +
+                                                       place_of(at_a + 8 * g, lane % 4));
+                b[g] = *reinterpret_cast<const uint4*>(stage +
+                                                       place_of(at_b + 8 * g, lane % 4));
+            }
 #pragma unroll
-            for (int i = 0; i < groups; i++) {
-                const uint32_t low = turned(a[i][half]), high = turned(a[i][half + 1]);
+            for (int part = 0; part < mma_operand<Packed>::steps; part++) {
+                mma_operand<Packed> columns[groups];
 #pragma unroll
-                for (int j = 0; j < (Diagonal ? i + 1 : groups); j++, tile++) {
-                    const auto& column = Diagonal ? a[j] : b[j];
-                    multiply_add(warp_sums[tile],
-                                 a[i][half],
-                                 a[i][half + 1],
-                                 low,
-                                 high,
-                                 column[half],
-                                 column[half + 1]);
+                for (int g = 0; g < groups; g++)
+                    columns[g] = mma_operand<Packed>(b[g], part);
+#pragma unroll
+                for (int g = 0; g < groups; g++) {
+                    const mma_operand<Packed> row(a[g], part);
+                    const uint2 turned = row.turned();
+#pragma unroll
+                    for (int h = 0; h < groups; h++)
+                        if (h <= g || !triangle)
+                            multiply_add<Turing>(warp_sums[g * groups + h],
+                                                 row.words,
+                                                 turned,
+                                                 columns[h].words);
                 }
             }
         }
     }
 
-    __shared__ int block_sums[tiles * 128];
-    for (int i = threadIdx.x; i < tiles * 128; i += blockDim.x)
-        block_sums[i] = 0;
-    __syncthreads();
-    add_to_block(block_sums, warp_sums);
-    __syncthreads();
+    // the sums of warps that share the time, added up; then written, neighbours together
+    __shared__ int block_sums[Side * Side][groups * 128];
     const int64_t products = product_index(x.inputs, 0);
-    for (int i = threadIdx.x; i < tiles * 128; i += blockDim.x) {
-        const tile_element e(i);
-        int group_a = e.tile / groups, group_b = e.tile % groups;
-        if (Diagonal) {
-            group_b = e.tile;
-            for (group_a = 0; group_b > group_a; group_a++)
-                group_b -= group_a + 1;
+#pragma unroll
+    for (int g = 0; g < groups; g++) {
+        __syncthreads();
+        for (int i = threadIdx.x; i < Side * Side * groups * 128; i += 32 * warps)
+            block_sums[0][i] = 0;
+        __syncthreads();
+        int(&row_sums)[groups][4] =
+            *reinterpret_cast<int(*)[groups][4]>(warp_sums[g * groups]);
+        add_to_block(block_sums[place], row_sums);
+        __syncthreads();
+        for (int i = threadIdx.x; i < Side * Side * groups * 128; i += 32 * warps) {
+            const int square = i / (groups * 128);
+            const tile_element e(i % (groups * 128));
+            const int a = tile_a * side + square / Side * warp_inputs + 8 * g + e.a;
+            const int b = tile_b * side + square % Side * warp_inputs + 8 * e.tile + e.b;
+            if (a < x.inputs && b <= a)
+                add_atomically(
+                    &sums[2 * (channel * products + product_index(a, b)) + e.part],
+                    unscaled<Packed>(block_sums[square][e.place()]));
         }
-        const int input_a = first_a + 8 * group_a + e.a;
-        const int input_b = first_b + 8 * group_b + e.b;
-        if (input_a < x.inputs && input_b <= input_a)
-            atomicAdd(&sums[2 * (channel * products + product_index(input_a, input_b)) +
-                            e.part],
-                      (unsigned long long)(int64_t(block_sums[e.place()])));
     }
 }
 
+template <int Side, bool Packed, bool Turing>
+void launch(const xengine::parameters& p,
+            gpu_facts gpu,
+            const void* voltages,
+            int blocks,
+            unsigned long long* sums,
+            cudaStream_t s)
+{
+    constexpr int step = warps / (Side * Side) * step_bytes;
+    const int side = (p.inputs + Side * warp_inputs - 1) / (Side * warp_inputs);
+    extents x;
+    x.inputs = p.inputs;
+    x.channels = p.channels;
+    x.blocks = blocks;
+    x.row_bytes = int(size_of(p.type)) * p.times;
+    x.tiles = side * (side + 1) / 2;
+    x.steps = (x.row_bytes + step - 1) / step;
+    const int64_t jobs = int64_t(p.channels) * x.tiles;
+    int residents;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+              &residents, sum_tile<Side, Packed, Turing>, 32 * warps, 0),
+          "asking for the blocks of a multiprocessor");
+    x.splits = choose_splits(jobs,
+                             int64_t(x.steps) * blocks,
+                             exact_bytes(p) / step,
+                             gpu.multiprocessors * residents,
+                             32);
+    sum_tile<Side, Packed, Turing><<<unsigned(jobs * x.splits), 32 * warps, 0, s>>>(
+        static_cast<const uint8_t*>(voltages), sums, x);
+    check_launch("mma s8 X-engine");
+}
+
+template <bool Turing>
 class mma_xengine : public integer_xengine
 {
 public:
-    mma_xengine(const xengine::parameters& p, gpu_facts gpu) : d_p(p), d_gpu(gpu) {}
+    mma_xengine(const xengine::parameters& p, gpu_facts gpu)
+        : d_p(p),
+          d_gpu(gpu),
+          d_launch(p.inputs <= warp_inputs
+                       ? (p.type == sample_type::sc4 ? launch<1, true, Turing>
+                                                     : launch<1, false, Turing>)
+                       : (p.type == sample_type::sc4 ? launch<2, true, Turing>
+                                                     : launch<2, false, Turing>))
+    {
+    }
 
     void accumulate(const void* voltages,
                     int blocks,
                     unsigned long long* sums,
                     cudaStream_t s) override
     {
-        const int side = (d_p.inputs + tile_inputs - 1) / tile_inputs;
-        launch<true>(voltages, blocks, side, sums, s);
-        if (side > 1)
-            launch<false>(voltages, blocks, side * (side - 1) / 2, sums, s);
+        d_launch(d_p, d_gpu, voltages, blocks, sums, s);
     }
 
 private:
-    template <bool Diagonal>
-    void launch(const void* voltages,
-                int blocks,
-                int tiles,
-                unsigned long long* sums,
-                cudaStream_t s) const
-    {
-        const int64_t steps =
-            (2 * int64_t(d_p.times) + step_bytes - 1) / step_bytes * blocks;
-        extents x{ d_p.times, d_p.inputs, d_p.channels, blocks, 1, tiles };
-        x.splits = choose_splits(int64_t(d_p.channels) * tiles,
-                                 steps,
-                                 2 * exact_times / step_bytes,
-                                 d_gpu.multiprocessors,
-                                 32);
-        const int64_t grid = int64_t(d_p.channels) * x.splits * tiles;
-        sum_tile<Diagonal><<<unsigned(grid), 32 * warps, 0, s>>>(
-            static_cast<const int8_t*>(voltages), sums, x);
-        check_launch("mma s8 X-engine");
-    }
-
     const xengine::parameters d_p;
     const gpu_facts d_gpu;
+    void (*const d_launch)(const xengine::parameters&,
+                           gpu_facts,
+                           const void*,
+                           int,
+                           unsigned long long*,
+                           cudaStream_t);
 };
 
 } // namespace
@@ -175,7 +278,13 @@ private:
 std::unique_ptr<integer_xengine> make_mma_xengine(const xengine::parameters& p,
                                                   gpu_facts gpu)
 {
-    return std::make_unique<mma_xengine>(p, gpu);
+    return std::make_unique<mma_xengine<false>>(p, gpu);
+}
+
+std::unique_ptr<integer_xengine> make_turing_xengine(const xengine::parameters& p,
+                                                     gpu_facts gpu)
+{
+    return std::make_unique<mma_xengine<true>>(p, gpu);
 }
 
 } // namespace cuda

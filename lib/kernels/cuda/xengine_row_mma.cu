@@ -17,23 +17,22 @@ namespace cuda {
 namespace {
 
 constexpr int warps = 8;
-constexpr int piece = 512; // bytes of a row that are copied at once
-constexpr int pitch =
-    piece + 64;          // so that 8 lanes' 16 bytes of two rows lie in all banks
-constexpr int depth = 3; // pieces on their way to each warp
+constexpr int residents = 2;  // blocks of a multiprocessor: one starts, another ends
+constexpr int most_depth = 6; // pieces of rows on their way to each warp
 
 struct extents {
-    int times, inputs, channels, splits;
+    int inputs, channels, splits;
     int tile_channels; // that share a group of 8 rows
-    int steps;         // of a piece, in a block of voltages
-    int total;         // steps of all blocks of voltages
-    int length;        // steps of a split; the last may be shorter, or empty
+    int row_bytes;
+    int piece; // bytes of a row that are copied at once
+    int depth;
+    int steps;  // of a piece, in a block of voltages
+    int total;  // steps of all blocks of voltages
+    int length; // steps of a split; the last may be shorter, or empty
+    //! from row to row: so that 8 lanes' 16 bytes of two rows lie in all banks
+    __host__ __device__ int pitch() const { return piece + 64; }
+    __host__ __device__ int stage() const { return tile_channels * inputs * pitch(); }
 };
-
-template <int Groups>
-constexpr int stage_bytes = Groups * 8 * pitch;
-template <int Groups>
-constexpr int shared_bytes = warps* depth*(stage_bytes<Groups> + 8);
 
 /*!
  * A block: all products of one channel (of some channels where there are few inputs) and
@@ -41,102 +40,125 @@ constexpr int shared_bytes = warps* depth*(stage_bytes<Groups> + 8);
  * lane one row: for few rows, long pieces of rows come faster than boxes of many short
  * ones.
  */
-template <int Groups>
-__global__ void __launch_bounds__(32 * warps)
+template <int Groups, bool Packed>
+__global__ void __launch_bounds__(32 * warps, residents)
     sum_triangle(const uint8_t* __restrict__ voltages,
                  unsigned long long* sums,
-                 extents x)
+                 const __grid_constant__ extents x)
 {
-    constexpr int tiles = Groups * (Groups + 1) / 2;
-    constexpr int stage_size = stage_bytes<Groups>;
-    static_assert(tiles * 128 * sizeof(int) <= warps * depth * stage_size);
     extern __shared__ __align__(128) uint8_t memory[];
+    __shared__ uint64_t barriers[warps][most_depth];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    uint8_t* ring = memory + warp * depth * stage_size;
-    uint64_t* full =
-        reinterpret_cast<uint64_t*>(memory + warps * depth * stage_size) + warp * depth;
-    // rows that no copy reaches, and what lies behind a short piece
-    for (int i = 16 * threadIdx.x; i < warps * depth * stage_size; i += 16 * blockDim.x)
-        *reinterpret_cast<uint4*>(memory + i) = make_uint4(0, 0, 0, 0);
-    if (lane < depth)
+    uint8_t* const ring = memory + warp * x.depth * x.stage();
+    uint64_t* const full = barriers[warp];
+    if (lane < x.depth)
         init_barrier(full + lane, 1);
     fence_barriers();
-    fence_async();
-    __syncthreads();
+    __syncwarp();
 
     const int first_channel = blockIdx.x / x.splits * x.tile_channels;
     const int begin = blockIdx.x % x.splits * x.length + warp;
     const int end = min(x.total, blockIdx.x % x.splits * x.length + x.length);
-    const int count = end > begin ? (end - begin + warps - 1) / warps : 0;
+    int count = end > begin ? (end - begin + warps - 1) / warps : 0;
     const int rows = min(x.tile_channels, x.channels - first_channel) * x.inputs;
-    const int64_t row_bytes = 2 * int64_t(x.times);
-    const int64_t block_bytes = row_bytes * x.inputs * x.channels;
     // a channel's inputs follow those of the channel before
-    const uint8_t* row =
-        voltages + (int64_t(first_channel) * x.inputs + lane) * row_bytes;
+    const int64_t block_bytes = int64_t(x.row_bytes) * x.inputs * x.channels;
+    const uint8_t* from = voltages +
+                          (int64_t(first_channel) * x.inputs + lane) * x.row_bytes +
+                          begin / x.steps * block_bytes;
+    int step = begin % x.steps, asked = 0;
     const auto bytes_of = [&](int step) {
-        return min(piece, int(row_bytes) - step % x.steps * piece);
+        return min(x.piece, x.row_bytes - step * x.piece);
     };
-    const auto request = [&](int i) {
-        const int step = begin + i * warps, stage = i % depth;
+    const auto advance = [&](int& step) { // whether to another block of voltages
+        int blocks = 0;
+        for (step += warps; step >= x.steps; step -= x.steps)
+            blocks++;
+        return blocks;
+    };
+    const auto request = [&](int stage) {
         const int bytes = bytes_of(step);
         if (lane == 0)
             arrive_expecting(full + stage, rows * bytes);
         __syncwarp();
         if (lane < rows)
-            copy_bytes(shared_address(ring + stage * stage_size + lane * pitch),
-                       row + step / x.steps * block_bytes + step % x.steps * piece,
+            copy_bytes(shared_address(ring + stage * x.stage() + lane * x.pitch()),
+                       from + step * x.piece,
                        full + stage,
                        bytes);
+        from += advance(step) * block_bytes;
+        asked++;
     };
-    for (int i = 0; i < depth && i < count; i++)
+    for (int i = 0; i < x.depth && i < count; i++)
         request(i);
 
-    int warp_sums[tiles][4] = {};
-    const int at = lane / 4 * pitch + lane % 4 * 16;
+    int warp_sums[Groups * (Groups + 1) / 2][4] = {};
+    // rows that are none give products that nobody wants: any will do
+    int at[Groups];
+#pragma unroll
+    for (int g = 0; g < Groups; g++)
+        at[g] = min(8 * g + lane / 4, rows - 1) * x.pitch() + lane % 4 * 16;
+    int stage = 0, parity = 0, here = begin % x.steps;
     for (int i = 0; i < count; i++) {
-        wait_for(full + i % depth, i / depth % 2);
-        const uint8_t* stage = ring + i % depth * stage_size + at;
-        const int bytes = bytes_of(begin + i * warps);
-#pragma unroll 2
-        for (int byte = 0; byte < bytes; byte += 64) {
-            // rows are multiples of 32 bytes: behind the last there are older ones
-            const bool there = byte + lane % 4 * 16 < bytes;
+        wait_for(full + stage, parity);
+        const uint8_t* const pieces = ring + stage * x.stage();
+        const int bytes = bytes_of(here);
+        const auto multiply = [&](int byte, bool there) {
             uint4 v[Groups];
 #pragma unroll
             for (int g = 0; g < Groups; g++) {
-                v[g] = *reinterpret_cast<const uint4*>(stage + g * 8 * pitch + byte);
+                v[g] = *reinterpret_cast<const uint4*>(pieces + at[g] + byte);
                 if (!there)
                     v[g] = make_uint4(0, 0, 0, 0);
             }
-            multiply_add_triangle<Groups>(warp_sums, v);
-        }
+            multiply_add_triangle<Groups, Packed>(warp_sums, v);
+        };
+        int byte = 0;
+#pragma unroll 2
+        for (; byte + 64 <= bytes; byte += 64)
+            multiply(byte, true);
+        if (byte < bytes) // behind the last 16 bytes there are older ones
+            multiply(byte, byte + lane % 4 * 16 < bytes);
         __syncwarp();
-        if (i + depth < count)
-            request(i + depth);
+        if (asked < count)
+            request(stage);
+        advance(here);
+        if (++stage == x.depth) {
+            stage = 0;
+            parity ^= 1;
+        }
     }
-    add_triangle<Groups>(reinterpret_cast<int*>(memory),
-                         warp_sums,
-                         sums,
-                         { x.inputs, x.channels, first_channel, x.tile_channels });
+    __syncthreads();
+    add_triangle<Groups, Packed>(
+        reinterpret_cast<int*>(memory),
+        warp_sums,
+        sums,
+        { x.inputs, x.channels, first_channel, x.tile_channels });
 }
 
 class row_mma_xengine : public integer_xengine
 {
 public:
-    row_mma_xengine(const xengine::parameters& p, gpu_facts gpu)
-        : d_p(p),
-          d_multiprocessors(gpu.multiprocessors),
-          d_groups((p.inputs + 7) / 8),
-          d_kernel(d_groups == 1 ? sum_triangle<1> : sum_triangle<2>),
-          d_shared(d_groups == 1 ? shared_bytes<1> : shared_bytes<2>)
+    row_mma_xengine(const xengine::parameters& p, gpu_facts gpu) : d_p(p), d_gpu(gpu)
     {
+        const bool packed = p.type == sample_type::sc4;
+        if (p.inputs <= 8)
+            d_kernel = packed ? sum_triangle<1, true> : sum_triangle<1, false>;
+        else
+            d_kernel = packed ? sum_triangle<2, true> : sum_triangle<2, false>;
+        d_x.inputs = p.inputs;
+        d_x.channels = p.channels;
+        d_x.tile_channels = std::max(1, 8 / p.inputs);
+        d_x.row_bytes = int(size_of(p.type)) * p.times;
+        const int rows = d_x.tile_channels * p.inputs;
+        d_x.piece = rows <= 12 ? 512 : 256;
+        d_x.steps = (d_x.row_bytes + d_x.piece - 1) / d_x.piece;
+        constexpr int most = 226 * 1024 / residents; // of a block's shared memory
+        d_x.depth = std::min(most_depth, most / (warps * d_x.stage()));
+        d_shared = std::max(warps * d_x.depth * d_x.stage(), 3 * 128 * int(sizeof(int)));
         check(cudaFuncSetAttribute(
                   d_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, d_shared),
               "asking for shared memory");
-        check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                  &d_residents, d_kernel, 32 * warps, d_shared),
-              "asking for the blocks of a multiprocessor");
     }
 
     void accumulate(const void* voltages,
@@ -144,18 +166,13 @@ public:
                     unsigned long long* sums,
                     cudaStream_t s) override
     {
-        extents x;
-        x.times = d_p.times;
-        x.inputs = d_p.inputs;
-        x.channels = d_p.channels;
-        x.tile_channels = std::max(1, 8 / d_p.inputs);
-        x.steps = (2 * d_p.times + piece - 1) / piece;
+        extents x = d_x;
         x.total = x.steps * blocks;
         const int64_t jobs = (d_p.channels + x.tile_channels - 1) / x.tile_channels;
         x.splits = choose_splits(jobs,
                                  x.total,
-                                 2 * exact_times / piece,
-                                 d_multiprocessors * d_residents,
+                                 exact_bytes(d_p) / x.piece,
+                                 d_gpu.multiprocessors * residents,
                                  warps);
         x.length = (x.total + x.splits - 1) / x.splits;
         d_kernel<<<unsigned(jobs * x.splits), 32 * warps, d_shared, s>>>(
@@ -165,11 +182,10 @@ public:
 
 private:
     const xengine::parameters d_p;
-    const int d_multiprocessors;
-    const int d_groups;
-    void (*const d_kernel)(const uint8_t*, unsigned long long*, extents);
-    const int d_shared;
-    int d_residents; // blocks that a multiprocessor runs at a time
+    const gpu_facts d_gpu;
+    void (*d_kernel)(const uint8_t*, unsigned long long*, extents);
+    extents d_x;
+    int d_shared;
 };
 
 } // namespace
