@@ -132,6 +132,31 @@ void beam_weights::set(const setting& s)
     store(s);
 }
 
+void beam_weights::set_weights(const std::vector<cfloat>& weights, int beam)
+{
+    const size_t beams = beam < 0 ? d_e.beams : 1;
+    set({ weights.empty() ? std::vector<cfloat>(beams * d_e.inputs) : weights,
+          {},
+          {},
+          beam });
+}
+
+void beam_weights::set_gains(const std::vector<float>& gains, int beam)
+{
+    if (gains.empty() && d_e.beams == 0)
+        return;
+    set({ {}, gains.empty() ? std::vector<float>{ 1 } : gains, {}, beam });
+}
+
+void beam_weights::set_masks(const std::vector<uint8_t>& masks, int beam)
+{
+    const size_t beams = beam < 0 ? d_e.all_beams() : 1;
+    set({ {},
+          {},
+          masks.empty() ? std::vector<uint8_t>(beams * d_e.inputs, 1) : masks,
+          beam });
+}
+
 void beam_weights::receive(const pmt::pmt_t& message)
 {
     require(pmt::is_dict(message), "message", pmt::write_string(message), "a dictionary");

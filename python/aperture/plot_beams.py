@@ -178,7 +178,7 @@ def many_beams_figure(names, powers, seconds, file):
     curves = powers[:, :, 0].mean(axis=-1)
     # the same scale for all, so that a source is seen to go from beam to beam
     curves = curves / np.median(curves)
-    figure, axes = plt.subplots(2, 1, figsize=(12, 8), height_ratios=(1, 1))
+    figure, axes = plt.subplots(2, 1, figsize=(12, 8), layout="constrained")
     shown = range(len(names))
     if len(names) > MAX_LINES:
         shown = np.sort(np.argsort(-curves.max(axis=1))[:MAX_LINES])
@@ -197,7 +197,7 @@ def many_beams_figure(names, powers, seconds, file):
     if len(names) <= 24:
         axes[1].set_yticks(range(len(names)), names, fontsize=8)
     figure.colorbar(picture, ax=axes, label="power (dB over the median of all)", pad=0.02)
-    figure.suptitle(_about(file, len(names)), x=0.08, ha="left", fontsize=11)
+    figure.suptitle(_about(file, len(names)), x=0.05, ha="left", fontsize=11)
     return figure
 
 
@@ -270,7 +270,8 @@ def pattern_figure(array_name, beams_text, field=None, taper="none"):
     east, north = np.meshgrid(line, line)
     frequency = array.center_frequency
     extent = (line[0], line[-1]) * 2
-    figure, axes = plt.subplots(1, 2, figsize=(14, 6.2), width_ratios=(1.15, 1))
+    figure, axes = plt.subplots(1, 2, figsize=(14, 6.2), width_ratios=(1.15, 1),
+                                layout="constrained")
     picture = draw_pattern(axes[0], decibels(pattern(array, main, east, north, frequency, taper)),
                            extent)
     looks = geometry.direction(*offset(main.azimuth, main.elevation, east, north))
@@ -283,7 +284,7 @@ def pattern_figure(array_name, beams_text, field=None, taper="none"):
         levels = np.where(away < field / 7, decibels(power / power.max()), np.nan)
         axes[0].contour(levels.reshape(east.shape), levels=[-3], origin="lower", extent=extent,
                         colors=COLOURS[4], linewidths=0.8, linestyles="solid")
-    figure.colorbar(picture, ax=axes[0], label="power (dB)", fraction=0.046, pad=0.03)
+    figure.colorbar(picture, ax=axes[0], label="power (dB)", shrink=0.9)
     axes[0].set_title(f"{main.name} at azimuth {main.azimuth:.5g}°, elevation "
                       f"{main.elevation:.5g}°, {frequency / 1e6:.5g} MHz", loc="left", fontsize=10)
     edges = (frequency - array.sample_rate / 2, frequency + array.sample_rate / 2)

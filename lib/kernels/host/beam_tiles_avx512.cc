@@ -45,14 +45,8 @@ struct integers {
     {
         return { _mm512_set1_epi32(p[0]), _mm512_set1_epi32(p[1]) };
     }
-    static sum add_re(sum s, voltages x, weight w)
-    {
-        return dot_added(s, x, w.re);
-    }
-    static sum add_im(sum s, voltages x, weight w)
-    {
-        return dot_added(s, x, w.im);
-    }
+    static sum add_re(sum s, voltages x, weight w) { return dot_added(s, x, w.re); }
+    static sum add_im(sum s, voltages x, weight w) { return dot_added(s, x, w.im); }
     static void store(float* to, sum s, float scale)
     {
         _mm512_storeu_ps(to, _mm512_mul_ps(floats(s), _mm512_set1_ps(scale)));
