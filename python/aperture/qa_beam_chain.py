@@ -48,13 +48,14 @@ def observe(array, source, beams, start, samples, channels, times, spectra, **ar
                         inputs_per_port=inputs)
     points = pointing(array, [*beams, reference], channels, item_size=8 * inputs,
                       normalise="signal", **arguments)
-    power = aperture.beam_power(channels=channels, inputs=inputs, beams=len(beams) + 1, times=times,
-                       type="fc32", spectra=spectra, weights=points.weights(start))
+    sizes = dict(channels=channels, inputs=inputs)
+    power = aperture.beam_power(beams=len(beams) + 1, times=times, type="fc32", spectra=spectra,
+                                weights=points.weights(start), **sizes)
     sink = blocks.vector_sink_f((len(beams) + 1) * channels)
     top = gr.top_block()
-    top.connect(feed, aperture.pfb_channelizer(channels=channels, inputs=inputs, inputs_per_port=inputs),
-                aperture.corner_turn(channels=channels, inputs=inputs, inputs_per_port=inputs, times=times,
-                            type="fc32"), power, sink)
+    top.connect(feed, aperture.pfb_channelizer(inputs_per_port=inputs, **sizes),
+                aperture.corner_turn(inputs_per_port=inputs, times=times, type="fc32", **sizes),
+                power, sink)
     top.connect(feed, points)
     top.msg_connect(points, "weights", power, "weights")
     top.run()
