@@ -70,8 +70,9 @@ def read_beams(filenames):
     length = min(file.samples for file in files)
     for file in files:
         mean, each = file.averaged(MAX_TIMES, count=length)
-        # of one file with many beams, each has so many IFs
-        inside = file.header.get("nbeams", 1) if len(files) == 1 else 1
+        # filterbank_sink calls that beam 0 which is all of them, each with so many IFs
+        all_of_them = file.header.get("ibeam", 1) == 0 and len(files) == 1
+        inside = file.header.get("nbeams", 1) if all_of_them else 1
         if inside < 1 or file.ifs % inside:
             inside = 1
         products = file.ifs // inside
@@ -133,6 +134,7 @@ def draw_light_curves(axis, curves, seconds, names, ylabel="power / median"):
     axis.grid(alpha=0.3)
     if len(curves) > 1:
         axis.legend(fontsize=8, ncol=min(4, len(curves)), loc="upper right")
+        axis.margins(y=0.15)  # room for the legend
 
 
 def one_beam_figure(name, powers, seconds, file):

@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 from gnuradio import gr_unittest
-from gnuradio.aperture import beams_command, plot
+from gnuradio.aperture import beams_command, plot, plot_beams
 from gnuradio.aperture.array_description import (Antenna, ArrayDescription, Input, Source,
                                                  save_array)
 from gnuradio.aperture.filterbank import FilterbankFile
@@ -153,6 +153,17 @@ class qa_beams_command(gr_unittest.TestCase):
         self.observe("--beams", "grid:az=170,el=55,columns=3,spacing=2", "--products", "IQUV",
                      source=two, output="{beam}.fil")
         self.observe("--beams", "grid:az=170,el=55,columns=4,rows=3,spacing=2", source=two)
+        for files, names, shape in (
+                (["beam_0.fil"], ["beam 0"], (4, 32)),
+                (["beam_1.fil", "beam_2.fil"], ["beam 1", "beam 2"], (4, 32)),
+                (["out.fil"], [f"beam {i}" for i in range(12)], (1, 32))):
+            found, powers, seconds, _ = plot_beams.read_beams(map(self.path, files))
+            self.assertEqual((found, powers.shape[2:]), (names, shape))
+            self.assertEqual(len(seconds), powers.shape[1])
+            for number, name in enumerate(files):
+                file = FilterbankFile(self.path(name)).read()
+                np.testing.assert_allclose(
+                    powers[number], file[:, :powers.shape[2]], rtol=1e-6)
         png = self.path("a.png")
         for arguments in ([self.path("beam_0.fil")], [self.path(f"beam_{i}.fil") for i in range(3)],
                           [self.path("out.fil")],
