@@ -22,7 +22,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MAX_TIMES = 800
 MAX_LINES = 8
 FLOOR = -40.0  # dB: lowest level of a pattern
-PRODUCT_NAMES = {1: ("power",), 4: ("I", "Q", "U", "V")}
+#: a file does not say whether they are Stokes parameters or products of the polarisations
+PRODUCT_NAMES = {1: ("power",), 4: ("I or XX", "Q or YY", "U or Re XY*", "V or Im XY*")}
 
 
 def time_unit(seconds):
@@ -152,11 +153,14 @@ def one_beam_figure(name, powers, seconds, file):
     frequencies = file.frequencies
     for number, label in enumerate(labels):
         axis = figure.add_subplot(grid[number + 1, 0])
-        picture = draw_waterfall(axis, powers[:, number], seconds, frequencies, number > 0)
-        axis.set_title(f"{label}" + (" / median of each channel" if number == 0 else ""),
-                       loc="left", fontsize=10)
+        shown, more = powers[:, number], "" if number else " / median of each channel"
+        if number and file.header["nbits"] == 8:
+            # where zero was is not in the file
+            shown, more = shown - np.median(shown, axis=0), " - median of each channel (steps)"
+        picture = draw_waterfall(axis, shown, seconds, frequencies, number > 0)
+        axis.set_title(label + more, loc="left", fontsize=10)
         side = figure.add_subplot(grid[number + 1, 1])
-        mean = powers[:, number].mean(axis=0)
+        mean = powers[:, number].mean(axis=0)  # as it is in the file
         side.plot(mean if number else decibels(mean), frequencies / 1e6, lw=1, color=COLOURS[0])
         side.set_ylim(axis.get_ylim())
         side.tick_params(labelleft=False)
