@@ -23,7 +23,7 @@ class TestExamples(unittest.TestCase):
         names = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
         scripts = {name for name in names if name.endswith(".py")}
         self.assertEqual(scripts, {"first_flowgraph.py"})
-        self.assertIn("interferometer.grc", names)
+        self.assertTrue({"beams.grc", "interferometer.grc"} <= names)
 
     def test_grc(self):
         """grcc compiles every flowgraph, without a complaint."""
@@ -36,19 +36,24 @@ class TestExamples(unittest.TestCase):
                 py_compile.compile(str(folder / f"{path.stem}.py"), doraise=True)
 
     def test_qt(self):
-        """The interferometer runs under Xvfb, its ranges are moved, its plots are drawn."""
+        """The flowgraphs run under Xvfb, their ranges are moved, their plots are drawn."""
         if not shutil.which("xvfb-run"):
             if os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1":
                 self.fail("xvfb-run is not installed")
             self.skipTest("xvfb-run is not installed")
         folder = fresh_folder("examples_qt")
-        run_or_fail(self, "grcc", "-o", folder, EXAMPLES / "interferometer.grc")
+        for name in ("interferometer", "beams"):
+            with self.subTest(flowgraph=name):
+                self.check_drawn(name, folder)
+
+    def check_drawn(self, name, folder):
+        run_or_fail(self, "grcc", "-o", folder, EXAMPLES / f"{name}.grc")
         PICTURES.mkdir(exist_ok=True)
-        picture = PICTURES / "interferometer.png"
+        picture = PICTURES / f"{name}.png"
         picture.unlink(missing_ok=True)
         output = run_or_fail(
             self, "xvfb-run", "-a", "-s", "-screen 0 1280x1024x24", "python3",
-            SOURCE / "tests/qt_example.py", folder / "interferometer.py", "6", picture)
+            SOURCE / "tests/qt_example.py", folder / f"{name}.py", "6", picture)
         for word in ("Traceback", ":error:", "thread_body_wrapper"):
             self.assertNotIn(word, output)
 
