@@ -238,9 +238,9 @@ int64_t beam_weights::update(int64_t block,
     if (d_e.beams && (d_new_weights || d_new_masks)) {
         const size_t row = size_t(d_e.beams) * d_e.inputs; // of a channel
         d_masked = d_weights;
-        for (size_t i = 0; i < d_masked.size(); i++)
-            if (!d_masks[i % row])
-                d_masked[i] = 0;
+        for (size_t i = 0; i < row; i++)
+            for (size_t at = i; !d_masks[i] && at < d_masked.size(); at += row)
+                d_masked[at] = 0;
         c.weights = d_masked.data();
     }
     if (d_e.beams && d_new_gains)
