@@ -100,8 +100,7 @@ std::vector<intervals::interval> beam_power_impl::lost_of(
 void beam_power_impl::set_weights(const std::vector<std::complex<float>>& weights,
                                   int beam)
 {
-    require(!weights.empty(), "weights", "an empty list", "one number or more");
-    d_weights.set({ weights, {}, {}, beam });
+    d_weights.set_weights(weights, beam);
 }
 
 std::vector<std::complex<float>> beam_power_impl::weights(int beam) const
@@ -109,17 +108,16 @@ std::vector<std::complex<float>> beam_power_impl::weights(int beam) const
     return d_weights.of(beam);
 }
 
-void beam_power_impl::set_gain(float gain, int beam)
+void beam_power_impl::set_gains(const std::vector<float>& gains, int beam)
 {
-    d_weights.set({ {}, { gain }, {}, beam });
+    d_weights.set_gains(gains, beam);
 }
 
 std::vector<float> beam_power_impl::gains() const { return d_weights.gains(); }
 
 void beam_power_impl::set_mask(const std::vector<int>& mask, int beam)
 {
-    require(!mask.empty(), "mask", "an empty list", "one number or more");
-    d_weights.set({ {}, {}, as_masks(mask), beam });
+    d_weights.set_masks(as_masks(mask), beam);
 }
 
 } // namespace aperture

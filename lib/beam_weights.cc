@@ -132,6 +132,31 @@ void beam_weights::set(const setting& s)
     store(s);
 }
 
+void beam_weights::set_weights(const std::vector<cfloat>& weights, int beam)
+{
+    const size_t beams = beam < 0 ? d_e.beams : 1;
+    set({ weights.empty() ? std::vector<cfloat>(beams * d_e.inputs) : weights,
+          {},
+          {},
+          beam });
+}
+
+void beam_weights::set_gains(const std::vector<float>& gains, int beam)
+{
+    if (gains.empty() && d_e.beams == 0)
+        return;
+    set({ {}, gains.empty() ? std::vector<float>{ 1 } : gains, {}, beam });
+}
+
+void beam_weights::set_masks(const std::vector<uint8_t>& masks, int beam)
+{
+    const size_t beams = beam < 0 ? d_e.all_beams() : 1;
+    set({ {},
+          {},
+          masks.empty() ? std::vector<uint8_t>(beams * d_e.inputs, 1) : masks,
+          beam });
+}
+
 void beam_weights::receive(const pmt::pmt_t& message)
 {
     require(pmt::is_dict(message), "message", pmt::write_string(message), "a dictionary");
@@ -213,9 +238,9 @@ int64_t beam_weights::update(int64_t block,
     if (d_e.beams && (d_new_weights || d_new_masks)) {
         const size_t row = size_t(d_e.beams) * d_e.inputs; // of a channel
         d_masked = d_weights;
-        for (size_t i = 0; i < d_masked.size(); i++)
-            if (!d_masks[i % row])
-                d_masked[i] = 0;
+        for (size_t i = 0; i < row; i++)
+            for (size_t at = i; !d_masks[i] && at < d_masked.size(); at += row)
+                d_masked[at] = 0;
         c.weights = d_masked.data();
     }
     if (d_e.beams && d_new_gains)

@@ -47,8 +47,11 @@ public:
                  const setting& first,
                  std::function<void(const uint8_t* masks)> check_masks = {});
 
+    //! Of a beam, or of all with -1. What is empty is as at first.
     //! \throws std::invalid_argument
-    void set(const setting& s);
+    void set_weights(const std::vector<cfloat>& weights, int beam);
+    void set_gains(const std::vector<float>& gains, int beam);
+    void set_masks(const std::vector<uint8_t>& masks, int beam);
     //! A message of the port `weights`. \throws std::exception if it is not understood
     void receive(const pmt::pmt_t& message);
 
@@ -78,6 +81,7 @@ public:
     lost_of(int beam, const std::vector<intervals>& lost, int64_t first, int64_t end);
 
 private:
+    void set(const setting& s);
     void check(const setting& s) const;
     void store(const setting& s);
     void find_used();

@@ -161,8 +161,7 @@ void beamformer_impl::tag_block(uint64_t item, int64_t block)
 void beamformer_impl::set_weights(const std::vector<std::complex<float>>& weights,
                                   int beam)
 {
-    require(!weights.empty(), "weights", "an empty list", "one number or more");
-    d_weights.set({ weights, {}, {}, beam });
+    d_weights.set_weights(weights, beam);
 }
 
 std::vector<std::complex<float>> beamformer_impl::weights(int beam) const
@@ -170,17 +169,16 @@ std::vector<std::complex<float>> beamformer_impl::weights(int beam) const
     return d_weights.of(beam);
 }
 
-void beamformer_impl::set_gain(float gain, int beam)
+void beamformer_impl::set_gains(const std::vector<float>& gains, int beam)
 {
-    d_weights.set({ {}, { gain }, {}, beam });
+    d_weights.set_gains(gains, beam);
 }
 
 std::vector<float> beamformer_impl::gains() const { return d_weights.gains(); }
 
 void beamformer_impl::set_mask(const std::vector<int>& mask, int beam)
 {
-    require(!mask.empty(), "mask", "an empty list", "one number or more");
-    d_weights.set({ {}, {}, as_masks(mask), beam });
+    d_weights.set_masks(as_masks(mask), beam);
 }
 
 std::vector<uint64_t> beamformer_impl::clamped() const { return d_kernel->clamped(); }

@@ -29,7 +29,7 @@ public:
 
     void set_weights(const std::vector<std::complex<float>>& weights, int beam) override;
     std::vector<std::complex<float>> weights(int beam) const override;
-    void set_gain(float gain, int beam) override;
+    void set_gains(const std::vector<float>& gains, int beam) override;
     std::vector<float> gains() const override;
     void set_mask(const std::vector<int>& mask, int beam) override;
     std::vector<uint64_t> clamped() const override;

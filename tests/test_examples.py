@@ -26,7 +26,7 @@ class TestExamples(unittest.TestCase):
         self.assertEqual(scripts, {"best2_figures.py", "first_flowgraph.py"})
         instruments = {path.name for path in (EXAMPLES / "instruments").iterdir()}
         self.assertEqual(instruments - {"__pycache__"}, {"correlate.py"})
-        self.assertIn("interferometer.grc", names)
+        self.assertTrue({"beams.grc", "interferometer.grc", "pointing.grc"} <= names)
 
     def test_grc(self):
         """grcc compiles every flowgraph, without a complaint."""
@@ -39,25 +39,30 @@ class TestExamples(unittest.TestCase):
                 py_compile.compile(str(folder / f"{path.stem}.py"), doraise=True)
 
     def test_qt(self):
-        """The interferometer runs under Xvfb, its ranges are moved, its plots are drawn."""
+        """Flowgraphs run under Xvfb, their ranges are moved, their plots are drawn."""
         if not shutil.which("xvfb-run"):
             if os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1":
                 self.fail("xvfb-run is not installed")
             self.skipTest("xvfb-run is not installed")
+        for name in ("interferometer", "beams", "pointing"):
+            with self.subTest(flowgraph=name):
+                self.check_qt(name)
+
+    def check_qt(self, name):
         folder = fresh_folder("examples_qt")
-        run_or_fail(self, "grcc", "-o", folder, EXAMPLES / "interferometer.grc")
+        run_or_fail(self, "grcc", "-o", folder, EXAMPLES / f"{name}.grc")
         PICTURES.mkdir(exist_ok=True)
-        picture = PICTURES / "interferometer.png"
+        picture = PICTURES / f"{name}.png"
         picture.unlink(missing_ok=True)
         output = run_or_fail(
             self, "xvfb-run", "-a", "-s", "-screen 0 1280x1024x24", "python3",
-            SOURCE / "tests/qt_example.py", folder / "interferometer.py", "6", picture)
+            SOURCE / "tests/qt_example.py", folder / f"{name}.py", "6", picture, cwd=folder)
         for word in ("Traceback", ":error:", "thread_body_wrapper"):
             self.assertNotIn(word, output)
 
         from matplotlib.image import imread
         pixels = imread(picture)
-        # the two curves are pure blue; without data only the legends are (64 points)
+        # the first curve is pure blue; without data only the legends are (64 points)
         blue = (abs(pixels[..., :3] - np.array([0, 0, 1])).sum(axis=-1) < 0.3).sum()
         self.assertGreater(blue, 400, f"no curves in {picture}")
 

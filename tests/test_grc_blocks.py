@@ -44,6 +44,22 @@ REFUSED = {
         {"first_channel": "1000", "selected_channels": "25"}, {"align": "-1"},
         {"times": "131072"}, {"output_type": "sc8", "times": "524288"}, {"device": "gpu"},
     ],
+    "aperture_beamformer": [
+        {"channels": "0"}, {"inputs": "0"}, {"beams": "0"}, {"beams": "4097"}, {"times": "0"},
+        {"times": "524288"}, {"beams": "4096", "times": "64"}, {"weights": "[1] * 5"},
+        {"gains": "[1] * 3"}, {"masks": "[1] * 3"}, {"device": "gpu"},
+    ],
+    "aperture_beam_power": [
+        {"beams": "0"}, {"beams": "4097"}, {"incoherent_beams": "-1"}, {"spectra": "100"},
+        {"products": "I"}, {"products": "I", "beams": "2", "incoherent_beams": "2"},
+        {"summed_channels": "3"}, {"weights": "[1] * 5"}, {"masks": "[1] * 3"},
+        {"times": "524288"}, {"device": "gpu"},
+    ],
+    "aperture_power_detector": [
+        {"channels": "0"}, {"beams": "0"}, {"times": "0"}, {"spectra": "0"},
+        {"spectra": "100"}, {"products": "IQUV"}, {"summed_channels": "3"},
+        {"times": "262144"}, {"device": "gpu"},
+    ],
     "aperture_copy": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
     "aperture_discard": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
     "aperture_corner_turn": [
@@ -101,6 +117,23 @@ ALLOWED = {
         {"input_type": "s12", "inputs_per_port": "2"}, {"input_type": "sc4"},
         {"first_channel": "3", "selected_channels": "5", "output_type": "sc8"},
         {"align": "0.5"}, {"device": "cpu"},
+    ],
+    "aperture_beamformer": [
+        {"type": "sc4", "beams": "3", "weights": "[1, 2, 3, 4j, 5, 6]"}, {"gains": "[2]"},
+        {"type": "fc32", "output_type": "sc8", "inputs": "3", "masks": "[[1, 0, 1]]"},
+        {"channels": "3", "weights": "[[[1, 2]], [[3, 4]], [[5, 6]]]"}, {"device": "cpu"},
+    ],
+    "aperture_beam_power": [
+        {"type": "sc4", "beams": "4", "products": "IQUV", "basis": "circular"},
+        {"beams": "0", "incoherent_beams": "1"}, {"type": "fc32", "spectra": "2560"},
+        {"products": "I", "beams": "2", "incoherent_beams": "2",
+         "masks": "[[1, 1], [1, 1], [1, 0], [0, 1]]"},
+        {"summed_channels": "8", "mean": "False"}, {"device": "cpu"},
+    ],
+    "aperture_power_detector": [
+        {"beams": "4", "products": "coherency", "spectra": "64"}, {"type": "sc8"},
+        {"beams": "2", "products": "I", "basis": "circular", "spectra": "512"},
+        {"summed_channels": "4", "mean": "False"}, {"device": "cpu"},
     ],
     "aperture_copy": [
         {"type": "sc8", "vlen": "4095"}, {"type": "s16"}, {"vlen": "65536"}, {"device": "cpu"},

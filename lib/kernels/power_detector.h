@@ -18,8 +18,8 @@ namespace kernels {
 
 /*!
  * Powers or Stokes parameters of beams, integrated over time and, if wanted, over
- * neighbouring channels. Formulas, rows and parts: see detection. The
- * kernel takes voltages [block][channel][beam][time].
+ * neighbouring channels. Formulas, rows and parts: see detection. The kernel takes
+ * voltages [block][channel][beam][time].
  */
 class power_detector : public detecting_kernel
 {

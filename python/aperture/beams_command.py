@@ -116,6 +116,8 @@ def form_beams(options):
     polarizations = find_polarizations(array)
     if options.products is None:
         options.products = "I" if len(polarizations) == 2 else "power"
+    elif options.products != "power" and len(polarizations) != 2:
+        raise FxError(f"--products {options.products}: array {array.name!r} has one polarisation")
     seconds, fraction = start_of(signals.source(1))
     beams = load_beams(options.beams, array, seconds + fraction)
     for text in signals.warnings:

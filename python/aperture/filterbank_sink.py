@@ -80,7 +80,7 @@ class filterbank_sink(gr.sync_block):
 
     A `filename` with {beam} in it makes a file for each beam, the beam's name (what is not a
     letter, digit or one of ._+- as _) in its place; any other one file for all, in which the beams
-    are SIGPROC's IFs: [sample][beam][product][channel]. Channels are written from the highest down.
+    are SIGPROC's IFs, [sample][beam][product][channel], and ibeam is 0. Channels are written from the highest down.
     tstart is when the first integration begins; az_start, za_start and, of beams that do not move
     with the sky as well, src_raj and src_dej are those of that moment (of a file of many beams,
     of the first). SIGPROC has no numbers for most telescopes and machines: these are 0.
@@ -370,7 +370,7 @@ class filterbank_sink(gr.sync_block):
             "src_raj": sexagesimal(float(ra), True), "src_dej": sexagesimal(float(dec), False),
             "az_start": float(azimuth), "za_start": 90 - float(elevation), "data_type": 1,
             "fch1": top / 1e6, "foff": -width / 1e6, "nchans": self._shape[2],
-            "nbeams": len(self._names), "ibeam": number + 1 if one_each else 1,
+            "nbeams": len(self._names), "ibeam": number + 1 if one_each or len(self._names) == 1 else 0,
             "nbits": self._nbits,
             "tstart": earth_rotation.modified_julian_date(seconds, fraction - self._hop / 2),
             "tsamp": 1 / setting[tags.rx_rate],

@@ -22,7 +22,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MAX_TIMES = 800
 MAX_LINES = 8
 FLOOR = -40.0  # dB: lowest level of a pattern
-PRODUCT_NAMES = {1: ("power",), 4: ("I", "Q", "U", "V")}
+#: a file does not say whether they are Stokes parameters or products of the polarisations
+PRODUCT_NAMES = {1: ("power",), 4: ("I or XX", "Q or YY", "U or Re XY*", "V or Im XY*")}
 
 
 def time_unit(seconds):
@@ -70,8 +71,9 @@ def read_beams(filenames):
     length = min(file.samples for file in files)
     for file in files:
         mean, each = file.averaged(MAX_TIMES, count=length)
-        # of one file with many beams, each has so many IFs
-        inside = file.header.get("nbeams", 1) if len(files) == 1 else 1
+        # filterbank_sink calls that beam 0 which is all of them, each with so many IFs
+        all_of_them = file.header.get("ibeam", 1) == 0 and len(files) == 1
+        inside = file.header.get("nbeams", 1) if all_of_them else 1
         if inside < 1 or file.ifs % inside:
             inside = 1
         products = file.ifs // inside
@@ -133,6 +135,7 @@ def draw_light_curves(axis, curves, seconds, names, ylabel="power / median"):
     axis.grid(alpha=0.3)
     if len(curves) > 1:
         axis.legend(fontsize=8, ncol=min(4, len(curves)), loc="upper right")
+        axis.margins(y=0.15)  # room for the legend
 
 
 def one_beam_figure(name, powers, seconds, file):
@@ -150,11 +153,14 @@ def one_beam_figure(name, powers, seconds, file):
     frequencies = file.frequencies
     for number, label in enumerate(labels):
         axis = figure.add_subplot(grid[number + 1, 0])
-        picture = draw_waterfall(axis, powers[:, number], seconds, frequencies, number > 0)
-        axis.set_title(f"{label}" + (" / median of each channel" if number == 0 else ""),
-                       loc="left", fontsize=10)
+        shown, more = powers[:, number], "" if number else " / median of each channel"
+        if number and file.header["nbits"] == 8:
+            # where zero was is not in the file
+            shown, more = shown - np.median(shown, axis=0), " - median of each channel (steps)"
+        picture = draw_waterfall(axis, shown, seconds, frequencies, number > 0)
+        axis.set_title(label + more, loc="left", fontsize=10)
         side = figure.add_subplot(grid[number + 1, 1])
-        mean = powers[:, number].mean(axis=0)
+        mean = powers[:, number].mean(axis=0)  # as it is in the file
         side.plot(mean if number else decibels(mean), frequencies / 1e6, lw=1, color=COLOURS[0])
         side.set_ylim(axis.get_ylim())
         side.tick_params(labelleft=False)
@@ -178,7 +184,7 @@ def many_beams_figure(names, powers, seconds, file):
     curves = powers[:, :, 0].mean(axis=-1)
     # the same scale for all, so that a source is seen to go from beam to beam
     curves = curves / np.median(curves)
-    figure, axes = plt.subplots(2, 1, figsize=(12, 8), height_ratios=(1, 1))
+    figure, axes = plt.subplots(2, 1, figsize=(12, 8), layout="constrained")
     shown = range(len(names))
     if len(names) > MAX_LINES:
         shown = np.sort(np.argsort(-curves.max(axis=1))[:MAX_LINES])
@@ -197,7 +203,7 @@ def many_beams_figure(names, powers, seconds, file):
     if len(names) <= 24:
         axes[1].set_yticks(range(len(names)), names, fontsize=8)
     figure.colorbar(picture, ax=axes, label="power (dB over the median of all)", pad=0.02)
-    figure.suptitle(_about(file, len(names)), x=0.08, ha="left", fontsize=11)
+    figure.suptitle(_about(file, len(names)), x=0.05, ha="left", fontsize=11)
     return figure
 
 
@@ -270,7 +276,8 @@ def pattern_figure(array_name, beams_text, field=None, taper="none"):
     east, north = np.meshgrid(line, line)
     frequency = array.center_frequency
     extent = (line[0], line[-1]) * 2
-    figure, axes = plt.subplots(1, 2, figsize=(14, 6.2), width_ratios=(1.15, 1))
+    figure, axes = plt.subplots(1, 2, figsize=(14, 6.2), width_ratios=(1.15, 1),
+                                layout="constrained")
     picture = draw_pattern(axes[0], decibels(pattern(array, main, east, north, frequency, taper)),
                            extent)
     looks = geometry.direction(*offset(main.azimuth, main.elevation, east, north))
@@ -283,7 +290,7 @@ def pattern_figure(array_name, beams_text, field=None, taper="none"):
         levels = np.where(away < field / 7, decibels(power / power.max()), np.nan)
         axes[0].contour(levels.reshape(east.shape), levels=[-3], origin="lower", extent=extent,
                         colors=COLOURS[4], linewidths=0.8, linestyles="solid")
-    figure.colorbar(picture, ax=axes[0], label="power (dB)", fraction=0.046, pad=0.03)
+    figure.colorbar(picture, ax=axes[0], label="power (dB)", shrink=0.9)
     axes[0].set_title(f"{main.name} at azimuth {main.azimuth:.5g}°, elevation "
                       f"{main.elevation:.5g}°, {frequency / 1e6:.5g} MHz", loc="left", fontsize=10)
     edges = (frequency - array.sample_rate / 2, frequency + array.sample_rate / 2)

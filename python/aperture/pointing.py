@@ -20,7 +20,6 @@ from .beams import Beam, beams_of
 from .geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
 from .weights import array_frequencies, beam_directions, beam_weights, channel_frequencies
 
-WEIGHTS_KEY = "weights"
 YEAR_2000 = 946684800.0  # an rx_time before it does not come from a clock
 
 
@@ -134,7 +133,7 @@ class pointing(gr.sync_block):
         gr.sync_block.__init__(self, "pointing", out_sig=None,
                                # NumPy deprecates what GNU Radio makes of a vector of one
                                in_sig=[(np.uint8, int(item_size)) if item_size > 1 else np.uint8])
-        self._port = pmt.intern(WEIGHTS_KEY)
+        self._port = pmt.intern(tags.weights)
         self.message_port_register_out(self._port)
         self.set_phase_error(phase_error)
         self.set_beams(beams)
@@ -168,11 +167,11 @@ class pointing(gr.sync_block):
         self._set("calibration", calibration)
 
     def set_taper(self, taper):
-        """At once."""
+        """A name, or a number for each input; at once."""
         self._set("taper", taper)
 
     def set_normalise(self, normalise):
-        """At once."""
+        """One of noise, signal, none; at once."""
         self._set("normalise", normalise)
 
     def _set(self, key, value):

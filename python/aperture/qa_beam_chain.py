@@ -7,11 +7,13 @@
 """Beams on simulated sources, from samples to powers: what comes out is the array factor."""
 
 import numpy as np
-from gnuradio import blocks, gr, gr_unittest
-from gnuradio.aperture import (array_source, beam_power, corner_turn, geometry, pfb_channelizer,
-                               pointing)
+import qa_tools
+from gnuradio import aperture, blocks, gr, gr_unittest
+from gnuradio.aperture import array_source, geometry, pointing
 from gnuradio.aperture.array_description import Antenna, ArrayDescription, Input, Source
 from gnuradio.aperture.beams import Beam, grid
+
+aperture = qa_tools.on_device(aperture)
 
 START = 1704067200
 ANTENNAS = 11
@@ -34,7 +36,7 @@ def source_at(array, azimuth, elevation, time):
     """A source that moves and is there at that time; its signal drowns the receiver noise."""
     ra, dec = geometry.azel_to_radec(azimuth, elevation, time, array.latitude, array.longitude,
                                      array.height)
-    return Source("s", ra=float(ra), dec=float(dec), flux=1e8)
+    return Source("s", ra=float(ra), dec=float(dec), flux=1e6)
 
 
 def observe(array, source, beams, start, samples, channels, times, spectra, **arguments):
@@ -46,14 +48,14 @@ def observe(array, source, beams, start, samples, channels, times, spectra, **ar
                         inputs_per_port=inputs)
     points = pointing(array, [*beams, reference], channels, item_size=8 * inputs,
                       normalise="signal", **arguments)
-    power = beam_power(channels=channels, inputs=inputs, beams=len(beams) + 1, times=times,
-                       type="fc32", spectra=spectra, weights=points.weights(start), device="cpu")
+    sizes = dict(channels=channels, inputs=inputs)
+    power = aperture.beam_power(beams=len(beams) + 1, times=times, type="fc32", spectra=spectra,
+                                weights=points.weights(start), **sizes)
     sink = blocks.vector_sink_f((len(beams) + 1) * channels)
     top = gr.top_block()
-    top.connect(feed, pfb_channelizer(channels=channels, inputs=inputs, inputs_per_port=inputs,
-                                      device="cpu"),
-                corner_turn(channels=channels, inputs=inputs, inputs_per_port=inputs, times=times,
-                            type="fc32", device="cpu"), power, sink)
+    top.connect(feed, aperture.pfb_channelizer(inputs_per_port=inputs, **sizes),
+                aperture.corner_turn(inputs_per_port=inputs, times=times, type="fc32", **sizes),
+                power, sink)
     top.connect(feed, points)
     top.msg_connect(points, "weights", power, "weights")
     top.run()

@@ -195,7 +195,7 @@ class qa_beamformer(gr_unittest.TestCase):
             {
                 5: lambda graph: graph.block.set_weights(one),
                 12: lambda graph: graph.block.set_weights(2 * one[0], 3),
-                20: lambda graph: graph.block.set_gain(0.5),
+                20: lambda graph: graph.block.set_gains(0.5),
                 30: lambda graph: graph.block.set_mask([1, 0], 8),
             }
         )

@@ -108,8 +108,8 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             data = np.frombuffer(data, "<f4").reshape(9, 3 * count, 7)
             # highest channel first
             np.testing.assert_array_equal(data[..., ::-1], items.reshape(9, 3 * count, 7))
-            self.assertEqual((header["nifs"], header["nchans"], header["nbits"],
-                              header["nbeams"], header["data_type"]), (3 * count, 7, 32, 3, 1))
+            self.assertEqual((header["nifs"], header["nchans"], header["nbits"], header["nbeams"],
+                              header["ibeam"], header["data_type"]), (3 * count, 7, 32, 3, 0, 1))
 
     def test_a_file_for_each_beam(self):
         items = self.powers(9, 3, 4, 7)

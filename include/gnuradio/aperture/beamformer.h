@@ -60,18 +60,19 @@ public:
     /*!
      * Sets the weights of a beam ([channel][input], or [input] for all channels alike),
      * or of all beams with -1 ([channel][beam][input], or [beam][input]), from the next
-     * block on.
+     * block on. Zeros if empty.
      */
     virtual void set_weights(const std::vector<std::complex<float>>& weights,
                              int beam = -1) = 0;
     //! Weights of a beam, [channel][input].
     virtual std::vector<std::complex<float>> weights(int beam) const = 0;
-    //! Sets what the voltages of a beam (-1: of all) are multiplied with.
-    virtual void set_gain(float gain, int beam = -1) = 0;
+    //! Sets what voltages are multiplied with: one number for a beam, or for all with -1
+    //! one or one each. Ones if empty.
+    virtual void set_gains(const std::vector<float>& gains, int beam = -1) = 0;
     //! One for each beam.
     virtual std::vector<float> gains() const = 0;
     //! Sets which inputs a beam has ([input]), or all beams with -1 ([beam][input]):
-    //! those with 0 are left out, whatever their weights are.
+    //! those with 0 are left out, whatever their weights are. Ones if empty.
     virtual void set_mask(const std::vector<int>& mask, int beam = -1) = 0;
     //! For each beam, values that did not fit into sc8 and were clamped.
     virtual std::vector<uint64_t> clamped() const = 0;

@@ -84,6 +84,17 @@ void unpack(sample_type type, const void* voltages, int count, int row, float* r
     unpack_planes(type, voltages, count, rows, rows + row);
 }
 
+//! A call of memcpy() would cost more than what it copies.
+void copy_vector(const void* from, size_t bytes, void* to)
+{
+    if (bytes == 64)
+        std::memcpy(to, from, 64);
+    else if (bytes == 32)
+        std::memcpy(to, from, 32);
+    else
+        std::memcpy(to, from, 16);
+}
+
 template <class element>
 class tiled_beam_forming : public beam_forming
 {
@@ -173,9 +184,9 @@ public:
                 element* out = panel_of(to.voltages.data(), input, t / d_kernel.width);
                 for (int v = t; v < t + d_kernel.width; v += d_kernel.lanes)
                     for (int part = 0; part < parts; part++, out += d_kernel.lanes)
-                        std::memcpy(out,
-                                    to.input.data() + part * d_chunk + v,
-                                    d_kernel.lanes * sizeof(element));
+                        copy_vector(to.input.data() + part * d_chunk + v,
+                                    d_kernel.lanes * sizeof(element),
+                                    out);
             }
         }
     }

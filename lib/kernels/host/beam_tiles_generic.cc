@@ -35,16 +35,10 @@ void store_four(float* to, vector s, float scale, bool add)
 }
 
 //! The halves of an int32, as signed numbers.
-template <class integer>
-integer low(integer v)
-{
-    return (v << 16) >> 16;
-}
-template <class integer>
-integer high(integer v)
-{
-    return v >> 16;
-}
+int32_t low(int32_t v) { return int16_t(v); }
+four_integers low(four_integers v) { return (v << 16) >> 16; }
+int32_t high(int32_t v) { return v >> 16; }
+four_integers high(four_integers v) { return v >> 16; }
 
 struct integers {
     using element = int32_t;

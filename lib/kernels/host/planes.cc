@@ -17,7 +17,7 @@ namespace host {
 namespace {
 
 inline int high_nibble(int8_t v) { return (v >> 4) < -7 ? -7 : v >> 4; }
-inline int low_nibble(int8_t v) { return high_nibble(int8_t(v << 4)); }
+inline int low_nibble(int8_t v) { return high_nibble(int8_t(uint8_t(v) << 4)); }
 
 APERTURE_SIMD
 void planes_of_sc8(const int8_t* in, size_t count, float* re, float* im)

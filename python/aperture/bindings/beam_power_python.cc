@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beam_power.h) */
-/* BINDTOOL_HEADER_FILE_HASH(26d695aea6281367c9f999e7eafbeca6) */
+/* BINDTOOL_HEADER_FILE_HASH(a17afc324beede8111ac2f26e9af4c2b) */
 /***********************************************************************************/
 
 #include "flat.h"
@@ -137,16 +137,20 @@ Raises:
             py::arg("beam") = -1,
             "Sets the weights of a beam, [channel][input], or [input] for all channels "
             "alike; or with -1 those of all beams, [channel][beam][input] or "
-            "[beam][input]. From the next block on.")
+            "[beam][input]. Zeros if empty. From the next block on.")
         .def("weights",
              &block::weights,
              py::arg("beam"),
              "Weights of a beam: a list of complex numbers, [channel][input].")
-        .def("set_gain",
-             &block::set_gain,
-             py::arg("gain"),
-             py::arg("beam") = -1,
-             "Sets what the voltages of a beam (-1: of all) are multiplied with.")
+        .def(
+            "set_gains",
+            [](block& b, const numbers<float>& gains, int beam) {
+                b.set_gains(flat(gains), beam);
+            },
+            py::arg("gains"),
+            py::arg("beam") = -1,
+            "Sets what voltages are multiplied with: one number for a beam; with -1 one "
+            "for all, or one for each. Ones if empty.")
         .def("gains", &block::gains, "One for each beam.")
         .def(
             "set_mask",
@@ -156,6 +160,6 @@ Raises:
             py::arg("mask"),
             py::arg("beam") = -1,
             "Sets which inputs a beam has, [input], or with -1 all beams, [beam][input]: "
-            "those with 0 are left out, whatever their weights are.")
+            "those with 0 are left out, whatever their weights are. Ones if empty.")
         .def("implementation", &block::implementation, "What computes, a string.");
 }

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The command aperture_beams, and what aperture_plot makes of its files."""
+
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+from gnuradio import gr_unittest
+from gnuradio.aperture import beams_command, plot, plot_beams
+from gnuradio.aperture.array_description import (Antenna, ArrayDescription, Input, Source,
+                                                 save_array)
+from gnuradio.aperture.filterbank import FilterbankFile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+APP = os.path.join(HERE, "..", "..", "apps", "aperture_beams")
+
+
+def array_of(letters="x", gains=True):
+    """Ten antennas within 60 m, 150 MHz, and a source of flux 2."""
+    rng = np.random.default_rng(5)
+    places = [Antenna(f"A{i}", (*rng.uniform(-60, 60, 2), 0.0)) for i in range(10)]
+    inputs = [Input(place.name, letter, complex(*rng.uniform(0.5, 2, 2)) if gains else 1,
+                    rng.uniform(0, 2e-8)) for place in places for letter in letters]
+    return ArrayDescription(name="test", latitude=52.0, longitude=5.0, height=10.0,
+                            antennas=places, inputs=inputs, sample_rate=1e6,
+                            center_frequency=1.5e8,
+                            sources=[Source("s", azimuth=170.0, elevation=55.0, flux=2.0)])
+
+
+def run(command, *arguments):
+    """Exit code, stdout and stderr of main() in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = command.main([str(argument) for argument in arguments])
+        except SystemExit as error:
+            code = error.code
+    return code, out.getvalue(), err.getvalue()
+
+
+class qa_beams_command(gr_unittest.TestCase):
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = self._folder.name
+
+    def tearDown(self):
+        self._folder.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def array(self, **arguments):
+        save_array(array_of(**arguments), self.path("array.yaml"))
+        return "sim:" + self.path("array.yaml")
+
+    def observe(self, *arguments, source=None, output="out.fil"):
+        """Runs the command on 32 channels; its stdout."""
+        code, out, err = run(beams_command, "--input", source or self.array(), "--channels", 32,
+                             "--duration", 0.2, "--device", "cpu", "-o", self.path(output),
+                             *arguments)
+        self.assertEqual(code, 0, err)
+        return out
+
+    def test_a_beam_on_a_source(self):
+        # the noise of ten inputs adds up in power, a source in voltage; 6400 values of mean 1
+        for format, normalise, gains, expected in (
+                ("fc32", "signal", True, 2 + 1 / 10), ("fc32", "noise", False, 2 * 10 + 1),
+                # an rms of 20 steps in both parts is the noise and the source of an input
+                ("sc8", "noise", True, (2 * 10 + 1) * 800 / 3)):
+            out = self.observe("--beams", "grid:az=170,el=55", "--format", format,
+                               "--normalise", normalise, source=self.array(gains=gains))
+            file = FilterbankFile(self.path("out.fil"))
+            self.assertAlmostEqual(file.read()[:, 0, 1:].mean() / expected, 1, delta=0.08)
+            self.assertIn("beams         1, 0 of which follow the sky", out)
+            self.assertIn("real time", out)
+            # 0.2 s in integrations of 31 spectra, 0.992 ms
+            self.assertEqual(file.samples, 202)
+
+    def test_products(self):
+        source = self.array(letters="xy", gains=False)
+        grid = "grid:az=170,el=55,columns=3,spacing=2,name=b"
+        for products, ifs in ((None, 1), ("IQUV", 4), ("coherency", 4)):
+            self.observe("--beams", grid, *(["--products", products] if products else []),
+                         "--format", "fc32", source=source, output="b-{beam}.fil")
+            powers = [FilterbankFile(self.path(f"b-b_{i}.fil")).read()[..., 1:].mean(axis=(0, 2))
+                      for i in range(3)]
+            self.assertEqual({len(power) for power in powers}, {ifs})
+            # the source is unpolarised: 2 x (20 + 1) in I, half of it in XX and YY
+            expected = {1: [42], 4: [42, 0, 0, 0] if products == "IQUV" else [21, 21, 0, 0]}[ifs]
+            np.testing.assert_allclose(powers[1], expected, atol=1.5)
+            self.assertLess(powers[0][0], 30)
+        self.observe("--beams", grid, "--products", "power", source=source, output="p-{beam}.fil")
+        self.assertTrue(os.path.exists(self.path("p-b_0_y.fil")))
+
+    def test_beams_from_a_file_that_move_and_stand(self):
+        with open(self.path("beams.yaml"), "w") as file:
+            file.write("beams:\n  - {name: moves, ra: 10, dec: 60}\n"
+                       "  - {name: stays, azimuth: 170, elevation: 55}\n")
+        out = self.observe("--beams", self.path("beams.yaml"), "--nbits", 8, "--sum-channels", 4,
+                           "--phase-error", 0.001)
+        self.assertIn("beams         2, 1 of which follow the sky", out)
+        self.assertIn("ra 10.0000° dec +60.0000°, follows", out)
+        file = FilterbankFile(self.path("out.fil"))
+        self.assertEqual((len(file.frequencies), file.header["nbits"], file.ifs), (8, 8, 2))
+
+    def test_errors(self):
+        source = self.array()
+        for arguments, code, text in (
+                (["--beams", "grid:az=1"], 1, "beam 'beam' has azimuth"),
+                (["--beams", "/nowhere.yaml"], 1, "/nowhere.yaml"),
+                (["--beams", "grid:az=1,el=1", "--products", "IQUV"], 1, "one polarisation"),
+                (["--beams", "grid:az=1,el=1", "--sum-channels", "3"], 1, "--sum-channels 3"),
+                (["--beams", "grid:az=1,el=1", "-o", "/nowhere/x.fil"], 1, "no folder"),
+                (["--beams", "grid:az=1,el=1", "--nbits", "16"], 2, "--nbits"),
+                ([], 2, "--beams")):
+            found, _, err = run(beams_command, "--input", source, "--channels", 32, "-o",
+                                self.path("x.fil"), *arguments)
+            self.assertEqual(found, code, err)
+            self.assertIn(text, err)
+            self.assertNotIn("Traceback", err)
+            self.assertFalse(os.path.exists(self.path("x.fil")))
+
+    def test_interrupt(self):
+        child = subprocess.Popen(
+            [sys.executable, APP, "--input", self.array(), "--beams", "grid:az=170,el=55",
+             "--channels", "32", "--duration", "inf", "--format", "fc32", "--device", "cpu", "-o",
+             self.path("x.fil")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        until = time.monotonic() + 60
+        while not (os.path.exists(self.path("x.fil")) and
+                   os.path.getsize(self.path("x.fil")) > 10000):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 0, err)
+        self.assertIn("integrations", out)
+        self.assertGreater(FilterbankFile(self.path("x.fil")).samples, 50)
+
+    def test_pictures(self):
+        two = self.array(letters="xy")
+        self.observe("--beams", "grid:az=170,el=55,columns=3,spacing=2", "--products", "IQUV",
+                     source=two, output="{beam}.fil")
+        self.observe("--beams", "grid:az=170,el=55,columns=4,rows=3,spacing=2", source=two)
+        for files, names, shape in (
+                (["beam_0.fil"], ["beam 0"], (4, 32)),
+                (["beam_1.fil", "beam_2.fil"], ["beam 1", "beam 2"], (4, 32)),
+                (["out.fil"], [f"beam {i}" for i in range(12)], (1, 32))):
+            found, powers, seconds, _ = plot_beams.read_beams(map(self.path, files))
+            self.assertEqual((found, powers.shape[2:]), (names, shape))
+            self.assertEqual(len(seconds), powers.shape[1])
+            for number, name in enumerate(files):
+                file = FilterbankFile(self.path(name)).read()
+                np.testing.assert_allclose(
+                    powers[number], file[:, :powers.shape[2]], rtol=1e-6)
+        png = self.path("a.png")
+        for arguments in ([self.path("beam_0.fil")], [self.path(f"beam_{i}.fil") for i in range(3)],
+                          [self.path("out.fil")],
+                          [self.path("array.yaml"), "--beams", "grid:az=170,el=55,width=3"],
+                          ["y8", "--beams", "grid:az=0,el=80", "--field", "0.2"]):
+            code, _, err = run(plot, *arguments, "-o", png)
+            self.assertEqual((code, err), (0, ""))
+            self.assertGreater(os.path.getsize(png), 20000)
+            os.unlink(png)
+        with open(self.path("bad.fil"), "w") as file:
+            file.write("no")
+        for arguments, text in (([self.path("bad.fil")], "not a filterbank file"),
+                                ([self.path("none.fil")], "none.fil"),
+                                ([self.path("beam_0.fil"), self.path("out.fil")], "other channels"),
+                                (["a.uvh5", "b.uvh5"], "one UVH5 file"),
+                                (["y8", "--beams", "grid:ra=0,dec=80"], "azimuth"),
+                                (["y8", "--beams", "grid:az=0,el=80", "--field", "0"], "--field"),
+                                (["none.yaml", "--beams", "grid:az=0,el=80"], "none.yaml")):
+            code, _, err = run(plot, *arguments, "-o", png)
+            self.assertEqual(code, 1)
+            self.assertIn(text, err)
+            self.assertFalse(os.path.exists(png))
+
+
+if __name__ == '__main__':
+    gr_unittest.run(qa_beams_command)
