@@ -42,7 +42,7 @@ beam_power::sptr beam_power::make(const parameters& p)
         p,
         k,
         detecting_block::parameters{
-            k.channels, k.inputs, k.all_beams(), k.times, k.detect, p.mean },
+            k.channels, k.inputs, k.all_beams(), k.times, k.detect, p.mean, p.latency },
         device::select(p.device));
 }
 

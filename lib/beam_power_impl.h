@@ -34,7 +34,6 @@ public:
     std::vector<float> gains() const override;
     void set_mask(const std::vector<int>& mask, int beam) override;
     std::string implementation() const override { return d_kernel->implementation(); }
-    std::string error() const override { return failure(); }
 
 private:
     kernels::detecting_kernel& kernel() override { return *d_kernel; }

@@ -58,6 +58,7 @@ beamformer_impl::beamformer_impl(const parameters& p,
       d_input_end(-1),
       d_lost(k.inputs)
 {
+    set_latency(p.latency);
     message_port_register_in(weights_port);
     set_msg_handler(weights_port, [this](const pmt::pmt_t& m) {
         try {

@@ -34,7 +34,6 @@ public:
     void set_mask(const std::vector<int>& mask, int beam) override;
     std::vector<uint64_t> clamped() const override;
     std::string implementation() const override;
-    std::string error() const override { return failure(); }
 
 private:
     int process(int noutput_items,

@@ -96,14 +96,20 @@ int block_writer::process(int noutput_items,
         const int64_t rest = d_layout.times - d_filled;
         const auto run = next_run(std::min(rest, prepare(next_spectrum())));
         int padding = 0;
-        if (run.windows > 0)
+        if (run.windows > 0) {
             fill(run, starts_of(run, input_items), block);
-        else if (ended() && d_filled > 0)
-            padding = pad(block);
-        else
+            advance(run.windows);
+        } else if (ended() && d_filled > 0) {
+            padding = int(rest);
+            fill({ rest, std::vector<int64_t>(d_layout.ports, -1) },
+                 std::vector<const char*>(d_layout.ports),
+                 block);
+        } else {
             break;
+        }
         if (d_filled == d_layout.times) {
-            tag_block(nitems_written(0) + done, padding);
+            tag_block(nitems_written(0) + done, next_spectrum() + padding, padding);
+            d_filled = 0;
             done++;
         }
     }
@@ -120,17 +126,7 @@ void block_writer::fill(const timeline::run& run,
         if (!starts[input / d_layout.inputs_per_port])
             miss(input, first, first + count);
     write(run, starts, block, d_filled, int(count));
-    advance(count);
     d_filled += int(count);
-}
-
-int block_writer::pad(void* block)
-{
-    const int rest = d_layout.times - d_filled;
-    fill({ rest, std::vector<int64_t>(d_layout.ports, -1) },
-         std::vector<const char*>(d_layout.ports),
-         block);
-    return rest;
 }
 
 timestamp block_writer::time_of_spectrum(int64_t spectrum) const
@@ -139,10 +135,9 @@ timestamp block_writer::time_of_spectrum(int64_t spectrum) const
     return f.rate > 0 ? f.start.after(spectrum, f.rate) : f.start;
 }
 
-void block_writer::tag_block(uint64_t item, int padding)
+void block_writer::tag_block(uint64_t item, int64_t end, int padding)
 {
-    d_filled = 0;
-    const int64_t end = next_spectrum(), first = end - d_layout.times;
+    const int64_t first = end - d_layout.times;
     const auto f = facts();
     const timestamp time = time_of_spectrum(first);
     const double width = f.bandwidth / d_layout.channels;

@@ -74,10 +74,9 @@ private:
     //! One run of spectra goes to its place, or zeros where a port has none.
     void
     fill(const timeline::run& run, const std::vector<const char*>& starts, void* block);
-    //! Fills the rest of a block with zeros; returns how many spectra that are.
-    int pad(void* block);
+    //! \param end spectrum behind the last one of the block
     //! \param padding spectra at the end that are none
-    void tag_block(uint64_t item, int padding);
+    void tag_block(uint64_t item, int64_t end, int padding);
 
     const kernels::corner_turn::parameters d_layout;
     const int64_t d_step; // ticks

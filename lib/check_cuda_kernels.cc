@@ -9,10 +9,12 @@
  * Compares the CUDA kernels with the host's on data that tell mistakes apart. Needs no
  * GNU Radio. Exit status: 0 all the same, 1 a difference, 77 no GPU (skipped).
  *
- * check_cuda_kernels [xengine|corner_turn|pfb|product_select|quick]...
+ * check_cuda_kernels [xengine|corner_turn|pfb|product_select|small|quick]...: small is a
+ * part of pfb
  */
 
 #include "kernels/cuda/corner_turn.h"
+#include "kernels/cuda/f_engine.h"
 #include "kernels/cuda/memory.h"
 #include "kernels/cuda/pfb.h"
 #include "kernels/cuda/product_select.h"
@@ -25,6 +27,7 @@
 #include "runtime/host_stream.h"
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <random>
@@ -296,130 +299,319 @@ void check_corner_turn(corner_turn::parameters p, int lost_port)
 
 void check_corner_turns()
 {
-    for (auto type : { sample_type::sc8, sample_type::fc32 }) {
+    for (auto type : { sample_type::sc8, sample_type::sc4, sample_type::fc32 }) {
         check_corner_turn({ 64, 2, 1, 64, type, 0, 64 }, -1);
         check_corner_turn({ 130, 3, 2, 77, type, 3, 101 }, 1);
         check_corner_turn({ 7, 5, 3, 200, type, 6, 1 }, 4);
         check_corner_turn({ 1024, 1, 16, 256, type, 1, 1000 }, -1);
+        check_corner_turn({ 1024, 2, 2, 96, type, 16, 992 }, -1);
+        check_corner_turn({ 16, 66, 1, 40, type, 0, 16 }, 65);
     }
 }
+
+struct pfb_case {
+    pfb::parameters p;
+    int spectra;
+    int lost_port = -1;
+    bool delayed = false;
+    bool turned = false; //!< by the f_engine, into a block with a few times more
+};
 
 size_t total_outputs = 0, total_steps = 0;
 
-template <class T>
-void check_pfb(pfb::parameters p, int count, int lost_port)
+bool floating(sample_type type)
 {
-    const size_t parts = is_complex(p.input) ? 2 : 1;
-    const size_t samples = size_t(count - 1 + p.taps) * p.step();
-    const size_t results = size_t(count) * p.inputs_per_port * p.channels;
+    return type == sample_type::fc32 || type == sample_type::f32;
+}
+
+//! Samples that tell mistakes apart, of all inputs of a port.
+std::vector<uint8_t> random_samples(sample_type type, int64_t samples, int inputs)
+{
+    auto bytes = random_values<uint8_t>(bytes_of(type, samples, inputs));
+    std::normal_distribution<float> normal;
+    if (floating(type))
+        for (size_t i = 0; i < bytes.size(); i += sizeof(float)) {
+            const float v = normal(random_bits);
+            std::memcpy(&bytes[i], &v, sizeof v);
+        }
+    return bytes;
+}
+
+//! Of gains, such that most of 8-bit output fits.
+float gain_for(sample_type type)
+{
+    switch (type) {
+    case sample_type::fc32:
+    case sample_type::f32:
+        return 40;
+    case sample_type::sc16:
+    case sample_type::s16:
+        return 2e-3f;
+    case sample_type::s12:
+        return .04f;
+    case sample_type::s10:
+        return .15f;
+    case sample_type::sc4:
+        return 9;
+    default:
+        return .6f;
+    }
+}
+
+std::vector<delay> random_delays(const pfb::parameters& p)
+{
+    std::uniform_real_distribution<double> any(-1, 1);
+    std::vector<delay> all;
+    for (int input = 0; input < p.inputs(); input++)
+        all.push_back({ int64_t(random_bits() % 41) - 20,
+                        any(random_bits) / 2,
+                        any(random_bits) * 1e-3,
+                        any(random_bits) * 3,
+                        any(random_bits) * .1 });
+    return all;
+}
+
+void compare_outputs(const std::vector<uint8_t>& got,
+                     const std::vector<uint8_t>& expected,
+                     sample_type type,
+                     const std::string& what)
+{
+    if (type == sample_type::sc8) {
+        int worst = 0;
+        size_t steps = 0;
+        for (size_t i = 0; i < got.size(); i++) {
+            const int d = std::abs(int8_t(got[i]) - int8_t(expected[i]));
+            worst = std::max(worst, d);
+            steps += d != 0;
+        }
+        total_outputs += got.size();
+        total_steps += steps;
+        expect(worst <= 1, what + ": " + std::to_string(worst) + " steps");
+        // at most 1e-4, within 5 standard deviations of a small sample
+        const double most = 1e-4 * got.size();
+        expect(steps <= most + 5 * std::sqrt(most),
+               what + ": " + std::to_string(steps) + " of " + std::to_string(got.size()) +
+                   " differ");
+        return;
+    }
+    const auto* a = reinterpret_cast<const float*>(got.data());
+    const auto* b = reinterpret_cast<const float*>(expected.data());
+    double difference = 0, size = 0;
+    for (size_t i = 0; i < got.size() / sizeof(float); i++) {
+        difference += std::pow(double(a[i]) - b[i], 2);
+        size += std::pow(double(b[i]), 2);
+    }
+    // single precision, and the roundings of a transform add up like noise
+    expect(size == 0 ? difference == 0 : std::sqrt(difference / size) < 1e-6,
+           what + ": error " + std::to_string(std::sqrt(difference / size)));
+}
+
+void check_pfb(pfb_case c, bool plain)
+{
+    auto& p = c.p;
+    constexpr int64_t margin = 40; // samples around, for delays
+    const int64_t samples = int64_t(c.spectra - 1 + p.taps) * p.step();
+    const size_t results = size_t(c.spectra) * p.inputs_per_port * p.channels;
     p.prototype = prototype(p.step(), p.taps, "hann");
     std::vector<cfloat> gains(size_t(p.inputs()) * p.channels);
     std::normal_distribution<float> normal;
-    const float scale =
-        p.input == sample_type::sc16 || p.input == sample_type::s16
-            ? 2e-3f
-            : (p.input == sample_type::sc8 || p.input == sample_type::s8 ? .6f : 40.f);
     for (auto& g : gains)
-        g = scale * cfloat(normal(random_bits), normal(random_bits));
+        g = gain_for(p.input) * cfloat(normal(random_bits), normal(random_bits));
+    const auto delays = random_delays(p);
 
-    const auto host = host::make_pfb(p);
-    const auto kernel = cuda::make_pfb(p, 0);
     host_stream on_host;
     const auto own_stream = device::select("cuda").make_stream();
     stream& s = *own_stream;
-    std::vector<std::vector<T>> data;
-    std::vector<guarded> gpu_data, out;
-    std::vector<std::vector<uint8_t>> expected;
+    std::vector<std::vector<uint8_t>> data;
+    std::vector<guarded> gpu_data;
     std::vector<pfb::source> from, gpu_from;
-    std::vector<void*> to, gpu_to;
+    const size_t before = bytes_of(p.input, margin, p.inputs_per_port);
     for (int port = 0; port < p.ports; port++) {
-        std::vector<T> v(samples * p.inputs_per_port * parts);
-        for (auto& x : v)
-            if constexpr (std::is_same_v<T, float>)
-                x = normal(random_bits);
-            else
-                x = T(random_bits());
-        data.push_back(std::move(v));
+        data.push_back(random_samples(p.input, samples + 2 * margin, p.inputs_per_port));
         gpu_data.emplace_back(data.back());
-        expected.emplace_back(results * size_of(p.output));
-        out.emplace_back(results * size_of(p.output));
     }
     for (int port = 0; port < p.ports; port++) {
+        const bool lost = port == c.lost_port;
         const size_t counted = port % 2 ? size_t(p.taps - 1) * p.step() : 0;
-        from.push_back({ port == lost_port ? nullptr : data[port].data(), counted });
+        from.push_back({ lost ? nullptr : data[port].data() + before, counted });
         gpu_from.push_back(
-            { port == lost_port ? nullptr : gpu_data[port].data(), counted });
+            { lost ? nullptr : static_cast<uint8_t*>(gpu_data[port].data()) + before,
+              counted });
+    }
+    const auto set = [&](auto& kernel, stream& to) {
+        kernel.set_gains(gains.data(), to);
+        if (c.delayed)
+            kernel.set_delays(delays.data(), to);
+    };
+    auto what = name_of(p.input) + " to " + name_of(p.output) + ", " +
+                std::to_string(p.channels) + " channels, " + std::to_string(p.taps) +
+                " taps, " + std::to_string(p.ports) + " ports of " +
+                std::to_string(p.inputs_per_port) + " inputs" +
+                (p.inverted ? ", inverted" : "") + (c.delayed ? ", delayed" : "");
+    const auto compare_counts = [&](const pfb::counts& got, const pfb::counts& want) {
+        expect(got.samples == want.samples, what + ", counts of the lowest number");
+        uint64_t differences = 0, clamped = 0;
+        for (int i = 0; i < p.inputs(); i++) {
+            clamped += want.output[i];
+            differences += std::abs(int64_t(got.output[i] - want.output[i]));
+        }
+        expect(differences <= 1 + 1e-3 * clamped, what + ", counts of clamped output");
+    };
+    if (c.turned) {
+        const int first = c.spectra % 2 ? 3 : 16, skipped = p.channels / 8 + 1;
+        const f_engine::parameters f{
+            p, (first + c.spectra + 23) / 8 * 8, skipped, p.channels - 2 * skipped
+        };
+        const auto host = f_engine::make_composed(f, device::select("cpu"));
+        const auto kernel = f_engine::make(f, device::select("cuda"));
+        what = kernel->implementation() + ", " + what;
+        set(*host, on_host);
+        set(*kernel, s);
+        const size_t bytes =
+            size_t(f.selected_channels) * p.inputs() * f.times * size_of(p.output);
+        // what is not written stays as it is
+        std::vector<uint8_t> expected(bytes, guard_value);
+        const guarded out(bytes);
+        host->execute(from.data(), expected.data(), first, c.spectra, on_host);
+        kernel->execute(gpu_from.data(), out.data(), first, c.spectra, s);
+        s.synchronize();
+        compare_outputs(out.values<uint8_t>(), expected, p.output, what);
+        expect(out.untouched_around(), what + ", guards");
+        compare_counts(kernel->clamped(), host->clamped());
+        return;
+    }
+    const auto host = host::make_pfb(p);
+    const auto kernel = plain ? cuda::make_plain_pfb(p, 0) : cuda::make_pfb(p, 0);
+    what = kernel->implementation() + ", " + what;
+    set(*host, on_host);
+    set(*kernel, s);
+    std::vector<std::vector<uint8_t>> expected;
+    std::vector<guarded> out;
+    std::vector<void*> to, gpu_to;
+    for (int port = 0; port < p.ports; port++) {
+        expected.emplace_back(results * size_of(p.output), guard_value);
+        // now and then off the alignment of 16 bytes
+        out.emplace_back(results * size_of(p.output), p.ports == 3 ? 8 : 0);
+    }
+    for (int port = 0; port < p.ports; port++) {
         to.push_back(expected[port].data());
         gpu_to.push_back(out[port].data());
     }
-    host->set_gains(gains.data(), on_host);
-    kernel->set_gains(gains.data(), s);
-    host->execute(from.data(), to.data(), count, on_host);
-    kernel->execute(gpu_from.data(), gpu_to.data(), count, s);
-    s.synchronize();
-    const auto what = "channeliser, " + name_of(p.input) + " to " + name_of(p.output) +
-                      ", " + std::to_string(p.channels) + " channels, " +
-                      std::to_string(p.inputs()) + " inputs" +
-                      (p.inverted ? ", inverted" : "");
-    uint64_t clamp_differences = 0, clamped = 0;
-    for (int port = 0; port < p.ports; port++) {
-        expect(out[port].untouched_around(), what + ", guards");
-        if (p.output == sample_type::sc8) {
-            const auto got = out[port].values<int8_t>();
-            int worst = 0;
-            size_t steps = 0;
-            for (size_t i = 0; i < got.size(); i++) {
-                const int d = std::abs(got[i] - int8_t(expected[port][i]));
-                worst = std::max(worst, d);
-                steps += d != 0;
-            }
-            total_outputs += got.size();
-            total_steps += steps;
-            expect(worst <= 1, what + ": more than one step");
-            // at most 1e-4, within 5 standard deviations of a small sample
-            const double most = 1e-4 * got.size();
-            expect(steps <= most + 5 * std::sqrt(most), what + ": too many steps");
-        } else {
-            const auto got = out[port].values<float>();
-            const auto* want = reinterpret_cast<const float*>(expected[port].data());
-            double difference = 0, size = 0;
-            for (size_t i = 0; i < got.size(); i++) {
-                difference += std::pow(double(got[i]) - want[i], 2);
-                size += std::pow(double(want[i]), 2);
-            }
-            // single precision, and the roundings of a transform add up like noise
-            expect(port == lost_port ? difference == 0
-                                     : std::sqrt(difference / size) < 1e-6,
-                   what + ": error " + std::to_string(std::sqrt(difference / size)));
+    // in two calls: delays go on where they were
+    const int half = c.delayed ? c.spectra / 2 : 0;
+    for (auto [first, count] :
+         { std::pair(0, half), std::pair(half, c.spectra - half) }) {
+        auto host_from = from, device_from = gpu_from;
+        auto host_to = to, device_to = gpu_to;
+        for (int port = 0; port < p.ports; port++) {
+            const size_t in =
+                bytes_of(p.input, int64_t(first) * p.step(), p.inputs_per_port);
+            const size_t done =
+                size_t(first) * p.inputs_per_port * p.channels * size_of(p.output);
+            for (auto* list : { &host_from, &device_from })
+                if ((*list)[port].samples)
+                    (*list)[port].samples =
+                        static_cast<const uint8_t*>((*list)[port].samples) + in;
+            host_to[port] = static_cast<uint8_t*>(to[port]) + done;
+            device_to[port] = static_cast<uint8_t*>(gpu_to[port]) + done;
         }
+        if (count)
+            host->execute(host_from.data(), host_to.data(), count, on_host);
+        kernel->execute(device_from.data(), device_to.data(), count, s);
     }
-    const auto host_counts = host->clamped(), counts = kernel->clamped();
-    expect(counts.samples == host_counts.samples, what + ", counts of -128");
-    for (int i = 0; i < p.inputs(); i++) {
-        clamped += host_counts.output[i];
-        clamp_differences += std::abs(int64_t(counts.output[i] - host_counts.output[i]));
+    s.synchronize();
+    for (int port = 0; port < p.ports; port++) {
+        compare_outputs(out[port].values<uint8_t>(), expected[port], p.output, what);
+        expect(out[port].untouched_around(), what + ", guards");
     }
-    expect(clamp_differences <= 1 + 1e-3 * clamped, what + ", counts of clamped output");
+    compare_counts(kernel->clamped(), host->clamped());
 }
 
-void check_pfbs()
+//! A few cases of each kind, for tools that make a GPU slow.
+void check_small_pfbs()
 {
-    for (auto output : { sample_type::sc8, sample_type::fc32 })
+    using type = sample_type;
+    for (auto [t, n, inputs] : { std::tuple(type::sc8, 1024, 1),
+                                 std::tuple(type::s8, 64, 1),
+                                 std::tuple(type::fc32, 2048, 1),
+                                 std::tuple(type::s10, 256, 1),
+                                 std::tuple(type::sc4, 128, 2),
+                                 std::tuple(type::s16, 30, 1) }) {
+        const pfb::parameters p{ n, 4, 2, inputs, t, type::sc8, false, {} };
+        const int spectra = std::max(8, 8192 / n) + 1;
+        check_pfb({ p, spectra, 1, true }, false);
+        if (n >= 64)
+            check_pfb({ p, spectra, -1, false, true }, false);
+    }
+}
+
+void check_pfbs(bool quick)
+{
+    using type = sample_type;
+    const auto check = [&](pfb_case c) {
+        check_pfb(c, false);
+        if (!c.turned && (c.p.channels < 200 || !quick))
+            check_pfb(c, true);
+    };
+    for (auto output : { type::sc8, type::fc32 })
         for (bool inverted : { false, true }) {
-            const auto with =
-                [&](int channels, int taps, int ports, int inputs, sample_type t) {
-                    return pfb::parameters{ channels, taps,   ports,    inputs,
-                                            t,        output, inverted, {} };
-                };
-            check_pfb<int8_t>(with(1024, 8, 2, 2, sample_type::sc8), 37, -1);
-            check_pfb<int8_t>(with(64, 4, 3, 1, sample_type::sc8), 300, 1);
-            check_pfb<int8_t>(with(256, 8, 2, 3, sample_type::s8), 50, -1);
-            check_pfb<int16_t>(with(128, 8, 2, 1, sample_type::sc16), 70, 0);
-            check_pfb<int16_t>(with(96, 3, 1, 5, sample_type::s16), 45, -1);
-            check_pfb<float>(with(512, 8, 2, 2, sample_type::fc32), 33, 1);
-            check_pfb<float>(with(30, 16, 3, 1, sample_type::f32), 61, -1);
-            check_pfb<int8_t>(with(32768, 8, 1, 1, sample_type::sc8), 5, -1);
+            const auto with = [&](int channels, int taps, int ports, int inputs, type t) {
+                return pfb::parameters{ channels, taps,   ports,    inputs,
+                                        t,        output, inverted, {} };
+            };
+            check({ with(1024, 8, 2, 1, type::sc8), 37 });
+            check({ with(1024, 8, 2, 2, type::sc8), 19 });
+            check({ with(64, 4, 3, 1, type::sc8), 300, 1 });
+            check({ with(256, 8, 2, 3, type::s8), 50 });
+            check({ with(512, 8, 2, 1, type::s8), 45 });
+            check({ with(128, 8, 2, 1, type::sc16), 70, 0 });
+            check({ with(96, 3, 1, 5, type::s16), 45 });
+            check({ with(256, 12, 1, 1, type::s16), 45 });
+            check({ with(512, 8, 2, 2, type::fc32), 33, 1 });
+            check({ with(2048, 8, 1, 1, type::fc32), 13 });
+            check({ with(30, 16, 3, 1, type::f32), 61 });
+            check({ with(64, 16, 2, 1, type::f32), 161 });
+            check({ with(128, 7, 2, 1, type::sc4), 150 });
+            check({ with(4096, 8, 1, 1, type::sc4), 9 });
+            check({ with(256, 8, 1, 1, type::s12), 70 });
+            check({ with(64, 8, 1, 4, type::s12), 140 });
+            check({ with(1024, 8, 1, 1, type::s10), 17 });
+            check({ with(128, 5, 2, 4, type::s10), 70 });
+            check({ with(8192, 8, 1, 1, type::sc8), 5 });
+            check({ with(32768, 8, 1, 1, type::sc8), 5 });
+            for (auto [t, n] : { std::pair(type::sc8, 1024),
+                                 std::pair(type::s8, 64),
+                                 std::pair(type::sc16, 2048),
+                                 std::pair(type::f32, 256),
+                                 std::pair(type::sc4, 30) })
+                check({ with(n, 8, 2, 1, t), 8192 / n + 21, -1, true });
+            for (auto [t, n] : { std::pair(type::sc8, 1024),
+                                 std::pair(type::s8, 128),
+                                 std::pair(type::s10, 4096),
+                                 std::pair(type::fc32, 64),
+                                 std::pair(type::s16, 8192),
+                                 std::pair(type::sc4, 512) })
+                for (int odd : { 0, 1 })
+                    check({ with(n, 4, 3, 1, t),
+                            2 * std::max(8, 8192 / n) + odd,
+                            1,
+                            false,
+                            true });
+            check({ with(1024, 8, 2, 3, type::sc8), 21, -1, true, true });
         }
+    for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways
+        check({ { 64, 4, ports, 1, type::sc8, type::sc8, false, {} }, 17, 7 });
+    for (int n = 64; !quick && n <= 8192; n *= 2)
+        for (auto t : { type::sc8,
+                        type::s8,
+                        type::sc16,
+                        type::s16,
+                        type::fc32,
+                        type::f32,
+                        type::sc4,
+                        type::s12,
+                        type::s10 })
+            check({ { n, 8, 2, 1, t, type::sc8, false, {} }, 3 * std::max(8, 8192 / n) });
     std::printf("channeliser: %zu of %zu 8-bit numbers differ by a step (%.2g)\n",
                 total_steps,
                 total_outputs,
@@ -481,8 +673,10 @@ int main(int argc, char** argv)
             check_product_select();
         if (want("corner_turn"))
             check_corner_turns();
+        if (wanted.count("small"))
+            check_small_pfbs();
         if (want("pfb"))
-            check_pfbs();
+            check_pfbs(quick);
         if (want("xengine"))
             check_xengines(quick);
     } catch (const std::exception& e) {

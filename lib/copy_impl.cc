@@ -16,13 +16,14 @@ namespace aperture {
 copy::sptr copy::make(const parameters& p)
 {
     require_range("item_size", p.item_size, 1, std::numeric_limits<int>::max());
-    return gnuradio::make_block_sptr<copy_impl>(p.item_size, device::select(p.device));
+    return gnuradio::make_block_sptr<copy_impl>(p, device::select(p.device));
 }
 
-copy_impl::copy_impl(int item_size, const device& d)
-    : gr::block("copy", signature_on(d, 1, item_size), signature_on(d, 1, item_size)),
+copy_impl::copy_impl(const parameters& p, const device& d)
+    : gr::block("copy", signature_on(d, 1, p.item_size), signature_on(d, 1, p.item_size)),
       device_block(d)
 {
+    set_latency(p.latency);
 }
 
 int copy_impl::process(int noutput_items,

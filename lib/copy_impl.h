@@ -17,9 +17,8 @@ namespace aperture {
 class copy_impl : public copy, public device_block
 {
 public:
-    copy_impl(int item_size, const device& d);
+    copy_impl(const parameters& p, const device& d);
 
-    std::string error() const override { return failure(); }
 
 private:
     int process(int noutput_items,

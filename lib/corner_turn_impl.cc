@@ -58,6 +58,7 @@ corner_turn_impl::corner_turn_impl(const parameters& p,
       d_p(k),
       d_kernel(kernels::corner_turn::make(k, d))
 {
+    set_latency(p.latency);
 }
 
 block_writer::spectra_facts corner_turn_impl::facts() const

@@ -25,7 +25,6 @@ public:
     std::vector<uint64_t> clamped() const override;
     std::vector<uint64_t> missing() const override;
     std::string implementation() const override;
-    std::string error() const override { return failure(); }
 
 private:
     void on_tag(int port, const gr::tag_t& tag) override;

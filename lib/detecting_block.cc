@@ -16,6 +16,7 @@ namespace aperture {
 detecting_block::detecting_block(const device& d, const parameters& p)
     : clocked_block(d, 1, 1, 1), d_p(p), d_lost(p.sources)
 {
+    set_latency(p.latency);
     // all integrations of a block come out of one call
     if (const int parts = p.detect.integrations(p.times); parts > 0) {
         set_output_multiple(parts);

@@ -28,6 +28,7 @@ public:
         int times;
         kernels::detection detect;
         bool mean;
+        double latency;
     };
 
     bool start() override;

@@ -50,9 +50,11 @@ f_engine_impl::f_engine_impl(const parameters& p,
       d_kernel(kernels::f_engine::make(k, d)),
       d_gains(k.inputs(), p.channels, p.gain == 0 ? 1 : p.gain)
 {
+    set_latency(p.latency);
     // for the size of the buffer before this block: no window needs the zeros themselves
     set_history(d_windows.length() - d_windows.step() + 1);
-    set_relative_rate(1, uint64_t(d_windows.step()) * k.times);
+    // of spectra, not of blocks: the buffer before this block need not hold a whole one
+    set_relative_rate(1, d_windows.step());
 
     message_port_register_in(gains_port);
     set_msg_handler(gains_port, [this](const pmt::pmt_t& m) {

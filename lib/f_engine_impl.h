@@ -33,7 +33,6 @@ public:
     std::vector<uint64_t> clamped_samples() const override;
     std::vector<uint64_t> missing() const override;
     std::string implementation() const override;
-    std::string error() const override { return failure(); }
 
 private:
     spectra_facts facts() const override;

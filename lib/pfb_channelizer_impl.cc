@@ -51,6 +51,7 @@ pfb_channelizer_impl::pfb_channelizer_impl(const parameters& p,
       d_described(false),
       d_missing(k.inputs())
 {
+    set_latency(p.latency);
     // for the size of the buffer before this block: no window needs the zeros themselves
     set_history(d_windows.length() - d_windows.step() + 1);
     set_relative_rate(1, d_windows.step());

@@ -29,7 +29,7 @@ power_detector::sptr power_detector::make(const parameters& p)
     return gnuradio::make_block_sptr<power_detector_impl>(
         k,
         detecting_block::parameters{
-            k.channels, k.beams, k.beams, k.times, k.detect, p.mean },
+            k.channels, k.beams, k.beams, k.times, k.detect, p.mean, p.latency },
         device::select(p.device));
 }
 

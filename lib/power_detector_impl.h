@@ -27,7 +27,6 @@ public:
                         const device& d);
 
     std::string implementation() const override { return d_kernel->implementation(); }
-    std::string error() const override { return failure(); }
 
 private:
     kernels::detecting_kernel& kernel() override { return *d_kernel; }

@@ -42,3 +42,19 @@ if(APERTURE_CUDA)
     set_tests_properties(check_cuda_kernels PROPERTIES
         TIMEOUT 300 LABELS "cpp;gpu" SKIP_RETURN_CODE 77)
 endif()
+
+# The runtime on a GPU; CUPTI, a part of the CUDA Toolkit, shows it every call of CUDA.
+if(APERTURE_CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    if(TARGET CUDA::cupti)
+        find_package(Gnuradio REQUIRED COMPONENTS blocks)
+        add_executable(check_cuda_runtime check_cuda_runtime.cc)
+        target_link_libraries(check_cuda_runtime PRIVATE
+            aperture_for_tests gnuradio::gnuradio-blocks CUDA::cupti)
+        add_test(NAME check_cuda_runtime COMMAND check_cuda_runtime)
+        set_tests_properties(check_cuda_runtime PROPERTIES
+            TIMEOUT 300 LABELS "cpp;gpu" SKIP_RETURN_CODE 77)
+    else()
+        message(STATUS "CUPTI not found: check_cuda_runtime is not built")
+    endif()
+endif()

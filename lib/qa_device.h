@@ -192,6 +192,7 @@ public:
         set_history(delay + 1);
         if (multiple > 1)
             set_output_multiple(multiple);
+        set_latency(0); // as many calls at a time as there can be
     }
 
     int process(int noutput_items,
@@ -200,6 +201,7 @@ public:
                 gr_vector_void_star& output_items) override
     {
         calls++;
+        call_times.push_back(std::chrono::steady_clock::now());
         if (fail_at == calls)
             throw std::runtime_error("the test wanted an error");
         int n = std::min(noutput_items, ninput_items[0] - d_delay);
@@ -225,13 +227,13 @@ public:
         return n;
     }
 
-    std::string error() const { return failure(); }
 
     // to be set before the flowgraph runs
     int pause = 0; // of each kernel, in microseconds
     bool whole_calls = false, one_at_a_time = false;
     int fail_at = 0, fail_in_kernel_at = 0; // number of the call
     int calls = 0;
+    std::vector<std::chrono::steady_clock::time_point> call_times;
 
 private:
     const size_t d_size;

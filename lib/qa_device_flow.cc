@@ -67,6 +67,7 @@ class qa_device_flow : public CppUnit::TestFixture
     CPPUNIT_TEST(rings_hold_four_items);
     CPPUNIT_TEST(a_minimum_outlives_a_restart);
     CPPUNIT_TEST(slow_readers);
+    CPPUNIT_TEST(latency_bounds_the_wait_for_more);
     CPPUNIT_TEST(integrator_does_not_wait_for_a_slow_reader);
     CPPUNIT_TEST(start_stop_start);
     CPPUNIT_TEST(memory_after_many_runs);
@@ -473,6 +474,43 @@ public:
         d_top->wait();
         CPPUNIT_ASSERT_EQUAL(items, d->total.load());
         CPPUNIT_ASSERT(seconds < 5);
+    }
+
+    //! Items come one by one while the device is busy for longer than a call may wait.
+    void latency_bounds_the_wait_for_more()
+    {
+        struct drip : public gr::sync_block {
+            drip()
+                : gr::sync_block("drip",
+                                 gr::io_signature::make(0, 0, 0),
+                                 gr::io_signature::make(1, 1, 4))
+            {
+            }
+            int work(int, gr_vector_const_void_star&, gr_vector_void_star&) override
+            {
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                return d_sent++ < 100 ? 1 : int(WORK_DONE);
+            }
+            int d_sent = 0;
+        };
+        for (double latency : { 0., 0.2 }) {
+            auto busy = make<step>(4);
+            busy->whole_calls = true;
+            busy->pause = 600000;
+            busy->set_latency(latency);
+            auto k = make<device_sink>(4, [](int64_t, size_t) { return 1; });
+            d_top = gr::make_top_block("test");
+            chain({ make<drip>(), busy, k });
+            d_top->run();
+            CPPUNIT_ASSERT_EQUAL(int64_t(100), k->items.load());
+            const std::chrono::duration<double> wait =
+                busy->call_times.at(1) - busy->call_times.at(0);
+            CPPUNIT_ASSERT(wait.count() >= latency);
+            CPPUNIT_ASSERT(wait.count() < latency + 0.15);
+        }
+        for (double refused : { -0.1, 10.1, double(NAN) })
+            CPPUNIT_ASSERT_THROW(make<step>(4)->set_latency(refused),
+                                 std::invalid_argument);
     }
 
     void start_stop_start()

@@ -76,6 +76,7 @@ xengine_impl::xengine_impl(const parameters& p,
       d_input_end(-1),
       d_lost(k.inputs)
 {
+    set_latency(p.latency);
 }
 
 bool xengine_impl::start()

@@ -31,7 +31,6 @@ public:
     int blocks_per_integration() const override;
     void set_normalise(bool normalise) override;
     std::string implementation() const override;
-    std::string error() const override { return failure(); }
 
 private:
     int process(int noutput_items,

@@ -5,6 +5,7 @@
 
 import os
 import py_compile
+import re
 import runpy
 import shutil
 import unittest
@@ -22,7 +23,9 @@ class TestExamples(unittest.TestCase):
         """There are no examples but those that are named or compiled below."""
         names = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
         scripts = {name for name in names if name.endswith(".py")}
-        self.assertEqual(scripts, {"first_flowgraph.py"})
+        self.assertEqual(scripts, {"best2_figures.py", "first_flowgraph.py"})
+        instruments = {path.name for path in (EXAMPLES / "instruments").iterdir()}
+        self.assertEqual(instruments - {"__pycache__"}, {"correlate.py"})
         self.assertTrue({"beams.grc", "interferometer.grc"} <= names)
 
     def test_grc(self):
@@ -81,6 +84,40 @@ class TestExamples(unittest.TestCase):
         # real, V = 1, re has the variance (2 * 2 + 1)/2N, im (2 * 2 - 1)/2N (Thompson, Moran
         # and Swenson, 6.2); six deviations, for 252 channels
         np.testing.assert_allclose(ratio, 1, atol=6 * np.sqrt(2.5 / (7 * 1280)))
+
+    def test_instruments(self):
+        """The papers' instruments find the source in the simulated data, and say how fast."""
+        script = runpy.run_path(str(EXAMPLES / "instruments/correlate.py"))
+        flux = script["SOURCE"].flux
+        self.assertEqual(set(script["INSTRUMENTS"]), {"mwa-32t", "mwa-128", "lofar", "best-2"})
+        for name, instrument in script["INSTRUMENTS"].items():
+            for source in ("device", "host") if name == "mwa-32t" else ("device",):
+                with self.subTest(instrument=name, source=source):
+                    found, real_time = script["run"](name, "cpu", source, seconds=0.1)
+                    # The noise of the source itself, which all pairs share, is what counts: it
+                    # moves the mean by flux / (1 + flux) / sqrt(N) of N samples, half again as
+                    # much with the receivers' own; five deviations.
+                    samples = script["SPECTRA"] * instrument.channels
+                    tolerance = 5 * 1.5 * flux / (1 + flux) / np.sqrt(samples)
+                    np.testing.assert_allclose(found, flux / (1 + flux), atol=tolerance)
+                    self.assertGreater(real_time, 0)
+
+    def test_best2_figures(self):
+        """Both figures are drawn; beams agree with the array factor, and the drift with the sky."""
+        folder = fresh_folder("best2")
+        output = run_or_fail(self, "python3", EXAMPLES / "best2_figures.py", folder)
+        for name in ("best2-pattern.png", "best2-drift.png"):
+            self.assertGreater((folder / name).stat().st_size, 50000)
+        worst = float(re.search(r"within ([\d.]+) dB", output)[1])
+        # 128 spectra of noise 12 dB below the source where that is lowest
+        self.assertLess(worst, 1.0)
+        peaks = [float(peak) for peak in
+                 re.search(r"most at ([-\d., ]+) minutes", output)[1].split(",")]
+        # 0.8 degrees of the sky at declination 58.8: 0.8/(0.2507 cos 58.8) minutes; integrations
+        # of 20 s, and of the outer beams the receding declination
+        np.testing.assert_allclose(np.diff(peaks), -0.8 / (0.2507 * np.cos(np.radians(58.8))),
+                                   atol=1.2)
+        self.assertAlmostEqual(np.mean(peaks), 0, delta=0.5)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,15 @@ NEEDED = {}
 
 #: block -> values of parameters that are refused
 REFUSED = {
+    "aperture_pointing": [
+        {"channels": "0"}, {"inputs": "0"}, {"vlen": "0"}, {"vlen": "268435456"},
+        {"phase_error": "0"}, {"phase_error": "91"}, {"lead": "-1"}, {"bandwidth": "-1"},
+        {"center_frequency": "1e9"}, {"center_frequency": "-1", "bandwidth": "1e6"},
+    ],
+    "aperture_filterbank_sink": [
+        {"channels": "0"}, {"rows": "0"}, {"channels": "536870912"}, {"machine_id": "-1"},
+        {"level_integrations": "1"}, {"level_integrations": "1048577"},
+    ],
     "aperture_pfb_channelizer": [
         {"channels": "7"}, {"channels": "2"}, {"channels": "65538"}, {"inputs": "0"},
         {"inputs_per_port": "0"}, {"inputs": "3", "inputs_per_port": "2"}, {"taps": "0"},
@@ -52,6 +61,7 @@ REFUSED = {
         {"times": "262144"}, {"device": "gpu"},
     ],
     "aperture_copy": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
+    "aperture_discard": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
     "aperture_corner_turn": [
         {"channels": "0"}, {"inputs": "0"}, {"inputs_per_port": "0"},
         {"inputs": "3", "inputs_per_port": "2"}, {"times": "0"}, {"first_channel": "-1"},
@@ -66,6 +76,11 @@ REFUSED = {
         {"type": "fc32", "times": "131072"}, {"inputs": "800", "times": "1"},
         {"device": "gpu"},
     ],
+    "aperture_replay": [
+        {"vlen": "0"}, {"data": "b''"}, {"data": "bytes(12)"}, {"repeats": "-1"}, {"rate": "-1"},
+        {"start_time": "(0, 1.0)"}, {"bandwidth": "-1"}, {"samples_per_item": "-1"},
+        {"device": "gpu"},
+    ],
     "aperture_select": [
         {"channels": "0"}, {"inputs": "0"}, {"products": "[]"}, {"products": "[(0, 2)]"},
         {"products": "[(-1, 0)]"}, {"products": "[(0,)]"}, {"channels": "90000000"},
@@ -74,6 +89,17 @@ REFUSED = {
 
 #: block -> values other than the defaults, which work
 ALLOWED = {
+    "aperture_pointing": [
+        {"type": "sc8", "vlen": "2", "phase_error": "0.1", "taper": "hamming"},
+        {"center_frequency": "1e9", "bandwidth": "1e6", "calibration": "[1, 1j]"},
+        {"beams": "aperture.load_beams('grid:az=0,el=80,columns=3,spacing=1', 'two-dish')"},
+        {"array": "y8", "inputs": "8", "normalise": "signal", "channels": "1"},
+    ],
+    "aperture_filterbank_sink": [
+        {"channels": "1"}, {"nbits": "8", "machine_id": "3", "telescope": "4"},
+        {"array": "mwa-32t", "products": "IQUV", "channels": "16"},
+        {"array": "mwa-32t", "rows": "2"},
+    ],
     "aperture_pfb_channelizer": [
         {"channels": "4", "taps": "1"}, {"channels": "30", "taps": "64"},
         {"inputs": "6", "inputs_per_port": "3"}, {"window": "kaiser", "beta": "6.5"},
@@ -112,6 +138,9 @@ ALLOWED = {
     "aperture_copy": [
         {"type": "sc8", "vlen": "4095"}, {"type": "s16"}, {"vlen": "65536"}, {"device": "cpu"},
     ],
+    "aperture_discard": [
+        {"type": "sc8", "vlen": "4095"}, {"type": "s16"}, {"device": "cpu"},
+    ],
     "aperture_corner_turn": [
         {"first_channel": "3", "selected_channels": "5"}, {"first_channel": "1000"},
         {"inputs": "6", "inputs_per_port": "3", "times": "7"}, {"align": "0.5"},
@@ -121,6 +150,12 @@ ALLOWED = {
         {"integration": "0.25", "integration_unit": "seconds"}, {"normalise": "False"},
         {"inputs": "7", "channels": "3", "times": "5", "integration": "3"}, {"type": "fc32"},
         {"type": "sc4"}, {"device": "cpu"},
+    ],
+    "aperture_replay": [
+        {"type": "sc8", "vlen": "3", "data": "bytes(600)", "repeats": "7"},
+        {"data": "__import__('numpy').zeros((5, 4), 'complex64')", "vlen": "4"},
+        {"rate": "0", "center_frequency": "1.4e9", "start_time": "(1700000000, 0.5)"},
+        {"bandwidth": "1e6", "samples_per_item": "1024", "device": "cpu"},
     ],
     "aperture_select": [
         {"inputs": "5", "products": "[(4, 0), (0, 4), (2, 2)]"},
@@ -133,6 +168,7 @@ def setUpModule():
     recording = fresh_folder("grc_blocks") / "recording.dada"
     run_or_fail(unittest.TestCase(), SOURCE / "tools/synthesise-recording", recording)
     NEEDED["aperture_dada_source"] = {"filename": str(recording)}
+    NEEDED["aperture_filterbank_sink"] = {"filename": str(recording.with_name("out.fil"))}
     NEEDED["aperture_uvh5_sink"] = {"filename": str(recording.with_name("out.uvh5"))}
 
 

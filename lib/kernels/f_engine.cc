@@ -30,13 +30,14 @@ int spectra_at_once(const f_engine::parameters& p, size_t spectrum, const device
 class composed : public f_engine
 {
 public:
-    composed(const parameters& p, const device& d)
+    composed(const parameters& p, const device& d, int spectra)
         : d_p(p),
           d_filter(pfb::make(p.filter, d)),
           d_turn(corner_turn::make(p.turn(), d)),
           d_spectrum(p.filter.inputs_per_port * size_t(p.filter.channels) *
                      size_of(p.filter.output)),
-          d_batch(spectra_at_once(p, d_spectrum * p.filter.ports, d)),
+          d_batch(spectra > 0 ? spectra
+                              : spectra_at_once(p, d_spectrum * p.filter.ports, d)),
           d_sources(p.filter.ports),
           d_spectra(p.filter.ports),
           d_filtered(p.filter.ports)
@@ -129,10 +130,11 @@ std::unique_ptr<f_engine> f_engine::make(const parameters& p, const device& d)
     return make_composed(p, d);
 }
 
-std::unique_ptr<f_engine> f_engine::make_composed(const parameters& p, const device& d)
+std::unique_ptr<f_engine>
+f_engine::make_composed(const parameters& p, const device& d, int spectra)
 {
     p.check();
-    return std::make_unique<composed>(p, d);
+    return std::make_unique<composed>(p, d, spectra);
 }
 
 } // namespace kernels

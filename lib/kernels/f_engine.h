@@ -34,7 +34,10 @@ public:
     //! \throws std::invalid_argument; picks the implementation
     static std::unique_ptr<f_engine> make(const parameters&, const device&);
     //! A filter bank and a corner turn, one after the other: what defines the result.
-    static std::unique_ptr<f_engine> make_composed(const parameters&, const device&);
+    //! \param spectra that the filter bank makes before they are turned; 0: what suits
+    //! the device
+    static std::unique_ptr<f_engine>
+    make_composed(const parameters&, const device&, int spectra = 0);
     virtual ~f_engine() = default;
     virtual std::string implementation() const = 0;
 

@@ -9,8 +9,16 @@
 #include "runtime/host_wait.h"
 #include <cuda.h>
 #include <cuda_runtime.h>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
 #include <stdexcept>
+#include <thread>
 #include <utility>
+#include <vector>
 
 namespace gr {
 namespace aperture {
@@ -123,53 +131,129 @@ private:
     bool d_changed = false;
 };
 
+/*!
+ * What a stream and its events share; events may outlive their stream. Events have
+ * numbers in the order of the stream, so that one that is done says that those before it
+ * are, too: most questions are answered without the driver, whose lock the threads of all
+ * blocks compete for.
+ */
+class order
+{
+public:
+    explicit order(int gpu) : gpu(gpu) {}
+    ~order()
+    {
+        for (const cudaEvent_t e : d_spare)
+            cudaEventDestroy(e);
+    }
+    order(const order&) = delete;
+    order& operator=(const order&) = delete;
+
+    cudaEvent_t take()
+    {
+        {
+            std::lock_guard<std::mutex> guard(d_mutex);
+            if (!d_spare.empty()) {
+                const cudaEvent_t e = d_spare.back();
+                d_spare.pop_back();
+                return e;
+            }
+        }
+        const on_gpu here(gpu);
+        cudaEvent_t e = nullptr;
+        check(
+            cudaEventCreateWithFlags(&e, cudaEventDisableTiming | cudaEventBlockingSync),
+            gpu,
+            "cudaEventCreate");
+        return e;
+    }
+
+    //! A stream that has been told to wait for it does so whatever becomes of it.
+    void give_back(cudaEvent_t e)
+    {
+        std::lock_guard<std::mutex> guard(d_mutex);
+        d_spare.push_back(e);
+    }
+
+    bool is_done(uint64_t number) const { return number <= d_done; }
+    void set_done(uint64_t number)
+    {
+        uint64_t before = d_done;
+        while (before < number && !d_done.compare_exchange_weak(before, number)) {
+        }
+    }
+
+    const int gpu;
+
+private:
+    std::atomic<uint64_t> d_done{ 0 }; // the last event that is known to be done
+    std::mutex d_mutex;
+    std::vector<cudaEvent_t> d_spare;
+};
+
 class event : public aperture::event
 {
 public:
-    event(int gpu, cudaStream_t s) : d_gpu(gpu)
+    event(const std::shared_ptr<order>& o, uint64_t number, cudaStream_t s)
+        : d_order(o), d_number(number), d_event(o->take())
     {
-        const on_gpu here(gpu);
-        check(cudaEventCreateWithFlags(&d_event, cudaEventDisableTiming),
-              gpu,
-              "cudaEventCreate");
+        const on_gpu here(o->gpu);
         const auto status = cudaEventRecord(d_event, s);
         if (status != cudaSuccess) {
-            cudaEventDestroy(d_event);
-            check(status, gpu, "cudaEventRecord");
+            o->give_back(d_event);
+            check(status, o->gpu, "cudaEventRecord");
         }
     }
-    ~event() override { cudaEventDestroy(d_event); }
+    ~event() override { d_order->give_back(d_event); }
     event(const event&) = delete;
     event& operator=(const event&) = delete;
 
+    bool known_to_be_done() const { return d_order->is_done(d_number); }
+
     bool done() const override
     {
+        if (known_to_be_done())
+            return true;
         const auto status = cudaEventQuery(d_event);
         if (status == cudaErrorNotReady) {
             cudaGetLastError();
             return false;
         }
-        check(status, d_gpu, "work of a stream");
+        check(status, d_order->gpu, "work of a stream");
+        d_order->set_done(d_number);
         return true;
     }
 
     void synchronize() const override
     {
         working_thread::waits();
-        check(cudaEventSynchronize(d_event), d_gpu, "work of a stream");
+        // Waking up takes as long as a call of some MiB: shorter waits stay awake, longer
+        // ones leave their core to others.
+        using clock = std::chrono::steady_clock;
+        const auto nap = clock::now() + std::chrono::microseconds(200);
+        while (clock::now() < nap) {
+            if (done())
+                return;
+            std::this_thread::yield();
+        }
+        check(cudaEventSynchronize(d_event), d_order->gpu, "work of a stream");
+        d_order->set_done(d_number);
     }
 
+    const std::shared_ptr<order>& place() const { return d_order; }
+    uint64_t number() const { return d_number; }
     cudaEvent_t native() const { return d_event; }
 
 private:
-    const int d_gpu;
-    cudaEvent_t d_event;
+    const std::shared_ptr<order> d_order;
+    const uint64_t d_number;
+    const cudaEvent_t d_event;
 };
 
 class stream : public aperture::stream
 {
 public:
-    explicit stream(int gpu) : d_gpu(gpu)
+    explicit stream(int gpu) : d_order(std::make_shared<order>(gpu))
     {
         const on_gpu here(gpu);
         // not in order with the default stream, which kernels of others may use
@@ -187,19 +271,36 @@ public:
     void synchronize() override
     {
         working_thread::waits();
-        check(cudaStreamSynchronize(d_stream), d_gpu, "work of a stream");
+        check(cudaStreamSynchronize(d_stream), d_order->gpu, "work of a stream");
+        d_order->set_done(d_recorded);
     }
 
-    event_sptr record() override { return std::make_shared<event>(d_gpu, d_stream); }
+    event_sptr record() override
+    {
+        if (!d_last || d_new_work) {
+            d_last = std::make_shared<event>(d_order, ++d_recorded, d_stream);
+            d_new_work = false;
+        }
+        return d_last;
+    }
 
     void wait(const event_sptr& e) override
     {
         if (!e)
             return;
-        const on_gpu here(d_gpu);
-        check(cudaStreamWaitEvent(d_stream, dynamic_cast<const event&>(*e).native(), 0),
-              d_gpu,
+        const auto& other = dynamic_cast<const event&>(*e);
+        if (other.place() == d_order || other.known_to_be_done())
+            return;
+        uint64_t& waited = d_waited[other.place()];
+        if (other.number() <= waited)
+            return;
+        const on_gpu here(d_order->gpu);
+        check(cudaStreamWaitEvent(d_stream, other.native(), 0),
+              d_order->gpu,
               "cudaStreamWaitEvent");
+        waited = other.number();
+        d_new_work = true;
+        forget_streams_that_are_gone();
     }
 
     void copy(void* to, const void* from, size_t bytes, direction d) override
@@ -207,27 +308,46 @@ public:
         const auto kind = d == direction::host_to_device   ? cudaMemcpyHostToDevice
                           : d == direction::device_to_host ? cudaMemcpyDeviceToHost
                                                            : cudaMemcpyDeviceToDevice;
-        const on_gpu here(d_gpu);
-        check(cudaMemcpyAsync(to, from, bytes, kind, d_stream), d_gpu, "a copy");
+        const on_gpu here(d_order->gpu);
+        check(cudaMemcpyAsync(to, from, bytes, kind, d_stream), d_order->gpu, "a copy");
+        d_new_work = true;
     }
 
     void clear(void* memory, size_t bytes) override
     {
-        const on_gpu here(d_gpu);
-        check(cudaMemsetAsync(memory, 0, bytes, d_stream), d_gpu, "clearing memory");
+        const on_gpu here(d_order->gpu);
+        check(
+            cudaMemsetAsync(memory, 0, bytes, d_stream), d_order->gpu, "clearing memory");
+        d_new_work = true;
     }
 
-    void* native_handle() const override { return d_stream; }
+    void* native_handle() override
+    {
+        d_new_work = true;
+        return d_stream;
+    }
 
 private:
-    const int d_gpu;
-    cudaStream_t d_stream;
+    void forget_streams_that_are_gone()
+    {
+        constexpr size_t many = 16; // more than most blocks have neighbours
+        for (auto i = d_waited.begin(); d_waited.size() > many && i != d_waited.end();)
+            i = i->first.use_count() == 1 ? d_waited.erase(i) : std::next(i);
+    }
+
+    const std::shared_ptr<order> d_order;
+    cudaStream_t d_stream = nullptr;
+    uint64_t d_recorded = 0; // number of the last event
+    std::shared_ptr<const event> d_last;
+    bool d_new_work = false; // since that event
+    //! For each stream, its last event that this one waits for.
+    std::map<std::shared_ptr<order>, uint64_t> d_waited;
 };
 
 class cuda_backend : public backend
 {
 public:
-    explicit cuda_backend(int gpu) : d_gpu(gpu), d_granularity(0)
+    explicit cuda_backend(int gpu) : d_gpu(gpu), d_granularity(0), d_default_ring(0)
     {
         const on_gpu here(gpu);
         check(cudaFree(nullptr), gpu, "the first use of the GPU");
@@ -237,6 +357,10 @@ public:
                     &d_granularity, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
                 gpu,
                 "cuMemGetAllocationGranularity");
+        size_t free = 0, total = 0;
+        check(cudaMemGetInfo(&free, &total), gpu, "cudaMemGetInfo");
+        constexpr size_t mebi = 1 << 20;
+        d_default_ring = total < (size_t(64) << 30) ? 8 * mebi : 32 * mebi;
     }
 
     std::string description() const override
@@ -253,9 +377,9 @@ public:
 
     size_t granularity() const override { return d_granularity; }
 
-    // half of it is a call's most: launches and copies of less than some MiB do not fill
-    // a GPU, and hundreds of ports must fit
-    size_t default_ring() const override { return size_t(8) << 20; }
+    // A quarter of it is a good call: launches and copies of less than some MiB do not
+    // fill a large GPU, and hundreds of ports must fit into the memory of a small one.
+    size_t default_ring() const override { return d_default_ring; }
 
     void make_current() const override
     {
@@ -347,7 +471,7 @@ private:
     }
 
     const int d_gpu;
-    size_t d_granularity;
+    size_t d_granularity, d_default_ring;
 };
 
 gpus look_for_gpus()

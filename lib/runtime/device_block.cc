@@ -13,6 +13,7 @@
 #include <gnuradio/buffer_reader.h>
 #include <algorithm>
 #include <stdexcept>
+#include <thread>
 
 namespace gr {
 namespace aperture {
@@ -54,6 +55,7 @@ bool device_block::start()
     // called
     thread_of_device_block = on_device();
     d_calls.clear();
+    d_gathering.reset();
     try {
         if (on_device()) {
             d_device.own_memory()->make_current();
@@ -134,6 +136,8 @@ int device_block::general_work(int noutput_items,
     if (failed())
         return WORK_DONE;
     try {
+        if (gathers(ninput_items))
+            return 0;
         if (d_calls.size() >= calls_ahead) {
             if (!left_out("own call before"))
                 host_wait(d_calls.front());
@@ -157,6 +161,36 @@ int device_block::general_work(int noutput_items,
         fail(e.what());
         return WORK_DONE;
     }
+}
+
+void device_block::set_latency(double seconds)
+{
+    // also false for NaN
+    if (!(seconds >= 0 && seconds <= 10))
+        throw std::invalid_argument("latency: " + std::to_string(seconds) +
+                                    " is not allowed: it must be from 0 to 10 seconds");
+    d_latency = seconds;
+}
+
+bool device_block::gathers(const gr_vector_int& ninput_items)
+{
+    bool little = !d_inputs.empty(); // GNU Radio ends a source that has nothing
+    for (size_t i = 0; i < d_inputs.size(); i++)
+        little = little && ninput_items[i] < int(d_inputs[i].buffer->bufsize() / 8);
+    if (!little || d_calls.empty() || d_calls.back()->done()) {
+        d_gathering.reset();
+        return false;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (!d_gathering)
+        d_gathering = now;
+    if (std::chrono::duration<double>(now - *d_gathering).count() >= d_latency) {
+        d_gathering.reset();
+        return false;
+    }
+    // The scheduler calls again at once, and says what has come by then.
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    return true;
 }
 
 void device_block::release_inputs()
@@ -192,7 +226,7 @@ bool device_block::fail(const std::string& what)
     return false;
 }
 
-std::string device_block::failure() const
+std::string device_block::error() const
 {
     std::lock_guard<std::mutex> guard(d_mutex);
     return d_error;

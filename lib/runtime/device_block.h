@@ -10,10 +10,13 @@
 
 #include "runtime/device.h"
 #include "runtime/device_buffer.h"
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <gnuradio/io_signature.h>
+#include <atomic>
+#include <chrono>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +37,7 @@ gr::io_signature::sptr signature_on(const device& d, int streams, int item_size)
  *
  * On the CPU it is an ordinary block: process() is its general_work().
  */
-class device_block : virtual public gr::block
+class device_block : virtual public block_on_device
 {
 public:
     bool start() override;
@@ -54,6 +57,12 @@ public:
      * of other blocks may be cut short where a ring is not mapped twice.
      */
     bool needs_windows() const { return history() > 1 || output_multiple() > 1; }
+
+    // block_on_device
+    std::string device_name() const final { return d_device.name(); }
+    std::string error() const final;
+    void set_latency(double seconds) final;
+    double latency() const final { return d_latency; }
 
     //! Whether the calling thread is that of a block on a device, between start and stop.
     static bool is_thread_of_one();
@@ -80,9 +89,7 @@ protected:
     //! Logs an error that ends the flowgraph: process() is not called again. Of several,
     //! the first one counts. \returns false
     bool fail(const std::string& what);
-    bool failed() const { return !failure().empty(); }
-    //! The error; empty if there was none since the last start.
-    std::string failure() const;
+    bool failed() const { return !error().empty(); }
 
 private:
     struct port {
@@ -93,6 +100,13 @@ private:
 
     void attach_all();
     void detach_all();
+    /*!
+     * A call on little input while the device still works on earlier ones would not be
+     * done any sooner, and calls that are many and small keep a GPU from its work: such a
+     * call waits for more input, until the device is idle or latency() has passed.
+     * \returns whether there is to be no call now
+     */
+    bool gathers(const gr_vector_int& ninput_items);
     //! From here on the inputs are read no more by this call.
     void release_inputs();
 
@@ -101,7 +115,10 @@ private:
     std::vector<port> d_inputs, d_outputs; // what is attached
     std::deque<event_sptr> d_calls;        // the ends of the last calls
     bool d_reading = false;                // release_inputs() is still to come
-    mutable std::mutex d_mutex;            // of the error
+    std::atomic<double> d_latency{ 0.1 };
+    //! since when a call waits for more input
+    std::optional<std::chrono::steady_clock::time_point> d_gathering;
+    mutable std::mutex d_mutex; // of the error
     std::string d_error;
 };
 

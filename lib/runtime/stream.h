@@ -53,8 +53,9 @@ public:
     virtual void copy(void* to, const void* from, size_t bytes, direction d) = 0;
     //! Sets memory of the device to zero.
     virtual void clear(void* memory, size_t bytes) = 0;
-    //! cudaStream_t of a stream on a GPU.
-    virtual void* native_handle() const { return nullptr; }
+    //! cudaStream_t of a stream on a GPU, to be asked for whenever work is given to it by
+    //! itself: record() takes note.
+    virtual void* native_handle() { return nullptr; }
 };
 
 } // namespace aperture

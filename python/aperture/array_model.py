@@ -100,15 +100,13 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Source:
-    """A point source: azimuth and elevation, or ra and dec (ICRS), in degrees; flux: power in an
-    input in units of its receiver noise."""
+class Target:
+    """A direction with a name: azimuth and elevation, or ra and dec (ICRS), in degrees."""
     name: str
     azimuth: Optional[float] = None
     elevation: Optional[float] = None
     ra: Optional[float] = None
     dec: Optional[float] = None
-    flux: float = 1.0
 
     def __post_init__(self):
         object.__setattr__(self, "name", _text("name", self.name))
@@ -116,20 +114,30 @@ class Source:
                  if getattr(self, key) is not None]
         if given not in (["azimuth", "elevation"], ["ra", "dec"]):
             raise ArrayDescriptionError(
-                "", f"source {self.name!r} has {', '.join(given) or 'no direction'}; it must have "
-                "azimuth and elevation (stands still), or ra and dec (moves with the sky)")
+                "", f"{type(self).__name__.lower()} {self.name!r} has "
+                f"{', '.join(given) or 'no direction'}; it must have azimuth and elevation "
+                "(stands still), or ra and dec (moves with the sky)")
         limits = {"azimuth": (-360, 360), "elevation": (0, 90), "ra": (0, 360), "dec": (-90, 90)}
         for key in given:
             low, high = limits[key]
             object.__setattr__(self, key, _number(
                 key, getattr(self, key), low, high, f"{low} to {high} degrees"))
-        object.__setattr__(self, "flux", _number(
-            "flux", self.flux, 0, 1e15, "0 to 1e15 times the receiver noise"))
 
     @property
     def moving(self):
         """Turns with the sky (ra and dec) or stands still (azimuth and elevation)."""
         return self.ra is not None
+
+
+@dataclass(frozen=True)
+class Source(Target):
+    """A point source; flux: power in an input in units of its receiver noise."""
+    flux: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "flux", _number(
+            "flux", self.flux, 0, 1e15, "0 to 1e15 times the receiver noise"))
 
 
 def _list_of(field, values, kind):

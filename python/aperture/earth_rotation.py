@@ -91,6 +91,22 @@ def sidereal_time(jd, longitude):
     return np.mod(greenwich + erfa.sp00(midnight, tt) + np.deg2rad(longitude), 2 * np.pi)
 
 
+def modified_julian_date(seconds, fraction=0.0):
+    """
+    Modified Julian date (UTC) of a time since 1970: a double, which is good to 0.3 us.
+
+    Parameters
+    ----------
+    seconds : int
+        Whole seconds since 1970-01-01, 0 h UTC.
+    fraction : float
+        Seconds to be added.
+    """
+    days, rest = divmod(int(seconds), SECONDS_PER_DAY)
+    day = UNIX_EPOCH_JD - MJD_ZERO_JD + days
+    return day + (rest + fraction) / _day_length(day)
+
+
 def julian_date(seconds, fraction=0.0):
     """
     Julian date (UTC) of a time since 1970: a double, which is good to 40 us.

@@ -5,7 +5,7 @@
 #
 """aperture_fx: an FX correlator from samples to a file of visibilities.
 
-source -> pfb_channelizer -> corner_turn -> xengine -> uvh5_sink, all inputs in one port.
+source -> f_engine -> xengine -> uvh5_sink, all inputs in one port.
 """
 
 import argparse
@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from gnuradio import blocks, gr
 
-from . import corner_turn, dada_source, devices, pfb_channelizer, xengine
+from . import dada_source, devices, f_engine, pfb_channelizer, xengine
 from .array_description import load_array
 from .array_source import array_source
-from .fx_plan import make_plan
+from .fx_plan import make_plan, spectra_of
 from .fx_report import ProgressBar, seconds_text, table, with_prefix
 from .telescopes import array_of_recording
 from .uvh5_sink import uvh5_sink
@@ -222,31 +222,29 @@ class Chain(gr.top_block):
     def __init__(self, signals, plan, options, gains):
         super().__init__("aperture_fx")
         self.source = signals.source(plan.samples or 0)
-        parameters = channelizer_parameters(signals, plan, options)
         first_gain = 0 if gains is None else float(gains[0])
-        self.channelizer = pfb_channelizer(output_type=options.format, gain=first_gain,
-                                           **parameters)
+        self.f_engine = f_engine(output_type=options.format, times=plan.times, gain=first_gain,
+                                 **channelizer_parameters(signals, plan, options))
         if gains is not None:
             for number, gain in enumerate(gains):
-                self.channelizer.set_gain(complex(gain), number)
-        sizes = dict(channels=plan.channels, inputs=signals.inputs, times=plan.times,
-                     type=options.format, device=options.device)
-        self.turn = corner_turn(inputs_per_port=signals.inputs, **sizes)
-        self.correlator = xengine(integration=plan.blocks, integration_unit="blocks", **sizes)
+                self.f_engine.set_gain(complex(gain), number)
+        self.correlator = xengine(channels=plan.channels, inputs=signals.inputs,
+                                  times=plan.times, type=options.format,
+                                  integration=plan.blocks, integration_unit="blocks",
+                                  device=options.device)
         self.sink = silent(uvh5_sink, filename=options.output, array=signals.description,
                            channels=plan.channels, history=history(options, plan, gains))
-        for block in (self.channelizer, self.turn, self.correlator):
+        for block in (self.f_engine, self.correlator):
             block.set_log_level("warning")  # lost samples, for example
-        self.connect(self.source, self.channelizer, self.turn, self.correlator, self.sink)
+        self.connect(self.source, self.f_engine, self.correlator, self.sink)
 
     def samples_done(self):
         """Samples of each input that the F-engine has taken."""
-        return self.channelizer.nitems_read(0)
+        return self.f_engine.nitems_read(0)
 
     def errors(self):
         """What went wrong while it ran, as texts."""
-        return [text for block in (self.source, self.channelizer, self.turn, self.correlator,
-                                   self.sink)
+        return [text for block in (self.source, self.f_engine, self.correlator, self.sink)
                 for text in [getattr(block, "error", lambda: "")()] if text]
 
 
@@ -314,9 +312,10 @@ def input_table(description, gains, clamped, missing):
 
 def summary(chain, signals, plan, options, gains, elapsed):
     """The table at the end, as text."""
-    samples, spectra = chain.samples_done(), chain.channelizer.nitems_written(0)
-    clamped = np.add(chain.channelizer.clamped(), chain.channelizer.clamped_samples())
-    missing = chain.channelizer.missing()
+    samples = chain.samples_done()
+    spectra = spectra_of(samples, plan.hop, plan.taps)
+    clamped = np.add(chain.f_engine.clamped(), chain.f_engine.clamped_samples())
+    missing = chain.f_engine.missing()
     values = max(1, spectra * plan.channels * signals.inputs)
     rate = samples / max(elapsed, 1e-9)
     rows = [
@@ -336,8 +335,8 @@ def summary(chain, signals, plan, options, gains, elapsed):
          f"{with_prefix(rate * signals.inputs, 'sample/s')} of all"),
         ("real time", f"x {rate / plan.sample_rate:.3g} "
          f"({seconds_text(samples / plan.sample_rate)} in {seconds_text(elapsed, 3)})"),
-        ("device", f"F-engine {chain.channelizer.implementation()}, corner turn "
-         f"{chain.turn.implementation()}, X-engine {chain.correlator.implementation()}"),
+        ("device", f"F-engine {chain.f_engine.implementation()}, "
+         f"X-engine {chain.correlator.implementation()}"),
         ("file", f"{options.output}, {with_prefix(os.path.getsize(options.output), 'B')}"),
     ]
     lines = [table(rows)]
@@ -351,8 +350,8 @@ def say(text):
     print(text, flush=True)
 
 
-def warn(text):
-    print(f"aperture_fx: warning: {text}", file=sys.stderr, flush=True)
+def warn(text, program="aperture_fx"):
+    print(f"{program}: warning: {text}", file=sys.stderr, flush=True)
 
 
 def correlate(options):
@@ -443,6 +442,33 @@ def device_name(text):
     return text
 
 
+def add_input_options(add):
+    """Those of the commands that channelise an input."""
+    add("--input", required=True, metavar="INPUT",
+        help="sim:ARRAY.yaml or sim:NAME of a shipped array (simulation), or dada:FILE "
+        "(PSRDADA recording)")
+    add("--array", metavar="FILE",
+        help="array description of a recording (default: from its header; of two streams the "
+        "first is x, the second y)")
+    add("--channels", type=whole_number(4, 65536, even=True), metavar="N",
+        help="even, 4 to 65536 (default: 1024, fewer of an input with less than 100 spectra)")
+    add("--taps", type=whole_number(1, 64), default=8, metavar="T",
+        help="of the polyphase filter bank, 1 to 64 (default: %(default)s)")
+    add("--window", default="hann", metavar="NAME",
+        help="hann, hamming, blackman, rect or kaiser(BETA) (default: %(default)s)")
+    add("--format", choices=("sc8", "fc32"), default="sc8",
+        help="of the voltages after the F-engine; for sc8 the gain of each input is measured "
+        f"from the first part of the input, for an rms of {TARGET_RMS:g} steps of the real and "
+        "the imaginary part (default: %(default)s)")
+    add("--duration", type=positive_seconds(True), metavar="SECONDS",
+        help=f"of a simulation (default: {DEFAULT_DURATION:g}; inf: until Ctrl-C), or of a "
+        "recording from its start (default: all)")
+    add("--device", type=device_name, default="auto", metavar="NAME",
+        help="auto, cpu, cuda or cuda:N (default: %(default)s: a GPU if there is one)")
+    add("--seed", type=whole_number(0, 2**31 - 1), metavar="N",
+        help="of a simulation (default: 1)")
+
+
 def parser():
     """The command line of aperture_fx."""
     result = argparse.ArgumentParser(
@@ -453,36 +479,14 @@ def parser():
         "once. Exit code: 0 only if all went well, 1 after an error, 2 for wrong arguments, 130 "
         "if the input was interrupted (not for endless simulations, which end so).")
     add = result.add_argument
-    add("--input", required=True, metavar="INPUT",
-        help="sim:ARRAY.yaml or sim:NAME of a shipped array (simulation), or dada:FILE "
-        "(PSRDADA recording)")
+    add_input_options(add)
     add("-o", "--output", required=True, metavar="FILE.uvh5",
         help="visibilities; a file of that name is replaced")
-    add("--array", metavar="FILE",
-        help="array description of a recording (default: from its header; of two streams the "
-        "first is x, the second y)")
-    add("--channels", type=whole_number(4, 65536, even=True), metavar="N",
-        help="even, 4 to 65536 (default: 1024, fewer of an input with less than 100 spectra)")
-    add("--taps", type=whole_number(1, 64), default=8, metavar="T",
-        help="of the polyphase filter bank, 1 to 64 (default: %(default)s)")
-    add("--window", default="hann", metavar="NAME",
-        help="hann, hamming, blackman, rect or kaiser(BETA) (default: %(default)s)")
     add("--spectra-per-block", type=whole_number(1, 1 << 24), metavar="N",
         help="(default: so that blocks have 1 to 128 MB where possible, and an integration is a "
         "whole number of them)")
-    add("--format", choices=("sc8", "fc32"), default="sc8",
-        help="of the voltages that are correlated; for sc8 the gain of each input is measured "
-        f"from the first part of the input, for an rms of {TARGET_RMS:g} steps of the real and "
-        "the imaginary part (default: %(default)s)")
     add("--integration", type=positive_seconds(False), metavar="SECONDS",
         help="rounded to whole blocks (default: 1, or the whole input if that is shorter)")
-    add("--duration", type=positive_seconds(True), metavar="SECONDS",
-        help=f"of a simulation (default: {DEFAULT_DURATION:g}; inf: until Ctrl-C), or of a "
-        "recording from its start (default: all)")
-    add("--device", type=device_name, default="auto", metavar="NAME",
-        help="auto, cpu, cuda or cuda:N (default: %(default)s: a GPU if there is one)")
-    add("--seed", type=whole_number(0, 2**31 - 1), metavar="N",
-        help="of a simulation (default: 1)")
     return result
 
 

@@ -98,19 +98,8 @@ def choose_times(spectra, spectrum_bytes, multiple=1):
     return round_to(spectra / blocks, multiple), blocks
 
 
-def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None, duration=None,
-              channels=None, spectra_per_block=None, integration=None, multiple=1):
-    """Chooses what was not given, and rounds what was.
-
-    inputs; sample_rate in Hz; real: samples are real, which takes two for each channel;
-    bytes_per_value: of a voltage in a block, 2 for sc8 and 8 for fc32;
-    samples: of each input, of a recording, or `duration` in seconds, of a simulation, which
-    is given the (taps - 1) hops more that its last spectra need and, where `duration` is a
-    multiple of the integration, as many whole integrations; or None of both: endless;
-    channels, spectra_per_block, integration (seconds): as asked, None: to be chosen;
-    multiple: that spectra in a block have to be of, where they are chosen.
-    Raises ValueError where the input is too short for one spectrum.
-    """
+def cut_input(sample_rate, real, taps, samples, duration, channels):
+    """Channels, hop and spectra of an input as make_plan() has them, and notes for the user."""
     notes = []
     if channels is None:
         length = samples if duration is None else round(duration * sample_rate)
@@ -127,7 +116,23 @@ def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
                 f"{taps} taps x {hop} = {taps * hop}: --channels or --taps must be less")
     elif duration is not None:
         spectra = max(1, round(duration * sample_rate / hop))
+    return channels, hop, spectra, notes
 
+
+def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None, duration=None,
+              channels=None, spectra_per_block=None, integration=None, multiple=1):
+    """Chooses what was not given, and rounds what was.
+
+    inputs; sample_rate in Hz; real: samples are real, which takes two for each channel;
+    bytes_per_value: of a voltage in a block, 2 for sc8 and 8 for fc32;
+    samples: of each input, of a recording, or `duration` in seconds, of a simulation, which
+    is given the (taps - 1) hops more that its last spectra need and, where `duration` is a
+    multiple of the integration, as many whole integrations; or None of both: endless;
+    channels, spectra_per_block, integration (seconds): as asked, None: to be chosen;
+    multiple: that spectra in a block have to be of, where they are chosen.
+    Raises ValueError where the input is too short for one spectrum.
+    """
+    channels, hop, spectra, notes = cut_input(sample_rate, real, taps, samples, duration, channels)
     asked = DEFAULT_INTEGRATION if integration is None else integration
     wanted = max(1, round(asked * sample_rate / hop))
     if spectra is not None and wanted > spectra:

@@ -3,9 +3,9 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""aperture_plot: one picture of a UVH5 file.
+"""aperture_plot: one picture of a UVH5 file, of filterbank files, or of the beams of an array.
 
-On top the bandpass of each input and, of arrays, a matrix of all pairs of inputs; below, for
+plot_beams.py draws the latter two. Of a UVH5 file: on top the bandpass of each input and, of arrays, a matrix of all pairs of inputs; below, for
 each baseline, amplitude and phase over frequency (and time, where there are several
 integrations) and its lags. Amplitudes are correlation coefficients where the file has the
 autocorrelations. A file of one antenna shows the coherence of its two polarisations.
@@ -21,6 +21,7 @@ import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)
 import numpy as np  # noqa: E402
 from matplotlib.ticker import MaxNLocator  # noqa: E402
 
+from .plot_beams import filterbank_figure, pattern_figure  # noqa: E402
 from .plot_data import (PlotError, VisibilityFile, coherence, decibels, find_products,  # noqa: E402
                         root_mean_square_lags, spread)
 
@@ -351,11 +352,14 @@ def parser():
     """The command line of aperture_plot."""
     result = argparse.ArgumentParser(
         prog="aperture_plot",
-        description="Makes a picture of visibilities in a UVH5 file: bandpasses, and for each "
+        description="Makes a picture. Of visibilities in a UVH5 file: bandpasses, and for each "
         "baseline amplitude and phase over frequency and time and the lags (the Fourier "
         "transform over frequency; a peak at a positive delay: the signal reaches the second "
-        "antenna later). Flagged data are left out.")
-    result.add_argument("file", metavar="FILE.uvh5")
+        "antenna later). Flagged data are left out. Of a filterbank file: waterfall, light curve and "
+        "bandpass; of several, or of one with several beams, the light curves of all beams. Of an "
+        "array description with --beams: the pattern of the first beam, and where the others are.")
+    result.add_argument("files", metavar="FILE", nargs="+",
+                        help="one UVH5 file, filterbank files (.fil), or an array description")
     result.add_argument("-o", "--output", required=True, metavar="PNG",
                         help="picture to write; its ending chooses the format (png, pdf, svg)")
     result.add_argument("--baselines", metavar="A-B,...",
@@ -363,9 +367,31 @@ def parser():
                         f"(A1x-A2y); default: all, of more than {MAX_PANELS} an even choice")
     result.add_argument("--integration", type=int, metavar="N",
                         help="only this one, from 0; negative numbers count from the end")
+    result.add_argument("--beams", metavar="BEAMS",
+                        help="of an array: as in aperture_beams --help")
+    result.add_argument("--field", type=float, metavar="DEGREES",
+                        help="of a pattern: width on the sky (default: some side lobes)")
     result.add_argument("--dpi", type=int, default=100, metavar="N",
                         help="dots per inch, 30 to 600 (default: %(default)s)")
     return result
+
+
+def choose_figure(options):
+    """The picture that fits what the files are."""
+    files = options.files
+    if options.beams is not None:
+        if len(files) > 1:
+            raise PlotError(f"--beams: one array description, not {len(files)} files")
+        if options.field is not None and not 0 < options.field <= 180:
+            raise PlotError(f"--field {options.field:g}: expected above 0 to 180 degrees")
+        return pattern_figure(files[0], options.beams, options.field)
+    if all(name.endswith(".fil") for name in files):
+        return filterbank_figure(files)
+    if len(files) > 1:
+        raise PlotError(f"{files[1]}: one UVH5 file at a time; several files are filterbank files, "
+                        "named .fil")
+    with VisibilityFile(files[0]) as file:
+        return make_figure(file, options.baselines, options.integration)
 
 
 def main(arguments=None):
@@ -374,15 +400,14 @@ def main(arguments=None):
     try:
         if not 30 <= options.dpi <= 600:
             raise PlotError(f"--dpi {options.dpi}: expected 30 to 600")
-        with VisibilityFile(options.file) as file:
-            figure = make_figure(file, options.baselines, options.integration)
-            try:
-                figure.savefig(options.output, dpi=options.dpi)
-            except (OSError, ValueError) as error:
-                raise PlotError(f"-o {options.output}: {error}") from None
-            finally:
-                plt.close(figure)
-    except (PlotError, OSError) as error:
+        figure = choose_figure(options)
+        try:
+            figure.savefig(options.output, dpi=options.dpi)
+        except (OSError, ValueError) as error:
+            raise PlotError(f"-o {options.output}: {error}") from None
+        finally:
+            plt.close(figure)
+    except (ValueError, OSError) as error:
         print(f"aperture_plot: error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -9,6 +9,8 @@ Acceptance tests of channeliser, corner turn and correlator, after the qualifica
 of the MeerKAT correlator: limits that an astronomer relies on, measured from outside.
 """
 
+import unittest
+
 import numpy as np
 import qa_tools
 from gnuradio import aperture, gr_unittest
@@ -16,13 +18,20 @@ from gnuradio.aperture import reference
 
 aperture = qa_tools.on_device(aperture)
 
+#: spectra in a block of f_engine
+TIMES = 16
+
 
 def decibel(power):
     """A power of nothing is -200 dB."""
     return 10 * np.log10(np.maximum(power, 1e-20))
 
 
-class qa_acceptance(gr_unittest.TestCase):
+class FEngine:
+    """Tests of what makes channels: pfb_channelizer, or f_engine where in_blocks is true."""
+
+    in_blocks = False
+
     def setUp(self):
         self.rng = np.random.default_rng(64)
 
@@ -33,20 +42,35 @@ class qa_acceptance(gr_unittest.TestCase):
         samples: [input][time]; complex integers [input][time][2]
         Returns complex128 [input][spectrum][channel], and the block.
         """
-        inputs, n = len(samples), options["channels"]
-        block = aperture.pfb_channelizer(
-            inputs=inputs,
-            inputs_per_port=inputs,
-            input_type=input_type,
-            output_type=output_type,
-            **options,
-        )
-        size = (2 if output_type == "sc8" else 8) * n * inputs
+        inputs = len(samples)
+        block = self.make(inputs, input_type, output_type, **options)
+        return self.run_block(block, samples, input_type, output_type, **options), block
+
+    def make(self, inputs, input_type, output_type, **options):
+        """An F-engine with all inputs on one port."""
+        options.update(inputs=inputs, inputs_per_port=inputs)
+        options.update(input_type=input_type, output_type=output_type)
+        if self.in_blocks:
+            return aperture.f_engine(times=TIMES, **options)
+        return aperture.pfb_channelizer(**options)
+
+    def run_block(self, block, samples, input_type, output_type, channels, **options):
+        """complex128 [input][spectrum][channel], of samples as in channelise()."""
+        inputs = len(samples)
+        numbers = inputs * channels * (TIMES if self.in_blocks else 1)
+        size = (2 if output_type == "sc8" else 8) * numbers
         port = reference.samples_to_bytes(np.swapaxes(samples, 0, 1), input_type)
         (data,), _ = qa_tools.run(block, [port], [size], chunks=0)
-        spectra = reference.samples_from_bytes(data, output_type, inputs * n)
-        values, _ = reference.decode(spectra, output_type)
-        return np.swapaxes(values.reshape(-1, inputs, n), 0, 1), block
+        flat = reference.samples_from_bytes(data, output_type, numbers)
+        values, _ = reference.decode(flat, output_type)
+        if not self.in_blocks:
+            return np.swapaxes(values.reshape(-1, inputs, channels), 0, 1)
+        # [block][channel][input][time], and no padding
+        blocks = values.reshape(-1, channels, inputs, TIMES)
+        spectra = np.moveaxis(blocks, (2, 0, 3, 1), (0, 1, 2, 3))
+        step = channels if reference.is_complex(input_type) else 2 * channels
+        count = reference.spectra_of(samples.shape[1], step, options.get("taps", 8))
+        return spectra.reshape(inputs, -1, channels)[:, :count]
 
     def tones(self, frequencies, n, taps, amplitude=1.0, noise=0.0):
         """
@@ -190,7 +214,7 @@ class qa_acceptance(gr_unittest.TestCase):
         White noise keeps its power, within 1%: 4e5 samples, five standard deviations. Of
         8 bits, the power of the steps and of their rounding.
         """
-        for input_type in ("fc32", "sc8", "f32"):
+        for input_type in ("fc32", "sc8", "sc4", "f32", "s12", "s10"):
             for output_type in ("fc32", "sc8"):
                 samples = qa_tools.random_samples(self.rng, input_type, (2, 200000), 20.0)
                 spectra, _ = self.channelise(
@@ -246,22 +270,11 @@ class qa_acceptance(gr_unittest.TestCase):
             plain, _ = self.channelise(samples, "fc32", output_type, channels=n, gain=1.0)
             unrounded, _ = self.channelise(samples, channels=n)
             for changed, channel, gain in [(1, 3, 2.0), (0, 0, 0.5), (2, n - 1, 3j)]:
-                block = aperture.pfb_channelizer(
-                    channels=n,
-                    inputs=inputs,
-                    inputs_per_port=inputs,
-                    output_type=output_type,
-                    gain=1.0,
-                )
+                block = self.make(inputs, "fc32", output_type, channels=n, gain=1.0)
                 gains = np.ones(n, dtype=complex)
                 gains[channel] = gain
                 block.set_gains(gains, changed)
-                size = (2 if output_type == "sc8" else 8) * n * inputs
-                port = reference.samples_to_bytes(samples.T, "fc32")
-                (data,), _ = qa_tools.run(block, [port], [size], chunks=0)
-                values = reference.samples_from_bytes(data, output_type, n * inputs)
-                values, _ = reference.decode(values, output_type)
-                values = np.swapaxes(values.reshape(-1, inputs, n), 0, 1)
+                values = self.run_block(block, samples, "fc32", output_type, channels=n)
                 old = plain[changed, :, channel]
                 new = values[changed, :, channel]
                 # the complex gain that fits best
@@ -288,7 +301,20 @@ class qa_acceptance(gr_unittest.TestCase):
         self.assertEqual(np.sum(limit), spectra.shape[1])
         self.assertEqual(block.clamped(), [spectra.shape[1]])
 
-    # ---- correlator
+
+class qa_channelizer(FEngine, gr_unittest.TestCase):
+    """Channeliser and corner turn as blocks of their own."""
+
+
+class qa_f_engine(FEngine, gr_unittest.TestCase):
+    """Both in one."""
+
+    in_blocks = True
+
+
+class qa_correlator(gr_unittest.TestCase):
+    def setUp(self):
+        self.rng = np.random.default_rng(64)
 
     def correlate(self, voltages, sample_type, **options):
         """voltages: [block][channel][input][time]; returns [integration][channel][product]"""
@@ -326,7 +352,7 @@ class qa_acceptance(gr_unittest.TestCase):
 
     def test_every_channel_is_its_own(self):
         """A channel that is on leaves the others at zero."""
-        channels, inputs, times = 33, 3, 8
+        channels, inputs, times = 33, 3, qa_tools.block_length(8)
         voltages = np.zeros((channels, channels, inputs, times, 2), dtype=np.int8)
         for i in range(channels):
             voltages[i, i] = [i + 1, -i]
@@ -355,7 +381,8 @@ class qa_acceptance(gr_unittest.TestCase):
 
     def test_bit_exact(self):
         """All products of many random voltages, against 64-bit integers."""
-        voltages = self.rng.integers(-127, 128, (4, 16, 12, 250, 2)).astype(np.int8)
+        shape = (4, 16, 12, qa_tools.block_length(250), 2)
+        voltages = self.rng.integers(-127, 128, shape).astype(np.int8)
         visibilities = self.correlate(voltages, "sc8", integration=2, normalise=False)
         expected, _ = reference.correlate(voltages, 2, normalise=False)
         np.testing.assert_array_equal(visibilities, expected)
@@ -382,4 +409,4 @@ class qa_acceptance(gr_unittest.TestCase):
 
 
 if __name__ == "__main__":
-    gr_unittest.run(qa_acceptance)
+    unittest.main()

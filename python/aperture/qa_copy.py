@@ -39,9 +39,27 @@ class qa_copy(gr_unittest.TestCase):
                 copied = self.check(8, 100000, device, tags)
                 self.assertEqual(sorted(copied), sorted(tags))
 
+    def test_settings_of_all_blocks_on_devices(self):
+        block = aperture.copy(device="cpu", latency=0.25)
+        self.assertEqual(block.device_name(), "cpu")
+        self.assertEqual(block.latency(), 0.25)
+        block.set_latency(0)
+        self.assertEqual(block.latency(), 0)
+        with self.assertRaisesRegex(ValueError, "latency.*10.5"):
+            block.set_latency(10.5)
+        self.assertEqual(block.latency(), 0)
+
+    def test_device_of_its_own_choice(self):
+        """A GPU if there is one."""
+        names = aperture.devices()
+        self.assertEqual(aperture.copy().device_name(), names[min(1, len(names) - 1)])
+
     def test_parameters_that_are_refused(self):
         for values, message in ((dict(item_size=0), "item_size.*0.*1"),
                                 (dict(item_size=-8), "item_size.*-8"),
+                                (dict(latency=-0.5), "latency.*-0.5.*0 to 10"),
+                                (dict(latency=11), "latency.*11"),
+                                (dict(latency=float("nan")), "latency.*nan"),
                                 (dict(device="toaster"), "device.*toaster.*cpu"),
                                 (dict(device="cuda:99"), "device.*cuda:99")):
             with self.subTest(values=values):

@@ -26,6 +26,7 @@ from gnuradio import gr_unittest
 from gnuradio import aperture
 from gnuradio.aperture import fx, reference, telescopes
 from gnuradio.aperture.array_description import Antenna, ArrayDescription, Input, Source, save_array
+from qa_tools import DEVICE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 APP = os.path.join(HERE, "..", "..", "apps", "aperture_fx")
@@ -81,20 +82,21 @@ def small_array(sample_rate=1e5, antennas=2):
 
 
 def run(*arguments):
-    """Exit code, stdout and stderr of main() in this process."""
+    """Exit code, stdout and stderr of main() in this process, on DEVICE unless said otherwise."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            code = fx.main([str(argument) for argument in arguments])
+            code = fx.main(["--device", DEVICE, *map(str, arguments)])
         except SystemExit as error:
             code = error.code
     return code, out.getvalue(), err.getvalue()
 
 
 def start_app(*arguments, **options):
-    """The program as a process of its own."""
-    return subprocess.Popen([sys.executable, APP, *map(str, arguments)], text=True,
-                            stdout=subprocess.PIPE, **{"stderr": subprocess.PIPE, **options})
+    """The program as a process of its own, on DEVICE unless said otherwise."""
+    return subprocess.Popen([sys.executable, APP, "--device", DEVICE, *map(str, arguments)],
+                            text=True, stdout=subprocess.PIPE,
+                            **{"stderr": subprocess.PIPE, **options})
 
 
 def visibilities(filename):
@@ -195,10 +197,11 @@ class qa_fx(gr_unittest.TestCase):
         np.testing.assert_allclose(printed, [gains.min(), gains.max()], rtol=2e-2)
 
         options = fx.parser().parse_args(["--input", "dada:" + filename, "--window", "hamming",
-                                          "--taps", "6", "-o", self.output])
+                                          "--taps", "6", "--device", DEVICE, "-o", self.output])
         signals = fx.open_input(options)
         plan = fx.make_plan(inputs=2, sample_rate=16e6, real=False, taps=6, bytes_per_value=2,
-                            samples=16000, channels=100, integration=1e-3)
+                            samples=16000, channels=100, integration=1e-3,
+                            multiple=fx.block_multiple(options))
         used = fx.measure_gains(signals, plan, options)
         voltages = reference.quantise(spectra * used.astype(np.float32)[:, None, None])[0]
         blocks, missing = reference.corner_turn(voltages, plan.times)
@@ -530,8 +533,10 @@ class qa_fx(gr_unittest.TestCase):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
 
+        # what a GPU shares with the host is a file to the system, and would not fit, either
         process = start_app("--input", self.simulation(), "--duration", 60, "--integration", 0.5,
-                            "--channels", 256, "-o", self.output, preexec_fn=limit)
+                            "--channels", 256, "--device", "cpu", "-o", self.output,
+                            preexec_fn=limit)
         text, errors = process.communicate(timeout=100)
         self.assertEqual(process.returncode, 1)
         self.assertRegex(errors, "^aperture_fx: error: .*out.uvh5: File too large\n$")

@@ -186,23 +186,23 @@ class qa_uvh5_sink(gr_unittest.TestCase):
                 source,
                 pfb_channelizer(channels=n, inputs=inputs, inputs_per_port=inputs,
                                 input_type="sc8", output_type="sc8", taps=4),
-                corner_turn(channels=n, inputs=inputs, inputs_per_port=inputs, times=10),
-                xengine(channels=n, inputs=inputs, times=10, integration=7), sink)
+                corner_turn(channels=n, inputs=inputs, inputs_per_port=inputs, times=16),
+                xengine(channels=n, inputs=inputs, times=16, integration=3), sink)
             top.run()
             self.assertIsNone(sink.error())
-            # 309 spectra: 4 integrations of 70, and one of 29 that a block is filled up to 30
-            self.assertEqual(sink.integrations(), 5)
+            # 309 spectra: 6 integrations of 48, and one of 21 that a block is filled up to 32
+            self.assertEqual(sink.integrations(), 7)
         self.assert_same_files(self.folder / "0.uvh5", self.folder / "1.uvh5")
         file = self.read(self.folder / "0.uvh5")
         self.assertTrue(np.all(np.any(file["Data/visdata"] != 0, axis=(1, 2))))
         # a spectrum is 16 us; the first one's time is (4 16 - 1)/2 samples after the start
         rows = int(file["Header/Nbls"])
+        lengths = np.array([48] * 6 + [32])
         np.testing.assert_array_equal(file["Header/integration_time"][::rows],
-                                      np.array([70] * 4 + [30]) * 16e-6)
+                                      lengths * 16e-6)
         np.testing.assert_array_equal(file["Data/nsamples"][::rows, 0, 0],
-                                      np.array([1, 1, 1, 1, 29 / 30], np.float32))
-        middles = 31.5e-6 + 16e-6 * (np.array([0, 70, 140, 210, 280])
-                                     + (np.array([70] * 4 + [30]) - 1) / 2)
+                                      np.array([1] * 6 + [21 / 32], np.float32))
+        middles = 31.5e-6 + 16e-6 * (np.cumsum(lengths) - lengths + (lengths - 1) / 2)
         # a double is good to 40 us in a Julian date, half of it when rounded
         np.testing.assert_allclose(
             (file["Header/time_array"][::rows] - 2460310.5) * 86400, 0.5 + middles,

@@ -73,6 +73,7 @@ class qa_xengine(gr_unittest.TestCase):
     ):
         """Runs a block and compares it with the model. Returns the block and its tags."""
         if voltages is None:
+            times = qa_tools.block_length(times, sample_type)
             shape = (blocks, channels, inputs, times)
             voltages = qa_tools.random_samples(self.rng, sample_type, shape, rms)
         blocks, channels, inputs, times = voltages.shape[:4]
@@ -151,7 +152,8 @@ class qa_xengine(gr_unittest.TestCase):
     def test_extremes(self):
         """Nothing but +-127: the largest sums there are."""
         for inputs, times in ((2, 1024), (5, 1000), (16, 1023)):
-            voltages = self.rng.choice([-127, 127], (6, 2, inputs, times, 2)).astype(np.int8)
+            shape = (6, 2, inputs, qa_tools.block_length(times), 2)
+            voltages = self.rng.choice([-127, 127], shape).astype(np.int8)
             self.check(voltages=voltages, integration=3, normalise=False)
             voltages[:] = -127
             self.check(voltages=voltages, integration=6, normalise=False)
@@ -192,15 +194,58 @@ class qa_xengine(gr_unittest.TestCase):
             rms=60,
         )
 
+    def test_accuracy_of_fc32(self):
+        """
+        docs/conventions.md: the parts of a visibility are wrong by at most 3.2e-5 of
+        sum |x_a| |x_b|, and by 1e-6 of it for noise, where roundings go both ways; not more
+        of a long integration. Voltages of one sign do not cancel, and large ones among them
+        make the roundings of those that follow large.
+        """
+        channels, inputs, times, blocks = 3, 5, 2048, 40
+        shape = (blocks, channels, inputs, times)
+        noise = qa_tools.random_samples(self.rng, "fc32", shape)
+        steady = (1 + self.rng.random(shape) * (1 + 1j)).astype(np.complex64)
+        uneven = steady.copy()
+        uneven[..., ::512] *= 2.0**12
+        worst = {}
+        for name, voltages, limit in [
+            ("noise", noise, 1e-6),
+            ("steady", steady, 3.2e-5),
+            ("uneven", uneven, 3.2e-5),
+        ]:
+            for integration in (1, blocks):
+                block = aperture.xengine(
+                    channels=channels,
+                    inputs=inputs,
+                    times=times,
+                    type="fc32",
+                    integration=integration,
+                    normalise=False,
+                )
+                port = reference.samples_to_bytes(voltages, "fc32")
+                (data,), _ = qa_tools.run(block, [port], [8 * channels * 15])
+                actual = self.visibilities_of(data, channels, inputs)
+                expected, _ = reference.correlate(voltages, integration, normalise=False)
+                sizes, _ = reference.correlate(
+                    np.abs(voltages) + 0j, integration, normalise=False
+                )
+                error = actual.astype(np.complex128) - expected
+                error = np.maximum(np.abs(error.real), np.abs(error.imag)) / sizes.real
+                worst[name, integration] = error.max()
+                self.assertLessEqual(error.max(), limit, (name, integration))
+        # and they are roundings, not zeros
+        self.assertGreater(worst["noise", 1], 1e-9)
+
     def test_sign(self):
         """V[a,b] = x_a conj(x_b), a above b: its phase is that of a minus that of b."""
-        voltages = np.zeros((1, 1, 2, 4, 2), dtype=np.int8)
+        times = qa_tools.block_length(4)
+        voltages = np.zeros((1, 1, 2, times, 2), dtype=np.int8)
         voltages[0, 0, 0] = [100, 0]
         voltages[0, 0, 1] = [0, 50]
         for sample_type in ("sc8", "fc32"):
             if sample_type == "fc32":
                 voltages = voltages[..., 0].astype(np.complex64) + 1j * voltages[..., 1]
-            block = aperture.xengine(channels=1, inputs=2, times=4, type=sample_type)
+            block = aperture.xengine(channels=1, inputs=2, times=times, type=sample_type)
             (data,), _ = qa_tools.run(
                 block, [reference.samples_to_bytes(voltages, sample_type)], [24]
             )
@@ -213,12 +258,14 @@ class qa_xengine(gr_unittest.TestCase):
         """Each product is divided by the spectra that both of its inputs have."""
         for density in (0.01, 0.4):
             for split in (False, True):
-                missing = np.repeat(self.rng.random((9, 4, 4)) < density, 3, axis=2)
                 for sample_type in ("sc8", "fc32"):
+                    times = qa_tools.block_length(12, sample_type)
+                    missing = self.rng.random((9, 4, times)) < density
+                    missing = np.repeat(missing, 3, axis=2)[..., :times]
                     for normalise in (True, False):
                         self.check(
                             inputs=4,
-                            times=12,
+                            times=times,
                             blocks=9,
                             integration=2,
                             missing=missing,
@@ -229,28 +276,36 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_all_missing(self):
         """Zeros, not nan: of one input, of all."""
-        missing = np.zeros((6, 3, 10), dtype=bool)
-        missing[2:5, 1] = True
-        missing[4] = True
-        for split in (False, True):
-            self.check(blocks=6, integration=2, missing=missing, split=split)
-            self.check(
-                blocks=6, integration=2, missing=missing, split=split, sample_type="fc32"
-            )
+        for sample_type in ("sc8", "fc32"):
+            times = qa_tools.block_length(10, sample_type)
+            missing = np.zeros((6, 3, times), dtype=bool)
+            missing[2:5, 1] = True
+            missing[4] = True
+            for split in (False, True):
+                self.check(
+                    times=times,
+                    blocks=6,
+                    integration=2,
+                    missing=missing,
+                    split=split,
+                    sample_type=sample_type,
+                )
 
     def test_missing_in_one_run(self):
         """One tag over many integrations, the last one partial."""
-        missing = np.zeros((23, 3, 10), dtype=bool)
+        times = qa_tools.block_length(10)
+        missing = np.zeros((23, 3, times), dtype=bool)
         flat = missing.swapaxes(0, 1).reshape(3, -1)
         flat[2, 17:203] = True
-        missing = flat.reshape(3, 23, 10).swapaxes(0, 1)
+        missing = flat.reshape(3, 23, times).swapaxes(0, 1)
         for chunks in (1, 0):
             self.check(blocks=23, integration=3, missing=missing, chunks=chunks)
 
     def test_counted_agrees(self):
         """One value where all products have the same count."""
-        _, tags = self.check(blocks=2)
-        self.assertEqual([list(value) for _, value in tags_of(tags, "counted")], [[10]] * 2)
+        _, tags = self.check(times=10, blocks=2)
+        counted = [list(value) for _, value in tags_of(tags, "counted")]
+        self.assertEqual(counted, [[qa_tools.block_length(10)]] * 2)
 
     # ---- tags
 
@@ -276,13 +331,14 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_partial_block(self):
         """The corner turn's padding: partial, and not counted."""
-        missing = np.zeros((4, 3, 10), dtype=bool)
+        times = qa_tools.block_length(10)
+        missing = np.zeros((4, 3, times), dtype=bool)
         missing[3, :, 6:] = True
         for integration in (1, 2, 3, 4):
-            voltages = qa_tools.random_samples(self.rng, "sc8", (4, 2, 3, 10))
-            voltages[np.broadcast_to(missing[:, None], (4, 2, 3, 10))] = 0
+            voltages = qa_tools.random_samples(self.rng, "sc8", (4, 2, 3, times))
+            voltages[np.broadcast_to(missing[:, None], (4, 2, 3, times))] = 0
             block = aperture.xengine(
-                channels=2, inputs=3, times=10, integration=integration
+                channels=2, inputs=3, times=times, integration=integration
             )
             tags = missing_tags(missing, True) + [(3, "partial", True)]
             (data,), (out_tags,) = qa_tools.run(
@@ -297,11 +353,12 @@ class qa_xengine(gr_unittest.TestCase):
     # ---- length of an integration
 
     def seconds_run(self, seconds, blocks=23, rate=RATE):
-        voltages = qa_tools.random_samples(self.rng, "sc8", (blocks, 2, 2, 8))
+        times = qa_tools.block_length(8)
+        voltages = qa_tools.random_samples(self.rng, "sc8", (blocks, 2, 2, times))
         block = aperture.xengine(
             channels=2,
             inputs=2,
-            times=8,
+            times=times,
             integration=seconds,
             integration_unit="seconds",
         )
@@ -332,10 +389,11 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_set_integration(self):
         """From the next integration on, while it runs."""
+        times = qa_tools.block_length(8)
         for arguments, length in [((2,), 2), ((6 / RATE, "seconds"), 6)]:
-            voltages = qa_tools.random_samples(self.rng, "sc8", (32, 2, 3, 8))
+            voltages = qa_tools.random_samples(self.rng, "sc8", (32, 2, 3, times))
             gate = threading.Event()
-            block = aperture.xengine(channels=2, inputs=3, times=8, integration=4)
+            block = aperture.xengine(channels=2, inputs=3, times=times, integration=4)
             graph = Flowgraph(
                 block,
                 [reference.samples_to_bytes(voltages, "sc8")],
@@ -348,7 +406,7 @@ class qa_xengine(gr_unittest.TestCase):
                 # a third one may have begun
                 block.set_integration(*arguments)
             tags = graph.sinks[0].tags
-            lengths = [value // 8 for _, value in tags_of(tags, "spectra")]
+            lengths = [value // times for _, value in tags_of(tags, "spectra")]
             self.assertEqual(sum(lengths), 32)
             self.assertEqual(lengths[:2], [4, 4])
             changed = 2 if lengths[2] == length else 3
@@ -368,8 +426,9 @@ class qa_xengine(gr_unittest.TestCase):
                 self.assertEqual(value, rx_time(EPOCH, (end - blocks) / RATE))
 
     def test_set_normalise(self):
-        voltages = qa_tools.random_samples(self.rng, "sc8", (8, 2, 3, 8))
-        block = aperture.xengine(channels=2, inputs=3, times=8, integration=4)
+        times = qa_tools.block_length(8)
+        voltages = qa_tools.random_samples(self.rng, "sc8", (8, 2, 3, times))
+        block = aperture.xengine(channels=2, inputs=3, times=times, integration=4)
         block.set_normalise(False)
         (data,), _ = qa_tools.run(
             block, [reference.samples_to_bytes(voltages, "sc8")], [96]
@@ -378,18 +437,20 @@ class qa_xengine(gr_unittest.TestCase):
         self.assert_equal(self.visibilities_of(data, 2, 3), expected, voltages)
 
     def test_nothing(self):
-        block = aperture.xengine(channels=2, inputs=3, times=8)
-        (data,), _ = qa_tools.run(block, [np.zeros((0, 96), np.uint8)], [96])
+        times = qa_tools.block_length(8)
+        block = aperture.xengine(channels=2, inputs=3, times=times)
+        (data,), _ = qa_tools.run(block, [np.zeros((0, 12 * times), np.uint8)], [96])
         self.assertEqual(len(data), 0)
 
     # ---- running
 
     def test_restart(self):
         """Nothing is left of the run before, not even of a partial integration."""
-        voltages = qa_tools.random_samples(self.rng, "sc8", (23, 2, 3, 8))
-        missing = self.rng.random((23, 3, 8)) < 0.1
-        voltages[np.broadcast_to(missing[:, None], (23, 2, 3, 8))] = 0
-        block = aperture.xengine(channels=2, inputs=3, times=8, integration=4)
+        times = qa_tools.block_length(8)
+        voltages = qa_tools.random_samples(self.rng, "sc8", (23, 2, 3, times))
+        missing = self.rng.random((23, 3, times)) < 0.1
+        voltages[np.broadcast_to(missing[:, None], (23, 2, 3, times))] = 0
+        block = aperture.xengine(channels=2, inputs=3, times=times, integration=4)
         tags = block_tags() + missing_tags(missing, False)
         graph = Flowgraph(
             block, [reference.samples_to_bytes(voltages, "sc8")], [96], tags=[tags]
@@ -404,9 +465,10 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_stopped_half_way(self):
         """stop() within an integration, then all from the start."""
-        voltages = qa_tools.random_samples(self.rng, "sc8", (23, 2, 3, 8))
+        times = qa_tools.block_length(8)
+        voltages = qa_tools.random_samples(self.rng, "sc8", (23, 2, 3, times))
         gate = threading.Event()
-        block = aperture.xengine(channels=2, inputs=3, times=8, integration=4)
+        block = aperture.xengine(channels=2, inputs=3, times=times, integration=4)
         graph = Flowgraph(
             block,
             [reference.samples_to_bytes(voltages, "sc8")],
@@ -437,6 +499,17 @@ class qa_xengine(gr_unittest.TestCase):
             self.assert_equal(actual, expected, voltages)
 
     # ---- errors
+
+    def test_lengths_that_a_gpu_refuses(self):
+        """Of integers all but multiples of 16; the CPU takes any, as all devices do of fc32."""
+        for sample_type in ("sc8", "fc32"):
+            sizes = dict(channels=2, inputs=3, times=17, type=sample_type)
+            with self.subTest(sample_type=sample_type):
+                if qa_tools.ON_GPU and sample_type != "fc32":
+                    with self.assertRaisesRegex(ValueError, "times.*17.*16"):
+                        aperture.package.xengine(device=qa_tools.DEVICE, **sizes)
+                else:
+                    self.assertEqual(aperture.xengine(**sizes).error(), "")
 
     def test_errors(self):
         wrong = [

@@ -14,6 +14,7 @@ from gnuradio import gr
 from . import earth_rotation, tags
 from .array_description import ArrayDescription, load_array
 from .growing_file import GrowingFile, check_path
+from .tag_values import tag_value, time_of
 from .uvh5 import MOUNTS, Uvh5Layout, map_products
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
@@ -171,15 +172,15 @@ class uvh5_sink(gr.sync_block):
     def _integration(self, item, found):
         """One item and its tags -> Integration."""
         self._set(found)
-        spectra = _value(found, tags.spectra, pmt.to_uint64)
-        counted = _value(found, tags.counted, pmt.u64vector_elements)
+        spectra = tag_value(found, tags.spectra, pmt.to_uint64)
+        counted = tag_value(found, tags.counted, pmt.u64vector_elements)
         if spectra == 0 or len(counted) not in (1, self._shape[1]) or max(counted) > spectra:
             raise ValueError(f"tags: spectra {spectra} and {len(counted)} counts up to "
                              f"{max(counted, default=0)} do not fit {self._shape[1]} products")
         # of n channels, from one spectrum to the next; real samples: 2n at 2 bandwidth
         hop = self._channels / self._setting.bandwidth
         if tags.rx_time in found:
-            seconds, fraction = _value(found, tags.rx_time, _time)
+            seconds, fraction = tag_value(found, tags.rx_time, time_of)
         elif self._next is not None:
             seconds, fraction = self._next
         else:
@@ -201,8 +202,8 @@ class uvh5_sink(gr.sync_block):
         if old is not None and not {tags.rx_freq, tags.bandwidth} & found.keys():
             return
         last = {} if old is None else {tags.rx_freq: old.frequency, tags.bandwidth: old.bandwidth}
-        new = _Setting(_value(found, tags.rx_freq, pmt.to_double, last),
-                       _value(found, tags.bandwidth, pmt.to_double, last))
+        new = _Setting(tag_value(found, tags.rx_freq, pmt.to_double, last),
+                       tag_value(found, tags.bandwidth, pmt.to_double, last))
         if not (np.isfinite(new.frequency) and np.isfinite(new.bandwidth) and new.bandwidth > 0):
             raise ValueError(f"tags: rx_freq {new.frequency} and bandwidth {new.bandwidth} are "
                              "not allowed: both finite, bandwidth above 0")
@@ -218,28 +219,6 @@ class uvh5_sink(gr.sync_block):
             raise ValueError(f"tags: rx_freq {new.frequency} Hz, bandwidth {new.bandwidth} Hz "
                              f"come after {old.frequency} Hz, {old.bandwidth} Hz: a file holds "
                              "one setting")
-
-
-def _time(value):
-    seconds = pmt.to_uint64(pmt.tuple_ref(value, 0))
-    fraction = pmt.to_double(pmt.tuple_ref(value, 1))
-    if not 0 <= fraction < 1:
-        raise ValueError("fraction")
-    return seconds, fraction
-
-
-def _value(found, key, convert, last=None):
-    """A tag's value; `last`: of tags that need not be repeated."""
-    if key not in found:
-        if last and key in last:
-            return last[key]
-        raise ValueError(f"tags: an integration has no {key}: the X-engine's output must come "
-                         "here as it is")
-    try:
-        return convert(found[key])
-    except Exception as error:
-        raise ValueError(f"tags: {key} {pmt.write_string(found[key])} is not allowed: "
-                         "see gnuradio/aperture/tags.h") from error
 
 
 def _reason(error):

@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_BEAM_POWER_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -42,7 +42,7 @@ namespace aperture {
  * starts at or after it; those that come late hold at once, and `status` says so). What
  * one message says takes effect at once, and never within a block.
  */
-class APERTURE_API beam_power : virtual public gr::block
+class APERTURE_API beam_power : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<beam_power> sptr;
@@ -68,6 +68,7 @@ public:
         int summed_channels = 1; //!< neighbours that become one; a divisor of `channels`
         bool mean = true;        //!< of what was counted and of the channels; or the sum
         std::string device = "auto";
+        double latency = 0.1; //!< see block_on_device::set_latency()
     };
 
     static sptr make(const parameters& p);
@@ -91,8 +92,6 @@ public:
     virtual void set_mask(const std::vector<int>& mask, int beam = -1) = 0;
     //! What computes, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;
-    //! What ended the block: empty if there was no error since the last start.
-    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

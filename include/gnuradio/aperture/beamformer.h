@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_BEAMFORMER_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -35,7 +35,7 @@ namespace aperture {
  * starts at or after it; those that come late hold at once, and `status` says so). What
  * one message says takes effect at once, and never within a block.
  */
-class APERTURE_API beamformer : virtual public gr::block
+class APERTURE_API beamformer : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<beamformer> sptr;
@@ -52,6 +52,7 @@ public:
         std::vector<float> gains = {}; //!< one for each beam; ones if empty
         std::vector<int> masks = {};   //!< [beam][input], 0 or 1; ones if empty
         std::string device = "auto";
+        double latency = 0.1; //!< see block_on_device::set_latency()
     };
 
     static sptr make(const parameters& p);
@@ -77,8 +78,6 @@ public:
     virtual std::vector<uint64_t> clamped() const = 0;
     //! What computes, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;
-    //! What ended the block: empty if there was no error since the last start.
-    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_COPY_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <string>
 
 namespace gr {
@@ -22,7 +22,7 @@ namespace aperture {
  * For tests, teaching and benchmarks: what an edge on a device costs, without a kernel.
  * One port in, one port out, of items of any size; all tags are passed on.
  */
-class APERTURE_API copy : virtual public gr::block
+class APERTURE_API copy : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<copy> sptr;
@@ -30,13 +30,11 @@ public:
     struct parameters {
         int item_size = 8; //!< bytes
         std::string device = "auto";
+        double latency = 0.1; //!< see block_on_device::set_latency()
     };
 
     //! \throws std::invalid_argument naming the parameter, its value and what is allowed
     static sptr make(const parameters& p);
-
-    //! What ended the block: empty if there was no error since the last start.
-    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

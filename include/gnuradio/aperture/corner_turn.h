@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_CORNER_TURN_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ namespace aperture {
  * the input ends, the last block is filled with zeros that count as missing, and tagged
  * `partial`.
  */
-class APERTURE_API corner_turn : virtual public gr::block
+class APERTURE_API corner_turn : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<corner_turn> sptr;
@@ -45,6 +45,7 @@ public:
         //! 1970
         double align = 0;
         std::string device = "auto";
+        double latency = 0.1; //!< see block_on_device::set_latency()
     };
 
     static sptr make(const parameters& p);
@@ -55,8 +56,6 @@ public:
     virtual std::vector<uint64_t> missing() const = 0;
     //! What computes, for example "host".
     virtual std::string implementation() const = 0;
-    //! What ended the block: empty if there was no error since the last start.
-    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

@@ -24,7 +24,7 @@ namespace aperture {
  * is a block `[channel][input][time]`. Message ports `gains` and `status` as those of
  * pfb_channelizer.
  */
-class APERTURE_API f_engine : virtual public gr::block
+class APERTURE_API f_engine : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<f_engine> sptr;
@@ -60,8 +60,6 @@ public:
     virtual std::vector<uint64_t> missing() const = 0;
     //! What computes, for example "host + host".
     virtual std::string implementation() const = 0;
-    //! What ended the block: empty if there was no error since the last start.
-    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

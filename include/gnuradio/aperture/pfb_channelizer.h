@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_PFB_CHANNELIZER_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -52,7 +52,7 @@ pfb_prototype(int channels, int taps, const std::string& window = "hann");
  * channel), optionally `input` (all without it) and `time`. Message port `status`:
  * dictionaries about lost samples and late settings.
  */
-class APERTURE_API pfb_channelizer : virtual public gr::block
+class APERTURE_API pfb_channelizer : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<pfb_channelizer> sptr;
@@ -72,6 +72,7 @@ public:
         double gain = 0;
         bool inverted = false; //!< the band was mirrored on its way to the samples
         std::string device = "auto";
+        double latency = 0.1; //!< see block_on_device::set_latency()
     };
 
     static sptr make(const parameters& p);
@@ -93,8 +94,6 @@ public:
     virtual std::vector<uint64_t> missing() const = 0;
     //! What computes, for example "host".
     virtual std::string implementation() const = 0;
-    //! What ended the block: empty if there was no error since the last start.
-    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_POWER_DETECTOR_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -32,7 +32,7 @@ namespace aperture {
  * (what was summed, without missing spectra: one number for all, or one for each beam or
  * pair and product), and `partial` if the input ended within it.
  */
-class APERTURE_API power_detector : virtual public gr::block
+class APERTURE_API power_detector : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<power_detector> sptr;
@@ -50,14 +50,13 @@ public:
         int summed_channels = 1; //!< neighbours that become one; a divisor of `channels`
         bool mean = true;        //!< of what was counted and of the channels; or the sum
         std::string device = "auto";
+        double latency = 0.1; //!< see block_on_device::set_latency()
     };
 
     static sptr make(const parameters& p);
 
     //! What computes, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;
-    //! What ended the block: empty if there was no error since the last start.
-    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_XENGINE_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/block.h>
+#include <gnuradio/aperture/block_on_device.h>
 #include <string>
 
 namespace gr {
@@ -20,14 +20,15 @@ namespace aperture {
  * \ingroup aperture
  *
  * V[a,b] = sum_t x_a(t) conj(x_b(t)) for inputs a >= b, product a(a+1)/2 + b. Sums of sc8
- * and sc4 are exact and are rounded once, to fc32.
+ * and sc4 are exact and are rounded once, to fc32. Of fc32 the parts of a product are
+ * wrong by at most 3.2e-5 of sum |x_a| |x_b|.
  *
  * In: blocks `[channel][input][time]` from corner_turn. Out: one fc32 item
  * `[channel][product]` for each integration, with the tags `rx_time` (of its first
  * spectrum), `spectra` (its length) and `counted` (what was summed: missing spectra are
  * not), and `partial` on the last one if the input ended within it.
  */
-class APERTURE_API xengine : virtual public gr::block
+class APERTURE_API xengine : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<xengine> sptr;
@@ -42,6 +43,7 @@ public:
             "blocks";          //!< blocks, or seconds (rounded to blocks)
         bool normalise = true; //!< divide each product by its number of counted spectra
         std::string device = "auto";
+        double latency = 0.1; //!< see block_on_device::set_latency()
     };
 
     static sptr make(const parameters& p);
@@ -54,8 +56,6 @@ public:
     virtual void set_normalise(bool normalise) = 0;
     //! What computes, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;
-    //! What ended the block: empty if there was no error since the last start.
-    virtual std::string error() const = 0;
 };
 
 } // namespace aperture

@@ -15,7 +15,7 @@ namespace aperture {
 namespace kernels {
 namespace cuda {
 
-//! Tiles of channels and times through shared memory.
+//! Squares of channels and times in registers.
 std::unique_ptr<corner_turn> make_corner_turn(const corner_turn::parameters& p,
                                               int device);
 

@@ -16,10 +16,7 @@ namespace kernels {
 namespace cuda {
 
 //! One kernel for all; nullptr for parameters that it does not serve.
-inline std::unique_ptr<f_engine> make_f_engine(const f_engine::parameters&, int)
-{
-    return nullptr;
-}
+std::unique_ptr<f_engine> make_f_engine(const f_engine::parameters& p, int device);
 
 } // namespace cuda
 } // namespace kernels

@@ -38,7 +38,7 @@ inline void check(cudaError_t status, const char* what)
 //! After a launch.
 inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
-inline cudaStream_t native(const stream& s)
+inline cudaStream_t native(stream& s)
 {
     return static_cast<cudaStream_t>(s.native_handle());
 }
@@ -130,15 +130,7 @@ public:
         d_event.reset(made);
     }
     void record(cudaStream_t s) { check(cudaEventRecord(d_event.get(), s), "an event"); }
-    bool done() const
-    {
-        const auto status = cudaEventQuery(d_event.get());
-        if (status != cudaErrorNotReady)
-            check(status, "an event");
-        else
-            cudaGetLastError();
-        return status == cudaSuccess;
-    }
+    void wait() { check(cudaEventSynchronize(d_event.get()), "an event"); }
 
 private:
     struct deleter {
@@ -149,22 +141,28 @@ private:
 
 /*!
  * An array on the GPU that the host sets now and then. Neither waits for the other: what
- * the host gave is kept in pinned memory until the stream has copied it.
+ * the host gave is kept in pinned memory until the stream has copied it. All memory is
+ * there from the start: to get pinned memory later would wait for the GPU. Only who sets
+ * it more often than there are `slots` while none was copied waits for the oldest.
  */
 template <class T>
 class uploaded_array
 {
 public:
-    explicit uploaded_array(size_t count) : d_values(count) {}
+    explicit uploaded_array(size_t count, int slots = 8) : d_values(count)
+    {
+        for (int i = 0; i < slots; i++)
+            d_slots.emplace_back(count);
+    }
 
     T* data() const { return d_values.data(); }
 
     //! From the stream's next work on.
     void set(const T* values, cudaStream_t s)
     {
-        if (d_slots.empty() || !d_slots.front().copied.done())
-            d_slots.emplace_front(d_values.size());
-        auto& slot = d_slots.front();
+        auto& slot = d_slots[d_next]; // the one that has waited longest
+        d_next = (d_next + 1) % d_slots.size();
+        slot.copied.wait();
         std::memcpy(slot.values.data(), values, d_values.bytes());
         check(cudaMemcpyAsync(d_values.data(),
                               slot.values.data(),
@@ -173,9 +171,6 @@ public:
                               s),
               "copying parameters to the GPU");
         slot.copied.record(s);
-        // the one that has waited longest is next
-        d_slots.push_back(std::move(d_slots.front()));
-        d_slots.pop_front();
     }
 
 private:
@@ -186,6 +181,7 @@ private:
     };
     device_array<T> d_values;
     std::deque<slot> d_slots;
+    size_t d_next = 0;
 };
 
 /*!

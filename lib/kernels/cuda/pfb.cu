@@ -7,6 +7,8 @@
 
 #include "kernels/cuda/fft.h"
 #include "kernels/cuda/pfb.h"
+#include "kernels/cuda/pfb_fused.h"
+#include "kernels/cuda/pfb_samples.cuh"
 
 namespace gr {
 namespace aperture {
@@ -18,14 +20,6 @@ namespace {
 constexpr int threads = 256;
 //! Of lines between the kernels: they stay in the cache of today's larger GPUs.
 constexpr size_t scratch_bytes = 32 << 20;
-
-//! A number of a sample as float; 8-bit -128 is read as -127.
-__device__ float number(float v) { return v; }
-__device__ float number(int16_t v) { return v; }
-__device__ float number(int8_t v) { return v == -128 ? -127 : v; }
-__device__ bool is_minimum(float) { return false; }
-__device__ bool is_minimum(int16_t) { return false; }
-__device__ bool is_minimum(int8_t v) { return v == -128; }
 
 /*!
  * What a call works on. A line is one spectrum of one input: lines
@@ -50,48 +44,50 @@ struct line {
 
 /*!
  * Unpacks and filters: filtered[j] = sum_t h[t step + j] x[t step + j] of each line.
- * Grid: j, lines from first_line on. \param minima for each input, samples of -128, each
- * counted by one thread
+ * Grid: j, lines from first_line on. \param shifts [input], samples by which inputs are
+ * read earlier, or nullptr; \param minima for each input, samples with the lowest number
+ * of 8 or 4 bits, each counted by one thread
  */
-template <class real, int Parts>
+template <class In>
 __global__ void __launch_bounds__(threads) filter(const pfb::source* __restrict__ sources,
                                                   const float* __restrict__ prototype,
+                                                  const int64_t* __restrict__ shifts,
                                                   float* __restrict__ filtered,
                                                   unsigned long long* minima,
                                                   int64_t first_line,
                                                   extents x)
 {
+    constexpr int parts = In::complex ? 2 : 1;
     const int j = blockIdx.x * threads + threadIdx.x;
     if (j >= x.step)
         return;
     const line l(first_line + blockIdx.y, x);
+    const int input = l.port * x.inputs_per_port + l.input;
     const pfb::source& from = sources[l.port];
-    float sums[Parts] = {};
+    float sums[parts] = {};
     if (from.samples) {
-        const auto* samples = static_cast<const real*>(from.samples);
+        const int64_t shift = shifts ? shifts[input] : 0;
         int found = 0;
         for (int t = 0; t < x.taps; t++) {
             const int64_t time = (l.spectrum + t) * x.step + j;
-            const real* sample = samples + (time * x.inputs_per_port + l.input) * Parts;
+            const int64_t sample = (time - shift) * x.inputs_per_port + l.input;
             const float h = prototype[t * x.step + j];
-            bool minimum = false;
+            bool lowest = false;
 #pragma unroll
-            for (int part = 0; part < Parts; part++) {
-                const float v = number(sample[part]);
+            for (int part = 0; part < parts; part++) {
+                const float v = In::number(from.samples, sample * parts + part, lowest);
                 sums[part] += (part == 1 && x.inverted ? -v : v) * h;
-                minimum |= is_minimum(sample[part]);
             }
             // other lines start with the later samples
             const bool mine = t == 0 || l.spectrum == x.spectra - 1;
-            found += minimum && mine && time >= int64_t(from.counted);
+            found += lowest && mine && time >= int64_t(from.counted);
         }
         if (found)
-            atomicAdd(minima + l.port * x.inputs_per_port + l.input,
-                      (unsigned long long)(found));
+            atomicAdd(minima + input, (unsigned long long)(found));
     }
-    float* to = filtered + (int64_t(blockIdx.y) * x.step + j) * Parts;
+    float* to = filtered + (int64_t(blockIdx.y) * x.step + j) * parts;
 #pragma unroll
-    for (int part = 0; part < Parts; part++)
+    for (int part = 0; part < parts; part++)
         to[part] = sums[part];
 }
 
@@ -111,10 +107,21 @@ __device__ void store(float2 y, char2& to, bool& outside)
     to = make_char2(quantise(y.x, outside), quantise(y.y, outside));
 }
 
-//! Gain and conversion. Grid: channels, lines from first_line on.
+//! exp(2 pi i turns)
+__device__ float2 phasor(double turns)
+{
+    float2 p;
+    sincospif(2 * float(turns - rint(turns)), &p.y, &p.x);
+    return p;
+}
+
+//! Phase, gain and conversion. Grid: channels, lines from first_line on. \param slopes
+//! [input] or nullptr; \param number of the call's first spectrum, for the slopes
 template <class voltage, bool Real>
 __global__ void __launch_bounds__(threads) finish(const float2* __restrict__ transformed,
                                                   const float2* __restrict__ gains,
+                                                  const phase_slope* __restrict__ slopes,
+                                                  double number,
                                                   const pfb::source* __restrict__ sources,
                                                   void* const* __restrict__ ports,
                                                   unsigned long long* clamped,
@@ -132,7 +139,15 @@ __global__ void __launch_bounds__(threads) finish(const float2* __restrict__ tra
         float2 y = transformed[blockIdx.y * length + (mirrored ? x.channels - 1 - k : k)];
         if (mirrored)
             y.y = -y.y;
-        const float2 gain = gains[int64_t(input) * x.channels + k];
+        float2 gain = gains[int64_t(input) * x.channels + k];
+        if (slopes) {
+            const phase_slope& p = slopes[input];
+            const double m = number + l.spectrum;
+            const float2 turn =
+                phasor(p.start0 + m * p.start_rate + k * (p.slope0 + m * p.slope_rate));
+            gain = make_float2(gain.x * turn.x - gain.y * turn.y,
+                               gain.x * turn.y + gain.y * turn.x);
+        }
         // without a sample there is nothing that a gain could change
         const float2 scaled =
             sources[l.port].samples
@@ -171,7 +186,9 @@ public:
           d_transformed(d_complex ? 0 : d_batch * (p.channels + 1)),
           d_sources(p.ports),
           d_spectra(p.ports),
-          d_gains(size_t(p.inputs()) * p.channels),
+          d_gains(size_t(p.inputs()) * p.channels, 3),
+          d_slopes(p.inputs(), 3),
+          d_shifts(p.inputs(), 3),
           d_clamped(p.inputs()),
           d_minima(p.inputs())
     {
@@ -197,9 +214,13 @@ public:
         d_gains.set(reinterpret_cast<const float2*>(gains), native(s));
     }
 
-    void set_delays(const delay* delays, stream&) override
+    void set_delays(const delay* delays, stream& s) override
     {
-        require(!delays, "delays", "one", "none on a GPU");
+        const device_guard guard(d_device);
+        d_delayed = delays;
+        d_number = 0;
+        if (delays)
+            upload_delays(delays, d_p, d_slopes, d_shifts, native(s));
     }
 
     void execute(const source* sources,
@@ -224,6 +245,7 @@ public:
             d_fft.transform(d_lines.data(), transformed, batch, s);
             launch_finish(transformed, first, batch, x, s);
         }
+        d_number += double(count);
         d_clamped.publish(s);
         d_minima.publish(s);
     }
@@ -237,6 +259,7 @@ private:
             const dim3 grid(blocks_for(x.step, threads), batch);
             kernel<<<grid, threads, 0, s>>>(d_sources.data(),
                                             d_prototype.data(),
+                                            d_delayed ? d_shifts.data() : nullptr,
                                             d_lines.data(),
                                             d_minima.data(),
                                             first,
@@ -245,19 +268,23 @@ private:
         };
         switch (d_p.input) {
         case sample_type::fc32:
-            return launch(filter<float, 2>);
+            return launch(filter<float_samples<true>>);
         case sample_type::sc16:
-            return launch(filter<int16_t, 2>);
+            return launch(filter<short_samples<true>>);
         case sample_type::sc8:
-            return launch(filter<int8_t, 2>);
+            return launch(filter<byte_samples<true>>);
+        case sample_type::sc4:
+            return launch(filter<nibble_samples>);
         case sample_type::f32:
-            return launch(filter<float, 1>);
+            return launch(filter<float_samples<false>>);
         case sample_type::s16:
-            return launch(filter<int16_t, 1>);
+            return launch(filter<short_samples<false>>);
+        case sample_type::s12:
+            return launch(filter<packed_samples<12>>);
+        case sample_type::s10:
+            return launch(filter<packed_samples<10>>);
         case sample_type::s8:
-            return launch(filter<int8_t, 1>);
-        default: // make_pfb() has refused it
-            break;
+            return launch(filter<byte_samples<false>>);
         }
     }
 
@@ -271,6 +298,8 @@ private:
             const dim3 grid(blocks_for(x.channels, threads), batch);
             kernel<<<grid, threads, 0, s>>>(transformed,
                                             d_gains.data(),
+                                            d_delayed ? d_slopes.data() : nullptr,
+                                            d_number,
                                             d_sources.data(),
                                             d_spectra.data(),
                                             d_clamped.data(),
@@ -295,17 +324,40 @@ private:
     uploaded_array<source> d_sources;
     uploaded_array<void*> d_spectra;
     uploaded_array<float2> d_gains; // [input][channel]
+    uploaded_array<phase_slope> d_slopes;
+    uploaded_array<int64_t> d_shifts;
+    bool d_delayed = false;
+    double d_number = 0; // of spectra since the delays were set
     counters d_clamped, d_minima;
 };
 
 } // namespace
 
+void upload_delays(const delay* delays,
+                   const pfb::parameters& p,
+                   uploaded_array<phase_slope>& slopes,
+                   uploaded_array<int64_t>& shifts,
+                   cudaStream_t s)
+{
+    std::vector<phase_slope> of_inputs;
+    std::vector<int64_t> samples;
+    for (int input = 0; input < p.inputs(); input++) {
+        of_inputs.push_back(
+            phase_slope_of(delays[input], p.channels, !is_complex(p.input), p.inverted));
+        samples.push_back(delays[input].samples);
+    }
+    slopes.set(of_inputs.data(), s);
+    shifts.set(samples.data(), s);
+}
+
 std::unique_ptr<pfb> make_pfb(const pfb::parameters& p, int device)
 {
-    require(p.input != sample_type::sc4 && !is_packed(p.input),
-            "input_type",
-            name_of(p.input),
-            "fc32, sc16, sc8, f32, s16 or s8 on a GPU");
+    auto fused = make_fused_pfb(p, device);
+    return fused ? std::move(fused) : make_plain_pfb(p, device);
+}
+
+std::unique_ptr<pfb> make_plain_pfb(const pfb::parameters& p, int device)
+{
     const device_guard guard(device);
     return std::make_unique<cuda_pfb>(p, device);
 }

@@ -15,8 +15,12 @@ namespace aperture {
 namespace kernels {
 namespace cuda {
 
-//! FIR in single precision, cuFFT, then gain and conversion.
+//! One fused kernel where the table has one for the size, otherwise the plain way.
 std::unique_ptr<pfb> make_pfb(const pfb::parameters& p, int device);
+
+//! FIR in single precision, cuFFT, then gain and conversion: any size, and what the fused
+//! kernels are compared with.
+std::unique_ptr<pfb> make_plain_pfb(const pfb::parameters& p, int device);
 
 } // namespace cuda
 } // namespace kernels

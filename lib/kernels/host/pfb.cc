@@ -48,7 +48,7 @@ unpack_nibbles(const int8_t* in, float* out, size_t count, size_t stride, float 
     for (size_t i = 0; i < count; i++) {
         const int8_t both = in[i * stride];
         out[2 * i] = std::max(both >> 4, -7);
-        out[2 * i + 1] = std::max(int8_t(both << 4) >> 4, -7) * flip;
+        out[2 * i + 1] = std::max(int8_t(both * 16) >> 4, -7) * flip;
     }
 }
 
@@ -248,8 +248,16 @@ public:
                 std::memset(spectra[port], 0, count * item);
                 continue;
             }
-            for (int i = 0; i < d_p.inputs_per_port; i++)
-                channelize(sources[port], spectra[port], count, port, i);
+            // all inputs of a batch while their samples, which lie between each other,
+            // are in the cache
+            for (size_t first = 0; first < count; first += d_batch)
+                for (int i = 0; i < d_p.inputs_per_port; i++)
+                    channelize(sources[port],
+                               spectra[port],
+                               first,
+                               std::min(d_batch, count - first),
+                               port,
+                               i);
         }
         d_spectrum_number += count;
     }
@@ -345,55 +353,49 @@ private:
                                             d_parts);
     }
 
-    //! All spectra of input i of a port.
-    void channelize(const source& from, void* spectra, size_t count, int port, int i)
+    //! Spectra first ... first+count-1 of input i of a port.
+    void channelize(
+        const source& from, void* spectra, size_t first, size_t count, int port, int i)
     {
         const size_t step = d_p.step(), n = d_p.channels;
         const int input = port * d_p.inputs_per_port + i;
-        const int64_t shift = d_shifts[input];
-        count_lowest(from,
-                     int64_t(from.counted) - shift,
-                     int64_t(count - 1 + d_p.taps) * step - shift,
-                     input,
-                     i);
-        const float* gains = d_gains.data() + 2 * n * input;
-        for (size_t first = 0; first < count; first += d_batch) {
-            const size_t batch = std::min(d_batch, count - first);
-            const float* x = unpack(from.samples,
-                                    int64_t(first * step) - shift,
-                                    (batch - 1 + d_p.taps) * step,
-                                    i);
-            for (size_t m = 0; m < batch; m++) {
-                fir(x + m * d_floats,
-                    d_prototype.data(),
-                    d_line.get(),
-                    d_floats,
-                    d_p.taps);
-                fftwf_execute(d_plan.get());
-                if (d_parts == 1 && d_p.inverted)
-                    mirror();
-                if (!d_slopes.empty()) {
-                    const double number = d_spectrum_number + first + m;
-                    turn_gains(d_gains.data() + 2 * n * input,
-                               d_slopes[input].start(number),
-                               d_slopes[input].slope(number),
-                               d_turned.data(),
-                               n);
-                    gains = d_turned.data();
-                }
-                const size_t where = ((first + m) * d_p.inputs_per_port + i) * n;
-                if (d_p.output == sample_type::fc32) {
-                    scale(d_spectrum.get(),
-                          gains,
-                          static_cast<float*>(spectra) + 2 * where,
-                          n);
-                } else {
-                    scale(d_spectrum.get(), gains, d_scaled.data(), n);
-                    d_clamped[input] += quantise(
-                        d_scaled.data(), static_cast<int8_t*>(spectra) + 2 * where, n);
-                }
+        const int64_t start = int64_t(first * step) - d_shifts[input];
+        const size_t length = (count - 1 + d_p.taps) * step;
+        const size_t passed = first ? (d_p.taps - 1) * step : 0; // by the batch before
+        const size_t counted =
+            std::max(from.counted, first * step + passed) - first * step;
+        count_lowest(from, start + counted, start + length, input, i);
+        const float* x = unpack(from.samples, start, length, i);
+        for (size_t m = 0; m < count; m++) {
+            fir(x + m * d_floats, d_prototype.data(), d_line.get(), d_floats, d_p.taps);
+            fftwf_execute(d_plan.get());
+            if (d_parts == 1 && d_p.inverted)
+                mirror();
+            const float* gains = gains_of(input, first + m);
+            const size_t where = 2 * ((first + m) * d_p.inputs_per_port + i) * n;
+            if (d_p.output == sample_type::fc32) {
+                scale(d_spectrum.get(), gains, static_cast<float*>(spectra) + where, n);
+            } else {
+                scale(d_spectrum.get(), gains, d_scaled.data(), n);
+                d_clamped[input] +=
+                    quantise(d_scaled.data(), static_cast<int8_t*>(spectra) + where, n);
             }
         }
+    }
+
+    //! [re, im][channel] for a spectrum of this call.
+    const float* gains_of(int input, size_t spectrum)
+    {
+        const float* gains = d_gains.data() + 2 * size_t(d_p.channels) * input;
+        if (d_slopes.empty())
+            return gains;
+        const double number = d_spectrum_number + spectrum;
+        turn_gains(gains,
+                   d_slopes[input].start(number),
+                   d_slopes[input].slope(number),
+                   d_turned.data(),
+                   d_p.channels);
+        return d_turned.data();
     }
 
     //! Of real samples of a mirrored band: channels in reverse, and their phasors turn

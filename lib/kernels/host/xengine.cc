@@ -42,7 +42,7 @@ struct sc4 {
     int8_t nibbles;
     // -8 is read as -7
     int16_t re() const { return std::max(nibbles >> 4, -7); }
-    int16_t im() const { return std::max(int8_t(nibbles << 4) >> 4, -7); }
+    int16_t im() const { return std::max(int8_t(nibbles * 16) >> 4, -7); }
 };
 
 struct fc32 {

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beam_power.h) */
-/* BINDTOOL_HEADER_FILE_HASH(6172b75a81fe816233c2d76958324d39) */
+/* BINDTOOL_HEADER_FILE_HASH(a17afc324beede8111ac2f26e9af4c2b) */
 /***********************************************************************************/
 
 #include "flat.h"
@@ -26,7 +26,11 @@ void bind_beam_power(py::module& m)
     using block = gr::aperture::beam_power;
     const block::parameters d;
 
-    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
+    py::class_<block,
+               gr::aperture::block_on_device,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<block>>(
         m,
         "beam_power",
         R"doc(beamformer and power_detector in one: the beams' voltages never reach memory.
@@ -67,6 +71,7 @@ Args:
     summed_channels: neighbouring channels that become one; a divisor of channels
     mean: divide by what was counted and by summed_channels; or else sums
     device: auto, cpu, cuda or cuda:N
+    latency: the longest wait of a call for more input, in seconds; see set_latency()
 
 Raises:
     ValueError: names the parameter, its value and what is allowed
@@ -85,7 +90,8 @@ Raises:
                          int64_t spectra,
                          int summed_channels,
                          bool mean,
-                         const std::string& device) {
+                         const std::string& device,
+                         double latency) {
                  block::parameters p;
                  p.channels = channels;
                  p.inputs = inputs;
@@ -102,6 +108,7 @@ Raises:
                  p.summed_channels = summed_channels;
                  p.mean = mean;
                  p.device = device;
+                 p.latency = latency;
                  return block::make(p);
              }),
              py::arg("channels") = d.channels,
@@ -119,6 +126,7 @@ Raises:
              py::arg("summed_channels") = d.summed_channels,
              py::arg("mean") = d.mean,
              py::arg("device") = d.device,
+             py::arg("latency") = d.latency,
              "Makes the block; see the class for the arguments.")
         .def(
             "set_weights",
@@ -153,8 +161,5 @@ Raises:
             py::arg("beam") = -1,
             "Sets which inputs a beam has, [input], or with -1 all beams, [beam][input]: "
             "those with 0 are left out, whatever their weights are. Ones if empty.")
-        .def("error",
-             &block::error,
-             "What ended the block; empty if there was no error since the last start.")
         .def("implementation", &block::implementation, "What computes, a string.");
 }

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beamformer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(69ea2bd52e5ec137c1fd34a584a1b8af) */
+/* BINDTOOL_HEADER_FILE_HASH(315d371ed5356fbe9b6decfbbda36824) */
 /***********************************************************************************/
 
 #include "flat.h"
@@ -26,7 +26,11 @@ void bind_beamformer(py::module& m)
     using block = gr::aperture::beamformer;
     const block::parameters d;
 
-    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
+    py::class_<block,
+               gr::aperture::block_on_device,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<block>>(
         m, "beamformer", R"doc(Weighted sums of the inputs: many beams at once.
 
 y_m(t) = gain_m sum_i w[m,i] x_i(t) in each channel; nothing is conjugated. One polarisation of a
@@ -52,6 +56,7 @@ Args:
     gains: what voltages are multiplied with, one for each beam; ones if empty
     masks: [beam][input], 0 for inputs that a beam leaves out; ones if empty
     device: auto, cpu, cuda or cuda:N
+    latency: the longest wait of a call for more input, in seconds; see set_latency()
 
 Raises:
     ValueError: names the parameter, its value and what is allowed
@@ -65,7 +70,8 @@ Raises:
                          const numbers<std::complex<float>>& weights,
                          const numbers<float>& gains,
                          const numbers<int>& masks,
-                         const std::string& device) {
+                         const std::string& device,
+                         double latency) {
                  block::parameters p;
                  p.channels = channels;
                  p.inputs = inputs;
@@ -77,6 +83,7 @@ Raises:
                  p.gains = flat(gains);
                  p.masks = flat(masks);
                  p.device = device;
+                 p.latency = latency;
                  return block::make(p);
              }),
              py::arg("channels") = d.channels,
@@ -89,6 +96,7 @@ Raises:
              py::arg("gains") = numbers<float>(),
              py::arg("masks") = numbers<int>(),
              py::arg("device") = d.device,
+             py::arg("latency") = d.latency,
              "Makes the block; see the class for the arguments.")
         .def(
             "set_weights",
@@ -127,8 +135,5 @@ Raises:
              &block::clamped,
              "For each beam, values that did not fit into 8 bits so far. May be called "
              "while running.")
-        .def("error",
-             &block::error,
-             "What ended the block; empty if there was no error since the last start.")
         .def("implementation", &block::implementation, "What computes, a string.");
 }

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(copy.h) */
-/* BINDTOOL_HEADER_FILE_HASH(77582f906917bfaa4a18402a3d8a2cfa) */
+/* BINDTOOL_HEADER_FILE_HASH(29c0f58490a4adf04d2ba002733536b9) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/copy.h>
@@ -24,7 +24,11 @@ void bind_copy(py::module& m)
     using block = gr::aperture::copy;
     const block::parameters defaults;
 
-    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
+    py::class_<block,
+               gr::aperture::block_on_device,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<block>>(
         m, "copy", R"doc(Passes items on unchanged, by way of the memory of a device.
 
 For tests, teaching and benchmarks: what an edge on a device costs, without a kernel. One
@@ -33,20 +37,20 @@ port in, one port out, of items of any size; all tags are passed on.
 Args:
     item_size: bytes of an item
     device: auto (a GPU if there is one), cpu, cuda or cuda:N
+    latency: the longest wait of a call for more input, in seconds; see set_latency()
 
 Raises:
     ValueError: names the parameter, its value and what is allowed
 )doc")
-        .def(py::init([](int item_size, const std::string& device) {
+        .def(py::init([](int item_size, const std::string& device, double latency) {
                  block::parameters p;
                  p.item_size = item_size;
                  p.device = device;
+                 p.latency = latency;
                  return block::make(p);
              }),
              py::arg("item_size") = defaults.item_size,
              py::arg("device") = defaults.device,
-             "Makes the block; see the class for the arguments.")
-        .def("error",
-             &block::error,
-             "What ended the block; empty if there was no error since the last start.");
+             py::arg("latency") = defaults.latency,
+             "Makes the block; see the class for the arguments.");
 }

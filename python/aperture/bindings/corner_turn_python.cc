@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(corner_turn.h) */
-/* BINDTOOL_HEADER_FILE_HASH(1a5bd1d3b06bb73ee6e16bac57e17844) */
+/* BINDTOOL_HEADER_FILE_HASH(a44cce5b7b0c5f16a98d3172d1d5ac74) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/corner_turn.h>
@@ -24,7 +24,11 @@ void bind_corner_turn(py::module& m)
     using block = gr::aperture::corner_turn;
     const block::parameters d;
 
-    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
+    py::class_<block,
+               gr::aperture::block_on_device,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<block>>(
         m,
         "corner_turn",
         R"doc(Collects spectra into blocks in which time is the fastest axis.
@@ -44,6 +48,7 @@ Args:
     selected_channels: how many are passed on; 0: all from the first on
     align: seconds; drop spectra until the first at or after a multiple of it since 1970
     device: auto, cpu, cuda or cuda:N
+    latency: the longest wait of a call for more input, in seconds; see set_latency()
 
 Raises:
     ValueError: names the parameter, its value and what is allowed
@@ -56,7 +61,8 @@ Raises:
                          int first_channel,
                          int selected_channels,
                          double align,
-                         const std::string& device) {
+                         const std::string& device,
+                         double latency) {
                  block::parameters p;
                  p.channels = channels;
                  p.inputs = inputs;
@@ -67,6 +73,7 @@ Raises:
                  p.selected_channels = selected_channels;
                  p.align = align;
                  p.device = device;
+                 p.latency = latency;
                  return block::make(p);
              }),
              py::arg("channels") = d.channels,
@@ -78,6 +85,7 @@ Raises:
              py::arg("selected_channels") = d.selected_channels,
              py::arg("align") = d.align,
              py::arg("device") = d.device,
+             py::arg("latency") = d.latency,
              "Makes the block; see the class for the arguments.")
         .def("clamped",
              &block::clamped,
@@ -86,8 +94,5 @@ Raises:
              &block::missing,
              "For each input, spectra that were lost so far (the padding at the end not "
              "counted).")
-        .def("error",
-             &block::error,
-             "What ended the block; empty if there was no error since the last start.")
         .def("implementation", &block::implementation, "What computes, a string.");
 }

@@ -21,8 +21,7 @@ void bind_f_engine_methods(binding& c)
           py::arg("gain"),
           py::arg("input") = -1,
           "Sets the complex gain of all channels of an input (-1: of all inputs) from "
-          "the "
-          "next spectrum on.")
+          "the next spectrum on.")
         .def(
             "set_gains",
             &block::set_gains,
@@ -41,14 +40,10 @@ void bind_f_engine_methods(binding& c)
         .def("clamped_samples",
              &block::clamped_samples,
              "For each input, 8-bit samples of -128 (4-bit: -8) that were read as -127 "
-             "(-7) so "
-             "far.")
+             "(-7) so far.")
         .def("missing",
              &block::missing,
              "For each input, spectra so far that are zeros because samples were lost.")
-        .def("error",
-             &block::error,
-             "What ended the block; empty if there was no error since the last start.")
         .def("implementation", &block::implementation, "What computes, a string.");
 }
 

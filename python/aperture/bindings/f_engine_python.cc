@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(f_engine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(d3e8e7a52c1dcc53fa23febd3eef5073) */
+/* BINDTOOL_HEADER_FILE_HASH(6c3e4c573e4f006a764497db39cd4a1d) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"
@@ -22,8 +22,14 @@ void bind_f_engine(py::module& m)
     using block = gr::aperture::f_engine;
     const block::parameters d;
 
-    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>> c(
-        m, "f_engine", R"doc(F-engine that writes blocks: pfb_channelizer and corner_turn.
+    py::class_<block,
+               gr::aperture::block_on_device,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<block>>
+        c(m,
+          "f_engine",
+          R"doc(F-engine that writes blocks: pfb_channelizer and corner_turn.
 
 Gives what corner_turn makes of the spectra of pfb_channelizer, bit by bit and tag by tag, in
 one block: on a GPU the spectra in between need not reach its memory.
@@ -50,6 +56,7 @@ Args:
         other types
     inverted: the band was mirrored: complex samples are conjugated, real channels reversed
     device: auto, cpu, cuda or cuda:N
+    latency: the longest wait of a call for more input, in seconds; see set_latency()
 
 Raises:
     ValueError: names the parameter, its value and what is allowed
@@ -68,7 +75,8 @@ Raises:
                       const std::vector<float>& prototype,
                       double gain,
                       bool inverted,
-                      const std::string& device) {
+                      const std::string& device,
+                      double latency) {
               block::parameters p;
               p.channels = channels;
               p.inputs = inputs;
@@ -85,6 +93,7 @@ Raises:
               p.gain = gain;
               p.inverted = inverted;
               p.device = device;
+              p.latency = latency;
               return block::make(p);
           }),
           py::arg("channels") = d.channels,
@@ -102,6 +111,7 @@ Raises:
           py::arg("gain") = d.gain,
           py::arg("inverted") = d.inverted,
           py::arg("device") = d.device,
+          py::arg("latency") = d.latency,
           "Makes the block; see the class for the arguments.");
     bind_f_engine_methods<block>(c);
 }

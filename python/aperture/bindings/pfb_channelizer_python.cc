@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(7f622a555ec91b68055598a598f61117) */
+/* BINDTOOL_HEADER_FILE_HASH(22967b6baf375872cfe77abb38f93a2c) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"
@@ -47,8 +47,14 @@ Raises:
     ValueError: names the parameter, its value and what is allowed
 )doc");
 
-    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>> c(
-        m, "pfb_channelizer", R"doc(F-engine: a critically sampled polyphase filter bank.
+    py::class_<block,
+               gr::aperture::block_on_device,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<block>>
+        c(m,
+          "pfb_channelizer",
+          R"doc(F-engine: a critically sampled polyphase filter bank.
 
 y_k[m] = gain_k sum_j h[j] x[mn+j] exp(-2 pi i (k - n/2) j / n), j = 0 the oldest sample.
 Channels come in order of increasing sky frequency: of complex samples at rate fs channel k
@@ -77,6 +83,7 @@ Args:
         other types
     inverted: the band was mirrored: complex samples are conjugated, real channels reversed
     device: auto, cpu, cuda or cuda:N
+    latency: the longest wait of a call for more input, in seconds; see set_latency()
 
 Raises:
     ValueError: names the parameter, its value and what is allowed
@@ -91,7 +98,8 @@ Raises:
                       const std::vector<float>& prototype,
                       double gain,
                       bool inverted,
-                      const std::string& device) {
+                      const std::string& device,
+                      double latency) {
               block::parameters p;
               p.channels = channels;
               p.inputs = inputs;
@@ -104,6 +112,7 @@ Raises:
               p.gain = gain;
               p.inverted = inverted;
               p.device = device;
+              p.latency = latency;
               return block::make(p);
           }),
           py::arg("channels") = d.channels,
@@ -117,6 +126,7 @@ Raises:
           py::arg("gain") = d.gain,
           py::arg("inverted") = d.inverted,
           py::arg("device") = d.device,
+          py::arg("latency") = d.latency,
           "Makes the block; see the class for the arguments.");
     bind_f_engine_methods<block>(c);
 }

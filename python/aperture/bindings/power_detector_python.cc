@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(power_detector.h) */
-/* BINDTOOL_HEADER_FILE_HASH(0b6f08e803bc6a848ae940e36a01b04e) */
+/* BINDTOOL_HEADER_FILE_HASH(8dbcd6c1fe1af21020f9c6d21f22312f) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/power_detector.h>
@@ -23,7 +23,11 @@ void bind_power_detector(py::module& m)
     using block = gr::aperture::power_detector;
     const block::parameters d;
 
-    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
+    py::class_<block,
+               gr::aperture::block_on_device,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<block>>(
         m, "power_detector", R"doc(Powers and Stokes parameters of beams, integrated.
 
 Products: `power` of each beam; of the pairs 2m, 2m+1 `I`, `IQUV`, or `coherency`: XX, YY,
@@ -46,6 +50,7 @@ Args:
     summed_channels: neighbouring channels that become one; a divisor of channels
     mean: divide by what was counted and by summed_channels; or else sums
     device: auto, cpu, cuda or cuda:N
+    latency: the longest wait of a call for more input, in seconds; see set_latency()
 
 Raises:
     ValueError: names the parameter, its value and what is allowed
@@ -59,7 +64,8 @@ Raises:
                          int64_t spectra,
                          int summed_channels,
                          bool mean,
-                         const std::string& device) {
+                         const std::string& device,
+                         double latency) {
                  block::parameters p;
                  p.channels = channels;
                  p.beams = beams;
@@ -71,6 +77,7 @@ Raises:
                  p.summed_channels = summed_channels;
                  p.mean = mean;
                  p.device = device;
+                 p.latency = latency;
                  return block::make(p);
              }),
              py::arg("channels") = d.channels,
@@ -83,9 +90,7 @@ Raises:
              py::arg("summed_channels") = d.summed_channels,
              py::arg("mean") = d.mean,
              py::arg("device") = d.device,
+             py::arg("latency") = d.latency,
              "Makes the block; see the class for the arguments.")
-        .def("error",
-             &block::error,
-             "What ended the block; empty if there was no error since the last start.")
         .def("implementation", &block::implementation, "What computes, a string.");
 }

@@ -18,13 +18,16 @@ namespace py = pybind11;
 void bind_array_source(py::module& m);
 void bind_beam_power(py::module& m);
 void bind_beamformer(py::module& m);
+void bind_block_on_device(py::module& m);
 void bind_copy(py::module& m);
 void bind_corner_turn(py::module& m);
 void bind_dada_source(py::module& m);
 void bind_device(py::module& m);
+void bind_discard(py::module& m);
 void bind_f_engine(py::module& m);
 void bind_pfb_channelizer(py::module& m);
 void bind_power_detector(py::module& m);
+void bind_replay(py::module& m);
 void bind_select(py::module& m);
 void bind_tags(py::module& m);
 void bind_xengine(py::module& m);
@@ -41,6 +44,7 @@ PYBIND11_MODULE(aperture_python, m)
     // Please do not delete
     /**************************************/
     // BINDING_FUNCTION_CALLS(
+    bind_block_on_device(m); // before the blocks that derive from it
     bind_array_source(m);
     bind_beam_power(m);
     bind_beamformer(m);
@@ -48,9 +52,11 @@ PYBIND11_MODULE(aperture_python, m)
     bind_corner_turn(m);
     bind_dada_source(m);
     bind_device(m);
+    bind_discard(m);
     bind_f_engine(m);
     bind_pfb_channelizer(m);
     bind_power_detector(m);
+    bind_replay(m);
     bind_select(m);
     bind_tags(m);
     bind_xengine(m);

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(xengine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(e58815554e5813a4a761504aa38b3d69) */
+/* BINDTOOL_HEADER_FILE_HASH(9c780688bd4e37e4a2e726183eae05f9) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/xengine.h>
@@ -24,12 +24,16 @@ void bind_xengine(py::module& m)
     using block = gr::aperture::xengine;
     const block::parameters d;
 
-    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
+    py::class_<block,
+               gr::aperture::block_on_device,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<block>>(
         m, "xengine", R"doc(Correlator: products of all pairs of inputs, summed over time.
 
 V[a,b] = sum_t x_a(t) conj(x_b(t)) for inputs a >= b, product a(a+1)/2 + b. Sums of sc8
-and sc4 are exact integers and are rounded once, to fc32. Of fc32 the error is at most 3.2e-5 of
-the sum of the absolute values of the products.
+and sc4 are exact integers and are rounded once, to fc32. Of fc32 real and
+imaginary part are wrong by at most 3.2e-5 of sum |x_a| |x_b|.
 
 Port in: blocks `[channel][input][time]` of corner_turn. Port out: fc32
 `[channel][product]`, one item an integration, with the tags rx_time (of its first
@@ -45,6 +49,7 @@ Args:
     integration_unit: blocks, or seconds (rounded to whole blocks, at least one)
     normalise: divide each product by its own number of counted spectra
     device: auto, cpu, cuda or cuda:N
+    latency: the longest wait of a call for more input, in seconds; see set_latency()
 
 Raises:
     ValueError: names the parameter, its value and what is allowed
@@ -56,7 +61,8 @@ Raises:
                          double integration,
                          const std::string& integration_unit,
                          bool normalise,
-                         const std::string& device) {
+                         const std::string& device,
+                         double latency) {
                  block::parameters p;
                  p.channels = channels;
                  p.inputs = inputs;
@@ -66,6 +72,7 @@ Raises:
                  p.integration_unit = integration_unit;
                  p.normalise = normalise;
                  p.device = device;
+                 p.latency = latency;
                  return block::make(p);
              }),
              py::arg("channels") = d.channels,
@@ -76,6 +83,7 @@ Raises:
              py::arg("integration_unit") = d.integration_unit,
              py::arg("normalise") = d.normalise,
              py::arg("device") = d.device,
+             py::arg("latency") = d.latency,
              "Makes the block; see the class for the arguments.")
         .def("set_integration",
              &block::set_integration,
@@ -93,8 +101,5 @@ Raises:
              "Whether products are divided by their counted spectra, from the "
              "integration on "
              "that ends next.")
-        .def("error",
-             &block::error,
-             "What ended the block; empty if there was no error since the last start.")
         .def("implementation", &block::implementation, "What computes, a string.");
 }

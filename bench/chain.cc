@@ -1,0 +1,637 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+/*
+ * The FX chain in GNU Radio: channeliser (8 taps, 1024 channels, sc8), corner turn and
+ * X-engine. Prints tables; with a file name, writes JSON, too.
+ *
+ * bench_chain [DEVICE [SECONDS [FILE.json]]]
+ *
+ *  - From replay to discard, beside the same kernels without GNU Radio: on one stream,
+ *    each called on as much as half a ring of the flowgraph holds, or on less where that
+ *    is faster.
+ *  - From a source in host memory, in one thread.
+ *  - The latency from a sample's arrival at a host source to its visibility at a host
+ *    sink, of two inputs in real time.
+ *
+ * DEVICE: as blocks have it (default cuda); SECONDS: of a run (default 1). A rate is that
+ * of the difference between two runs, one three times as long as the other, so that the
+ * start does not count; the median of three.
+ */
+
+#include "kernels/corner_turn.h"
+#include "kernels/pfb.h"
+#include "kernels/prototype.h"
+#include "kernels/xengine.h"
+#include "runtime/host_memory.h"
+#include <gnuradio/aperture/corner_turn.h>
+#include <gnuradio/aperture/discard.h>
+#include <gnuradio/aperture/pfb_channelizer.h>
+#include <gnuradio/aperture/replay.h>
+#include <gnuradio/aperture/tags.h>
+#include <gnuradio/aperture/xengine.h>
+#include <gnuradio/logger.h>
+#include <gnuradio/sync_block.h>
+#include <gnuradio/top_block.h>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <random>
+#include <thread>
+
+using namespace gr::aperture;
+
+namespace {
+
+constexpr int channels = 1024, taps = 8, times = 256;
+constexpr int blocks_per_integration = 16;
+//! Bytes of half a ring: what a call works on at most.
+constexpr size_t call_bytes = 64 << 20;
+constexpr double center_frequency = 1.42e9; // Hz
+
+double now()
+{
+    return std::chrono::duration<double>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+double median(std::vector<double> values)
+{
+    std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+    return values[values.size() / 2];
+}
+
+struct array {
+    int inputs, inputs_per_port;
+    int ports() const { return inputs / inputs_per_port; }
+    //! of one port
+    size_t sample_bytes() const { return 2 * size_t(inputs_per_port); }
+    size_t spectrum_bytes() const { return sample_bytes() * channels; }
+    //! of all inputs
+    size_t block_bytes() const { return size_t(2) * inputs * channels * times; }
+    size_t visibilities_bytes() const
+    {
+        return sizeof(cfloat) * channels * size_t(inputs) * (inputs + 1) / 2;
+    }
+};
+
+//! Noise of an rms of 20 steps, 2^20 samples of each input.
+std::vector<char> noise(const array& a)
+{
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal(0, 20);
+    std::vector<char> some(1 << 20), all((size_t(1) << 20) * a.sample_bytes());
+    for (auto& v : some)
+        v = char(std::lrint(std::clamp(normal(random), -127.f, 127.f)));
+    // an odd part of it after the other: no two inputs are alike
+    for (size_t at = 0, length = some.size() - 1; at < all.size(); at += length)
+        std::copy_n(some.begin(), std::min(length, all.size() - at), all.begin() + at);
+    return all;
+}
+
+// ---- in GNU Radio
+
+struct chain {
+    gr::top_block_sptr top = gr::make_top_block("bench");
+    pfb_channelizer::sptr channelizer;
+    corner_turn::sptr turn;
+    xengine::sptr correlator;
+
+    chain(const std::string& device, const array& a, const char* input_type, int blocks)
+    {
+        pfb_channelizer::parameters f;
+        f.channels = channels;
+        f.inputs = a.inputs;
+        f.inputs_per_port = a.inputs_per_port;
+        f.input_type = input_type;
+        f.output_type = "sc8";
+        f.taps = taps;
+        f.gain = std::string(input_type) == "sc8" ? 1 : 20;
+        f.device = device;
+        channelizer = pfb_channelizer::make(f);
+
+        corner_turn::parameters c;
+        c.channels = channels;
+        c.inputs = a.inputs;
+        c.inputs_per_port = a.inputs_per_port;
+        c.times = times;
+        c.device = device;
+        turn = corner_turn::make(c);
+
+        xengine::parameters x;
+        x.channels = channels;
+        x.inputs = a.inputs;
+        x.times = times;
+        x.integration = blocks;
+        x.device = device;
+        correlator = xengine::make(x);
+
+        for (int port = 0; port < a.ports(); port++)
+            top->connect(channelizer, port, turn, port);
+        top->connect(turn, 0, correlator, 0);
+    }
+
+    //! For throughput: rings of which half holds the largest call.
+    void enlarge(const array& a, const std::vector<gr::block_sptr>& sources)
+    {
+        // of all ports together
+        const size_t ring = 2 * call_bytes / a.ports();
+        for (auto& source : sources)
+            source->set_min_output_buffer(long(ring / a.sample_bytes()));
+        channelizer->set_min_output_buffer(long(ring / a.spectrum_bytes()));
+        turn->set_min_output_buffer(
+            long(std::max<size_t>(4, 2 * call_bytes / a.block_bytes())));
+    }
+
+    void check(gr::block& end, uint64_t least) const
+    {
+        for (const auto& e : { channelizer->error(), turn->error(), correlator->error() })
+            if (!e.empty())
+                throw std::runtime_error(e);
+        if (end.nitems_read(0) < least)
+            throw std::runtime_error(std::to_string(end.nitems_read(0)) + " of " +
+                                     std::to_string(least) + " integrations came");
+    }
+};
+
+//! Whole integrations in so many samples of each input.
+uint64_t integrations(int64_t samples)
+{
+    return (samples / channels - taps + 1) / (int64_t(times) * blocks_per_integration);
+}
+
+//! What a source of GNU Radio's does at best: it copies items to where they go.
+class host_source : public gr::sync_block
+{
+public:
+    host_source(const std::vector<char>& data, int item_size, int64_t repeats)
+        : gr::sync_block("host_source",
+                         gr::io_signature::make(0, 0, 0),
+                         gr::io_signature::make(1, 1, item_size)),
+          d_data(data),
+          d_item(item_size),
+          d_left(repeats * int64_t(data.size() / item_size))
+    {
+    }
+    int work(int noutput_items,
+             gr_vector_const_void_star&,
+             gr_vector_void_star& output_items) override
+    {
+        const size_t place = nitems_written(0) % (d_data.size() / d_item);
+        const int n = int(std::min<int64_t>(
+            { noutput_items, d_left, int64_t(d_data.size() / d_item - place) }));
+        std::memcpy(output_items[0], d_data.data() + place * d_item, size_t(n) * d_item);
+        d_left -= n;
+        return n ? n : int(WORK_DONE);
+    }
+
+private:
+    const std::vector<char>& d_data;
+    const size_t d_item;
+    int64_t d_left;
+};
+
+//! Seconds for `n` times the data on each port, from some sources to discard.
+template <class F>
+double run_chain(const device& d,
+                 const array& a,
+                 const std::vector<char>& data,
+                 int64_t n,
+                 const F& make_source)
+{
+    chain c(d.name(), a, "sc8", blocks_per_integration);
+    std::vector<gr::block_sptr> sources;
+    for (int port = 0; port < a.ports(); port++) {
+        sources.push_back(make_source());
+        c.top->connect(sources.back(), 0, c.channelizer, port);
+    }
+    discard::parameters p;
+    p.item_size = int(a.visibilities_bytes());
+    p.device = d.name();
+    const auto end = discard::make(p);
+    c.top->connect(c.correlator, 0, end, 0);
+    c.enlarge(a, sources);
+    const double start = now();
+    c.top->run();
+    const double seconds = now() - start;
+    c.check(*end, integrations(n * int64_t(data.size() / a.sample_bytes())));
+    return seconds;
+}
+
+double
+from_device(const device& d, const array& a, const std::vector<char>& data, int64_t n)
+{
+    return run_chain(d, a, data, n, [&]() -> gr::block_sptr {
+        replay::parameters p;
+        p.data = data;
+        p.item_size = int(a.sample_bytes());
+        p.repeats = n;
+        p.center_frequency = center_frequency;
+        p.rate = 1e6;
+        p.device = d.name();
+        return replay::make(p);
+    });
+}
+
+double
+from_host(const device& d, const array& a, const std::vector<char>& data, int64_t n)
+{
+    return run_chain(d, a, data, n, [&]() -> gr::block_sptr {
+        return gnuradio::make_block_sptr<host_source>(data, int(a.sample_bytes()), n);
+    });
+}
+
+/*!
+ * Samples a second, by the difference of a long run and a short one.
+ * \param run n -> seconds for n times so many samples
+ */
+double rate(const std::function<double(int64_t)>& run, double samples, double seconds)
+{
+    const auto difference = [&](int64_t n) {
+        const double first = run(n);
+        return run(3 * n) - first;
+    };
+    run(1); // the warm-up
+    int64_t n = 1;
+    double found;
+    while ((found = difference(n)) < seconds / 8)
+        n *= 4;
+    n = std::max<int64_t>(n, std::llround(double(n) * seconds / found));
+    const double typical = median({ difference(n), difference(n), difference(n) });
+    return samples * 2 * double(n) / typical;
+}
+
+// ---- without GNU Radio
+
+memory allocate(const device& d, size_t bytes)
+{
+    return d.own_memory() ? d.own_memory()->allocate(bytes) : allocate_host_memory(bytes);
+}
+
+//! Samples (of all inputs) a second of the kernels: one after the other, and each.
+struct kernel_rates {
+    double all, filter, turn, multiply;
+};
+
+//! The kernels, given to one stream, each on `blocks` blocks in turn of the same rings.
+class bare_chain
+{
+public:
+    bare_chain(const device& d, const array& a, const std::vector<char>& data, int blocks)
+        : d_a(a),
+          d_blocks(blocks),
+          d_spectra(size_t(blocks) * times),
+          d_stream(d.make_stream())
+    {
+        kernels::pfb::parameters f{};
+        f.channels = channels;
+        f.taps = taps;
+        f.ports = a.ports();
+        f.inputs_per_port = a.inputs_per_port;
+        f.input = f.output = sample_type::sc8;
+        f.prototype = kernels::prototype(channels, taps, "hann");
+        d_pfb = kernels::pfb::make(f, d);
+        d_turn = kernels::corner_turn::make({ channels,
+                                              a.ports(),
+                                              a.inputs_per_port,
+                                              times,
+                                              sample_type::sc8,
+                                              0,
+                                              channels },
+                                            d);
+        d_xengine =
+            kernels::xengine::make({ channels, a.inputs, times, sample_type::sc8 }, d);
+
+        // as in the flowgraph: two calls fill a ring
+        const size_t samples = (2 * d_spectra + taps - 1) * channels * a.sample_bytes();
+        for (int port = 0; port < a.ports(); port++) {
+            d_samples.push_back(allocate(d, samples));
+            for (size_t at = 0; at < samples; at += data.size())
+                d_stream->copy(d_samples.back().get() + at,
+                               data.data(),
+                               std::min(data.size(), samples - at),
+                               direction::host_to_device);
+            d_channelised.push_back(allocate(d, 2 * d_spectra * a.spectrum_bytes()));
+        }
+        d_turned = allocate(d, 2 * blocks * a.block_bytes());
+        d_visibilities = allocate(d, a.visibilities_bytes());
+        const std::vector<cfloat> gains(size_t(a.inputs) * channels, 1.f);
+        d_pfb->set_gains(gains.data(), *d_stream);
+        d_xengine->clear(*d_stream);
+        d_stream->synchronize();
+    }
+
+    kernel_rates measure()
+    {
+        return { rate_of([this](size_t half) {
+                     filter(half);
+                     turn(half);
+                     multiply(half);
+                 }),
+                 rate_of([this](size_t half) { filter(half); }),
+                 rate_of([this](size_t half) { turn(half); }),
+                 rate_of([this](size_t half) { multiply(half); }) };
+    }
+
+private:
+    char* channelised(int port, size_t spectrum) const
+    {
+        return d_channelised[port].get() + spectrum * d_a.spectrum_bytes();
+    }
+    char* turned(size_t half) const
+    {
+        return d_turned.get() + half * d_blocks * d_a.block_bytes();
+    }
+
+    void filter(size_t half)
+    {
+        const size_t first = half * d_spectra;
+        std::vector<kernels::pfb::source> read;
+        std::vector<void*> written;
+        for (int port = 0; port < d_a.ports(); port++) {
+            read.push_back(
+                { d_samples[port].get() + first * channels * d_a.sample_bytes(), 0 });
+            written.push_back(channelised(port, first));
+        }
+        d_pfb->execute(read.data(), written.data(), d_spectra, *d_stream);
+    }
+
+    void turn(size_t half)
+    {
+        for (int block = 0; block < d_blocks; block++) {
+            std::vector<const void*> read;
+            for (int port = 0; port < d_a.ports(); port++)
+                read.push_back(
+                    channelised(port, half * d_spectra + size_t(block) * times));
+            d_turn->execute(read.data(),
+                            turned(half) + block * d_a.block_bytes(),
+                            0,
+                            times,
+                            *d_stream);
+        }
+    }
+
+    void multiply(size_t half)
+    {
+        d_xengine->accumulate(turned(half), d_blocks, *d_stream);
+        d_summed += d_blocks;
+        if (d_summed < blocks_per_integration)
+            return;
+        const double scale = 1. / (double(times) * blocks_per_integration);
+        d_xengine->dump(
+            reinterpret_cast<cfloat*>(d_visibilities.get()), &scale, 1, *d_stream);
+        d_summed = 0;
+    }
+
+    double rate_of(const std::function<void(size_t)>& call)
+    {
+        const auto time = [&](int64_t calls) {
+            std::deque<event_sptr> ends;
+            const double start = now();
+            for (int64_t i = 0; i < calls; i++) {
+                call(size_t(i % 2));
+                // no further ahead than a block of the flowgraph
+                ends.push_back(d_stream->record());
+                if (ends.size() > 4) {
+                    if (ends.front()) // work on the CPU is done by then
+                        ends.front()->synchronize();
+                    ends.pop_front();
+                }
+            }
+            d_stream->synchronize();
+            return (now() - start) / double(calls);
+        };
+        time(4); // the warm-up
+        const auto calls = std::max<int64_t>(4, std::llround(0.2 / time(4)));
+        const double typical = median({ time(calls), time(calls), time(calls) });
+        return double(d_blocks) * double(d_a.block_bytes()) / 2 / typical;
+    }
+
+    const array d_a;
+    const int d_blocks;
+    const size_t d_spectra; // of a call
+    const std::unique_ptr<stream> d_stream;
+    std::unique_ptr<kernels::pfb> d_pfb;
+    std::unique_ptr<kernels::corner_turn> d_turn;
+    std::unique_ptr<kernels::xengine> d_xengine;
+    std::vector<memory> d_samples, d_channelised; // of each port
+    memory d_turned, d_visibilities;
+    int d_summed = 0; // blocks
+};
+
+//! On as many blocks a call as is fastest.
+kernel_rates kernels_alone(const device& d, const array& a, const std::vector<char>& data)
+{
+    kernel_rates best{};
+    const size_t most = std::max<size_t>(1, call_bytes / a.block_bytes());
+    for (size_t blocks = 1; blocks <= most; blocks *= 2) {
+        const kernel_rates found = bare_chain(d, a, data, int(blocks)).measure();
+        if (found.all > best.all)
+            best = found;
+    }
+    return best;
+}
+
+// ---- latency
+
+constexpr double sample_rate = 2.4e6;
+
+//! A receiver: samples come in real time, counted from a common moment.
+class receiver : public gr::sync_block
+{
+public:
+    receiver(double start, double seconds)
+        : gr::sync_block("receiver",
+                         gr::io_signature::make(0, 0, 0),
+                         gr::io_signature::make(1, 1, sizeof(gr_complex))),
+          d_start(start),
+          d_samples(int64_t(seconds * sample_rate))
+    {
+    }
+    int work(int noutput_items,
+             gr_vector_const_void_star&,
+             gr_vector_void_star& output_items) override
+    {
+        const auto sent = int64_t(nitems_written(0));
+        if (sent >= d_samples)
+            return WORK_DONE;
+        if (sent == 0) {
+            add_item_tag(0, 0, pmt::mp(tags::rx_rate), pmt::from_double(sample_rate));
+            add_item_tag(
+                0, 0, pmt::mp(tags::rx_freq), pmt::from_double(center_frequency));
+        }
+        int64_t due = 0;
+        // as a driver does: it waits for some samples
+        while ((due = int64_t((now() - d_start) * sample_rate) - sent) < 1024)
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+        const int n = int(std::min<int64_t>({ due, noutput_items, d_samples - sent }));
+        auto* out = static_cast<gr_complex*>(output_items[0]);
+        for (int i = 0; i < n; i++)
+            out[i] = gr_complex(float((sent + i) % 7) - 3, float((sent + i) % 5) - 2);
+        return n;
+    }
+
+private:
+    const double d_start;
+    const int64_t d_samples;
+};
+
+//! Notes when each item came.
+class clocked_sink : public gr::sync_block
+{
+public:
+    explicit clocked_sink(int item_size)
+        : gr::sync_block("clocked_sink",
+                         gr::io_signature::make(1, 1, item_size),
+                         gr::io_signature::make(0, 0, 0))
+    {
+    }
+    int work(int noutput_items, gr_vector_const_void_star&, gr_vector_void_star&) override
+    {
+        arrivals.insert(arrivals.end(), size_t(noutput_items), now());
+        return noutput_items;
+    }
+    std::vector<double> arrivals;
+};
+
+//! Seconds from the last sample of each integration, of one block, to its visibilities.
+std::vector<double> latencies(const device& d, double seconds)
+{
+    const array a{ 2, 1 };
+    chain c(d.name(), a, "fc32", 1);
+    const double start = now() + 1; // when the flowgraph runs
+    for (int port = 0; port < a.ports(); port++)
+        c.top->connect(
+            gnuradio::make_block_sptr<receiver>(start, seconds), 0, c.channelizer, port);
+    const auto sink =
+        gnuradio::make_block_sptr<clocked_sink>(int(a.visibilities_bytes()));
+    c.top->connect(c.correlator, 0, sink, 0);
+    c.top->run();
+    std::vector<double> late;
+    for (size_t i = 0; i < sink->arrivals.size(); i++) {
+        const double samples = (double(i + 1) * times + taps - 1) * channels;
+        // the last one is filled up when the input ends
+        if (samples <= seconds * sample_rate)
+            late.push_back(sink->arrivals[i] - start - samples / sample_rate);
+    }
+    c.check(*sink, 1);
+    return late;
+}
+
+//! A number of the JSON file.
+std::string field(const char* name, double value)
+{
+    char text[100];
+    std::snprintf(text, sizeof text, "\"%s\": %.5g", name, value);
+    return text;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+try {
+    gr::logging::singleton().set_default_level(spdlog::level::warn);
+    const device d = device::select(argc > 1 ? argv[1] : "cuda");
+    const double seconds = argc > 2 ? std::atof(argv[2]) : 1;
+    if (!(seconds > 0))
+        throw std::invalid_argument("SECONDS: " + std::string(argv[2]) +
+                                    " is not allowed: it must be above 0");
+    const std::string hardware = d.own_memory() ? d.own_memory()->description() : "CPU";
+    std::printf("%s: %s; %d channels, %d taps, blocks of %d spectra, %d blocks "
+                "an integration\n\n",
+                d.name().c_str(),
+                hardware.c_str(),
+                channels,
+                taps,
+                times,
+                blocks_per_integration);
+    std::string json = "{\"device\": \"" + hardware + "\", " + field("seconds", seconds) +
+                       ", \"chain\": [";
+
+    std::printf("Gsample/s of all inputs together; the kernels without GNU Radio: all, "
+                "and each by "
+                "itself\n%-16s %6s %5s %9s %9s %10s %9s %9s %9s\n",
+                "source",
+                "inputs",
+                "ports",
+                "flowgraph",
+                "kernels",
+                "time ratio",
+                "filter",
+                "turn",
+                "multiply");
+    const std::vector<array> arrays{ { 16, 16 }, { 64, 16 }, { 256, 16 } };
+    for (const array& a : arrays) {
+        const auto data = noise(a);
+        const double in_flowgraph =
+            rate([&](int64_t n) { return from_device(d, a, data, n); },
+                 double(data.size()) / 2 * a.ports(),
+                 seconds);
+        const kernel_rates alone = kernels_alone(d, a, data);
+        std::printf("%-16s %6d %5d %9.3f %9.3f %10.2f %9.2f %9.2f %9.2f\n",
+                    "replay",
+                    a.inputs,
+                    a.ports(),
+                    in_flowgraph / 1e9,
+                    alone.all / 1e9,
+                    alone.all / in_flowgraph,
+                    alone.filter / 1e9,
+                    alone.turn / 1e9,
+                    alone.multiply / 1e9);
+        std::fflush(stdout);
+        json += (&a == &arrays[0] ? "{" : ", {") + field("inputs", a.inputs) + ", " +
+                field("ports", a.ports()) + ", " +
+                field("flowgraph_samples_per_second", in_flowgraph) + ", " +
+                field("kernels_samples_per_second", alone.all) + ", " +
+                field("filter_samples_per_second", alone.filter) + ", " +
+                field("turn_samples_per_second", alone.turn) + ", " +
+                field("multiply_samples_per_second", alone.multiply) + "}";
+    }
+    const array one{ 16, 16 };
+    const auto data = noise(one);
+    const double host = rate([&](int64_t n) { return from_host(d, one, data, n); },
+                             double(data.size()) / 2,
+                             seconds);
+    std::printf("%-16s %6d %5d %9.3f  (%.2f GB/s)\n",
+                "one host thread",
+                one.inputs,
+                one.ports(),
+                host / 1e9,
+                host * 2 / 1e9);
+    json += "], " + field("host_source_samples_per_second", host);
+
+    const double block = times * channels / sample_rate;
+    const auto late = latencies(d, 60 * block);
+    const double typical = median(late),
+                 longest = *std::max_element(late.begin(), late.end());
+    std::printf(
+        "\nlatency, 2 inputs at %g MS/s, integrations of one block (%.1f ms), %zu of "
+        "them:\n%.2f ms from the last sample (median; longest %.2f), %.1f ms from "
+        "the first\n",
+        sample_rate / 1e6,
+        block * 1e3,
+        late.size(),
+        typical * 1e3,
+        longest * 1e3,
+        (typical + block) * 1e3);
+    json += ", " + field("block_seconds", block) + ", " +
+            field("latency_seconds_median", typical) + ", " +
+            field("latency_seconds_longest", longest) + "}\n";
+    if (argc > 3 && !(std::ofstream(argv[3]) << json))
+        throw std::runtime_error(std::string(argv[3]) + " cannot be written");
+    return 0;
+} catch (const std::exception& e) {
+    std::cerr << "bench_chain: " << e.what() << std::endl;
+    return 1;
+}

@@ -1,0 +1,395 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+/*
+ * Times the channeliser, the corner turn and both in one without GNU Radio, beside the
+ * copy bandwidth and the plain way (FIR, cuFFT, conversion) of the same run.
+ *
+ * bench_pfb [pfb|f_engine|corner_turn|first]... [json=FILE]: `first` is 1024 channels,
+ * 8 taps, sc8 alone. A figure counts the samples that come in.
+ */
+
+#include "bench/measure.cuh"
+#include "kernels/cuda/corner_turn.h"
+#include "kernels/cuda/f_engine.h"
+#include "kernels/cuda/pfb.h"
+#include "kernels/prototype.h"
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <set>
+
+using namespace gr::aperture;
+using namespace gr::aperture::kernels;
+
+namespace {
+
+constexpr size_t total_bytes = size_t(2) << 30; // of samples
+
+__device__ uint32_t random_word(size_t i)
+{
+    uint32_t h = uint32_t(i) * 2654435761u ^ uint32_t(i >> 32);
+    h ^= h >> 16;
+    h *= 0x7feb352d;
+    h ^= h >> 15;
+    h *= 0x846ca68b;
+    return h ^ h >> 16;
+}
+
+//! Bell-shaped, rms 18, within +-63: as a receiver with its gain set well.
+__global__ void fill_bytes(int8_t* data, size_t count)
+{
+    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
+         i += size_t(gridDim.x) * blockDim.x) {
+        const uint32_t h = random_word(i);
+        data[i] =
+            int8_t(((h & 63) + (h >> 8 & 63) + (h >> 16 & 63) + (h >> 24 & 63)) / 2 - 63);
+    }
+}
+
+__global__ void fill_floats(float* data, size_t count)
+{
+    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
+         i += size_t(gridDim.x) * blockDim.x)
+        data[i] = float(int(random_word(i)) >> 8) * 5e-6f;
+}
+
+//! Multiplications, additions and both in one of a sample: filter, transform in registers
+//! (radix 8 to 32), twiddles between passes, gain and rounding; no conversion, no
+//! address.
+double arithmetic(int channels, int taps, bool eight_bit)
+{
+    const double bits = std::log2(channels);
+    const double passes = std::ceil(bits / 5);
+    return 2 * taps + 2.4 * bits + 4 * (passes - 1) + 4 + (eight_bit ? 2 : 0);
+}
+
+struct row {
+    std::string what;
+    int channels, taps, inputs;
+    double rate, plain, memory_bound, arithmetic_bound; // samples a second
+    std::string implementation;
+};
+
+struct program {
+    stream& s;
+    void *in, *out;
+    double copy, arithmetic_rate;
+    std::vector<row> rows;
+
+    void add(const row& r)
+    {
+        std::printf("%-22s %6d %4d %5d %9.1f %9.1f %8.0f %8.0f   %s\n",
+                    r.what.c_str(),
+                    r.channels,
+                    r.taps,
+                    r.inputs,
+                    r.rate * 1e-9,
+                    r.plain * 1e-9,
+                    r.memory_bound * 1e-9,
+                    r.arithmetic_bound * 1e-9,
+                    r.implementation.c_str());
+        std::fflush(stdout);
+        rows.push_back(r);
+    }
+
+    void fill(sample_type type) const
+    {
+        if (type == sample_type::fc32 || type == sample_type::f32)
+            fill_floats<<<2048, 256, 0, cuda::native(s)>>>(static_cast<float*>(in),
+                                                           total_bytes / sizeof(float));
+        else
+            fill_bytes<<<2048, 256, 0, cuda::native(s)>>>(static_cast<int8_t*>(in),
+                                                          total_bytes);
+    }
+
+    //! Spectra of each input, so that its samples fill `in`.
+    static int spectra_of(const pfb::parameters& p)
+    {
+        const double sample = bits_of(p.input) / 8.;
+        const double most = std::min(2. * total_bytes / 4, double(total_bytes) / sample);
+        // as many as there is room for, also of what comes out
+        const double room = total_bytes / (p.channels * double(size_of(p.output)));
+        const int64_t all =
+            int64_t(std::min(most / p.step(), room) / p.inputs()) - p.taps;
+        return int(all / 128 * 128);
+    }
+
+    pfb::parameters filter(int channels,
+                           int taps,
+                           int inputs,
+                           sample_type input = sample_type::sc8,
+                           sample_type output = sample_type::sc8) const
+    {
+        pfb::parameters p{ channels, taps, inputs, 1, input, output, false, {} };
+        p.prototype = prototype(p.step(), taps, "hann");
+        return p;
+    }
+
+    //! Gains for an rms of about 20 steps, as many receivers have.
+    template <class Kernel>
+    void set_gains(Kernel& kernel, const pfb::parameters& p)
+    {
+        const bool wide = p.input == sample_type::sc16 || p.input == sample_type::s16;
+        const bool packed = is_packed(p.input);
+        const bool nibbles = p.input == sample_type::sc4;
+        const float gain = wide ? 4e-3f : packed ? .03f : nibbles ? 5.f : 1.f;
+        const std::vector<cfloat> gains(size_t(p.inputs()) * p.channels, gain);
+        kernel.set_gains(gains.data(), s);
+    }
+
+    std::vector<pfb::source> sources(const pfb::parameters& p, int spectra) const
+    {
+        std::vector<pfb::source> all;
+        const size_t port =
+            bytes_of(p.input, int64_t(spectra + p.taps - 1) * p.step(), 1) / 16 * 16;
+        for (int i = 0; i < p.ports; i++)
+            // delays read a little before
+            all.push_back({ static_cast<char*>(in) + 4096 + i * port, 0 });
+        return all;
+    }
+
+    void bounds(row& r, const pfb::parameters& p) const
+    {
+        const double outputs = double(p.channels) / p.step(); // of a sample
+        r.memory_bound = copy / (bits_of(p.input) / 8. + outputs * size_of(p.output));
+        // of real samples, two make a complex one, and parting them costs 8
+        const double each = is_complex(p.input) ? 1 : .5;
+        r.arithmetic_bound =
+            arithmetic_rate /
+            (each * (arithmetic(p.channels, p.taps, p.output == sample_type::sc8) +
+                     (is_complex(p.input) ? 0 : 10)));
+    }
+
+    void
+    channelise(const pfb::parameters& p, const std::string& what, bool delayed = false)
+    {
+        const int spectra = spectra_of(p);
+        const auto from = sources(p, spectra);
+        std::vector<void*> to;
+        const size_t port = size_t(spectra) * p.channels * size_of(p.output);
+        for (int i = 0; i < p.ports; i++)
+            to.push_back(static_cast<char*>(out) + i * port);
+        fill(p.input);
+        const double samples = double(spectra) * p.step() * p.inputs();
+        const auto time = [&](pfb& kernel) {
+            set_gains(kernel, p);
+            if (delayed)
+                kernel.set_delays(
+                    std::vector<delay>(p.inputs(), { 4, .3, 1e-6, .1, .01 }).data(), s);
+            return median_time(
+                s, 10, [&] { kernel.execute(from.data(), to.data(), spectra, s); });
+        };
+        const auto kernel = cuda::make_pfb(p, 0);
+        row r{
+            what, p.channels, p.taps, p.inputs(), 0, 0, 0, 0, kernel->implementation()
+        };
+        r.rate = samples / time(*kernel);
+        r.plain = samples / time(*cuda::make_plain_pfb(p, 0));
+        bounds(r, p);
+        add(r);
+    }
+
+    void f_engine_of(const pfb::parameters& p, int times, const std::string& what)
+    {
+        const f_engine::parameters f{ p, times, 0, p.channels };
+        const int spectra = spectra_of(p) / times * times;
+        const auto from = sources(p, spectra);
+        fill(p.input);
+        const double samples = double(spectra) * p.step() * p.inputs();
+        const size_t block = size_t(p.channels) * p.inputs() * times * size_of(p.output);
+        const auto time = [&](f_engine& kernel) {
+            set_gains(kernel, p);
+            return median_time(s, 5, [&] {
+                for (int first = 0; first < spectra; first += times) {
+                    auto here = from;
+                    for (auto& source : here)
+                        source.samples = static_cast<const char*>(source.samples) +
+                                         bytes_of(p.input, int64_t(first) * p.step(), 1);
+                    kernel.execute(here.data(),
+                                   static_cast<char*>(out) + first / times * block,
+                                   0,
+                                   times,
+                                   s);
+                }
+            });
+        };
+        const auto kernel = f_engine::make(f, device::select("cuda"));
+        row r{
+            what, p.channels, p.taps, p.inputs(), 0, 0, 0, 0, kernel->implementation()
+        };
+        r.rate = samples / time(*kernel);
+        r.plain = samples / time(*f_engine::make_composed(f, device::select("cuda")));
+        bounds(r, p);
+        add(r);
+    }
+
+    void turn(int channels, int inputs, int times, sample_type type)
+    {
+        const corner_turn::parameters p{ channels, inputs, 1, times, type, 0, channels };
+        const size_t size = size_t(channels) * inputs * times;
+        const int blocks = int(total_bytes / size_of(type) / size);
+        const auto kernel = cuda::make_corner_turn(p, 0);
+        fill(sample_type::sc8);
+        const double seconds = median_time(s, 10, [&] {
+            for (int block = 0; block < blocks; block++) {
+                std::vector<const void*> from;
+                for (int port = 0; port < inputs; port++)
+                    from.push_back(static_cast<char*>(in) +
+                                   (size * block + size / inputs * port) * size_of(type));
+                kernel->execute(from.data(),
+                                static_cast<char*>(out) + size * block * size_of(type),
+                                0,
+                                times,
+                                s);
+            }
+        });
+        add({ "corner turn " + name_of(type),
+              channels,
+              0,
+              inputs,
+              double(size) * blocks / seconds,
+              0,
+              copy / (2 * size_of(type)),
+              0,
+              kernel->implementation() });
+    }
+};
+
+void run_all(program& b, const std::set<std::string>& wanted)
+{
+    using type = sample_type;
+    const auto want = [&](const char* name) {
+        return wanted.empty() || wanted.count(name);
+    };
+    if (want("pfb") || want("first"))
+        b.channelise(b.filter(1024, 8, 1), "sc8");
+    if (want("pfb")) {
+        for (int n : { 64, 128, 256, 512, 2048, 4096, 8192, 32768 })
+            b.channelise(b.filter(n, 8, 1), "sc8");
+        for (int taps : { 4, 16, 32 })
+            b.channelise(b.filter(1024, taps, 1), "sc8");
+        for (int inputs : { 8, 64, 512 })
+            b.channelise(b.filter(1024, 8, inputs), "sc8");
+        b.channelise(b.filter(1024, 8, 64), "sc8, delays", true);
+        for (auto t : { type::sc4,
+                        type::sc16,
+                        type::fc32,
+                        type::s8,
+                        type::s10,
+                        type::s12,
+                        type::s16,
+                        type::f32 })
+            b.channelise(b.filter(1024, 8, 8, t), name_of(t));
+        b.channelise(b.filter(1024, 8, 8, type::fc32, type::fc32), "fc32 to fc32");
+        b.channelise(b.filter(1024, 8, 8, type::sc8, type::fc32), "sc8 to fc32");
+    }
+    if (want("f_engine")) {
+        // blocks of 128 MB
+        for (int inputs : { 1, 8, 64, 512 })
+            b.f_engine_of(b.filter(1024, 8, inputs), 65536 / inputs, "f_engine sc8");
+        for (int n : { 64, 256, 4096 })
+            b.f_engine_of(b.filter(n, 8, 64), (1 << 20) / n, "f_engine sc8");
+        b.f_engine_of(
+            b.filter(1024, 8, 8, type::sc8, type::fc32), 2048, "f_engine sc8 to fc32");
+    }
+    if (want("corner_turn")) {
+        b.turn(1024, 8, 4096, type::sc8);
+        b.turn(1024, 64, 1024, type::sc8);
+        b.turn(4096, 64, 256, type::sc8);
+        b.turn(1000, 9, 2000, type::sc8);
+        b.turn(1024, 64, 2048, type::sc4);
+        b.turn(1024, 64, 256, type::fc32);
+    }
+}
+
+void write_json(const std::string& name,
+                const program& b,
+                const std::string& gpu,
+                const std::string& command)
+{
+    auto* file = std::fopen(name.c_str(), "w");
+    if (!file)
+        throw std::runtime_error(name + ": " + std::strerror(errno));
+    std::fprintf(file,
+                 "{\n  \"gpu\": \"%s\",\n  \"command\": \"%s\",\n"
+                 "  \"copy_bytes_per_second\": %.5g,\n"
+                 "  \"fp32_instructions_per_second\": %.5g,\n  \"rows\": [",
+                 gpu.c_str(),
+                 command.c_str(),
+                 b.copy,
+                 b.arithmetic_rate);
+    for (const auto& r : b.rows)
+        std::fprintf(file,
+                     "%s\n    {\"what\": \"%s\", \"channels\": %d, \"taps\": %d, "
+                     "\"inputs\": %d, \"samples_per_second\": %.5g, \"plain\": %.5g, "
+                     "\"memory_bound\": %.5g, \"arithmetic_bound\": %.5g, "
+                     "\"implementation\": \"%s\"}",
+                     &r == b.rows.data() ? "" : ",",
+                     r.what.c_str(),
+                     r.channels,
+                     r.taps,
+                     r.inputs,
+                     r.rate,
+                     r.plain,
+                     r.memory_bound,
+                     r.arithmetic_bound,
+                     r.implementation.c_str());
+    std::fprintf(file, "\n  ]\n}\n");
+    if (std::fclose(file))
+        throw std::runtime_error(name + ": " + std::strerror(errno));
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+try {
+    std::string json, command = argv[0];
+    std::set<std::string> wanted;
+    for (int i = 1; i < argc; i++) {
+        const std::string word = argv[i];
+        command += " " + word;
+        if (word.rfind("json=", 0) == 0)
+            json = word.substr(5);
+        else if (word == "pfb" || word == "f_engine" || word == "corner_turn" ||
+                 word == "first")
+            wanted.insert(word);
+        else
+            throw std::invalid_argument(
+                word + ": allowed are pfb, f_engine, corner_turn, first and json=FILE");
+    }
+    cudaDeviceProp gpu;
+    cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's name");
+    int clock = 0;
+    cuda::check(cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, 0), "clock");
+    const auto own_stream = device::select("cuda").make_stream();
+    // a margin for delays that read behind the last sample
+    const cuda::device_array<char> in(total_bytes + (1 << 20)), out(total_bytes);
+    program b{ *own_stream,
+               in.data(),
+               out.data(),
+               copy_rate(*own_stream, in.data(), out.data(), total_bytes),
+               gpu.multiProcessorCount * 128. * clock * 1e3,
+               {} };
+    std::printf(
+        "%s\n%s\ncopy %.0f GB/s (read plus written), fp32 %.1f T instructions/s at "
+        "%.2f GHz\n"
+        "Gsample/s             channels taps inputs   rate     plain   memory   "
+        "fp32 bound  implementation\n",
+        gpu.name,
+        command.c_str(),
+        b.copy * 1e-9,
+        b.arithmetic_rate * 1e-12,
+        clock * 1e-6);
+    run_all(b, wanted);
+    if (!json.empty())
+        write_json(json, b, gpu.name, command);
+} catch (const std::exception& e) {
+    std::fprintf(stderr, "bench_pfb: %s\n", e.what());
+    return 1;
+}

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""
+Four correlators from the literature, each as one flowgraph: how much faster than real time is
+one GPU today? Simulated data of the instrument's inputs, band and channels is correlated once,
+and checked: the source in it must be where it was put, as strong as it was put there. Then it is
+sent round and round, from the memory of the GPU (--source device) or from that of the host,
+through PCIe (--source host). On the CPU, integrations are short.
+
+    tools/run python3 examples/instruments/correlate.py best-2
+    tools/run python3 examples/instruments/correlate.py lofar --source host --seconds 5
+"""
+
+import argparse
+import pathlib
+import tempfile
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from gnuradio import aperture, blocks, gr
+
+TAPS = 8
+PORTS = 16  # each with a thread of its own where the source is in host memory
+#: what is simulated, of each input
+SPECTRA = 128
+#: bytes that a call on a GPU works on, about: there calls are dear
+CALL = 64 << 20
+#: above everything, and as strong in an input as a quarter of the receiver's noise
+SOURCE = aperture.Source("source", azimuth=150.0, elevation=60.0, flux=0.25)
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """What was built, and how it is correlated here. Places of antennas are made up."""
+    paper: str
+    antennas: int
+    polarizations: str
+    radius: float            # m: a spiral, as in arrays/mwa-32t.yml
+    sample_rate: float       # Hz, of a stream
+    streams: int             # parts of the band, which are correlated one like the other
+    center_frequency: float  # Hz
+    channels: int            # of a stream
+    times: int               # spectra in a block: 25 to 50 MB
+    blocks: int              # in an integration
+
+    @property
+    def inputs(self):
+        return self.antennas * len(self.polarizations)
+
+    @property
+    def band(self):
+        return self.sample_rate * self.streams
+
+    def integration(self):
+        """Seconds."""
+        return self.channels * self.times * self.blocks / self.sample_rate
+
+    def array(self):
+        number = np.arange(self.antennas)
+        places = aperture.geometry.direction(137.508 * number, 0.0)
+        places *= self.radius * ((number + 0.5) / self.antennas)[:, np.newaxis] ** 0.75
+        return aperture.ArrayDescription(
+            "spiral", latitude=0.0, longitude=0.0, height=0.0,
+            antennas=[aperture.Antenna(f"A{i}", place) for i, place in enumerate(places)],
+            inputs=[aperture.Input(f"A{i}", polarization) for i in number
+                    for polarization in self.polarizations],
+            sample_rate=self.sample_rate, center_frequency=self.center_frequency,
+            sources=[SOURCE])
+
+
+INSTRUMENTS = {
+    # one coarse channel of 1.28 MHz, fine channels of 10 kHz
+    "mwa-32t": Instrument("Wayth, Greenhill, Briggs 2009", 32, "xy", 175.0, 1.28e6, 1, 154.24e6,
+                          channels=128, times=400, blocks=25),
+    # 24 coarse channels: 30.72 MHz
+    "mwa-128": Instrument("Clark, La Plante, Greenhill 2011", 128, "xy", 1500.0, 1.28e6, 24,
+                          154.24e6, channels=128, times=400, blocks=25),
+    # subbands of 195 kHz in channels of 763 Hz, 768 spectra an integration; 1 MHz is asked for
+    # here, to see how many MHz one GPU has time for
+    "lofar": Instrument("van Nieuwpoort, Romein 2009", 64, "xy", 1000.0, 200e6 / 1024, 5.12, 150e6,
+                        channels=256, times=768, blocks=1),
+    "best-2": Instrument("Magro, Zarb Adami, Hickish 2014", 32, "x", 35.0, 20e6, 1, 408e6,
+                         channels=1024, times=256, blocks=76),
+}
+
+
+def simulate(instrument):
+    """int8 [port][sample][input of the port][re, im]: enough for SPECTRA spectra."""
+    samples = (SPECTRA + TAPS - 1) * instrument.channels
+    inputs_per_port = instrument.inputs // PORTS
+    top = gr.top_block()
+    source = aperture.array_source(instrument.array(), type="sc8", samples=samples,
+                                   inputs_per_port=inputs_per_port)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [str(pathlib.Path(folder) / str(port)) for port in range(PORTS)]
+        for port, name in enumerate(files):
+            top.connect((source, port), blocks.file_sink(2 * inputs_per_port, name))
+        top.run()
+        return np.array([np.fromfile(name, np.int8) for name in files]).reshape(
+            PORTS, samples, inputs_per_port, 2)
+
+
+def connect(top, instrument, data, device, from_host, repeats, times, integration):
+    """Samples to visibilities; returns the sources and the last block."""
+    inputs_per_port = instrument.inputs // PORTS
+    common = dict(channels=instrument.channels, inputs=instrument.inputs, device=device)
+    f_engine = aperture.pfb_channelizer(inputs_per_port=inputs_per_port, input_type="sc8",
+                                        output_type="sc8", taps=TAPS, **common)
+    turn = aperture.corner_turn(inputs_per_port=inputs_per_port, times=times, **common)
+    x_engine = aperture.xengine(times=times, integration=integration, **common)
+    sources = [aperture.replay(samples, 2 * inputs_per_port, repeats=repeats,
+                               center_frequency=instrument.center_frequency,
+                               rate=instrument.sample_rate,
+                               device="cpu" if from_host else device) for samples in data]
+    for port, source in enumerate(sources):
+        top.connect((source, 0), (f_engine, port), (turn, port))
+    top.connect(turn, x_engine)
+    if device != "cpu":  # a call may be half a ring
+        spectra = CALL // (2 * instrument.inputs * instrument.channels)
+        for source in sources:
+            source.set_min_output_buffer(2 * spectra * instrument.channels)
+        f_engine.set_min_output_buffer(2 * spectra)
+        turn.set_min_output_buffer(max(4, 2 * spectra // times))
+    return sources, x_engine
+
+
+def correlation(instrument, data, device):
+    """
+    The mean correlation coefficient of two inputs of like polarisation, turned to the source:
+    flux / (1 + flux), if all is well.
+    """
+    products = instrument.inputs * (instrument.inputs + 1) // 2
+    top = gr.top_block()
+    sink = blocks.vector_sink_c(instrument.channels * products)
+    _, x_engine = connect(top, instrument, data, device, False, 1, SPECTRA, 1)
+    top.connect(x_engine, sink)
+    top.run()
+    visibilities = np.reshape(sink.data(), (instrument.channels, products))
+
+    # only what the simulator fills: 99 % of the band
+    inner = np.arange(2, instrument.channels - 2)
+    a, b = np.tril_indices(instrument.inputs)
+    power = np.sqrt(visibilities[:, a == b].real)[inner]
+    alike = (a != b) & (a % len(instrument.polarizations) == b % len(instrument.polarizations))
+    a, b = a[alike], b[alike]
+    tau = aperture.geometry.delays(instrument.array().input_positions(),
+                                   aperture.geometry.direction(SOURCE.azimuth, SOURCE.elevation))
+    frequency = instrument.center_frequency + instrument.sample_rate * (
+        inner / instrument.channels - 0.5)
+    waves = np.exp(-2j * np.pi * frequency[:, np.newaxis] * tau)
+    model = waves[:, a] * waves[:, b].conj() * power[:, a] * power[:, b]
+    return complex((visibilities[inner][:, alike] / model).mean())
+
+
+def speed(instrument, data, device, from_host, seconds):
+    """Samples of each input that are correlated in a second."""
+    times, integration = instrument.times, instrument.blocks
+    if device == "cpu":
+        times, integration = SPECTRA, 1
+    products = instrument.inputs * (instrument.inputs + 1) // 2
+    top = gr.top_block()
+    sources, x_engine = connect(top, instrument, data, device, from_host, 0, times, integration)
+    end = aperture.discard(8 * instrument.channels * products, device)
+    top.connect(x_engine, end)
+
+    def next_one():
+        """Waits for an integration; how many there are, and when."""
+        items, limit = end.items(), time.monotonic() + 120
+        while end.items() == items and time.monotonic() < limit:
+            time.sleep(0.0005)
+        error = x_engine.error() or end.error()
+        if error or end.items() == items:
+            raise RuntimeError(error or "no integration within 120 seconds")
+        return end.items(), time.monotonic()
+
+    top.start()
+    try:
+        next_one()
+        first, start = next_one()
+        time.sleep(seconds)
+        last, stop = next_one()
+    finally:
+        for source in sources:
+            source.finish()
+        top.wait()
+    return (last - first) * integration * times * instrument.channels / (stop - start)
+
+
+def run(name, device="auto", source="device", seconds=2.0):
+    """Correlates and reports; returns the correlation coefficient and x real time."""
+    instrument = INSTRUMENTS[name]
+    if device == "auto":
+        device = "cuda" if "cuda:0" in aperture.devices() else "cpu"
+    data = simulate(instrument)
+    found = correlation(instrument, data, device)
+    rate = speed(instrument, data, device, source == "host", seconds)
+    operations = 8 * rate * instrument.inputs * (instrument.inputs + 1) / 2
+    print(f"{name} ({instrument.paper}): {instrument.inputs} inputs, {instrument.band / 1e6:g} MHz, "
+          f"channels of {instrument.sample_rate / instrument.channels / 1e3:.4g} kHz, integrations of "
+          f"{instrument.integration():.3g} s\n"
+          f"  correlation coefficient of the source: {found.real:.4f} (put there: "
+          f"{SOURCE.flux / (1 + SOURCE.flux):.4f})\n"
+          f"  {device}, source on {'the host' if source == 'host' else 'the device'}: "
+          f"{rate / instrument.band:.3g} x real time; {rate / 1e6:.4g} MHz in real time; "
+          f"{operations / 1e12:.3g} TOP/s of products")
+    return found, rate / instrument.band
+
+
+if __name__ == "__main__":
+    gr.logging().set_default_level(gr.log_levels.warn)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("instrument", choices=[*INSTRUMENTS, "all"])
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+    parser.add_argument("--source", default="device", choices=["device", "host"],
+                        help="where the samples are; host: they come through PCIe")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of the measurement")
+    arguments = parser.parse_args()
+    for name in INSTRUMENTS if arguments.instrument == "all" else [arguments.instrument]:
+        run(name, arguments.device, arguments.source, arguments.seconds)

@@ -1,0 +1,45 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_BLOCK_ON_DEVICE_H
+#define INCLUDED_APERTURE_BLOCK_ON_DEVICE_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/block.h>
+#include <string>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * \brief What all blocks share whose `device` can be chosen.
+ * \ingroup aperture
+ */
+class APERTURE_API block_on_device : virtual public gr::block
+{
+public:
+    //! Where the block runs: cpu, cuda:0, ...; what `auto` has become.
+    virtual std::string device_name() const = 0;
+
+    //! What ended the block: empty if there was no error since the last start.
+    virtual std::string error() const = 0;
+
+    /*!
+     * Sets the longest time that a call waits for more input while the device is busy
+     * with earlier ones: many small calls would keep a GPU from its work. On the CPU, and
+     * where the device keeps up, nothing waits.
+     * \param seconds 0 (it never waits) to 10
+     * \throws std::invalid_argument
+     */
+    virtual void set_latency(double seconds) = 0;
+    virtual double latency() const = 0;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_BLOCK_ON_DEVICE_H */

@@ -1,0 +1,62 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_REPLAY_H
+#define INCLUDED_APERTURE_REPLAY_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/block_on_device.h>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gr {
+namespace aperture {
+
+/*!
+ * \brief Sends given items again and again, out of the memory of a device.
+ * \ingroup aperture
+ *
+ * The data goes to the device once, when the flowgraph starts: a source that is as fast
+ * as the device, for tests, teaching and benchmarks. No port in; one port out.
+ *
+ * Item 0 carries rx_time, rx_freq, and those of rx_rate, bandwidth and samples_per_item
+ * that were given. The clock goes on from one repetition to the next, without a gap. Each
+ * start of the flowgraph, also by unlock(), begins at the first item.
+ */
+class APERTURE_API replay : virtual public block_on_device
+{
+public:
+    typedef std::shared_ptr<replay> sptr;
+
+    struct parameters {
+        std::vector<char> data = {}; //!< whole items, one after the other
+        int item_size = 8;           //!< bytes
+        int64_t repeats = 1;         //!< how often the data is sent; 0: for ever
+        std::pair<uint64_t, double> start_time = { 1704067200, 0 }; //!< s since 1970
+        double center_frequency = 0;                                //!< Hz, rx_freq
+        double rate = 0;          //!< items a second; 0: not tagged
+        double bandwidth = 0;     //!< Hz; 0: not tagged
+        int samples_per_item = 0; //!< 0: not tagged
+        std::string device = "auto";
+    };
+
+    //! \throws std::invalid_argument naming the parameter, its value and what is allowed
+    static sptr make(parameters p);
+
+    /*!
+     * Ends the stream: blocks downstream get all that was sent, and then end as well. Of
+     * a source that is not running the next start ends at once.
+     */
+    virtual void finish() = 0;
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_REPLAY_H */

@@ -1,0 +1,372 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+/*
+ * What can be seen only where there is a GPU: no thread waits for it in work() but in the
+ * three waits that are meant to be, memory is given back after a run, a kernel that fails
+ * ends the flowgraph with one error, and an edge between two GPUs is refused. Every call
+ * of CUDA's runtime and of its driver is looked at, by way of CUPTI.
+ * Exit status: 0 all is well, 1 something is not, 77 no GPU (skipped).
+ *
+ * check_cuda_runtime
+ */
+
+#include "qa_device.h"
+#include "runtime/host_wait.h"
+#include <gnuradio/aperture/copy.h>
+#include <gnuradio/aperture/corner_turn.h>
+#include <gnuradio/aperture/pfb_channelizer.h>
+#include <gnuradio/aperture/select.h>
+#include <gnuradio/aperture/xengine.h>
+#include <gnuradio/blocks/head.h>
+#include <gnuradio/blocks/null_sink.h>
+#include <gnuradio/logger.h>
+#include <cuda_runtime.h>
+#include <cupti.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+
+using namespace gr::aperture;
+
+namespace {
+
+int failures = 0;
+
+void expect(bool ok, const std::string& what)
+{
+    std::printf("%-6s %s\n", ok ? "ok" : "FAILED", what.c_str());
+    std::fflush(stdout);
+    failures += !ok;
+}
+
+// ---- calls of CUDA
+
+/*!
+ * Names of functions that wait for the GPU, or may: what allocates and frees does, and
+ * copies that are not asynchronous.
+ */
+bool may_wait(const std::string& name)
+{
+    auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+    if (has("Event")) // making and recording one does not
+        return has("Synchronize");
+    return has("Synchronize") || has("Alloc") || has("Free") || has("Register") ||
+           has("Map") || has("MemCreate") || has("MemRelease") || has("Destroy") ||
+           has("StreamCreate") || has("ModuleLoad") || has("LibraryLoad") ||
+           ((has("Memcpy") || has("Memset")) && !has("Async"));
+}
+
+std::mutex mutex;
+std::set<std::string> calls, forbidden; // of threads that must not wait
+
+void CUPTIAPI called(void*,
+                     CUpti_CallbackDomain domain,
+                     CUpti_CallbackId id,
+                     const void* data)
+{
+    const auto* info = static_cast<const CUpti_CallbackData*>(data);
+    if (info->callbackSite != CUPTI_API_ENTER || !working_thread::must_not_wait())
+        return;
+    const char* name = nullptr;
+    cuptiGetCallbackName(domain, id, &name);
+    std::lock_guard<std::mutex> guard(mutex);
+    calls.insert(name);
+    if (may_wait(name))
+        forbidden.insert(name);
+}
+
+std::string list(const std::set<std::string>& names)
+{
+    std::string all;
+    for (const auto& n : names)
+        all += " " + n;
+    return all;
+}
+
+//! Calls that may wait, of a flowgraph's working threads.
+std::set<std::string> waits_of(const std::function<void()>& run)
+{
+    {
+        std::lock_guard<std::mutex> guard(mutex);
+        calls.clear();
+        forbidden.clear();
+    }
+    run();
+    std::lock_guard<std::mutex> guard(mutex);
+    return forbidden;
+}
+
+// ---- flowgraphs
+
+constexpr int channels = 64, inputs = 4, times = 64;
+
+struct chain {
+    gr::top_block_sptr top = gr::make_top_block("check");
+    xengine::sptr last;
+
+    //! Samples from the host through all blocks to the host, with a reader on the host at
+    //! each edge.
+    explicit chain(const std::string& type, int64_t samples)
+    {
+        const bool bytes = type == "sc8";
+        const size_t sample = bytes ? 2 : 8;
+        auto source = qa::make<qa::source>(sample * inputs, samples);
+        pfb_channelizer::parameters f;
+        f.channels = channels;
+        f.inputs = f.inputs_per_port = inputs;
+        f.input_type = f.output_type = type;
+        f.gain = 1;
+        f.device = "cuda";
+        corner_turn::parameters t;
+        t.channels = channels;
+        t.inputs = t.inputs_per_port = inputs;
+        t.times = times;
+        t.type = type;
+        t.device = "cuda";
+        xengine::parameters x;
+        x.channels = channels;
+        x.inputs = inputs;
+        x.times = times;
+        x.type = type;
+        x.integration = 4;
+        x.device = "cuda";
+        gr::aperture::copy::parameters c;
+        c.item_size = int(sample) * inputs * channels;
+        c.device = "cuda";
+        auto fir = pfb_channelizer::make(f);
+        auto copied = gr::aperture::copy::make(c);
+        auto turn = corner_turn::make(t);
+        last = xengine::make(x);
+        top->connect(source, 0, fir, 0);
+        top->connect(fir, 0, copied, 0);
+        top->connect(copied, 0, turn, 0);
+        top->connect(turn, 0, last, 0);
+        for (const gr::block_sptr& b :
+             { gr::block_sptr(fir), gr::block_sptr(turn), gr::block_sptr(last) }) {
+            const int size = b->output_signature()->sizeof_stream_item(0);
+            top->connect(b, 0, gr::blocks::null_sink::make(size), 0);
+        }
+    }
+};
+
+//! A device block that does what none may.
+class waiting_block : public device_block
+{
+public:
+    explicit waiting_block(const device& d)
+        : gr::block("waiting_block", signature_on(d, 1, 8), signature_on(d, 1, 8)),
+          device_block(d)
+    {
+    }
+    int process(int noutput_items,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star&,
+                gr_vector_void_star&) override
+    {
+        cudaStreamSynchronize(static_cast<cudaStream_t>(work_stream().native_handle()));
+        const int n = std::min(noutput_items, ninput_items[0]);
+        consume_each(n);
+        return n;
+    }
+};
+
+//! A device block that makes the GPU fail: a copy from where there is no memory.
+class failing_block : public device_block
+{
+public:
+    explicit failing_block(const device& d)
+        : gr::block("failing_block", signature_on(d, 1, 8), signature_on(d, 1, 8)),
+          device_block(d)
+    {
+    }
+    int process(int noutput_items,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star& input_items,
+                gr_vector_void_star& output_items) override
+    {
+        const int n = std::min(noutput_items, ninput_items[0]);
+        const void* from =
+            ++d_calls < 5 ? input_items[0] : reinterpret_cast<const void*>(uintptr_t(64));
+        work_stream().copy(output_items[0], from, 8 * n, direction::within_device);
+        consume_each(n);
+        return n;
+    }
+
+private:
+    int d_calls = 0;
+};
+
+size_t memory_in_use()
+{
+    size_t free = 0, total = 0;
+    cudaDeviceSynchronize();
+    cudaMemGetInfo(&free, &total);
+    return total - free;
+}
+
+// ---- checks
+
+void check_waits()
+{
+    const device d = device::select("cuda");
+    CUpti_SubscriberHandle subscriber;
+    if (cuptiSubscribe(&subscriber, called, nullptr) != CUPTI_SUCCESS ||
+        cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API) != CUPTI_SUCCESS ||
+        cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API) != CUPTI_SUCCESS) {
+        expect(false, "CUPTI can be used");
+        return;
+    }
+    const long before = working_thread::forbidden_waits();
+    for (const char* type : { "sc8", "fc32" }) {
+        const auto waits = waits_of([&] {
+            for (int run = 0; run < 3; run++)
+                chain(type, 2000000).top->run();
+        });
+        expect(waits.empty(),
+               std::string("no wait in work(), ") + type + " chain:" + list(waits));
+        expect(calls.size() > 4, "  it was looked at:" + list(calls));
+    }
+    expect(working_thread::forbidden_waits() == before, "and the runtime has seen none");
+    const auto waits = waits_of([&] {
+        auto top = gr::make_top_block("check");
+        auto wrong = gnuradio::make_block_sptr<waiting_block>(d);
+        top->connect(qa::make<qa::source>(8, 100000), 0, wrong, 0);
+        top->connect(wrong, 0, gr::blocks::null_sink::make(8), 0);
+        top->run();
+    });
+    expect(waits.count("cuStreamSynchronize") +
+                   waits.count("cudaStreamSynchronize_v3020") >
+               0,
+           "a block that waits is noticed:" + list(waits));
+    cuptiUnsubscribe(subscriber);
+}
+
+void check_memory()
+{
+    auto same = [](size_t before, size_t after, const std::string& what) {
+        expect(before == after,
+               what + std::to_string(after) +
+                   " bytes, before: " + std::to_string(before));
+    };
+    size_t before;
+    {
+        chain c("sc8", 500000);
+        c.top->run();
+        before = memory_in_use();
+        for (int run = 0; run < 20; run++)
+            c.top->run();
+        same(before, memory_in_use(), "memory in use after 20 runs of a flowgraph: ");
+    }
+    before = memory_in_use();
+    for (int run = 0; run < 20; run++)
+        chain("sc8", 500000).top->run();
+    same(before, memory_in_use(), "and after 20 flowgraphs: ");
+}
+
+void check_two_gpus()
+{
+    int count = 0;
+    cudaGetDeviceCount(&count);
+    if (count < 2) {
+        std::printf("skipped an edge between two GPUs: there is one\n");
+        return;
+    }
+    auto make_copy = [](const char* name) {
+        gr::aperture::copy::parameters p;
+        p.item_size = 8;
+        p.device = name;
+        return gr::aperture::copy::make(p);
+    };
+    auto first = make_copy("cuda:0"), second = make_copy("cuda:1");
+    {
+        auto top = gr::make_top_block("check");
+        top->connect(qa::make<qa::source>(8, 100000), 0, first, 0);
+        top->connect(first, 0, second, 0);
+        top->connect(second, 0, gr::blocks::null_sink::make(8), 0);
+        top->run();
+    }
+    const std::string error = first->error() + second->error();
+    expect(error.find("cuda:0") != std::string::npos &&
+               error.find("cuda:1") != std::string::npos,
+           "an edge between two GPUs is refused: " + error);
+    // by way of the host it works
+    auto third = make_copy("cuda:1");
+    auto passed = qa::make<qa::sink>(8, qa::sequence(8));
+    auto top = gr::make_top_block("check");
+    auto between = gr::blocks::head::make(8, 1000000);
+    top->connect(qa::make<qa::source>(8, 1000000), 0, third, 0);
+    top->connect(third, 0, between, 0);
+    auto fourth = make_copy("cuda:0");
+    top->connect(between, 0, fourth, 0);
+    top->connect(fourth, 0, passed, 0);
+    top->run();
+    expect(passed->items == 1000000 && passed->wrong == 0,
+           "two GPUs in one flowgraph, with a host block between them");
+}
+
+//! In a process of its own: what uses the GPU after that fails, too.
+int run_failing_flowgraph()
+{
+    const device d = device::select("cuda");
+    auto top = gr::make_top_block("check");
+    auto wrong = gnuradio::make_block_sptr<failing_block>(d);
+    auto sink = gr::blocks::null_sink::make(8);
+    top->connect(qa::make<qa::source>(8, int64_t(1) << 40), 0, wrong, 0);
+    top->connect(wrong, 0, sink, 0);
+    top->run(); // hangs if the error ends nothing
+    std::printf("       the error: %s\n", wrong->error().c_str());
+    std::fflush(stdout);
+    return wrong->error().empty() ? 1 : 0;
+}
+
+void check_failure()
+{
+    std::fflush(stdout);
+    const pid_t child = fork(); // before CUDA is used: a context does not survive it
+    if (child == 0) {
+        alarm(60);
+        _exit(run_failing_flowgraph());
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    expect(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+           "a failing GPU ends the flowgraph, and the block says why");
+}
+
+//! Asked in a child: looking for GPUs is using CUDA.
+bool there_is_a_gpu()
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        int count = 0;
+        _exit(cudaGetDeviceCount(&count) == cudaSuccess && count > 0 ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+} // namespace
+
+int main()
+{
+    if (!there_is_a_gpu()) {
+        std::printf("skipped: no GPU\n");
+        return 77;
+    }
+    gr::logging::singleton().set_default_level(spdlog::level::err);
+    check_failure();
+    check_waits();
+    check_memory();
+    check_two_gpus();
+    return failures ? 1 : 0;
+}

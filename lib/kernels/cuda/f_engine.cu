@@ -1,0 +1,76 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/cuda/f_engine.h"
+#include "kernels/cuda/pfb_fused.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+namespace {
+
+class fused_f_engine : public f_engine
+{
+public:
+    fused_f_engine(const parameters& p, const fused_kernel& kernel, int device)
+        : d_p(p), d_filter(p.filter, kernel, device)
+    {
+    }
+
+    std::string implementation() const override
+    {
+        return d_filter.name() + ", stored by channel";
+    }
+
+    void set_gains(const cfloat* gains, stream& s) override
+    {
+        d_filter.set_gains(gains, native(s));
+    }
+
+    void set_delays(const delay* delays, stream& s) override
+    {
+        d_filter.set_delays(delays, native(s));
+    }
+
+    void execute(
+        const pfb::source* sources, void* block, int first, int count, stream& s) override
+    {
+        d_filter.execute(sources,
+                         { nullptr,
+                           block,
+                           first,
+                           d_p.times,
+                           d_p.first_channel,
+                           d_p.selected_channels },
+                         count,
+                         native(s));
+    }
+
+    pfb::counts clamped() const override { return d_filter.clamped(); }
+
+private:
+    const parameters d_p;
+    fused_filter d_filter;
+};
+
+} // namespace
+
+std::unique_ptr<f_engine> make_f_engine(const f_engine::parameters& p, int device)
+{
+    const device_guard guard(device);
+    const auto* kernel = find_fused_kernel(p.filter, device);
+    if (!kernel || (p.filter.output == sample_type::sc8 && !kernel->turned_rounds))
+        return nullptr;
+    return std::make_unique<fused_f_engine>(p, *kernel, device);
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr

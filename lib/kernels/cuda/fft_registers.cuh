@@ -1,0 +1,127 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_FFT_REGISTERS_CUH
+#define INCLUDED_APERTURE_KERNELS_CUDA_FFT_REGISTERS_CUH
+
+#include <utility>
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+//! cos(2 pi k / 32)
+constexpr double cosine_32(int k)
+{
+    constexpr double first_quarter[] = { 1,
+                                         0.98078528040323044913,
+                                         0.92387953251128675613,
+                                         0.83146961230254523708,
+                                         0.70710678118654752440,
+                                         0.55557023301960222474,
+                                         0.38268343236508977173,
+                                         0.19509032201612826785,
+                                         0 };
+    k = k < 0 ? -k % 32 : k % 32;
+    k = k > 16 ? 32 - k : k;
+    return k > 8 ? -first_quarter[16 - k] : first_quarter[k];
+}
+
+constexpr int reversed_bits(int i, int count)
+{
+    int r = 0;
+    for (int bit = 1; bit < count; bit *= 2) {
+        r = 2 * r + i % 2;
+        i /= 2;
+    }
+    return r;
+}
+
+__device__ __forceinline__ float2 times(float2 a, float2 b)
+{
+    return { a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x };
+}
+
+/*!
+ * a, b -> a + w b, a - w b with w = exp(-2 pi i J / Length). A general w costs six fused
+ * multiply-adds: the smaller part of w is divided by the larger one, and the larger one
+ * multiplied in by the sum and the difference.
+ */
+template <int Length, int J>
+__device__ __forceinline__ void butterfly(float2& a, float2& b)
+{
+    constexpr double re = cosine_32(J * (32 / Length));
+    constexpr double im = -cosine_32(J * (32 / Length) - 8);
+    const float2 x = a;
+    if constexpr (J == 0) {
+        a = { x.x + b.x, x.y + b.y };
+        b = { x.x - b.x, x.y - b.y };
+    } else if constexpr (4 * J == Length) {
+        a = { x.x + b.y, x.y - b.x };
+        b = { x.x - b.y, x.y + b.x };
+    } else {
+        constexpr bool real_larger = (re < 0 ? -re : re) >= -im;
+        constexpr float larger = float(real_larger ? re : im);
+        constexpr float ratio = float(real_larger ? im / re : re / im);
+        const float2 t = real_larger ? make_float2(b.x - ratio * b.y, b.y + ratio * b.x)
+                                     : make_float2(ratio * b.x - b.y, ratio * b.y + b.x);
+        a = { x.x + larger * t.x, x.y + larger * t.y };
+        b = { x.x - larger * t.x, x.y - larger * t.y };
+    }
+}
+
+template <int Points, int Length, int... I>
+__device__ __forceinline__ void stage(float2 (&v)[Points],
+                                      std::integer_sequence<int, I...>)
+{
+    constexpr int half = Length / 2;
+    (butterfly<Length, I % half>(v[I / half * Length + I % half],
+                                 v[I / half * Length + I % half + half]),
+     ...);
+}
+
+template <int Points, int... I>
+__device__ __forceinline__ void
+reorder(const float2* from, float2 (&to)[Points], std::integer_sequence<int, I...>)
+{
+    ((to[I] = from[reversed_bits(I, Points)]), ...);
+}
+
+/*!
+ * Forward transform of up to 32 points, in place and in order; everything is unrolled, so
+ * that `values` stay in registers.
+ */
+template <int Points>
+__device__ __forceinline__ void transform(float2* values)
+{
+    static_assert(Points == 2 || Points == 4 || Points == 8 || Points == 16 ||
+                  Points == 32);
+    using all = std::make_integer_sequence<int, Points>;
+    using pairs = std::make_integer_sequence<int, Points / 2>;
+    float2 v[Points];
+    reorder(values, v, all());
+    stage<Points, 2>(v, pairs());
+    if constexpr (Points >= 4)
+        stage<Points, 4>(v, pairs());
+    if constexpr (Points >= 8)
+        stage<Points, 8>(v, pairs());
+    if constexpr (Points >= 16)
+        stage<Points, 16>(v, pairs());
+    if constexpr (Points >= 32)
+        stage<Points, 32>(v, pairs());
+#pragma unroll
+    for (int i = 0; i < Points; i++)
+        values[i] = v[i];
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_FFT_REGISTERS_CUH */

@@ -1,0 +1,229 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/cuda/pfb_fused.h"
+#include "kernels/cuda/pfb_fused_kernels.h"
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+namespace {
+
+constexpr float steps = 256; // what gains of 8-bit output are divided by: no rounding
+
+//! Of the second pass, of the third, and those that part spectra of real samples; as
+//! fused_shape lays them out.
+std::vector<float2> make_twiddles(const fused_kernel& kernel)
+{
+    std::vector<float2> all;
+    const auto add = [&](double turns, double scale = 1) {
+        const auto w = std::polar(scale, 2 * M_PI * turns);
+        all.push_back(make_float2(float(w.real()), float(w.imag())));
+    };
+    const auto [r1, r2, r3] = kernel.radices;
+    for (int r = 0; r < r2; r++)
+        for (int k = 0; k < r1; k++)
+            add(-double(r * k) / (r1 * r2));
+    for (int r = 0; r3 > 1 && r < r3; r++)
+        for (int k = 0; k < r1 * r2; k++)
+            add(-double(r * k) / (r1 * r2 * r3));
+    for (int k = 0; k < kernel.channels; k++)
+        add(-.25 - .5 * k / kernel.channels, .5);
+    return all;
+}
+
+size_t gains_of(const pfb::parameters& p) { return size_t(p.inputs()) * p.channels; }
+
+class fused_pfb : public pfb
+{
+public:
+    fused_pfb(const parameters& p, const fused_kernel& kernel, int device)
+        : d_filter(p, kernel, device)
+    {
+    }
+    std::string implementation() const override { return d_filter.name(); }
+    void set_gains(const cfloat* gains, stream& s) override
+    {
+        d_filter.set_gains(gains, native(s));
+    }
+    void set_delays(const delay* delays, stream& s) override
+    {
+        d_filter.set_delays(delays, native(s));
+    }
+    void
+    execute(const source* sources, void* const* spectra, size_t count, stream& s) override
+    {
+        d_filter.execute(sources, { spectra, nullptr, 0, 0, 0, 0 }, count, native(s));
+    }
+    counts clamped() const override { return d_filter.clamped(); }
+
+private:
+    fused_filter d_filter;
+};
+
+} // namespace
+
+const fused_kernel* find_fused_kernel(const pfb::parameters& p, int device)
+{
+    int shared_bytes = 0;
+    check(cudaDeviceGetAttribute(
+              &shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+          "asking for shared memory");
+    for (const auto* kernels :
+         { &fused_byte_kernels(), &fused_wide_kernels(), &fused_packed_kernels() })
+        for (const auto& kernel : *kernels)
+            if (kernel.input == p.input && kernel.channels == p.channels &&
+                kernel.line_bytes + kernel.staged_bytes <= shared_bytes)
+                return &kernel;
+    return nullptr;
+}
+
+fused_filter::fused_filter(const pfb::parameters& p,
+                           const fused_kernel& kernel,
+                           int device)
+    : d_p(p),
+      d_kernel(kernel),
+      d_device(device),
+      d_prototype(p.prototype.size()),
+      d_gains(gains_of(p), 3),
+      d_scaled_gains(gains_of(p)),
+      d_slopes(p.inputs(), 3),
+      d_shifts(p.inputs(), 3),
+      d_counts(2 * size_t(p.inputs()))
+{
+    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel.function),
+                               cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               kernel.line_bytes + kernel.staged_bytes),
+          "shared memory of the channeliser");
+    int multiprocessors = 0;
+    check(
+        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+        "counting multiprocessors");
+    d_most_blocks = multiprocessors * kernel.blocks;
+    if (p.ports > fused_call::few) {
+        d_sources = std::make_unique<uploaded_array<pfb::source>>(p.ports);
+        d_spectra = std::make_unique<uploaded_array<void*>>(p.ports);
+    }
+    // of complex samples, (-1)^j moves channel 0 to -fs/2
+    auto prototype = p.prototype;
+    for (size_t j = 1; is_complex(p.input) && j < prototype.size(); j += 2)
+        prototype[j] = -prototype[j];
+    check(cudaMemcpy(d_prototype.data(),
+                     prototype.data(),
+                     d_prototype.bytes(),
+                     cudaMemcpyHostToDevice),
+          "copying the prototype filter");
+    const auto twiddles = make_twiddles(kernel);
+    d_twiddles = device_array<float2>(twiddles.size());
+    check(cudaMemcpy(d_twiddles.data(),
+                     twiddles.data(),
+                     d_twiddles.bytes(),
+                     cudaMemcpyHostToDevice),
+          "copying twiddle factors");
+    set_gains(std::vector<cfloat>(gains_of(p), 1.f).data(), nullptr);
+    check(cudaStreamSynchronize(nullptr), "copying gains"); // before other streams
+}
+
+std::string fused_filter::name() const
+{
+    return "cuda fused fft " + std::to_string(d_kernel.channels);
+}
+
+pfb::counts fused_filter::clamped() const
+{
+    const auto all = d_counts.read();
+    const auto middle = all.begin() + d_p.inputs();
+    return { { all.begin(), middle }, { middle, all.end() } };
+}
+
+void fused_filter::set_gains(const cfloat* gains, cudaStream_t s)
+{
+    const device_guard guard(d_device);
+    const float scale = d_p.output == sample_type::sc8 ? 1 / steps : 1;
+    for (size_t i = 0; i < d_scaled_gains.size(); i++)
+        d_scaled_gains[i] = make_float2(gains[i].real() * scale, gains[i].imag() * scale);
+    d_gains.set(d_scaled_gains.data(), s);
+}
+
+void fused_filter::set_delays(const delay* delays, cudaStream_t s)
+{
+    const device_guard guard(d_device);
+    d_delayed = delays;
+    d_number = 0;
+    if (delays)
+        upload_delays(delays, d_p, d_slopes, d_shifts, s);
+}
+
+void fused_filter::execute(const pfb::source* sources,
+                           const target& to,
+                           size_t count,
+                           cudaStream_t s)
+{
+    if (count == 0)
+        return;
+    const device_guard guard(d_device);
+    fused_call call{};
+    if (d_sources) {
+        d_sources->set(sources, s);
+        call.many_sources = d_sources->data();
+        if (to.spectra) {
+            d_spectra->set(to.spectra, s);
+            call.many_spectra = d_spectra->data();
+        }
+    } else {
+        std::copy(sources, sources + d_p.ports, call.sources);
+        if (to.spectra)
+            std::copy(to.spectra, to.spectra + d_p.ports, call.spectra_ports);
+    }
+    call.block = to.block;
+    call.first_time = to.first_time;
+    call.times = to.times;
+    call.first_channel = to.first_channel;
+    call.selected = to.selected;
+    call.prototype = d_prototype.data();
+    call.twiddles = d_twiddles.data();
+    call.gains = d_gains.data();
+    call.slopes = d_delayed ? d_slopes.data() : nullptr;
+    call.shifts = d_delayed ? d_shifts.data() : nullptr;
+    call.number = d_number;
+    call.clamped = d_counts.data();
+    call.lowest = d_counts.data() + d_p.inputs();
+    call.spectra = int64_t(count);
+    call.inputs = d_p.inputs();
+    call.inputs_per_port = d_p.inputs_per_port;
+    call.taps = d_p.taps;
+    call.points = 32;
+    call.inverted = d_p.inverted;
+    call.eight_bit = d_p.output == sample_type::sc8;
+    call.in_a_row = !to.block;
+    call.rounds = to.block && call.eight_bit ? d_kernel.turned_rounds : 1;
+    const int64_t together = int64_t(d_kernel.spectra) * call.rounds;
+    const int64_t groups = (call.spectra + together - 1) / together * call.inputs;
+    const unsigned blocks = unsigned(std::min<int64_t>(groups, d_most_blocks));
+    const int shared = d_kernel.line_bytes + (to.block ? d_kernel.staged_bytes : 0);
+    d_kernel.function<<<blocks, d_kernel.threads, shared, s>>>(call);
+    check_launch("channeliser");
+    d_number += double(count);
+    d_counts.publish(s);
+}
+
+std::unique_ptr<pfb> make_fused_pfb(const pfb::parameters& p, int device)
+{
+    const device_guard guard(device);
+    const auto* kernel = find_fused_kernel(p, device);
+    return kernel ? std::make_unique<fused_pfb>(p, *kernel, device) : nullptr;
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr

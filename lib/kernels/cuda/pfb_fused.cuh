@@ -1,0 +1,901 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_CUH
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_CUH
+
+#include "kernels/cuda/fft_registers.cuh"
+#include "kernels/cuda/pfb_fused.h"
+#include "kernels/cuda/pfb_samples.cuh"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+/*!
+ * A block of threads makes Spectra spectra of one input at a time. It filters them, a
+ * column of samples of several spectra a thread, into lines of N complex numbers in
+ * shared memory; transforms each line in passes of radix R1, R2 (and R3), each thread 32
+ * points in registers; and stores.
+ *
+ * Real samples are taken as half as many complex ones, and the two halves of their
+ * spectrum are told apart afterwards.
+ *
+ * Between passes, point p of a line lies at place p + 2 (p / R1): neither the writes of
+ * the first pass, two points each, nor any other access meet a bank twice.
+ */
+template <int N_, int Spectra_, int R1_, int R2_, int R3_ = 1>
+struct fused_shape {
+    static constexpr int N = N_, spectra = Spectra_, R1 = R1_, R2 = R2_, R3 = R3_;
+    static_assert(N == R1 * R2 * R3);
+    static constexpr int points = 32;           // of a thread
+    static constexpr int line_threads = N / 32; // that transform a line together
+    static constexpr int threads = spectra * line_threads;
+    static constexpr int blocks = 512 / threads; // of a multiprocessor
+    // lines begin at banks that their threads leave free
+    static constexpr int pitch = N + 2 * N / R1 + (line_threads < 16 ? line_threads : 2);
+    // 8-bit spectra that are turned wait for others, so that what is stored fills whole
+    // sectors of memory: 32 bytes are 16 times
+    static constexpr int rounds = spectra < 16 ? 16 / spectra : 1;
+    static constexpr int staged_pitch = N + 4; // two times eight lines meet no bank twice
+    static constexpr int line_bytes = pitch * spectra * int(sizeof(float2));
+    static constexpr int staged_bytes = staged_pitch * spectra * rounds * 2;
+    static constexpr bool turns = N <= 1024; // with room for as many blocks
+    static constexpr int filtered_together = spectra < 8 ? spectra : 8;
+    // twiddles of the second and the third pass, and those that part real spectra
+    static constexpr int twiddles_2 = 0;
+    static constexpr int twiddles_3 = R1 * R2;
+    static constexpr int twiddles_real = twiddles_3 + (R3 > 1 ? N : 0);
+    static constexpr int twiddles = twiddles_real + N;
+};
+
+template <class Shape>
+__device__ __forceinline__ int place(int point)
+{
+    return point + 2 * (point / Shape::R1);
+}
+
+//! All threads that work on a line.
+template <class Shape>
+__device__ __forceinline__ void line_sync(int line)
+{
+    if constexpr (Shape::line_threads <= 32)
+        __syncwarp();
+    else
+        asm volatile("bar.sync %0, %1;" ::"r"(1 + line), "n"(Shape::line_threads)
+                     : "memory");
+}
+
+// ---------------------------------------------------------------------------------------
+// Filter
+
+//! The samples of an input, wherever they lie; numbers count from the first that is used.
+struct sample_view {
+    const void* numbers; // of the port
+    int64_t first;       // sample of the port
+    int inputs_per_port, input;
+
+    //! Four numbers from i on. \param lowest bits of those that were the lowest
+    template <class In>
+    __device__ float4 quad(int64_t i, uint32_t& lowest) const
+    {
+        constexpr int parts = In::complex ? 2 : 1;
+        const int64_t sample = (first + i / parts) * inputs_per_port + input;
+        float v[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            bool found = false;
+            v[k] = In::number(numbers,
+                              (sample + k / parts * inputs_per_port) * parts + k % parts,
+                              found);
+            lowest |= found << k;
+        }
+        return { v[0], v[1], v[2], v[3] };
+    }
+};
+
+//! Bytes from one line of samples to the next, of one input in a row.
+template <class Shape, class In>
+inline constexpr int line_step = Shape::N * 2 * In::bits / 8;
+
+//! Coefficients of the filter from one tap to the next.
+template <class Shape, class In>
+inline constexpr int tap_step = In::complex ? Shape::N : 2 * Shape::N;
+
+//! A quad of filter coefficients: of complex samples both numbers have the same.
+template <class In>
+__device__ __forceinline__ float4 coefficients(const float* __restrict__ h)
+{
+    if constexpr (In::complex) {
+        const float2 v = __ldg(reinterpret_cast<const float2*>(h));
+        return { v.x, v.x, v.y, v.y };
+    } else {
+        return __ldg(reinterpret_cast<const float4*>(h));
+    }
+}
+
+__device__ __forceinline__ void add_product(float4& sum, float4 a, float4 b)
+{
+    sum.x += a.x * b.x;
+    sum.y += a.y * b.y;
+    sum.z += a.z * b.z;
+    sum.w += a.w * b.w;
+}
+
+/*!
+ * Adds Taps taps to the sums of a column of quads. Each sample is read and converted once
+ * for all spectra that it is in. \param from the column's first quad under these taps
+ */
+template <class Shape, class In, int Taps>
+__device__ __forceinline__ void add_taps(float4 (&sums)[Shape::filtered_together],
+                                         const char* from,
+                                         const float* __restrict__ prototype,
+                                         uint32_t& suspects)
+{
+    constexpr int count = Shape::filtered_together;
+    float4 h[Taps];
+#pragma unroll
+    for (int t = 0; t < Taps; t++)
+        h[t] = coefficients<In>(prototype + t * tap_step<Shape, In>);
+    typename In::quad raw[count + Taps - 1];
+#pragma unroll
+    for (int u = 0; u < count + Taps - 1; u++)
+        raw[u] = In::load(from + u * line_step<Shape, In>);
+#pragma unroll
+    for (int u = 0; u < count + Taps - 1; u++) {
+        suspects |= In::suspects(raw[u]);
+        const float4 x = In::unpack(raw[u]);
+#pragma unroll
+        for (int s = 0; s < count; s++)
+            if (u - s >= 0 && u - s < Taps)
+                add_product(sums[s], h[u - s], x);
+    }
+}
+
+template <class Shape, class In>
+__device__ __forceinline__ void add_all_taps(float4 (&sums)[Shape::filtered_together],
+                                             const char* from,
+                                             const float* __restrict__ prototype,
+                                             int taps,
+                                             uint32_t& suspects)
+{
+    constexpr int most = 8;
+#pragma unroll 1
+    for (; taps >= most; taps -= most) {
+        add_taps<Shape, In, most>(sums, from, prototype, suspects);
+        from += most * line_step<Shape, In>;
+        prototype += most * tap_step<Shape, In>;
+    }
+    if (taps >= most / 2) {
+        add_taps<Shape, In, most / 2>(sums, from, prototype, suspects);
+        from += most / 2 * line_step<Shape, In>;
+        prototype += most / 2 * tap_step<Shape, In>;
+        taps -= most / 2;
+    }
+#pragma unroll 1
+    for (; taps > 0; taps--) {
+        add_taps<Shape, In, 1>(sums, from, prototype, suspects);
+        from += line_step<Shape, In>;
+        prototype += tap_step<Shape, In>;
+    }
+}
+
+/*!
+ * The same of inputs that are interleaved: a function of its own, which leaves the
+ * registers of the others alone.
+ */
+template <class Shape, class In>
+__device__ __noinline__ void add_interleaved(float4* all,
+                                             const sample_view& view,
+                                             int64_t time,
+                                             int column,
+                                             const float* __restrict__ prototype,
+                                             int taps)
+{
+    constexpr int count = Shape::filtered_together;
+    float4 sums[count] = {};
+    uint32_t lowest = 0; // counted elsewhere
+    constexpr int together = 4;
+    prototype += column * (2 * tap_step<Shape, In> / Shape::N);
+#pragma unroll 1
+    for (int tap = 0; tap < taps; tap += together) {
+        float4 h[together];
+#pragma unroll
+        for (int t = 0; t < together; t++)
+            h[t] = tap + t < taps
+                       ? coefficients<In>(prototype + (tap + t) * tap_step<Shape, In>)
+                       : float4{};
+#pragma unroll
+        for (int u = 0; u < count + together - 1; u++) {
+            if (tap + u >= count + taps - 1)
+                break; // behind the last sample
+            const int64_t i = (time + tap + u) * (2 * Shape::N) + 4 * column;
+            const float4 x = view.quad<In>(i, lowest);
+#pragma unroll
+            for (int s = 0; s < count; s++)
+                if (u - s >= 0 && u - s < together)
+                    add_product(sums[s], h[u - s], x);
+        }
+    }
+#pragma unroll
+    for (int s = 0; s < count; s++)
+        all[s] = sums[s];
+}
+
+//! The same number by number, for the end of a call and where the lowest number occurs.
+template <class Shape, class In>
+__device__ __noinline__ void filter_carefully(float4* sums,
+                                              const sample_view& view,
+                                              int64_t time,
+                                              int column,
+                                              const fused_call& call)
+{
+    const float* prototype =
+        call.prototype + column * (2 * tap_step<Shape, In> / Shape::N);
+    uint32_t lowest = 0;
+#pragma unroll 1
+    for (int s = 0; s < Shape::filtered_together; s++) {
+        float4 sum{};
+#pragma unroll 1
+        for (int t = 0; time + s < call.spectra && t < call.taps; t++)
+            add_product(
+                sum,
+                coefficients<In>(prototype + t * tap_step<Shape, In>),
+                view.quad<In>((time + s + t) * (2 * Shape::N) + 4 * column, lowest));
+        sums[s] = sum;
+    }
+}
+
+//! Counts samples that are the lowest: each one with the spectrum that it is the first
+//! of, or with the last one of the call.
+template <class Shape, class In>
+__device__ __noinline__ void count_lowest(const sample_view& view,
+                                          int64_t time,
+                                          int column,
+                                          int64_t counted,
+                                          unsigned long long* total,
+                                          const fused_call& call)
+{
+    constexpr int parts = In::complex ? 2 : 1;
+    int64_t end = time + Shape::filtered_together;
+    if (time >= call.spectra)
+        return;
+    if (end >= call.spectra)
+        end = call.spectra + call.taps - 1;
+    int found = 0;
+#pragma unroll 1
+    for (; time < end; time++) {
+        const int64_t i = time * (2 * Shape::N) + 4 * column;
+        uint32_t lowest = 0;
+        view.quad<In>(i, lowest);
+#pragma unroll
+        for (int k = 0; k < 4; k += parts)
+            found += (lowest >> k & (In::complex ? 3 : 1)) && (i + k) / parts >= counted;
+    }
+    if (found)
+        atomicAdd(total, (unsigned long long)(found));
+}
+
+//! The same where samples lie in a row.
+template <class Shape, class In>
+__device__ __forceinline__ void count_lowest_in_row(const char* from,
+                                                    int64_t time,
+                                                    int column,
+                                                    int64_t counted,
+                                                    unsigned long long* total,
+                                                    const fused_call& call)
+{
+    const bool last = time + Shape::filtered_together == call.spectra;
+    const int lines = Shape::filtered_together + (last ? call.taps - 1 : 0);
+    int found = 0;
+    for (int u = 0; u < lines; u++) {
+        // both samples of a quad, or none: what was counted before ends with a line
+        if ((time + u) * Shape::N + 2 * column >= counted)
+            found += In::count_lowest(In::load(from + u * line_step<Shape, In>));
+    }
+    if (found)
+        atomicAdd(total, (unsigned long long)(found));
+}
+
+//! Into the second-level cache.
+template <class Shape>
+__device__ __forceinline__ void fetch_ahead(const char* from, int bytes)
+{
+    for (int i = threadIdx.x * 128; i < bytes; i += Shape::threads * 128)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(from + i));
+}
+
+//! Lines of filtered samples into shared memory. \param start of the input's samples
+//! from the first line on, if they lie in a row; else nullptr
+template <class Shape, class In>
+__device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
+                                             const char* start,
+                                             const sample_view& view,
+                                             int64_t first,
+                                             int input,
+                                             int64_t counted,
+                                             const fused_call& call)
+{
+    constexpr int count = Shape::filtered_together;
+    constexpr int columns = Shape::N / 2;
+    const int left = int(min(int64_t(Shape::spectra), call.spectra - first));
+#pragma unroll 1
+    for (int item = threadIdx.x; item < columns * (Shape::spectra / count);
+         item += Shape::threads) {
+        const int column = item % columns, line = item / columns * count;
+        float4 sums[count];
+        uint32_t suspects = 0;
+        const bool in_row = start && line + count <= left;
+        if (in_row) {
+#pragma unroll
+            for (int s = 0; s < count; s++)
+                sums[s] = float4{};
+            add_all_taps<Shape, In>(
+                sums,
+                start + line * line_step<Shape, In> + column * (In::bits / 2),
+                call.prototype + column * (2 * tap_step<Shape, In> / Shape::N),
+                call.taps,
+                suspects);
+        }
+        const bool suspicious = suspects & In::suspect;
+        const int64_t time = first + line;
+        if (!in_row || (suspicious && !In::clamps)) {
+            float4 others[count];
+            if (In::suspect)
+                count_lowest<Shape, In>(
+                    view, time, column, counted, call.lowest + input, call);
+            if (in_row || line + count > left)
+                filter_carefully<Shape, In>(others, view, time, column, call);
+            else
+                add_interleaved<Shape, In>(
+                    others, view, time, column, call.prototype, call.taps);
+#pragma unroll
+            for (int s = 0; s < count; s++)
+                sums[s] = others[s];
+        } else if constexpr (In::suspect && In::clamps) {
+            count_lowest_in_row<Shape, In>(start + line * line_step<Shape, In> +
+                                               column * (In::bits / 2),
+                                           time,
+                                           column,
+                                           counted,
+                                           call.lowest + input,
+                                           call);
+        }
+        if (In::complex && call.inverted) {
+            __syncwarp(); // or all would be negated under a condition
+#pragma unroll
+            for (int s = 0; s < count; s++) {
+                sums[s].y = -sums[s].y;
+                sums[s].w = -sums[s].w;
+            }
+        }
+#pragma unroll
+        for (int s = 0; s < count; s++)
+            *reinterpret_cast<float4*>(lines + (line + s) * Shape::pitch + 2 * column) =
+                sums[s];
+    }
+}
+
+// ---------------------------------------------------------------------------------------
+// Transform. Of a pass of radix R, butterfly b has points b + r N/R and is one of the
+// thread's 32/R: those from its place in the line on, in steps of N/32.
+
+template <class Shape, int R>
+__device__ __forceinline__ void transform_all(float2 (&v)[Shape::points])
+{
+#pragma unroll
+    for (int q = 0; q < Shape::points / R; q++)
+        transform<R>(v + q * R);
+}
+
+//! Points from shared memory, times their twiddles; Done is the product of the radices
+//! so far.
+template <class Shape, int R, int Done>
+__device__ __forceinline__ void load_points(float2 (&v)[Shape::points],
+                                            const float2* line,
+                                            int lane,
+                                            const float2* twiddles)
+{
+#pragma unroll
+    for (int q = 0; q < Shape::points / R; q++) {
+        const int b = lane + q * Shape::line_threads;
+        const float2* here = twiddles + (Done < Shape::N / R ? b % Done : b);
+        // one address, and constants to add: not as many addresses as points
+        asm volatile("" : "+l"(here));
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            if constexpr (Done == 1) {
+                v[q * R + r] = line[b + r * (Shape::N / R)];
+            } else {
+                const float2 x =
+                    line[place<Shape>(b) +
+                         r * (Shape::N / R + 2 * (Shape::N / R / Shape::R1))];
+                v[q * R + r] = r == 0 ? x : times(x, __ldg(here + r * Done));
+            }
+        }
+    }
+}
+
+template <class Shape, int R, int Done>
+__device__ __forceinline__ void
+store_points(const float2 (&v)[Shape::points], float2* line, int lane)
+{
+#pragma unroll
+    for (int q = 0; q < Shape::points / R; q++) {
+        const int b = lane + q * Shape::line_threads;
+        if constexpr (Done == 1) {
+            float2* to = line + b * (R + 2);
+#pragma unroll
+            for (int r = 0; r < R; r += 2)
+                *reinterpret_cast<float4*>(to + r) = {
+                    v[q * R + r].x, v[q * R + r].y, v[q * R + r + 1].x, v[q * R + r + 1].y
+                };
+        } else {
+            float2* to = line + place<Shape>(b / Done * (Done * R) + b % Done);
+#pragma unroll
+            for (int r = 0; r < R; r++)
+                to[r * (Done + 2 * (Done / Shape::R1))] = v[q * R + r];
+        }
+    }
+}
+
+//! Radix of the last pass: v[q R + r] is channel lane + (q + r 32/R) N/32.
+template <class Shape>
+inline constexpr int last_radix = Shape::R3 > 1 ? Shape::R3 : Shape::R2;
+
+//! A line from shared memory into registers, transformed.
+template <class Shape>
+__device__ __forceinline__ void transform_line(float2 (&v)[Shape::points],
+                                               float2* lines,
+                                               int number,
+                                               int lane,
+                                               const float2* __restrict__ twiddles)
+{
+    float2* line = lines + number * Shape::pitch;
+    load_points<Shape, Shape::R1, 1>(v, line, lane, nullptr);
+    transform_all<Shape, Shape::R1>(v);
+    line_sync<Shape>(number);
+    store_points<Shape, Shape::R1, 1>(v, line, lane);
+    line_sync<Shape>(number);
+    load_points<Shape, Shape::R2, Shape::R1>(v, line, lane, twiddles + Shape::twiddles_2);
+    transform_all<Shape, Shape::R2>(v);
+    if constexpr (Shape::R3 > 1) {
+        line_sync<Shape>(number);
+        store_points<Shape, Shape::R2, Shape::R1>(v, line, lane);
+        line_sync<Shape>(number);
+        load_points<Shape, Shape::R3, Shape::R1 * Shape::R2>(
+            v, line, lane, twiddles + Shape::twiddles_3);
+        transform_all<Shape, Shape::R3>(v);
+    }
+}
+
+//! Index into v of channel lane + e N/32.
+template <class Shape>
+__device__ __forceinline__ constexpr int point_of(int e)
+{
+    constexpr int R = last_radix<Shape>, others = Shape::points / R;
+    return e % others * R + e / others;
+}
+
+/*!
+ * Spectrum of 2N real numbers from that of N complex ones:
+ * y[k] = (z[k] + conj z[N-k]) / 2 + w_k (z[k] - conj z[N-k]), w_k = -i/2 exp(-pi i k/N)
+ */
+template <class Shape>
+__device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
+                                          float2* lines,
+                                          int number,
+                                          int lane,
+                                          const float2* __restrict__ twiddles)
+{
+    float2* line = lines + number * Shape::pitch;
+    line_sync<Shape>(number);
+#pragma unroll
+    for (int e = 0; e < Shape::points; e++)
+        line[lane + e * Shape::line_threads] = v[point_of<Shape>(e)];
+    line_sync<Shape>(number);
+#pragma unroll
+    for (int e = 0; e < Shape::points; e++) {
+        const int k = lane + e * Shape::line_threads;
+        const float2 z = v[point_of<Shape>(e)];
+        const float2 m = line[(Shape::N - k) % Shape::N];
+        const float2 w = times(__ldg(twiddles + Shape::twiddles_real + k),
+                               make_float2(z.x - m.x, z.y + m.y));
+        v[point_of<Shape>(e)] = { .5f * (z.x + m.x) + w.x, .5f * (z.y - m.y) + w.y };
+    }
+}
+
+// ---------------------------------------------------------------------------------------
+// Output
+
+//! exp(2 pi i turns)
+__device__ __forceinline__ float2 phasor(double turns)
+{
+    float2 p;
+    sincospif(2 * float(turns - rint(turns)), &p.y, &p.x);
+    return p;
+}
+
+//! Half to even, within +-127, NaN as 0; of numbers in units of 256 steps.
+__device__ __forceinline__ int quantise(float v, bool& outside)
+{
+    // beyond int32 there is no defined rounding: 128 is as much too large
+    const int rounded =
+        isnan(v) ? 0 : __float2int_rn(fminf(fmaxf(256 * v, -128.f), 128.f));
+    const int fitting = min(max(rounded, -127), 127);
+    outside |= fitting != rounded || isnan(v);
+    return fitting;
+}
+
+/*!
+ * y times gain as 8-bit numbers, gain in units of 1/256; the low 16 bits.
+ * \param fit its bits 0 and 16 stay set as long as all fitted
+ */
+__device__ __forceinline__ uint32_t quantise_fast(float2 y, float2 gain, uint32_t& fit)
+{
+    // within 0 to 1, from -128 to 128 steps
+    const float re = __saturatef((y.x * gain.x + .5f) - y.y * gain.y);
+    const float im = __saturatef((y.x * gain.y + .5f) + y.y * gain.x);
+    // that leaves the number of steps, rounded half to even, in the low 16 bits
+    constexpr float magic = 12582912 - 128;
+    const uint32_t re_bits = __float_as_uint(re * 256 + magic);
+    const uint32_t im_bits = __float_as_uint(im * 256 + magic);
+    const uint32_t both = __byte_perm(re_bits, im_bits, 0x5410);
+    const uint32_t fitting = __vmins2(__vmaxs2(both, 0xff81ff81), 0x007f007f);
+    fit &= ~(both ^ fitting); // of -128 and 128 the lowest bit has changed
+    return __byte_perm(fitting, 0, 0x4420);
+}
+
+//! Where the results of a group go, of one input.
+struct fused_target {
+    char* spectra;   // of channeliser: spectrum of this input, at the group's first time
+    int64_t spacing; // elements to the input's next spectrum
+};
+
+template <class Shape>
+__device__ __forceinline__ void
+store_turned(const float2* lines, int64_t first, int input, const fused_call& call)
+{
+    const int count =
+        int(min(int64_t(Shape::spectra) * call.rounds, call.spectra - first));
+    const int64_t row = call.first_time + first;               // of the block
+    const int64_t spacing = int64_t(call.inputs) * call.times; // of channels
+    const int64_t start = int64_t(input) * call.times + row;
+    if (!call.eight_bit) {
+        auto* block = static_cast<float2*>(call.block);
+#pragma unroll 4
+        for (int i = threadIdx.x; i < Shape::N * Shape::spectra; i += Shape::threads) {
+            const int s = i % Shape::spectra, k = i / Shape::spectra - call.first_channel;
+            if (s < count && k >= 0 && k < call.selected)
+                block[k * spacing + start + s] =
+                    lines[s * Shape::pitch + k + call.first_channel];
+        }
+        return;
+    }
+    auto* block = static_cast<uint16_t*>(call.block);
+    constexpr int together = 8; // times of 16 bytes
+    constexpr int chunks = Shape::spectra * Shape::rounds / together;
+    const auto* staged = reinterpret_cast<const uint16_t*>(
+        reinterpret_cast<const char*>(lines) + Shape::line_bytes);
+    const bool aligned = (call.times | row) % together == 0 &&
+                         reinterpret_cast<uintptr_t>(block) % 16 == 0;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < Shape::N / 2 * chunks; i += Shape::threads) {
+        // two threads write a sector
+        const int column = i / 2 % (Shape::N / 2);
+        const int line = (i / 2 / (Shape::N / 2) * 2 + i % 2) * together;
+        const auto* from =
+            reinterpret_cast<const uint32_t*>(staged + line * Shape::staged_pitch) +
+            column;
+        uint32_t words[2][together / 2]; // of two channels
+#pragma unroll
+        for (int s = 0; s < together; s += 2) {
+            const uint32_t a = from[s * (Shape::staged_pitch / 2)];
+            const uint32_t b = from[(s + 1) * (Shape::staged_pitch / 2)];
+            words[0][s / 2] = __byte_perm(a, b, 0x5410);
+            words[1][s / 2] = __byte_perm(a, b, 0x7632);
+        }
+#pragma unroll
+        for (int odd = 0; odd < 2; odd++) {
+            const int k = 2 * column + odd - call.first_channel;
+            if (k < 0 || k >= call.selected)
+                continue;
+            uint16_t* to = block + k * spacing + start + line;
+            if (aligned && line + together <= count) {
+                *reinterpret_cast<uint4*>(
+                    to) = { words[odd][0], words[odd][1], words[odd][2], words[odd][3] };
+            } else {
+#pragma unroll
+                for (int s = 0; s < together; s++)
+                    if (line + s < count)
+                        to[s] = uint16_t(words[odd][s / 2] >> 16 * (s % 2));
+            }
+        }
+    }
+}
+
+//! Of a port without samples.
+template <class Shape>
+__device__ __noinline__ void
+store_zeros(int64_t first, int input, const fused_target& target, const fused_call& call)
+{
+    const int count =
+        int(min(int64_t(Shape::spectra) * call.rounds, call.spectra - first));
+    for (int i = threadIdx.x; i < Shape::N * count; i += Shape::threads) {
+        int64_t to;
+        if (call.block) {
+            const int s = i % count, k = i / count - call.first_channel;
+            if (k < 0 || k >= call.selected)
+                continue;
+            to = (int64_t(k) * call.inputs + input) * call.times + call.first_time +
+                 first + s;
+        } else {
+            to = i / Shape::N * target.spacing + i % Shape::N;
+        }
+        char* start = call.block ? static_cast<char*>(call.block) : target.spectra;
+        if (call.eight_bit)
+            reinterpret_cast<uint16_t*>(start)[to] = 0;
+        else
+            reinterpret_cast<float2*>(start)[to] = make_float2(0, 0);
+    }
+}
+
+//! Phases, gains, conversion, and storing of a line in registers.
+template <class Shape>
+__device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
+                                            float2* lines,
+                                            int number,
+                                            int lane,
+                                            int round,
+                                            int64_t first,
+                                            int input,
+                                            bool mirrored,
+                                            const fused_call& call)
+{
+    constexpr int points = Shape::points;
+    // of real samples of a mirrored band: channels in reverse, and phasors turn back
+    const int start = mirrored ? Shape::N - 1 - lane : lane;
+    const int step = mirrored ? -Shape::line_threads : Shape::line_threads;
+    if (mirrored) {
+#pragma unroll
+        for (int e = 0; e < points; e++)
+            v[e].y = -v[e].y;
+    }
+    if (call.slopes) {
+        const phase_slope& p = call.slopes[input];
+        const double m = double(call.number + first + number);
+        const double slope = p.slope0 + m * p.slope_rate;
+        const double begin = p.start0 + m * p.start_rate;
+        const float2 turn = phasor(step * slope);
+        float2 factor;
+#pragma unroll
+        for (int e = 0; e < points; e++) {
+            factor = e % 8 == 0 ? phasor(begin + (start + e * step) * slope)
+                                : times(factor, turn);
+            float2& y = v[point_of<Shape>(e)];
+            y = times(y, factor);
+        }
+    }
+    // Each eight points ask whether they are wanted, as they always are: else the
+    // compiler loads all gains first, and has no registers left.
+    const float2* gains = call.gains + int64_t(input) * Shape::N + start;
+    float2* line = lines + number * Shape::pitch;
+    line_sync<Shape>(number); // all have read the line
+    if (!call.eight_bit) {
+        float2* to = line + start;
+#pragma unroll
+        for (int e = 0; e < points; e++) {
+            if (e % 8 == 0 && e >= call.points)
+                break;
+            to[e * step] = times(v[point_of<Shape>(e)], __ldg(gains + e * step));
+        }
+        return;
+    }
+    auto* to = (call.block ? reinterpret_cast<uint16_t*>(reinterpret_cast<char*>(lines) +
+                                                         Shape::line_bytes) +
+                                 (round * Shape::spectra + number) * Shape::staged_pitch
+                           : reinterpret_cast<uint16_t*>(line)) +
+               start;
+    uint32_t fit = ~0u;
+#pragma unroll
+    for (int e = 0; e < points; e++) {
+        if (e % 8 == 0 && e >= call.points)
+            break;
+        to[e * step] =
+            uint16_t(quantise_fast(v[point_of<Shape>(e)], __ldg(gains + e * step), fit));
+    }
+    const bool clamped =
+        (fit & 0x00010001) != 0x00010001 && first + number < call.spectra;
+    if (!__any_sync(~0u, clamped))
+        return;
+    int found = 0;
+    if (clamped) {
+#pragma unroll
+        for (int e = 0; e < points; e++) {
+            if (e % 8 == 0 && e >= call.points)
+                break;
+            const float2 y = times(v[point_of<Shape>(e)], __ldg(gains + e * step));
+            bool outside = false;
+            const int re = quantise(y.x, outside), im = quantise(y.y, outside);
+            found += outside;
+            if (isnan(y.x) || isnan(y.y))
+                to[e * step] = uint16_t((re & 0xff) | (im & 0xff) << 8);
+        }
+    }
+    for (int other = 16; other > 0; other /= 2)
+        found += __shfl_xor_sync(~0u, found, other);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(call.clamped + input, (unsigned long long)(found));
+}
+
+//! Elements of a line as they are.
+template <class Shape, class element>
+__device__ __forceinline__ void store_line(const float2* line, element* to, int lane)
+{
+    constexpr int together = 16 / sizeof(element);
+    if (reinterpret_cast<uintptr_t>(to) % 16 == 0) {
+#pragma unroll
+        for (int i = 0; i < Shape::N / together / Shape::line_threads; i++) {
+            const int at = lane + i * Shape::line_threads;
+            reinterpret_cast<uint4*>(to)[at] = reinterpret_cast<const uint4*>(line)[at];
+        }
+    } else {
+        for (int k = lane; k < Shape::N; k += Shape::line_threads)
+            to[k] = reinterpret_cast<const element*>(line)[k];
+    }
+}
+
+template <class Shape>
+__device__ __forceinline__ fused_target
+target_of(int port, int within, int64_t first, const fused_call& call)
+{
+    const size_t element = call.eight_bit ? sizeof(uint16_t) : sizeof(float2);
+    return { static_cast<char*>(call.block ? nullptr : call.spectra_of(port)) +
+                 (first * call.inputs_per_port + within) * (Shape::N * element),
+             int64_t(call.inputs_per_port) * Shape::N };
+}
+
+//! A line into its spectrum.
+template <class Shape>
+__device__ __forceinline__ void store_own_line(const float2* lines,
+                                               int number,
+                                               int lane,
+                                               int64_t first,
+                                               const fused_target& target,
+                                               const fused_call& call)
+{
+    const float2* line = lines + number * Shape::pitch;
+    const int64_t to = number * target.spacing;
+    line_sync<Shape>(number);
+    if (first + number >= call.spectra)
+        return;
+    if (call.eight_bit)
+        store_line<Shape>(line, reinterpret_cast<uint16_t*>(target.spectra) + to, lane);
+    else
+        store_line<Shape>(line, reinterpret_cast<float2*>(target.spectra) + to, lane);
+}
+
+//! A group [port][batch of spectra][input of the port], counted without divisions.
+struct group_number {
+    uint32_t port, batch, input;
+    __device__ group_number(uint32_t number, uint32_t inputs, uint32_t batches)
+        : port(number / inputs / batches),
+          batch(number / inputs % batches),
+          input(number % inputs)
+    {
+    }
+    __device__ void add(const group_number& other, uint32_t inputs, uint32_t batches)
+    {
+        input += other.input;
+        batch += other.batch;
+        port += other.port;
+        if (input >= inputs) {
+            input -= inputs;
+            batch++;
+        }
+        if (batch >= batches) {
+            batch -= batches;
+            port++;
+        }
+    }
+};
+
+// ---------------------------------------------------------------------------------------
+
+template <class Shape, class In>
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
+    fused(const __grid_constant__ fused_call call)
+{
+    extern __shared__ float2 lines[];
+    const int number = threadIdx.x / Shape::line_threads;
+    const int lane = threadIdx.x % Shape::line_threads;
+    const int together = Shape::spectra * call.rounds;
+    const int64_t batches = (call.spectra + together - 1) / together;
+    const int64_t groups = batches * call.inputs;
+    // In a row, a block of threads finds most samples that spectra share in its cache; in
+    // turns, all blocks together fill rows of times before they leave the cache.
+    const int64_t start_group =
+        call.in_a_row ? groups * blockIdx.x / gridDim.x : blockIdx.x;
+    const int64_t end_group =
+        call.in_a_row ? groups * (blockIdx.x + 1) / gridDim.x : groups;
+    const int step = call.in_a_row ? 1 : gridDim.x;
+    // inputs of a port side by side: they lie in the same memory
+    group_number group(uint32_t(start_group), call.inputs_per_port, uint32_t(batches));
+    const group_number stride(step, call.inputs_per_port, uint32_t(batches));
+    int left = int((end_group - start_group + step - 1) / step);
+#pragma unroll 1
+    for (; left > 0; left--, group.add(stride, call.inputs_per_port, uint32_t(batches))) {
+        const int within = group.input, port = group.port;
+        const int64_t batch_first = int64_t(group.batch) * together;
+        const int input = port * call.inputs_per_port + within;
+        const auto source = call.source_of(port);
+        if (!source.samples) {
+            store_zeros<Shape>(batch_first,
+                               input,
+                               target_of<Shape>(port, within, batch_first, call),
+                               call);
+            continue;
+        }
+        const int64_t shift = call.shifts ? call.shifts[input] : 0;
+        constexpr int sample_bits = In::bits * (In::complex ? 2 : 1);
+        const char* samples =
+            static_cast<const char*>(source.samples) - (shift * sample_bits >> 3);
+        if (call.inputs_per_port != 1 || shift * sample_bits % 8 != 0 ||
+            reinterpret_cast<uintptr_t>(samples) % In::alignment != 0)
+            samples = nullptr;
+        const sample_view view{ source.samples, -shift, call.inputs_per_port, within };
+#pragma unroll 1
+        for (int round = 0; round < call.rounds; round++) {
+            const int64_t first = batch_first + round * Shape::spectra;
+            if (first >= call.spectra)
+                break;
+            const char* start =
+                samples ? samples + first * line_step<Shape, In> : nullptr;
+            if (In::bits <= 16 && start && call.in_a_row &&
+                first + 2 * Shape::spectra <= call.spectra)
+                fetch_ahead<Shape>(start + (Shape::spectra + call.taps - 1) *
+                                               line_step<Shape, In>,
+                                   Shape::spectra * line_step<Shape, In>);
+            filter_lines<Shape, In>(
+                lines, start, view, first, input, int64_t(source.counted), call);
+            __syncthreads();
+            float2 v[Shape::points];
+            transform_line<Shape>(v, lines, number, lane, call.twiddles);
+            if constexpr (!In::complex)
+                part_real<Shape>(v, lines, number, lane, call.twiddles);
+            finish_line<Shape>(v,
+                               lines,
+                               number,
+                               lane,
+                               round,
+                               first,
+                               input,
+                               !In::complex && call.inverted,
+                               call);
+            if (!call.block)
+                store_own_line<Shape>(lines,
+                                      number,
+                                      lane,
+                                      first,
+                                      target_of<Shape>(port, within, first, call),
+                                      call);
+            __syncthreads();
+        }
+        if (call.block) {
+            store_turned<Shape>(lines, batch_first, input, call);
+            __syncthreads();
+        }
+    }
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_CUH */

@@ -1,0 +1,128 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_H
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_H
+
+#include "kernels/cuda/memory.h"
+#include "kernels/delay.h"
+#include "kernels/pfb.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+//! What a call of the fused kernel is told. Lists of few ports travel with it.
+struct fused_call {
+    static constexpr int few = 64;
+    pfb::source sources[few];
+    void* spectra_ports[few];
+    const pfb::source* many_sources; //!< on the GPU; nullptr: the few above
+    void* const* many_spectra;
+
+    void* block; //!< [channel][input][time]; nullptr: each port has its own spectra
+    int first_time, times, first_channel, selected; //!< of the block
+
+    const float* prototype;
+    const float2* twiddles;
+    const float2* gains;       //!< [input][channel]; of 8-bit output in 1/256 steps
+    const phase_slope* slopes; //!< [input]; nullptr: no delays
+    const int64_t* shifts;
+    double number; //!< of the first spectrum, since the delays were set
+    unsigned long long *clamped, *lowest;
+
+    int64_t spectra;
+    int inputs, inputs_per_port, taps;
+    int points; //!< of a thread, as it knows; see finish_line()
+    int rounds; //!< of groups of spectra that are stored together
+    bool inverted, eight_bit;
+    bool in_a_row; //!< groups of spectra, for each block of threads
+
+    __host__ __device__ const pfb::source& source_of(int port) const
+    {
+        return many_sources ? many_sources[port] : sources[port];
+    }
+    __host__ __device__ void* spectra_of(int port) const
+    {
+        return many_sources ? many_spectra[port] : spectra_ports[port];
+    }
+};
+
+//! A fused kernel of one size and one type of samples.
+struct fused_kernel {
+    sample_type input;
+    int channels;
+    void (*function)(fused_call);
+    int threads, blocks;          //!< of a multiprocessor
+    int spectra;                  //!< that a block of threads makes at a time
+    int line_bytes, staged_bytes; //!< shared memory, and more for what is turned
+    int turned_rounds;            //!< of 8-bit spectra that are turned; 0: they cannot be
+    int radices[3];
+};
+
+//! The table: nullptr if there is none for these parameters on this GPU.
+const fused_kernel* find_fused_kernel(const pfb::parameters& p, int device);
+
+/*!
+ * Filter, transform, gains, conversion and, if wanted, corner turn in one pass over the
+ * memory of the GPU.
+ */
+class fused_filter
+{
+public:
+    fused_filter(const pfb::parameters& p, const fused_kernel& kernel, int device);
+
+    std::string name() const;
+    void set_gains(const cfloat* gains, cudaStream_t s);
+    void set_delays(const delay* delays, cudaStream_t s);
+
+    //! Where spectra are put: each port's own, or a block.
+    struct target {
+        void* const* spectra;
+        void* block;
+        int first_time, times, first_channel, selected;
+    };
+    void
+    execute(const pfb::source* sources, const target& to, size_t count, cudaStream_t s);
+
+    pfb::counts clamped() const;
+
+private:
+    const pfb::parameters d_p;
+    const fused_kernel d_kernel;
+    const int d_device;
+    int d_most_blocks = 0;
+    device_array<float> d_prototype;
+    device_array<float2> d_twiddles;
+    std::unique_ptr<uploaded_array<pfb::source>> d_sources; // of many ports
+    std::unique_ptr<uploaded_array<void*>> d_spectra;
+    uploaded_array<float2> d_gains;
+    std::vector<float2> d_scaled_gains;
+    uploaded_array<phase_slope> d_slopes;
+    uploaded_array<int64_t> d_shifts;
+    bool d_delayed = false;
+    double d_number = 0; // of spectra since the delays were set
+    counters d_counts;   // [clamped output, lowest numbers][input]
+};
+
+//! What delays of all inputs mean to kernels: slopes and shifts [input].
+void upload_delays(const delay* delays,
+                   const pfb::parameters& p,
+                   uploaded_array<phase_slope>& slopes,
+                   uploaded_array<int64_t>& shifts,
+                   cudaStream_t s);
+
+//! nullptr if there is no fused kernel for p.
+std::unique_ptr<pfb> make_fused_pfb(const pfb::parameters& p, int device);
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_H */

@@ -1,0 +1,30 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/cuda/pfb_fused_table.cuh"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+const std::vector<fused_kernel>& fused_packed_kernels()
+{
+    static const auto all = [] {
+        std::vector<fused_kernel> made;
+        add_fused_kernels<nibble_samples>(sample_type::sc4, made);
+        add_fused_kernels<packed_samples<12>>(sample_type::s12, made);
+        add_fused_kernels<packed_samples<10>>(sample_type::s10, made);
+        return made;
+    }();
+    return all;
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr

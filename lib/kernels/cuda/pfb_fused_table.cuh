@@ -1,0 +1,56 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_TABLE_CUH
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_TABLE_CUH
+
+#include "kernels/cuda/pfb_fused.cuh"
+#include "kernels/cuda/pfb_fused_kernels.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+template <class Shape, class In>
+fused_kernel fused_kernel_of(sample_type type)
+{
+    return { type,
+             Shape::N,
+             fused<Shape, In>,
+             Shape::threads,
+             Shape::blocks,
+             Shape::spectra,
+             Shape::line_bytes,
+             Shape::turns ? Shape::staged_bytes : 0,
+             Shape::turns ? Shape::rounds : 0,
+             { Shape::R1, Shape::R2, Shape::R3 } };
+}
+
+//! All sizes of a type.
+template <class In>
+void add_fused_kernels(sample_type type, std::vector<fused_kernel>& all)
+{
+    for (const auto& kernel : {
+             fused_kernel_of<fused_shape<64, 128, 8, 8>, In>(type),
+             fused_kernel_of<fused_shape<128, 64, 16, 8>, In>(type),
+             fused_kernel_of<fused_shape<256, 32, 16, 16>, In>(type),
+             fused_kernel_of<fused_shape<512, 16, 16, 32>, In>(type),
+             fused_kernel_of<fused_shape<1024, 8, 32, 32>, In>(type),
+             fused_kernel_of<fused_shape<2048, 4, 16, 16, 8>, In>(type),
+             fused_kernel_of<fused_shape<4096, 4, 16, 16, 16>, In>(type),
+             fused_kernel_of<fused_shape<8192, 2, 32, 16, 16>, In>(type),
+         })
+        all.push_back(kernel);
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_TABLE_CUH */

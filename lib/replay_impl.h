@@ -1,0 +1,46 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_REPLAY_IMPL_H
+#define INCLUDED_APERTURE_REPLAY_IMPL_H
+
+#include "runtime/device_block.h"
+#include <gnuradio/aperture/replay.h>
+#include <atomic>
+
+namespace gr {
+namespace aperture {
+
+class replay_impl : public replay, public device_block
+{
+public:
+    replay_impl(parameters&& p, const device& d);
+
+    bool start() override;
+    bool stop() override;
+
+    void finish() override { d_finish = true; }
+
+private:
+    int process(int noutput_items,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star& input_items,
+                gr_vector_void_star& output_items) override;
+    void before_first_call() override;
+    void add_first_tags();
+
+    const int64_t d_total; // items until the end
+    const parameters d_p;  // its data repeated until copies of it are long
+    memory d_uploaded;     // the data in memory of the device
+    int64_t d_sent = 0;    // items
+    std::atomic<bool> d_finish{ false };
+};
+
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_REPLAY_IMPL_H */

@@ -1,0 +1,61 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What aperture_beams tells its user at the end."""
+
+import os
+
+import numpy as np
+
+from .fx_report import seconds_text, table, with_prefix
+
+
+def beam_text(beam):
+    """Where a beam looks, in one cell of a table."""
+    return (f"ra {beam.ra:.4f}° dec {beam.dec:+.4f}°, follows" if beam.moving else
+            f"az {beam.azimuth:.3f}° el {beam.elevation:.3f}°")
+
+
+def beam_table(beams):
+    """Lines on each beam, of at most 16."""
+    rows = [(beam.name, beam_text(beam),
+             "all antennas" if beam.antennas is None else f"{len(beam.antennas)} antennas")
+            for beam in beams[:16]]
+    text = table([("beam", "direction", "of"), *rows])
+    return text if len(beams) <= 16 else f"{text}\n  ... {len(beams)} in all"
+
+
+def summary(chain, signals, plan, options, elapsed):
+    """The table at the end, as text."""
+    samples, spectra = chain.samples_done(), chain.channelizer.nitems_written(0)
+    clamped = np.add(chain.channelizer.clamped(), chain.channelizer.clamped_samples())
+    missing = chain.channelizer.missing()
+    values = max(1, spectra * plan.channels * signals.inputs)
+    rate = samples / max(elapsed, 1e-9)
+    files = chain.sink.files()
+    size = sum(os.path.getsize(path) for path in files)
+    moving = sum(beam.moving for beam in chain.beams)
+    rows = [
+        ("inputs", f"{signals.inputs}"),
+        ("beams", f"{len(chain.beams)}, {moving} of which follow the sky"),
+        ("weights", f"sent {chain.pointing.updates()} time{'s'[:chain.pointing.updates() != 1]}, "
+         f"good to {options.phase_error:g}°"),
+        ("channels", f"{plan.channels} of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}"
+         + (f", {options.sum_channels} summed" if options.sum_channels > 1 else "")),
+        ("products", options.products),
+        ("integrations", f"{chain.sink.integrations()} of {seconds_text(plan.integration)} "
+         f"({plan.integrated} spectra)"),
+        ("missing", f"{sum(missing)} spectra of all inputs"),
+        ("clamped", f"{sum(clamped)} voltages and samples of all inputs, "
+         f"{100 * sum(clamped) / values:.3g} %"),
+        ("rate", f"{with_prefix(rate, 'sample/s')} of each input"),
+        ("real time", f"x {rate / plan.sample_rate:.3g} "
+         f"({seconds_text(samples / plan.sample_rate)} in {seconds_text(elapsed, 3)})"),
+        ("device", f"F-engine {chain.channelizer.implementation()}, corner turn "
+         f"{chain.turn.implementation()}, beams {chain.beamformer.implementation()}"),
+        ("file" if len(files) == 1 else "files",
+         (files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}")
+         + f", {with_prefix(size, 'B')}")]
+    return table(rows)

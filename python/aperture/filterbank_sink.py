@@ -1,0 +1,378 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Block that writes the powers of beams into filterbank files."""
+
+import errno
+import math
+import os
+import re
+import time as host
+from numbers import Integral
+
+import numpy as np
+import pmt
+from gnuradio import gr
+
+from . import earth_rotation, geometry, tags
+from .array_description import ArrayDescription, load_array
+from .array_model import refuse
+from .filterbank import Levels, header_bytes, sexagesimal, telescope_id
+from .growing_file import check_path
+from .pointing import as_beams
+from .tag_values import tag_value, time_of
+from .weights import beam_directions, find_polarizations
+
+LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
+#: products of the power detector -> of each of them, whether it may be negative
+PRODUCTS = {"power": (False,), "I": (False,), "IQUV": (False, True, True, True),
+            "coherency": (False, False, True, True)}
+
+
+def row_names(array, beams, products):
+    """Names of what an item has one of: of a beam; with "power", where the array has two
+    polarisations, of a beam and polarisation."""
+    letters = find_polarizations(array)
+    if products == "power" and len(letters) > 1:
+        return [f"{beam.name} {letter}" for beam in beams for letter in letters]
+    return [beam.name for beam in beams]
+
+
+def _file_name(text):
+    """What a beam's name becomes in the name of its file."""
+    return re.sub(r"[^\w.+-]+", "_", text).strip("_") or "beam"
+
+
+class _Growing:
+    """A file of a header and samples, to which whole samples are added."""
+
+    def __init__(self, path, header):
+        self._path = path
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        self._size = 0
+        self.add(header)
+
+    def add(self, data):
+        """All of it; of a full disk nothing, and OSError that names the file."""
+        view = memoryview(data)
+        try:
+            while len(view):
+                view = view[os.write(self._file, view):]
+        except OSError as error:
+            os.ftruncate(self._file, self._size)
+            raise OSError(error.errno, error.strerror, self._path) from None
+        self._size += len(data)
+
+    def close(self):
+        os.close(self._file)
+
+
+class filterbank_sink(gr.sync_block):
+    """
+    Writes the powers of beams into filterbank files (.fil), which SIGPROC, PRESTO and what stands
+    on them read.
+
+    In: `[beam][product][channel]` of f32 from `power_detector` or `beam_power`, one item an
+    integration, with the tags rx_time, rx_freq, rx_rate, bandwidth and spectra. Where an array has
+    two polarisations, a beam here is a pair of the beamformer's (of products `power`: each of both).
+
+    A `filename` with {beam} in it makes a file for each beam, the beam's name (what is not a
+    letter, digit or one of ._+- as _) in its place; any other one file for all, in which the beams
+    are SIGPROC's IFs: [sample][beam][product][channel]. Channels are written from the highest down.
+    tstart is when the first integration begins; az_start, za_start and, of beams that do not move
+    with the sky as well, src_raj and src_dej are those of that moment (of a file of many beams,
+    of the first). SIGPROC has no numbers for most telescopes and machines: these are 0.
+
+    With 8 bits, the first `level_integrations` set the levels: the mean of each channel becomes 64
+    (128 of Q, U, V and of Re and Im XY*), the standard deviation 10, and so it stays; `levels()`
+    gives them, for a file does not hold them.
+
+    Samples are added as they come, with one write for each call of work(): a process that is
+    killed loses what was under way (with 8 bits, before the levels are set, these integrations).
+    A last integration that is partial is left out, because all samples of a file are of one length. A
+    flowgraph that is stopped and started again begins new files of the same names.
+
+    An error (a tag that is missing, a full disk, a jump in time or frequency) is logged, ends the
+    flowgraph, and is given by `error()`. Files are whole up to then.
+
+    Parameters
+    ----------
+    filename : str
+        The file, or with {beam} in it the files, to be written.
+    array : ArrayDescription, or str
+        An array description, or the file or shipped name of one.
+    beams : list
+        Of `aperture.Beam`, or of dictionaries as in a file of beams.
+    channels : int
+        Channels of an item.
+    products : str
+        power, I, IQUV or coherency, as in the power detector.
+    nbits : int
+        32 (float) or 8.
+    overwrite : bool
+        Whether existing files are replaced (when the first integration comes).
+    machine_id : int
+        SIGPROC's number of the machine.
+    telescope : int
+        SIGPROC's number of the telescope; None: that of the description's name, if there is one.
+    level_integrations : int
+        Integrations that set the levels of 8 bits, from 2.
+    rows : int
+        If given, how many beams an item must have (a flowgraph that was drawn for so many has items
+        of that size).
+
+    Raises
+    ------
+    ValueError, OSError
+        A parameter is not allowed; a file could not be written there.
+    """
+
+    def __init__(self, filename, array, beams, channels=1024, products="I", nbits=32,
+                 overwrite=True, machine_id=0, telescope=None, level_integrations=64,
+                 rows=None):
+        if not isinstance(array, ArrayDescription):
+            array = load_array(array)
+        for name, value, low, high in (("channels", channels, 1, 2**31 - 1),
+                                       ("machine_id", machine_id, 0, 2**31 - 1),
+                                       ("level_integrations", level_integrations, 2, 1 << 20)):
+            if not isinstance(value, Integral) or not low <= value <= high:
+                refuse(name, value, f"a whole number from {low} to {high}")
+        if products not in PRODUCTS:
+            refuse("products", products, ", ".join(PRODUCTS))
+        if nbits not in (8, 32):
+            refuse("nbits", nbits, "8 or 32")
+        if products != "power" and len(find_polarizations(array)) != 2:
+            refuse("products", products, f"power: array {array.name!r} has one polarisation")
+        self._array, self._products, self._nbits = array, products, int(nbits)
+        self._beams = as_beams(array, beams, host.time())
+        self._names = row_names(array, self._beams, products)
+        if rows is not None and rows != len(self._names):
+            refuse("rows", rows, f"{len(self._names)}: as many beams of {products} as there are")
+        self._shape = (len(self._names), len(PRODUCTS[products]), int(channels))
+        size = int(np.prod(self._shape, dtype=object))
+        if 4 * size > LARGEST_ITEM:
+            raise ValueError(f"channels: an item would be {self._shape[0]} beams x "
+                             f"{self._shape[1]} products x {channels} channels x 4 bytes = "
+                             f"{4 * size} bytes: at most {LARGEST_ITEM} are allowed")
+        self._overwrite, self._machine = overwrite, int(machine_id)
+        self._telescope = telescope_id(array.name) if telescope is None else int(telescope)
+        self._level_integrations = int(level_integrations)
+        self._paths = self._choose_paths(os.fspath(filename))
+        self._begin()
+        # a file that cannot be written is to be known before anything is computed
+        for path in self._paths:
+            check_path(path, overwrite)
+        gr.sync_block.__init__(self, "filterbank_sink", out_sig=None,
+                               in_sig=[(np.float32, size) if size > 1 else np.float32])
+
+    def _choose_paths(self, filename):
+        if "{beam}" not in filename:
+            return [filename]
+        paths = [filename.replace("{beam}", _file_name(name)) for name in self._names]
+        if len(set(paths)) < len(paths):
+            twice = next(path for path in paths if paths.count(path) > 1)
+            refuse("filename", filename, f"such that no two beams have one file: {twice}")
+        return paths
+
+    def files(self):
+        """The paths, one for each beam or one for all."""
+        return list(self._paths)
+
+    def integrations(self):
+        """Integrations that are in the files."""
+        return self._written
+
+    def error(self):
+        """Why writing ended before its time, or None."""
+        return self._error
+
+    def levels(self):
+        """Of 8 bits: offset and step, float [beam][product][channel], in ascending frequency, such
+        that the power is offset + step x byte; None before they are set."""
+        if self._levels is None:
+            return None
+        return tuple(part.reshape(self._shape)
+                     for part in (self._levels.offset, self._levels.step))
+
+    def start(self):
+        self._begin()
+        return True
+
+    def stop(self):
+        try:
+            self._set_levels()
+        except OSError as error:
+            self._fail(error)
+        self._close()
+        return True
+
+    def work(self, input_items, output_items):
+        if self._error is not None:
+            return -1
+        try:
+            self._take(input_items[0])
+        except (ValueError, OSError) as error:
+            # an exception that leaves work() would stop this thread and not the flowgraph
+            self._fail(error)
+            return -1
+        return len(input_items[0])
+
+    # ---- inside
+
+    def _begin(self):
+        self._files = []
+        self._error = self._levels = self._setting = self._clock = None
+        self._waiting = []       # integrations before the levels are set
+        self._written = 0
+
+    def _close(self):
+        for file in self._files:
+            file.close()
+        self._files = []
+
+    def _fail(self, error):
+        if isinstance(error, OSError) and error.strerror:
+            self._error = f"{error.filename or self._paths[0]}: {error.strerror}"
+        else:
+            self._error = f"{self._paths[0]}: {error}"
+        self.logger.error(self._error)
+        self._close()
+
+    def _take(self, items):
+        """Tags first: what comes before one that is not right is good."""
+        first = self.nitems_read(0)
+        found = {}
+        for tag in self.get_tags_in_window(0, 0, len(items)):
+            found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
+        good, problem = [], None
+        for i, item in enumerate(items):
+            here = found.get(i, {})
+            try:
+                self._check(here, first + i)
+            except ValueError as error:
+                problem = error
+                break
+            if not (tags.partial in here and pmt.to_bool(here[tags.partial])):
+                good.append(item)
+        if good:
+            # [sample][beam][product][channel], the highest channel first
+            self._add(np.reshape(good, (len(good), *self._shape)))
+        if problem is not None:
+            raise problem
+
+    @staticmethod
+    def _value(here, key, convert):
+        return tag_value(here, key, convert, sender="power detector")
+
+    def _check(self, here, item):
+        """The setting comes with the first integration and must not change."""
+        if self._setting is None:
+            values = {key: self._value(here, key, pmt.to_double)
+                      for key in (tags.rx_freq, tags.bandwidth, tags.rx_rate)}
+            spectra = self._value(here, tags.spectra, pmt.to_uint64)
+            if not (all(np.isfinite(list(values.values()))) and values[tags.bandwidth] > 0
+                    and values[tags.rx_rate] > 0 and spectra > 0):
+                raise ValueError(f"tags: {values} and {spectra} spectra are not allowed: finite "
+                                 "numbers, above 0")
+            self._setting = values
+            self._clock = (item, *self._value(here, tags.rx_time, time_of))
+            self._hop = 1 / values[tags.rx_rate] / spectra
+            return
+        for key, value in self._setting.items():
+            if key in here and not math.isclose(
+                    self._value(here, key, pmt.to_double), value, rel_tol=1e-9):
+                raise ValueError(f"tags: {key} {pmt.to_double(here[key]):.10g} comes after "
+                                 f"{value:.10g}: a file holds one setting")
+        if tags.rx_time in here:
+            seconds, fraction = self._value(here, tags.rx_time, time_of)
+            begun, whole, part = self._clock
+            interval = 1 / self._setting[tags.rx_rate]
+            off = (seconds - whole) + (fraction - part) - (item - begun) * interval
+            if abs(off) > interval / 2:
+                raise ValueError(f"tags: rx_time jumps by {off:.6g} s: all samples of a file "
+                                 "follow on each other")
+
+    def _add(self, powers):
+        if self._nbits == 32:
+            self._write(powers)
+        elif self._levels is not None:
+            self._write(self._levels.bytes_of(self._flat(powers)).reshape(powers.shape))
+        else:
+            self._waiting.extend(powers.copy())
+            if len(self._waiting) >= self._level_integrations:
+                self._set_levels()
+
+    def _flat(self, powers):
+        """[sample][beam][product][channel] as [sample][if][channel]."""
+        return powers.reshape(len(powers), -1, self._shape[2])
+
+    def _set_levels(self):
+        """From what waits for them (at the end, from as much as there is)."""
+        if not self._waiting:
+            return
+        powers, self._waiting = np.array(self._waiting), []
+        signed = np.tile(PRODUCTS[self._products], self._shape[0])
+        self._levels = Levels.of(self._flat(powers[:self._level_integrations]), signed)
+        self._add(powers)
+
+    def _write(self, values):
+        """Adds [sample][beam][product][channel] of the file's type."""
+        if not self._files:
+            self._create()
+        kind = np.uint8 if self._nbits == 8 else "<f4"
+        if len(self._files) == 1:
+            parts = [values]
+        else:
+            parts = [values[:, number] for number in range(len(self._files))]
+        count = len(values)
+        for file, part in zip(self._files, parts):
+            file.add(np.ascontiguousarray(part[..., ::-1], kind).tobytes())
+        self._written += count
+
+    def _create(self):
+        if not self._overwrite:
+            for path in self._paths:
+                check_path(path, False)
+        headers = [header_bytes(self._header(number)) for number in range(len(self._paths))]
+        for path, header in zip(self._paths, headers):
+            try:
+                self._files.append(_Growing(path, header))
+            except OSError as error:
+                if error.errno == errno.EMFILE:
+                    raise OSError(error.errno, f"{len(self._paths)} files are more than this "
+                                  "process may open (ulimit -n)", path) from None
+                raise
+
+    def _header(self, number):
+        """Keywords and values of a file."""
+        one_each = len(self._paths) > 1
+        per_beam = len(self._names) // len(self._beams)
+        beam = self._beams[number // per_beam]
+        setting = self._setting
+        width = setting[tags.bandwidth] / self._shape[2]
+        top = setting[tags.rx_freq] + (self._shape[2] - 1 - self._shape[2] // 2) * width
+        _, seconds, fraction = self._clock
+        # rx_time is the middle of the first spectrum
+        time = seconds + fraction - self._hop / 2
+        azimuth, elevation = geometry.azimuth_elevation(
+            beam_directions(self._array, [beam], time)[0])
+        ra, dec = beam.ra, beam.dec
+        if not beam.moving:
+            ra, dec = geometry.azel_to_radec(azimuth, elevation, time, self._array.latitude,
+                                             self._array.longitude, self._array.height)
+        return {
+            "rawdatafile": os.path.basename(self._paths[number]),
+            "source_name": (self._names[number] if one_each or len(self._names) == 1
+                            else self._array.name),
+            "machine_id": self._machine, "telescope_id": self._telescope,
+            "src_raj": sexagesimal(float(ra), True), "src_dej": sexagesimal(float(dec), False),
+            "az_start": float(azimuth), "za_start": 90 - float(elevation), "data_type": 1,
+            "fch1": top / 1e6, "foff": -width / 1e6, "nchans": self._shape[2],
+            "nbeams": len(self._names), "ibeam": number + 1 if one_each else 1,
+            "nbits": self._nbits,
+            "tstart": earth_rotation.modified_julian_date(seconds, fraction - self._hop / 2),
+            "tsamp": 1 / setting[tags.rx_rate],
+            "nifs": self._shape[1] * (1 if one_each else len(self._names)),
+            "barycentric": 0, "pulsarcentric": 0}

@@ -1,0 +1,288 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Block that keeps beams on the sky."""
+
+import math
+import threading
+import time as host
+
+import numpy as np
+import pmt
+from gnuradio import gr
+
+from . import tags
+from .array_description import ArrayDescription, load_array
+from .array_model import refuse
+from .beams import Beam, beams_of
+from .geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
+from .weights import array_frequencies, beam_directions, beam_weights, channel_frequencies
+
+WEIGHTS_KEY = "weights"
+YEAR_2000 = 946684800.0  # an rx_time before it does not come from a clock
+
+
+def as_beams(array, beams, time=None):
+    """Beams from a list of Beam, or of entries as in a file (beams.py)."""
+    if not isinstance(beams, (list, tuple)) or not beams:
+        refuse("beams", beams, "a list of Beam, or of dictionaries as in a file of beams")
+    if all(isinstance(beam, Beam) for beam in beams):
+        return list(beams)
+    return beams_of(array, beams, time)
+
+
+def valid_for(array, beams, frequencies, time, phase_error):
+    """
+    Seconds from `time` on for which weights may hold that are made for the middle of them.
+
+    Over these no input's phase strays from what its weight says by more than `phase_error`
+    (degrees) at any frequency. With a source's direction s, which turns with the sky (w), the
+    phase of an input at r turns by 2 pi f/c r.(w x s) a second, and that rate changes by
+    w^2 |r| 2 pi f/c a second at most. Infinite where no beam moves.
+    """
+    moving = [beam for beam in beams if beam.moving]
+    if not moving:
+        return math.inf
+    latitude = np.radians(array.latitude)
+    spin = EARTH_ROTATION_RATE * np.array([0.0, math.cos(latitude), math.sin(latitude)])
+    # the sky turns against the Earth: from east over south to west
+    motion = -np.cross(spin, beam_directions(array, moving, time))
+    positions = array.input_positions()
+    turns = 2 * np.pi * np.max(np.abs(frequencies)) / SPEED_OF_LIGHT
+    rate = turns * np.max(np.abs(motion @ positions.T))
+    change = turns * np.max(np.linalg.norm(positions, axis=1)) * EARTH_ROTATION_RATE ** 2
+    error = np.radians(phase_error)
+    # half of it is x: rate x + 3/2 change x^2 = error in the second half, at most; solved without
+    # the cancellation of the usual formula
+    root = rate + math.sqrt(rate * rate + 6 * change * error)
+    return 2 * (2 * error / root) if root > 0 else math.inf
+
+
+class pointing(gr.sync_block):
+    """
+    Points beams, and follows the sky with those that move with it.
+
+    In: any stream with the tags rx_time and rx_rate, of which only the tags are read: connect
+    what the source sends, beside the channeliser. It says what time it is.
+
+    Out: messages on the port `weights`, for the port of that name of `beamformer` and
+    `beam_power`: dictionaries of `weights` (c32vector, [channel][beam][input], of all beams) and
+    `time` (tuple(uint64, double) as rx_time: from when on they hold). The first has no time: it
+    holds at once. More follow as often as `phase_error` asks for (never, where no beam moves), each
+    `lead` seconds before its time, and made for the middle of the time in which it holds. A
+    beamformer changes at the start of a block: what a block lasts comes on top of that error.
+
+    Weights: see `aperture.weights.beam_weights`; beams: `aperture.beams`. An array with two
+    polarisations has two beams for each one here, 2m and 2m + 1. Where rx_time does not come from a
+    clock, or there is none, the host's clock at the first item is taken.
+
+    Parameters
+    ----------
+    array : ArrayDescription, or str
+        An array description, or the file or shipped name of one.
+    beams : list
+        Of `aperture.Beam`, or of dictionaries as in a file of beams.
+    channels : int
+        Channels of the beamformer.
+    center_frequency, bandwidth : float
+        Hz, of channel channels//2 and of all channels; 0: the description's, for complex samples.
+    phase_error : float
+        Degrees by which the weight of any input may be wrong, 0.001 to 90.
+    lead : float
+        Seconds: at least what the stream's buffers hold between here and the beamformer.
+    calibration, taper, normalise
+        As in `beam_weights`.
+    item_size : int
+        Bytes of an item of the stream.
+    inputs : int
+        If given, how many inputs the array must have.
+
+    Raises
+    ------
+    ValueError
+        A parameter is not allowed.
+    """
+
+    def __init__(self, array, beams, channels=1024, center_frequency=0, bandwidth=0,
+                 phase_error=1.0, lead=1.0, calibration=None, taper="none", normalise="noise",
+                 item_size=8, inputs=None):
+        if not isinstance(array, ArrayDescription):
+            array = load_array(array)
+        if not isinstance(channels, (int, np.integer)) or channels < 1:
+            refuse("channels", channels, "a whole number from 1")
+        if not isinstance(item_size, (int, np.integer)) or not 1 <= item_size < 2**31:
+            refuse("item_size", item_size, "1 to 2147483647 bytes")
+        if not lead >= 0 or math.isinf(lead):
+            refuse("lead", lead, "a number of seconds from 0")
+        if inputs is not None and inputs != len(array.inputs):
+            refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
+        self._array, self._channels, self._lead = array, int(channels), float(lead)
+        if center_frequency or bandwidth:
+            if not (center_frequency >= 0 and bandwidth > 0):
+                refuse("center_frequency, bandwidth", (center_frequency, bandwidth),
+                       "both above 0, or both 0")
+            self._frequencies = channel_frequencies(channels, center_frequency, bandwidth)
+        else:
+            self._frequencies = array_frequencies(array, channels)
+        self._lock = threading.RLock()
+        self._time = None        # UTC seconds since 1970 up to which the stream has come
+        self._clear()
+        self._made = dict(calibration=calibration, taper=taper, normalise=normalise)
+        self._beams = None
+        gr.sync_block.__init__(self, "pointing", out_sig=None,
+                               # NumPy deprecates what GNU Radio makes of a vector of one
+                               in_sig=[(np.uint8, int(item_size)) if item_size > 1 else np.uint8])
+        self._port = pmt.intern(WEIGHTS_KEY)
+        self.message_port_register_out(self._port)
+        self.set_phase_error(phase_error)
+        self.set_beams(beams)
+
+    # ---- what may change while it runs
+
+    def set_beams(self, beams):
+        """Points all beams anew, at once. Their number must stay as it is."""
+        with self._lock:
+            beams = as_beams(self._array, beams, host.time() if self._time is None else self._time)
+            if self._beams is not None and len(beams) != len(self._beams):
+                refuse("beams", f"{len(beams)} beams", f"{len(self._beams)}, as the beamformer has "
+                       "so many")
+            before, self._beams = self._beams, beams
+            try:
+                self.weights(0.0)  # complains about what is not allowed
+            except ValueError:
+                self._beams = before
+                raise
+            self._due = None
+
+    def set_phase_error(self, phase_error):
+        """Degrees; from the next weights on."""
+        if not 1e-3 <= phase_error <= 90:
+            refuse("phase_error", phase_error, "0.001 to 90 degrees")
+        with self._lock:
+            self._phase_error = float(phase_error)
+
+    def set_calibration(self, calibration):
+        """[input] or [channel][input], or None for the description's; at once."""
+        self._set("calibration", calibration)
+
+    def set_taper(self, taper):
+        """At once."""
+        self._set("taper", taper)
+
+    def set_normalise(self, normalise):
+        """At once."""
+        self._set("normalise", normalise)
+
+    def _set(self, key, value):
+        with self._lock:
+            before = self._made[key]
+            self._made[key] = value
+            try:
+                self.weights(0.0)
+            except ValueError:
+                self._made[key] = before
+                raise
+            self._due = None
+
+    # ---- what can be asked for
+
+    def beams(self):
+        """The beams, a list of Beam."""
+        with self._lock:
+            return list(self._beams)
+
+    def weights(self, time):
+        """complex64 [channel][beam x polarisation][input] at a time, UTC seconds since 1970."""
+        with self._lock:
+            return beam_weights(self._array, self._beams, self._frequencies, time, **self._made)
+
+    def updates(self):
+        """How many messages it has sent since the start."""
+        return self._updates
+
+    # ---- the block
+
+    def _clear(self):
+        self._due = None         # from when on the next weights hold; None: they are to be sent
+        self._clock = None       # an item and its time
+        self._rate = None        # items a second
+        self._epoch = None       # of rx_time
+        self._later = []         # times of the messages that do not hold yet
+        self._updates = 0
+
+    def start(self):
+        with self._lock:
+            self._clear()
+        return True
+
+    def work(self, input_items, output_items):
+        count = len(input_items[0])
+        with self._lock:
+            self._read_clock(count)
+            self._time = self._at(max(self.nitems_read(0), self._clock[0]))
+            try:
+                self._follow(self._at(self.nitems_read(0) + count))
+            except ValueError as error:
+                # an exception that leaves work() would stop this thread and not the flowgraph
+                self.logger.error(str(error))
+                return -1
+        return count
+
+    def _read_clock(self, count):
+        """Takes rx_time and rx_rate of these items."""
+        first = self.nitems_read(0)
+        found = {}
+        for tag in self.get_tags_in_window(0, 0, count):
+            found.setdefault(tag.offset, {})[pmt.symbol_to_string(tag.key)] = tag.value
+        if self._clock is None:
+            # an item of a source that knows neither is one that was received just now
+            self._rate = self._array.sample_rate
+            self._clock = first, host.time()
+        for item in sorted(found):
+            expected = self._at(item)
+            if tags.rx_rate in found[item]:
+                self._clock = item, expected
+                self._rate = pmt.to_double(found[item][tags.rx_rate])
+            if tags.rx_time in found[item]:
+                value = found[item][tags.rx_time]
+                time = (pmt.to_uint64(pmt.tuple_ref(value, 0))
+                        + pmt.to_double(pmt.tuple_ref(value, 1)))
+                if self._epoch is None:
+                    # one that counts from the start of the source gets an epoch
+                    self._epoch = 0.0 if time >= YEAR_2000 else host.time() - time
+                self._clock = item, time + self._epoch
+                if abs(self._clock[1] - expected) > self._lead / 2:
+                    self._due = None
+
+    def _at(self, item):
+        """UTC seconds since 1970 of an item; a double is good to 0.2 us."""
+        return self._clock[1] + (item - self._clock[0]) / self._rate
+
+    def _follow(self, now):
+        """Sends all weights that hold from a time before `now` + lead."""
+        if self._due is None:
+            self._send(self._time, timed=False)
+        while self._due < now + self._lead:
+            self._send(self._due, timed=True)
+
+    def _send(self, begin, timed):
+        """Weights that hold from `begin` on."""
+        # the rate at which phases turn is nearly the same half an interval later
+        length = valid_for(self._array, self._beams, self._frequencies, begin, self._phase_error)
+        # after a change of the beams, what was sent ahead is sent once more, for the same times
+        self._later = [time for time in self._later if time > self._time]
+        self._due = min([begin + length] + [time for time in self._later if time > begin])
+        middle = begin if math.isinf(self._due) else (begin + self._due) / 2
+        weights = self.weights(middle)
+        message = pmt.dict_add(pmt.make_dict(), self._port,
+                               pmt.init_c32vector(weights.size, weights.ravel()))
+        if timed:
+            whole = math.floor(begin)
+            message = pmt.dict_add(message, pmt.intern(tags.time), pmt.make_tuple(
+                pmt.from_uint64(whole), pmt.from_double(begin - whole)))
+        self.message_port_pub(self._port, message)
+        self._updates += 1
+        if self._due not in self._later and not math.isinf(self._due):
+            self._later.append(self._due)

@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Filterbank files, read back by their definition; python/aperture/outside has blimpy and your."""
+
+import os
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pmt
+from gnuradio import blocks, gr, gr_unittest
+from gnuradio.aperture import filterbank, filterbank_sink, geometry, tags
+from gnuradio.aperture.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.beams import Beam
+
+BEAMS = [Beam("A", 120.0, 50.0), Beam("Cas A/1", ra=350.85, dec=58.815), Beam("c", 0.0, 90.0)]
+
+
+def array_of(polarizations="xy", name="Effelsberg"):
+    return ArrayDescription(
+        name=name, latitude=50.5, longitude=6.9, height=400.0,
+        antennas=[Antenna("1", (0.0, 0.0, 0.0)), Antenna("2", (50.0, 0.0, 0.0))],
+        inputs=[Input(number, letter) for number in "12" for letter in polarizations],
+        sample_rate=1e6, center_frequency=1e8)
+
+
+def tags_of(item, time=(1704067200, 0.25), frequency=1e8, bandwidth=1e6, rate=100.0, spectra=50,
+            partial=None):
+    """What the power detector puts on an integration; None leaves a tag out."""
+    values = {
+        tags.rx_time: time and pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1])),
+        tags.rx_freq: frequency and pmt.from_double(frequency),
+        tags.bandwidth: bandwidth and pmt.from_double(bandwidth),
+        tags.rx_rate: rate and pmt.from_double(rate),
+        tags.spectra: spectra and pmt.from_uint64(spectra),
+        tags.partial: partial and pmt.PMT_T}
+    return [gr.tag_utils.python_to_tag((item, pmt.intern(key), value, pmt.PMT_F))
+            for key, value in values.items() if value]
+
+
+def read(path):
+    """Header as a dictionary, and the bytes behind it: by the format's definition, alone."""
+    data = Path(path).read_bytes()
+    place, header = 0, {}
+
+    def string():
+        nonlocal place
+        (length,) = struct.unpack_from("<i", data, place)
+        place += 4 + length
+        return data[place - length:place].decode()
+
+    assert string() == "HEADER_START"
+    while (key := string()) != "HEADER_END":
+        if key in ("source_name", "rawdatafile"):
+            header[key] = string()
+        elif key in ("fch1", "foff", "tstart", "tsamp", "src_raj", "src_dej", "az_start",
+                     "za_start"):
+            (header[key],) = struct.unpack_from("<d", data, place)
+            place += 8
+        else:
+            (header[key],) = struct.unpack_from("<i", data, place)
+            place += 4
+    return header, data[place:]
+
+
+class qa_filterbank_sink(gr_unittest.TestCase):
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="qa_filterbank"))
+        self.path = self.folder / "test.fil"
+        self.rng = np.random.default_rng(1)
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def run_sink(self, items, found, path=None, array=None, beams=BEAMS, **arguments):
+        """Sends items [integration][beam][product][channel] with tags; gives the sink."""
+        items = np.asarray(items, np.float32)
+        source = blocks.vector_source_f(items.ravel().tolist(), False, items[0].size, found)
+        sink = filterbank_sink(str(path or self.path), array or array_of(), beams,
+                               items.shape[3], **arguments)
+        top = gr.top_block()
+        top.connect(source, sink)
+        top.run()
+        return sink
+
+    def powers(self, *shape):
+        return self.rng.normal(size=shape).astype(np.float32)
+
+    def test_one_file_for_all(self):
+        for products, count in (("I", 1), ("IQUV", 4), ("coherency", 4)):
+            items = self.powers(9, 3, count, 7)
+            sink = self.run_sink(items, tags_of(0), products=products)
+            self.assertIsNone(sink.error())
+            self.assertEqual((sink.integrations(), sink.files()), (9, [str(self.path)]))
+            header, data = read(self.path)
+            data = np.frombuffer(data, "<f4").reshape(9, 3 * count, 7)
+            # highest channel first
+            np.testing.assert_array_equal(data[..., ::-1], items.reshape(9, 3 * count, 7))
+            self.assertEqual((header["nifs"], header["nchans"], header["nbits"],
+                              header["nbeams"], header["data_type"]), (3 * count, 7, 32, 3, 1))
+
+    def test_a_file_for_each_beam(self):
+        items = self.powers(9, 3, 4, 7)
+        sink = self.run_sink(items, tags_of(0), self.folder / "{beam}.fil", products="IQUV")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()),
+                         ["A.fil", "Cas_A_1.fil", "c.fil"])
+        for number, path in enumerate(sink.files()):
+            header, data = read(path)
+            data = np.frombuffer(data, "<f4").reshape(9, 4, 7)
+            np.testing.assert_array_equal(data[..., ::-1], items[:, number])
+            self.assertEqual((header["nifs"], header["nbeams"], header["ibeam"],
+                              header["source_name"], header["rawdatafile"]),
+                             (4, 3, number + 1, BEAMS[number].name, os.path.basename(path)))
+
+    def test_powers_of_both_polarisations(self):
+        items = self.powers(2, 6, 1, 4)
+        sink = self.run_sink(items, tags_of(0), self.folder / "{beam}.fil", products="power")
+        self.assertEqual(len(sink.files()), 6)
+        header, data = read(self.folder / "Cas_A_1_y.fil")
+        np.testing.assert_array_equal(np.frombuffer(data, "<f4").reshape(2, 4)[:, ::-1],
+                                      items[:, 3, 0])
+        self.assertEqual(header["source_name"], "Cas A/1 y")
+        self.run_sink(self.powers(2, 3, 1, 4), tags_of(0), array=array_of("y"), products="power")
+        self.assertEqual(read(self.path)[0]["nifs"], 3)
+
+    def test_header(self):
+        for channels in (1, 4, 5):
+            sink = self.run_sink(self.powers(2, 3, 1, channels),
+                                 tags_of(0, (1704067199, 0.75), 1.4e9, 1.5e6, 125.0, 50),
+                                 self.folder / "{beam}.fil", machine_id=17)
+            width = 1.5e6 / channels
+            for number, beam in enumerate(BEAMS):
+                header = read(sink.files()[number])[0]
+                # channel n//2 is at rx_freq
+                top = 1.4e9 + (channels - 1 - channels // 2) * width
+                self.assertAlmostEqual(header["fch1"], top / 1e6, places=9)
+                self.assertAlmostEqual(header["foff"], -width / 1e6, places=12)
+                self.assertEqual(header["tsamp"], 1 / 125)
+                self.assertEqual((header["machine_id"], header["telescope_id"]), (17, 8))
+                # 2024-01-01, less 0.25 s and half of a spectrum of 8 ms / 50; 0.6 us in a double
+                self.assertAlmostEqual((header["tstart"] - 60310) * 86400, -0.25 - 0.00008,
+                                       delta=1e-6)
+                time = 1704067198.75 + 1
+                azimuth, elevation = beam.azimuth, beam.elevation
+                if beam.moving:
+                    azimuth, elevation = geometry.radec_to_azel(beam.ra, beam.dec, time, 50.5, 6.9,
+                                                                400.0)
+                self.assertAlmostEqual(header["az_start"] % 360, azimuth, delta=1e-5)
+                self.assertAlmostEqual(header["za_start"], 90 - elevation, delta=1e-5)
+                ra, dec = geometry.azel_to_radec(azimuth, elevation, time, 50.5, 6.9, 400.0)
+                for packed, value, size in ((header["src_raj"], ra / 15, 1e-4),
+                                            (header["src_dej"], dec, 1e-3)):
+                    sign, packed = np.sign(packed), abs(packed)
+                    unpacked = sign * (packed // 10000 + packed // 100 % 100 / 60
+                                       + packed % 100 / 3600)
+                    self.assertAlmostEqual(unpacked, value, delta=size / 3600 + 2e-5)
+        # of Cassiopeia A: 23 h 23 min 24 s, 58 d 48' 54"
+        header = read(self.folder / "Cas_A_1.fil")[0]
+        self.assertAlmostEqual(header["src_raj"], 232324.0, delta=1e-3)
+        self.assertAlmostEqual(header["src_dej"], 584854.0, delta=1e-3)
+
+    def test_sexagesimal(self):
+        for degrees, hours, expected in ((0.0, True, 0.0), (15.0, True, 10000.0),
+                                         (359.9999999999, True, 240000.0),
+                                         (-0.5, False, -3000.0), (-89.99999999999, False, -900000.0),
+                                         (12.5 + 59.9996 / 3600, False, 123100.0),
+                                         (83.6331, True, 53431.944)):
+            self.assertAlmostEqual(filterbank.sexagesimal(degrees, hours), expected, places=6)
+        self.assertEqual([filterbank.telescope_id(name) for name in
+                          ("Parkes", "Jodrell Bank", "best-2", "MeerKAT")], [4, 5, 0, 64])
+
+    def test_eight_bits(self):
+        scale = self.rng.uniform(1, 1e4, (3, 4, 5))
+        items = (scale * (20 + self.powers(300, 3, 4, 5)))
+        items[:, :, 1:] -= 20 * scale[:, 1:]
+        items[200, 1, 0, 3] = 1e9
+        items[201, 1, 0, 3] = -1e9
+        sink = self.run_sink(items, tags_of(0), nbits=8, products="IQUV", level_integrations=100)
+        header, data = read(self.path)
+        self.assertEqual(header["nbits"], 8)
+        data = np.frombuffer(data, np.uint8).reshape(300, 3, 4, 5)[..., ::-1]
+        mean, deviation = data[:100].mean(axis=0), data[:100].std(axis=0)
+        np.testing.assert_allclose(mean[:, 0], 64, atol=0.2)
+        np.testing.assert_allclose(mean[:, 1:], 128, atol=0.2)
+        np.testing.assert_allclose(deviation, 10, rtol=0.02)
+        self.assertEqual((data[200, 1, 0, 3], data[201, 1, 0, 3]), (255, 0))
+        offset, step = sink.levels()
+        inside = (data > 0) & (data < 255)
+        self.assertGreater(inside.mean(), 0.999)
+        error = np.abs(offset + step * data - items) / step
+        # float32 carries powers of 2e5 steps to 1/64
+        self.assertLess(error[inside].max(), 0.5 + 0.02)
+
+    def test_eight_bits_of_a_short_stream(self):
+        items = 5 + self.powers(7, 3, 1, 5)
+        items[:, 0, 0, 2] = 3.0
+        items[:, 0, 0, 3] = 0.0
+        sink = self.run_sink(items, tags_of(0), nbits=8)
+        data = np.frombuffer(read(self.path)[1], np.uint8).reshape(7, 3, 5)[..., ::-1]
+        self.assertEqual(sink.integrations(), 7)
+        # what does not vary is where the mean belongs
+        self.assertTrue(np.all(data[:, 0, 2:4] == 64))
+
+    def test_a_partial_integration_is_left_out(self):
+        sink = self.run_sink(self.powers(5, 3, 1, 4), tags_of(0) + tags_of(
+            4, (1704067200, 0.29), rate=None, spectra=20, partial=True))
+        self.assertEqual((sink.integrations(), len(read(self.path)[1])), (4, 4 * 3 * 4 * 4))
+
+    def test_what_contradicts_itself(self):
+        later = dict(time=None, frequency=None, bandwidth=None, rate=None, spectra=None)
+        for found, text, written in (
+                (tags_of(0, rate=None), "no rx_rate", 0), (tags_of(0, time=None), "no rx_time", 0),
+                (tags_of(0, frequency=None), "no rx_freq", 0),
+                (tags_of(0, spectra=None), "no spectra", 0),
+                (tags_of(0, bandwidth=-1.0), "not allowed", 0),
+                (tags_of(0, time=(1, 1.5)), "rx_time .* not allowed", 0),
+                (tags_of(0) + tags_of(3, **{**later, "frequency": 1.1e8}), "rx_freq", 3),
+                (tags_of(0) + tags_of(3, **{**later, "rate": 99.0}), "rx_rate", 3),
+                (tags_of(0) + tags_of(3, **{**later, "time": (1704067200, 0.5)}), "jumps", 3)):
+            self.path.unlink(missing_ok=True)
+            sink = self.run_sink(self.powers(5, 3, 1, 4), found)
+            self.assertRegex(sink.error(), text)
+            self.assertIn(str(self.path), sink.error())
+            self.assertEqual(sink.integrations(), written)
+            # what came before is good
+            self.assertEqual(self.path.exists(), written > 0)
+            if written:
+                self.assertEqual(len(read(self.path)[1]), 3 * 3 * 4 * 4)
+        sink = self.run_sink(self.powers(5, 3, 1, 4), tags_of(0) + tags_of(
+            3, **{**later, "time": (1704067200, 0.2800001)}))
+        self.assertIsNone(sink.error())
+
+    def test_refuses(self):
+        for arguments, text in (
+                (dict(channels=0), "channels: 0"), (dict(products="V"), "products: 'V'"),
+                (dict(nbits=16), "nbits: 16"), (dict(level_integrations=1), "level_integrations"),
+                (dict(beams=[]), "beams"), (dict(array=array_of("x")), "products: 'I'"),
+                (dict(channels=2**30), "4 bytes = 12884901888"),
+                (dict(filename=str(self.folder / "{beam}"), beams=[Beam("a b", 1.0, 1.0),
+                                                                   Beam("a/b", 1.0, 1.0)]),
+                 "no two beams have one file")):
+            with self.assertRaisesRegex(ValueError, text):
+                filterbank_sink(**{"filename": str(self.path), "array": array_of(),
+                                   "beams": BEAMS, "channels": 4, **arguments})
+        with self.assertRaises(FileNotFoundError):
+            filterbank_sink("/nowhere/a.fil", array_of(), BEAMS, 4)
+        self.path.write_text("old")
+        with self.assertRaises(FileExistsError):
+            filterbank_sink(str(self.path), array_of(), BEAMS, 4, overwrite=False)
+        filterbank_sink(str(self.path), array_of(), BEAMS, 4)
+        self.assertEqual(self.path.read_text(), "old")
+
+    def test_full_disk(self):
+        header = 400  # less than that
+        limit = header + 50 * 48 + 20
+
+        def in_a_child():
+            # a limit on the size of a file acts as a full disk does
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            sink = self.run_sink(self.powers(20000, 3, 1, 4), tags_of(0))
+            print(sink.error(), sink.integrations(), sep="\n", flush=True)
+
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.dup2(writer, 1)
+            try:
+                in_a_child()
+            finally:
+                os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader) as file:
+            text = file.read()
+        os.waitpid(child, 0)
+        self.assertIn("test.fil: File too large", text)
+        if self.path.exists():
+            size = len(read(self.path)[1])
+            self.assertEqual(size % 48, 0)
+            self.assertEqual(size // 48, int(text.splitlines()[-1]))
+
+    def test_killed(self):
+        script = f"""
+import sys
+sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
+from qa_filterbank_sink import *
+top = gr.top_block()
+sink = filterbank_sink({str(self.path)!r}, array_of(), BEAMS, 64)
+source = blocks.vector_source_f(list(range(192)) * 20000, False, 192, tags_of(0))
+throttle = blocks.throttle(4 * 192, 5000)
+top.connect(source, throttle, sink)
+top.run()
+"""
+        child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 60
+        while not (self.path.exists() and self.path.stat().st_size > 100000):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        header, data = read(self.path)
+        # all that is there is whole samples
+        samples = np.frombuffer(data[:len(data) // 768 * 768], "<f4").reshape(-1, 3, 64)[..., ::-1]
+        self.assertGreater(len(samples), 100)
+        self.assertTrue(np.all(samples.reshape(len(samples), -1) == np.arange(192)))
+        file = filterbank.FilterbankFile(self.path)
+        self.assertEqual((file.samples, file.ifs), (len(samples), 3))
+
+    def test_reading(self):
+        items = self.powers(20, 3, 1, 5)
+        self.run_sink(items, tags_of(0))
+        file = filterbank.FilterbankFile(self.path)
+        np.testing.assert_allclose(file.frequencies, 1e8 + (np.arange(5) - 2) * 2e5)
+        np.testing.assert_array_equal(file.read(), items[:, :, 0])
+        np.testing.assert_array_equal(file.read(3, 4), items[3:7, :, 0])
+        mean, each = file.averaged(6)
+        self.assertEqual((len(mean), each), (5, 4))
+        np.testing.assert_allclose(mean, items.reshape(5, 4, 3, 5).mean(axis=1), atol=1e-6)
+        for content, text in ((b"x" * 500, "not a filterbank"), (b"", "not a filterbank"),
+                              (filterbank.header_bytes({"nbits": 8}), "lacks fch1")):
+            self.path.write_bytes(content)
+            with self.assertRaisesRegex(ValueError, text):
+                filterbank.FilterbankFile(self.path)
+
+
+if __name__ == '__main__':
+    gr_unittest.run(qa_filterbank_sink)

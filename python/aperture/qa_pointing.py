@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The block that follows the sky, and its beams on simulated sources."""
+
+import math
+import time as host
+
+import numpy as np
+import pmt
+from gnuradio import gr, gr_unittest
+from gnuradio.aperture import geometry, pointing, tags
+from gnuradio.aperture.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.beams import Beam
+from gnuradio.aperture.weights import beam_weights, channel_frequencies
+
+START = 1704067200
+
+
+def array_of(sample_rate=1e6, frequency=1.5e8, extent=60.0, seed=1):
+    """Eight antennas in a plane, single polarisation."""
+    rng = np.random.default_rng(seed)
+    places = [Antenna(f"A{i}", (*rng.uniform(-extent, extent, 2), 0.0)) for i in range(8)]
+    return ArrayDescription(name="test", latitude=52.0, longitude=5.0, height=10.0,
+                            antennas=places, inputs=[Input(place.name, "x") for place in places],
+                            sample_rate=sample_rate, center_frequency=frequency)
+
+
+def target(array, azimuth=150.0, elevation=60.0, time=START, name="s"):
+    """A Beam that moves and is there at that time."""
+    ra, dec = geometry.azel_to_radec(azimuth, elevation, time, array.latitude, array.longitude,
+                                     array.height)
+    return Beam(name, ra=float(ra), dec=float(dec))
+
+
+def voltages(array, target, time, frequency):
+    """[input] of a source of power 1, by the definition of a signal."""
+    place = (target.azimuth, target.elevation)
+    if target.moving:
+        place = geometry.radec_to_azel(target.ra, target.dec, time, array.latitude,
+                                       array.longitude, array.height)
+    az, el = np.radians(place)
+    towards = np.array([np.cos(el) * np.sin(az), np.cos(el) * np.cos(az), np.sin(el)])
+    return np.exp(2j * np.pi * frequency / 299792458.0 * (array.input_positions() @ towards))
+
+
+class messages(gr.basic_block):
+    """Keeps what comes: (time or None, weights [...])."""
+
+    def __init__(self, shape):
+        gr.basic_block.__init__(self, "messages", None, None)
+        self.message_port_register_in(pmt.intern("weights"))
+        self.set_msg_handler(pmt.intern("weights"), self._take)
+        self._shape = shape
+        self.found = []
+
+    def _take(self, message):
+        time = pmt.dict_ref(message, pmt.intern("time"), pmt.PMT_NIL)
+        if not pmt.is_null(time):
+            time = pmt.to_uint64(pmt.tuple_ref(time, 0)) + pmt.to_double(pmt.tuple_ref(time, 1))
+        else:
+            time = None
+        weights = pmt.dict_ref(message, pmt.intern("weights"), pmt.PMT_NIL)
+        self.found.append((time, np.reshape(pmt.c32vector_elements(weights), self._shape)))
+
+
+class stream(gr.sync_block):
+    """Items of a byte with tags (item, key, value), at most so many in one call."""
+
+    def __init__(self, items, found, at_once):
+        gr.sync_block.__init__(self, "stream", None, [np.uint8])
+        self._left, self._found, self._at_once = items, found, at_once
+
+    def work(self, inputs, outputs):
+        if self._left == 0:
+            return -1
+        first, count = self.nitems_written(0), min(len(outputs[0]), self._at_once, self._left)
+        for item, key, value in self._found:
+            if first <= item < first + count:
+                self.add_item_tag(0, item, pmt.intern(key), value)
+        self._left -= count
+        outputs[0][:count] = 0
+        return count
+
+
+def clock(item, seconds, fraction=0.0, rate=None):
+    found = [(item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(seconds),
+                                                 pmt.from_double(fraction)))]
+    return found + ([(item, tags.rx_rate, pmt.from_double(rate))] if rate else [])
+
+
+def follow(array, beams, found, items, channels=3, at_once=1000, **arguments):
+    """Sends items with these tags through `pointing`; its messages."""
+    block = pointing(array, beams, channels, item_size=1, **arguments)
+    sink = messages((channels, len(beams), len(array.inputs)))
+    top = gr.top_block()
+    source = stream(items, found, at_once)
+    top.connect(source, block)
+    top.msg_connect(block, "weights", sink, "weights")
+    top.run()
+    assert block.updates() == len(sink.found), (block.updates(), len(sink.found))
+    return sink.found
+
+
+class qa_pointing(gr_unittest.TestCase):
+
+    def holding(self, found, time):
+        """The weights of the messages that hold at a time."""
+        holds = [weights for since, weights in found if since is None or since <= time]
+        return holds[-1]
+
+    def test_phases_stay_within_the_error(self):
+        array = array_of()
+        beams = [target(array), Beam("fixed", 10.0, 50.0), target(array, 30.0, 40.0)]
+        frequencies = channel_frequencies(3, array.center_frequency, array.sample_rate)
+        counts = []
+        for phase_error in (0.5, 1.0, 4.0):
+            found = follow(array, beams, clock(0, START, rate=1.0), 3600, at_once=10,
+                           phase_error=phase_error)
+            self.assertIsNone(found[0][0])
+            self.assertTrue(all(a < b for a, b in zip([m[0] for m in found[1:]],
+                                                      [m[0] for m in found[2:]])))
+            worst = 0
+            for time in np.arange(START, START + 3600, 41.3):
+                weights = self.holding(found, time)
+                for k in (0, 2):
+                    for m, beam in enumerate(beams):
+                        lined_up = weights[k, m] * voltages(array, beam, time, frequencies[k])
+                        worst = max(worst, np.degrees(np.abs(np.angle(lined_up)).max()))
+            self.assertLess(worst, phase_error * 1.001)
+            # and not much more often than it takes: the bound is that of the farthest antenna
+            self.assertGreater(worst, phase_error * 0.6)
+            counts.append(len(found))
+        np.testing.assert_allclose(counts[0] / counts[2], 8, rtol=0.1)
+
+    def test_ahead_of_time(self):
+        array = array_of()
+        beams = [target(array)]
+        # ends after 100 s: all that holds up to 20 s after that has been sent
+        found = follow(array, beams, clock(0, START, rate=10.0), 1000, lead=20.0)
+        sent = [time for time, _ in found[1:]]
+        step = np.diff(sent).mean()
+        self.assertLess(sent[-1], START + 120)
+        self.assertGreater(sent[-1], START + 120 - 2 * step)
+
+    def test_beams_that_stand_still_are_sent_once(self):
+        array = array_of()
+        beams = [Beam("a", 10.0, 50.0), Beam("b", 20.0, 50.0)]
+        found = follow(array, beams, clock(0, START, rate=1.0), 36000)
+        self.assertEqual([time for time, _ in found], [None])
+        expected = beam_weights(array, beams, channel_frequencies(3, 1.5e8, 1e6))
+        np.testing.assert_array_equal(found[0][1], expected)
+
+    def test_a_jump_in_time(self):
+        array = array_of()
+        beams = [target(array)]
+        found = follow(array, beams, clock(0, START, 0.25, 1.0) + clock(500, START + 5000), 600,
+                       at_once=100)
+        untimed = [i for i, (time, _) in enumerate(found) if time is None]
+        # one at the start, unless the first call of work() has the jump already
+        self.assertIn(len(untimed), (1, 2))
+        weights = found[untimed[-1]][1]
+        x = voltages(array, beams[0], START + 5000, 1.5e8)
+        self.assertLess(np.degrees(np.abs(np.angle(weights[1, 0] * x)).max()), 1.01)
+
+    def test_the_hosts_clock(self):
+        array = array_of()
+        for found in ([], clock(0, 3, 0.5, 1.0)):  # none, and one that counts from the start
+            beams = [target(array, time=host.time())]
+            weights = follow(array, beams, found, 10)[0][1]
+            x = voltages(array, beams[0], host.time(), 1.5e8)
+            self.assertLess(np.degrees(np.abs(np.angle(weights[1, 0] * x)).max()), 1.5)
+
+    def test_pointing_anew_replaces_what_was_sent_ahead(self):
+        array = array_of()
+        first, second = target(array), target(array, 30.0, 40.0)
+        block = pointing(array, [first], 3, item_size=1, lead=60.0)
+        sink = messages((3, 1, 8))
+        feed = stream(100, clock(0, START, rate=1.0), 10)
+        top = gr.top_block()
+
+        class change(gr.sync_block):
+            """Points anew when item 50 comes by."""
+
+            def __init__(self):
+                gr.sync_block.__init__(self, "change", [np.uint8], [np.uint8])
+                self.done = False
+
+            def work(self, inputs, outputs):
+                if self.nitems_read(0) >= 50 and not self.done:
+                    while block.nitems_read(0) < 50:
+                        host.sleep(0.001)
+                    block.set_beams([second])
+                    self.done = True
+                outputs[0][:] = inputs[0]
+                return len(outputs[0])
+
+        changer = change()
+        top.connect(feed, changer, block)
+        top.msg_connect(block, "weights", sink, "weights")
+        top.run()
+        again = [i for i, (time, _) in enumerate(sink.found) if time is None]
+        self.assertEqual(len(again), 2)
+        # as a beamformer sees it: later messages for a time replace earlier ones
+        known = {}
+        for time, weights in sink.found[again[1] + 1:]:
+            known[time] = weights
+        # the new weights would hold longer than the old ones, so that these set the pace
+        old = {time for time, _ in sink.found[:again[1]] if time is not None and
+               time >= min(known)}
+        self.assertIn(min(known), old)
+        self.assertGreater(len(old), 3)
+        self.assertTrue(old <= set(known))
+        for time, weights in known.items():
+            x = voltages(array, second, time, 1.5e8)
+            self.assertLess(np.degrees(np.abs(np.angle(weights[1, 0] * x)).max()), 1.01)
+
+    def test_refuses(self):
+        array = array_of()
+        beams = [Beam("a", 10.0, 50.0)]
+        for arguments, text in (
+                (dict(channels=0), "channels: 0"), (dict(phase_error=0), "phase_error: 0"),
+                (dict(phase_error=91), "phase_error: 91"), (dict(lead=-1), "lead: -1"),
+                (dict(lead=math.nan), "lead: nan"), (dict(item_size=0), "item_size: 0"),
+                (dict(bandwidth=1e6, center_frequency=-1), "center_frequency, bandwidth"),
+                (dict(inputs=9), "inputs: 9"), (dict(beams=[]), "beams"),
+                (dict(taper="x"), "taper: 'x'"), (dict(calibration=[1]), "calibration")):
+            with self.assertRaisesRegex(ValueError, text):
+                pointing(**{"array": array, "beams": beams, **arguments})
+        block = pointing(array, beams)
+        with self.assertRaisesRegex(ValueError, "2 beams"):
+            block.set_beams(beams * 2)
+        for wrong in (lambda: block.set_taper("x"), lambda: block.set_calibration([1, 2]),
+                      lambda: block.set_normalise("x"), lambda: block.set_phase_error(0),
+                      lambda: block.set_beams([Beam("a", 1.0, 1.0, antennas=("Z",))])):
+            with self.assertRaises(ValueError):
+                wrong()
+        # what was refused changed nothing
+        self.assertEqual(block.beams(), beams)
+        np.testing.assert_array_equal(
+            block.weights(START), beam_weights(array, beams, channel_frequencies(1024, 1.5e8, 1e6)))
+
+
+if __name__ == '__main__':
+    gr_unittest.run(qa_pointing)

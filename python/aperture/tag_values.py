@@ -1,0 +1,49 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What tags say, for the blocks that write files."""
+
+import pmt
+
+
+def time_of(value):
+    """Seconds since 1970 and fraction of an rx_time."""
+    seconds = pmt.to_uint64(pmt.tuple_ref(value, 0))
+    fraction = pmt.to_double(pmt.tuple_ref(value, 1))
+    if not 0 <= fraction < 1:
+        raise ValueError("fraction")
+    return seconds, fraction
+
+
+def tag_value(found, key, convert, last=None, sender="X-engine"):
+    """
+    A tag's value.
+
+    Parameters
+    ----------
+    found : dict
+        Key to value of the tags on one item.
+    key : str
+    convert : callable
+        Of the value; what it raises is told as a value that is not allowed.
+    last : dict
+        Values of tags that need not be repeated.
+    sender : str
+        Whose output has this tag, for the message.
+
+    Raises
+    ------
+    ValueError
+    """
+    if key not in found:
+        if last and key in last:
+            return last[key]
+        raise ValueError(f"tags: an integration has no {key}: the {sender}'s output must come "
+                         "here as it is")
+    try:
+        return convert(found[key])
+    except Exception as error:
+        raise ValueError(f"tags: {key} {pmt.write_string(found[key])} is not allowed: "
+                         "see gnuradio/aperture/tags.h") from error

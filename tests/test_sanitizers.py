@@ -1,0 +1,54 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tests of the runtime find nothing under AddressSanitizer and ThreadSanitizer."""
+
+import os
+import subprocess
+import unittest
+
+from places import BUILD, CMAKE, SOURCE, main, run_or_fail
+
+TESTS = ("qa_device_runtime_cc", "qa_device_order_cc", "qa_device_flow_cc")
+HERE = SOURCE / "tests"
+
+
+class TestSanitizers(unittest.TestCase):
+    def check(self, name, sanitizers, **options):
+        build = BUILD / "tests" / name
+        build.mkdir(parents=True, exist_ok=True)
+        flags = f"-fsanitize={sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer"
+        run_or_fail(self, CMAKE, "-S", SOURCE, "-B", build, f"-DCMAKE_CXX_FLAGS={flags}",
+                    "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DENABLE_PYTHON=OFF",
+                    "-DENABLE_CUDA=OFF", "-DENABLE_DOXYGEN=OFF")
+        run_or_fail(self, CMAKE, "--build", build, "--target", *TESTS, "--parallel", "2",
+                    timeout=1200)
+        for test in TESTS:
+            with self.subTest(test=test):
+                result = subprocess.run([build / "lib" / test], timeout=600,
+                                        env=dict(os.environ, **options),
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True,
+                                        errors="replace")
+                self.assertEqual(result.returncode, 0, result.stdout[-8000:])
+        self.check_finds(build, flags, options)
+
+    def check_finds(self, build, flags, options):
+        """A program with a fault of each kind fails: the sanitizer is at work."""
+        program = build / "faulty"
+        run_or_fail(self, os.environ.get("CXX", "c++"), *flags.split(), "-pthread",
+                    HERE / "sanitizers" / "faulty.cc", "-o", program)
+        result = subprocess.run([program], env=dict(os.environ, **options), timeout=60,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.assertNotEqual(result.returncode, 0)
+
+    def test_address(self):
+        self.check("address-sanitizer", "address,undefined")
+
+    def test_thread(self):
+        self.check("thread-sanitizer", "thread",
+                   TSAN_OPTIONS=f"suppressions={HERE / 'sanitizers' / 'thread.supp'}")
+
+
+if __name__ == "__main__":
+    main()
