@@ -167,11 +167,11 @@ class pointing(gr.sync_block):
         self._set("calibration", calibration)
 
     def set_taper(self, taper):
-        """A name, or a number for each input; at once."""
+        """Sets the taper: a name, or a number for each input; at once."""
         self._set("taper", taper)
 
     def set_normalise(self, normalise):
-        """One of noise, signal, none; at once."""
+        """Sets the scale of the weights: noise, signal or none; at once."""
         self._set("normalise", normalise)
 
     def _set(self, key, value):

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/corner_turn.h"
 #include "kernels/cuda/memory.h"
+#include "kernels/cuda/warp.cuh"
 
 namespace gr {
 namespace aperture {
@@ -200,8 +201,7 @@ __global__ void __launch_bounds__(threads) turn(const __grid_constant__ turn_cal
             }
         }
     }
-    if (found)
-        atomicAdd(x.clamped + input, (unsigned long long)(found));
+    add_of_warp(x.clamped + input, found);
 }
 
 template <class voltage>

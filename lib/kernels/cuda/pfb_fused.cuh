@@ -11,6 +11,7 @@
 #include "kernels/cuda/fft_registers.cuh"
 #include "kernels/cuda/pfb_fused.h"
 #include "kernels/cuda/pfb_samples.cuh"
+#include "kernels/cuda/warp.cuh"
 
 namespace gr {
 namespace aperture {
@@ -254,17 +255,16 @@ __device__ __noinline__ void filter_carefully(float4* sums,
 //! Counts samples that are the lowest: each one with the spectrum that it is the first
 //! of, or with the last one of the call.
 template <class Shape, class In>
-__device__ __noinline__ void count_lowest(const sample_view& view,
-                                          int64_t time,
-                                          int column,
-                                          int64_t counted,
-                                          unsigned long long* total,
-                                          const fused_call& call)
+__device__ __noinline__ int count_lowest(const sample_view& view,
+                                         int64_t time,
+                                         int column,
+                                         int64_t counted,
+                                         const fused_call& call)
 {
     constexpr int parts = In::complex ? 2 : 1;
     int64_t end = time + Shape::filtered_together;
     if (time >= call.spectra)
-        return;
+        return 0;
     if (end >= call.spectra)
         end = call.spectra + call.taps - 1;
     int found = 0;
@@ -277,18 +277,13 @@ __device__ __noinline__ void count_lowest(const sample_view& view,
         for (int k = 0; k < 4; k += parts)
             found += (lowest >> k & (In::complex ? 3 : 1)) && (i + k) / parts >= counted;
     }
-    if (found)
-        atomicAdd(total, (unsigned long long)(found));
+    return found;
 }
 
 //! The same where samples lie in a row.
 template <class Shape, class In>
-__device__ __forceinline__ void count_lowest_in_row(const char* from,
-                                                    int64_t time,
-                                                    int column,
-                                                    int64_t counted,
-                                                    unsigned long long* total,
-                                                    const fused_call& call)
+__device__ __forceinline__ int count_lowest_in_row(
+    const char* from, int64_t time, int column, int64_t counted, const fused_call& call)
 {
     const bool last = time + Shape::filtered_together == call.spectra;
     const int lines = Shape::filtered_together + (last ? call.taps - 1 : 0);
@@ -298,8 +293,7 @@ __device__ __forceinline__ void count_lowest_in_row(const char* from,
         if ((time + u) * Shape::N + 2 * column >= counted)
             found += In::count_lowest(In::load(from + u * line_step<Shape, In>));
     }
-    if (found)
-        atomicAdd(total, (unsigned long long)(found));
+    return found;
 }
 
 //! Into the second-level cache.
@@ -324,6 +318,7 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
     constexpr int count = Shape::filtered_together;
     constexpr int columns = Shape::N / 2;
     const int left = int(min(int64_t(Shape::spectra), call.spectra - first));
+    int found = 0;
 #pragma unroll 1
     for (int item = threadIdx.x; item < columns * (Shape::spectra / count);
          item += Shape::threads) {
@@ -347,8 +342,7 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
         if (!in_row || (suspicious && !In::clamps)) {
             float4 others[count];
             if (In::suspect)
-                count_lowest<Shape, In>(
-                    view, time, column, counted, call.lowest + input, call);
+                found += count_lowest<Shape, In>(view, time, column, counted, call);
             if (in_row || line + count > left)
                 filter_carefully<Shape, In>(others, view, time, column, call);
             else
@@ -358,13 +352,12 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
             for (int s = 0; s < count; s++)
                 sums[s] = others[s];
         } else if constexpr (In::suspect && In::clamps) {
-            count_lowest_in_row<Shape, In>(start + line * line_step<Shape, In> +
-                                               column * (In::bits / 2),
-                                           time,
-                                           column,
-                                           counted,
-                                           call.lowest + input,
-                                           call);
+            found += count_lowest_in_row<Shape, In>(start + line * line_step<Shape, In> +
+                                                        column * (In::bits / 2),
+                                                    time,
+                                                    column,
+                                                    counted,
+                                                    call);
         }
         if (In::complex && call.inverted) {
             __syncwarp(); // or all would be negated under a condition
@@ -379,6 +372,8 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
             *reinterpret_cast<float4*>(lines + (line + s) * Shape::pitch + 2 * column) =
                 sums[s];
     }
+    if (In::suspect)
+        add_of_warp(call.lowest + input, found);
 }
 
 // ---------------------------------------------------------------------------------------
@@ -711,8 +706,6 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
     }
     const bool clamped =
         (fit & 0x00010001) != 0x00010001 && first + number < call.spectra;
-    if (!__any_sync(~0u, clamped))
-        return;
     int found = 0;
     if (clamped) {
 #pragma unroll
@@ -727,10 +720,7 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
                 to[e * step] = uint16_t((re & 0xff) | (im & 0xff) << 8);
         }
     }
-    for (int other = 16; other > 0; other /= 2)
-        found += __shfl_xor_sync(~0u, found, other);
-    if (threadIdx.x % 32 == 0)
-        atomicAdd(call.clamped + input, (unsigned long long)(found));
+    add_of_warp(call.clamped + input, found);
 }
 
 //! Elements of a line as they are.

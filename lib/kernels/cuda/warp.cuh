@@ -1,0 +1,32 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_WARP_CUH
+#define INCLUDED_APERTURE_KERNELS_CUDA_WARP_CUH
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+//! Adds what all threads of a warp have found, with one access to memory, if any.
+__device__ __forceinline__ void add_of_warp(unsigned long long* total, int found)
+{
+    if (!__any_sync(~0u, found))
+        return;
+    for (int other = 16; other > 0; other /= 2)
+        found += __shfl_xor_sync(~0u, found, other);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(total, (unsigned long long)(found));
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_WARP_CUH */
