@@ -46,6 +46,8 @@ public:
           d_piece(piece_of(p, engine)),
           d_pieces((p.times + d_piece - 1) / d_piece)
     {
+        for (const int numbers : numbers_of(p.detect))
+            engine.load(kind_of(numbers), d_piece);
     }
 
     beam_engine engine;
@@ -59,17 +61,21 @@ public:
     power_pieces
     sum(const void* voltages, int blocks, int numbers, float* scratch, cudaStream_t s)
     {
-        using kind = beam_target::kind;
-        const kind what = numbers == 4                            ? kind::coherency
-                          : d_p.detect.of_pairs() && numbers == 1 ? kind::intensity
-                                                                  : kind::powers;
-        engine.form(voltages, blocks, { what, scratch, nullptr, d_piece }, s);
+        engine.form(voltages, blocks, { kind_of(numbers), scratch, nullptr, d_piece }, s);
         return { scratch, d_pieces, numbers, 0, rows() };
     }
 
 private:
     const beam_power::parameters d_p;
     const int d_piece, d_pieces;
+
+    beam_target::kind kind_of(int numbers) const
+    {
+        using kind = beam_target::kind;
+        return numbers == 4                            ? kind::coherency
+               : d_p.detect.of_pairs() && numbers == 1 ? kind::intensity
+                                                       : kind::powers;
+    }
 };
 
 //! Sums of powers of inputs.
@@ -77,8 +83,11 @@ class incoherent_beams
 {
 public:
     explicit incoherent_beams(const beam_power::parameters& p)
-        : d_p(p), d_starts(rows() + 1), d_pairs(size_t(rows()) * p.inputs)
+        : d_p(p), d_starts(rows() + 1, 2), d_pairs(size_t(rows()) * p.inputs, 2)
     {
+        for (const int numbers : numbers_of(p.detect))
+            load_signal_sums(
+                p.input, p.detect.spectra, p.times, numbers, p.detect.of_pairs());
         check(cudaMemset(d_starts.data(), 0, (rows() + 1) * sizeof(int)),
               "clearing masks");
     }
@@ -141,11 +150,7 @@ class cuda_beam_power : public beam_power
 {
 public:
     cuda_beam_power(const parameters& p, int device, const std::string& implementation)
-        : d_p(p),
-          d_device(device),
-          d_numbers(p.detect.products == detection::product_set::power       ? 1
-                    : p.detect.products == detection::product_set::intensity ? 2
-                                                                             : 4)
+        : d_p(p), d_device(device), d_numbers(numbers_of(p.detect).front())
     {
         if (p.beams > 0)
             d_coherent = std::make_unique<coherent_beams>(p, device, implementation);

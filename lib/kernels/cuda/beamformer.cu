@@ -24,11 +24,13 @@ class cuda_beamformer : public beamformer
 {
 public:
     cuda_beamformer(const parameters& p, int device, const std::string& implementation)
-        : d_p(p),
-          d_device(device),
+        : d_device(device),
+          d_target(p.output == sample_type::sc8 ? beam_target::kind::sc8
+                                                : beam_target::kind::fc32),
           d_engine(extents_of(p), device, implementation),
           d_clamped(p.beams)
     {
+        d_engine.load(d_target, 1);
     }
 
     std::string implementation() const override { return d_engine.implementation(); }
@@ -50,23 +52,17 @@ public:
         if (blocks == 0)
             return;
         const device_guard guard(d_device);
-        const bool clamps = d_p.output == sample_type::sc8;
-        d_engine.form(voltages,
-                      blocks,
-                      { clamps ? beam_target::kind::sc8 : beam_target::kind::fc32,
-                        beams,
-                        d_clamped.data(),
-                        1 },
-                      native(s));
-        if (clamps)
+        d_engine.form(
+            voltages, blocks, { d_target, beams, d_clamped.data(), 1 }, native(s));
+        if (d_target == beam_target::kind::sc8)
             d_clamped.publish(native(s));
     }
 
     std::vector<uint64_t> clamped() const override { return d_clamped.read(); }
 
 private:
-    const parameters d_p;
     const int d_device;
+    const beam_target::kind d_target;
     beam_engine d_engine;
     counters d_clamped;
 };

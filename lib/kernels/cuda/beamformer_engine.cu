@@ -140,8 +140,8 @@ std::vector<std::string> beam_former_names(const beam_extents& x, int device)
 
 beam_engine::beam_engine(const beam_extents& x, int device, const std::string& wanted)
     : d_x(x),
-      d_weights(size_t(x.channels) * x.beams * x.inputs),
-      d_gains(x.beams),
+      d_weights(size_t(x.channels) * x.beams * x.inputs, 2),
+      d_gains(x.beams, 2),
       d_factor(2)
 {
     const auto names = beam_former_names(x, device);
@@ -160,6 +160,8 @@ beam_engine::beam_engine(const beam_extents& x, int device, const std::string& w
         const int64_t chunks = (x.inputs + beam_chunk - 1) / beam_chunk;
         d_packed = device_array<__half>(x.channels * tiles * chunks * beam_forms * tile *
                                         beam_chunk);
+        cuda::load(find_largest);
+        cuda::load(pack_weights);
     }
     check(
         cudaMemset(d_weights.data(), 0, sizeof(cfloat) * x.channels * x.beams * x.inputs),
@@ -170,6 +172,11 @@ beam_engine::beam_engine(const beam_extents& x, int device, const std::string& w
                      ones.size() * sizeof(float),
                      cudaMemcpyHostToDevice),
           "setting gains");
+}
+
+void beam_engine::load(beam_target::kind what, int piece)
+{
+    d_former->load({ what, nullptr, nullptr, piece });
 }
 
 void beam_engine::set_weights(const cfloat* weights, cudaStream_t s)

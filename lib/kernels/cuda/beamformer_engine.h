@@ -92,6 +92,8 @@ public:
     virtual int tile() const = 0;
     //! Whether sums over pieces of so many times can be made.
     virtual bool sums_over(int piece) const = 0;
+    //! For constructors: loads what form() launches for such targets. It takes no others.
+    virtual void load(const beam_target& target) = 0;
     virtual void form(const void* voltages,
                       int blocks,
                       const beam_weights& weights,
@@ -118,6 +120,10 @@ public:
 
     std::string implementation() const { return d_implementation; }
     bool sums_over(int piece) const { return d_former->sums_over(piece); }
+
+    //! For constructors, of each target that form() will be given: what becomes of beams,
+    //! and the times of a sum.
+    void load(beam_target::kind what, int piece);
 
     void set_weights(const cfloat* weights, cudaStream_t s);
     void set_gains(const float* gains, cudaStream_t s);

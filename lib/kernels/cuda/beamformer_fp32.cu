@@ -99,6 +99,13 @@ public:
     int tile() const override { return 0; }
     bool sums_over(int piece) const override { return piece == 16 || piece == 1; }
 
+    void load(const beam_target& target) override
+    {
+        with_target<false, false>(target, d_x.times, [](const auto& what) {
+            cuda::load(form_beams<std::decay_t<decltype(what)>>);
+        });
+    }
+
     void form(const void* voltages,
               int blocks,
               const beam_weights& weights,

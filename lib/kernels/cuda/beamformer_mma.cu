@@ -141,6 +141,11 @@ public:
     int tile() const override { return tile_beams; }
     bool sums_over(int piece) const override { return piece == 16 || piece == 1; }
 
+    void load(const beam_target& target) override
+    {
+        with_kernel(target, [](auto kernel, const auto&) { cuda::load(kernel); });
+    }
+
     void form(const void* voltages,
               int blocks,
               const beam_weights& weights,
@@ -157,26 +162,32 @@ public:
         x.tiles = (d_x.beams + tile_beams - 1) / tile_beams;
         x.parts = blocks_for(d_x.times, warps * warp_times);
         const int64_t grid = int64_t(blocks) * x.channels * x.parts * x.tiles;
-        with_target<false, false>(target, d_x.times, [&](const auto& what) {
-            using sink = std::decay_t<decltype(what)>;
-            const auto run = [&](auto voltage) {
-                form_beams<decltype(voltage), sink><<<unsigned(grid), 32 * warps, 0, s>>>(
-                    static_cast<const uint8_t*>(voltages),
-                    weights.packed.values,
-                    weights.packed.factor,
-                    what,
-                    x);
-                check_launch("mma f16 beamformer");
-            };
-            if (d_x.input == sample_type::sc8)
-                run(voltage_sc8{});
-            else
-                run(voltage_sc4{});
+        with_kernel(target, [&](auto kernel, const auto& what) {
+            kernel<<<unsigned(grid), 32 * warps, 0, s>>>(
+                static_cast<const uint8_t*>(voltages),
+                weights.packed.values,
+                weights.packed.factor,
+                what,
+                x);
+            check_launch("mma f16 beamformer");
         });
     }
 
 private:
     const beam_extents d_x;
+
+    //! Calls run(kernel, the object that does what `target` says).
+    template <class Run>
+    void with_kernel(const beam_target& target, const Run& run) const
+    {
+        with_target<false, false>(target, d_x.times, [&](const auto& what) {
+            using sink = std::decay_t<decltype(what)>;
+            if (d_x.input == sample_type::sc8)
+                run(form_beams<voltage_sc8, sink>, what);
+            else
+                run(form_beams<voltage_sc4, sink>, what);
+        });
+    }
 };
 
 } // namespace

@@ -308,6 +308,32 @@ struct machine {
     int multiprocessors, shared;
 };
 
+//! How the shared memory of a block of threads is used.
+struct rings {
+    int stages, slots, bytes;
+};
+
+template <class Voltage, int Beams, class Target>
+rings rings_for(const beam_extents& e, const machine& gpu)
+{
+    using memory = layout<Voltage, Beams>;
+    int scratch = 0;
+    if constexpr (requires_scratch<Target>::value)
+        scratch = memory::crews * Target::scratch(Beams) * int(sizeof(float));
+    const int chunks = (e.inputs + beam_chunk - 1) / beam_chunk;
+    // weights that stay come first, then voltages on their way, then the next job's
+    // weights
+    const int room = gpu.shared - int(sizeof(barriers)) - 2048 - scratch;
+    constexpr int least_stages = 3;
+    const int most = (room - least_stages * memory::stage) / memory::slot;
+    const int slots = std::min({ most, 2 * chunks, most_slots });
+    const int stages =
+        std::min((room - slots * memory::slot) / memory::stage, most_stages);
+    return { stages,
+             slots,
+             1024 + stages * memory::stage + slots * memory::slot + scratch };
+}
+
 template <class Voltage, int Beams, class Target>
 void launch(const beam_extents& e,
             const machine& gpu,
@@ -318,9 +344,7 @@ void launch(const beam_extents& e,
             cudaStream_t s)
 {
     using memory = layout<Voltage, Beams>;
-    int scratch = 0;
-    if constexpr (requires_scratch<Target>::value)
-        scratch = memory::crews * Target::scratch(Beams) * int(sizeof(float));
+    const auto shared = rings_for<Voltage, Beams, Target>(e, gpu);
     extents x;
     x.beams = e.beams;
     x.times = e.times;
@@ -333,26 +357,17 @@ void launch(const beam_extents& e,
         int64_t(e.channels) * x.tiles, x.total, x.total, gpu.multiprocessors, 4);
     x.length = (x.total + x.splits - 1) / x.splits;
     x.jobs = e.channels * x.tiles * x.splits;
-    // weights that stay come first, then voltages on their way, then the next job's
-    // weights
-    const int room = gpu.shared - int(sizeof(barriers)) - 2048 - scratch;
-    constexpr int least_stages = 3;
-    const int slots = (room - least_stages * memory::stage) / memory::slot;
-    x.slots = std::min({ slots, 2 * x.chunks, most_slots });
-    x.stages = std::min((room - x.slots * memory::slot) / memory::stage, most_stages);
-    const int shared = 1024 + x.stages * memory::stage + x.slots * memory::slot + scratch;
-    const auto kernel = form_beams<Voltage, Beams, Target>;
-    check(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-        "asking for shared memory");
+    x.stages = shared.stages;
+    x.slots = shared.slots;
     const voltage_shape shape{
         int64_t(e.times) * Voltage::bytes, e.inputs, e.channels, blocks
     };
     const CUtensorMap map = make_tensor_map(voltages, shape, memory::row, beam_chunk, 1);
-    kernel<<<std::min(x.jobs, gpu.multiprocessors),
-             128 * (memory::crews + 1),
-             shared,
-             s>>>(map, weights.values, weights.factor, target, x);
+    form_beams<Voltage, Beams, Target>
+        <<<std::min(x.jobs, gpu.multiprocessors),
+           128 * (memory::crews + 1),
+           shared.bytes,
+           s>>>(map, weights.values, weights.factor, target, x);
     check_launch("wgmma f16 beamformer");
 }
 
@@ -382,25 +397,45 @@ public:
         return piece == 64 || piece == 16 || piece == 1;
     }
 
+    void load(const beam_target& target) override
+    {
+        with_types(target, [&](auto voltage, auto beams, const auto& what) {
+            using sink = std::decay_t<decltype(what)>;
+            cuda::load(form_beams<decltype(voltage), beams.value, sink>,
+                       rings_for<decltype(voltage), beams.value, sink>(d_x, d_gpu).bytes);
+        });
+    }
+
     void form(const void* voltages,
               int blocks,
               const beam_weights& weights,
               const beam_target& target,
               cudaStream_t s) override
     {
+        with_types(target, [&](auto voltage, auto beams, const auto& what) {
+            launch<decltype(voltage), beams.value>(
+                d_x, d_gpu, voltages, blocks, weights.packed, what, s);
+        });
+    }
+
+private:
+    const beam_extents d_x;
+    machine d_gpu;
+
+    //! Calls run(voltage, std::integral_constant of a tile's beams, the object that does
+    //! what `target` says).
+    template <class Run>
+    void with_types(const beam_target& target, const Run& run) const
+    {
         with_target<true, true>(target, d_x.times, [&](const auto& what) {
-            const auto run = [&](auto voltage, auto beams) {
-                launch<decltype(voltage), beams.value>(
-                    d_x, d_gpu, voltages, blocks, weights.packed, what, s);
-            };
             const auto of_tile = [&](auto voltage) {
                 switch (tile()) {
                 case 32:
-                    return run(voltage, std::integral_constant<int, 32>{});
+                    return run(voltage, std::integral_constant<int, 32>{}, what);
                 case 64:
-                    return run(voltage, std::integral_constant<int, 64>{});
+                    return run(voltage, std::integral_constant<int, 64>{}, what);
                 default:
-                    return run(voltage, std::integral_constant<int, 128>{});
+                    return run(voltage, std::integral_constant<int, 128>{}, what);
                 }
             };
             if (d_x.input == sample_type::sc8)
@@ -409,10 +444,6 @@ public:
                 of_tile(voltage_sc4{});
         });
     }
-
-private:
-    const beam_extents d_x;
-    machine d_gpu;
 };
 
 } // namespace

@@ -213,6 +213,7 @@ public:
     {
         if (p.ports > few)
             d_ports = std::make_unique<uploaded_array<const void*>>(p.ports);
+        load(turn<voltage>);
     }
 
     std::string implementation() const override { return "cuda"; }

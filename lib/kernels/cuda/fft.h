@@ -26,8 +26,9 @@ inline void check(cufftResult status, const char* what)
 
 /*!
  * Forward transforms of any number of lines, one after the other in memory. Plans for
- * powers of two of lines are made at the start, so that none is made while data flows.
- * A line of real numbers has points / 2 + 1 results.
+ * powers of two of lines are made at the start, so that none is made while data flows;
+ * and each is run once, which loads its kernels: see load(). A line of real numbers has
+ * points / 2 + 1 results.
  */
 class line_fft
 {
@@ -61,6 +62,7 @@ public:
         for (auto& made : d_plans)
             check(cufftSetWorkArea(made.second.handle, d_work.data()), "making a plan");
         d_points = points;
+        run_all(most_lines);
     }
 
     //! Complex lines may be transformed in place.
@@ -85,6 +87,20 @@ public:
     }
 
 private:
+    void run_all(size_t most_lines)
+    {
+        const size_t results = d_complex ? 0 : d_points / 2 + 1;
+        device_array<float> lines(most_lines * d_points * (d_complex ? 2 : 1));
+        device_array<float2> spectra(most_lines * results);
+        for (const auto& made : d_plans)
+            transform(lines.data(),
+                      d_complex ? reinterpret_cast<float2*>(lines.data())
+                                : spectra.data(),
+                      made.first,
+                      nullptr);
+        check(cudaStreamSynchronize(nullptr), "first transforms");
+    }
+
     struct plan {
         cufftHandle handle = 0;
         plan() = default;

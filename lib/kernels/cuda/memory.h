@@ -17,6 +17,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -38,6 +39,35 @@ inline void check(cudaError_t status, const char* what)
 
 //! After a launch.
 inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
+
+/*!
+ * Loads a kernel, for constructors of what launches it. CUDA would load it at its first
+ * launch, and that may wait for the GPU, which nothing may in work().
+ */
+template <class... A>
+void load(void (*kernel)(A...))
+{
+    cudaFuncAttributes attributes;
+    check(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");
+}
+
+/*!
+ * Likewise a kernel that is launched with up to `shared` bytes of dynamic shared memory.
+ * That limit is the kernel's and not its user's: it is never made lower, for others may
+ * launch the kernel with more.
+ */
+template <class... A>
+void load(void (*kernel)(A...), int shared)
+{
+    static std::mutex mutex;
+    const std::lock_guard<std::mutex> guard(mutex);
+    cudaFuncAttributes attributes;
+    check(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");
+    if (shared > attributes.maxDynamicSharedSizeBytes)
+        check(cudaFuncSetAttribute(
+                  kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+              "asking for shared memory");
+}
 
 inline cudaStream_t native(stream& s)
 {

@@ -163,6 +163,56 @@ __global__ void __launch_bounds__(threads) finish(const float2* __restrict__ tra
         atomicAdd(clamped + input, (unsigned long long)(found));
 }
 
+using filter_kernel = void (*)(const pfb::source*,
+                               const float*,
+                               const int64_t*,
+                               float*,
+                               unsigned long long*,
+                               int64_t,
+                               extents);
+
+filter_kernel filter_for(sample_type input)
+{
+    switch (input) {
+    case sample_type::fc32:
+        return filter<float_samples<true>>;
+    case sample_type::sc16:
+        return filter<short_samples<true>>;
+    case sample_type::sc8:
+        return filter<byte_samples<true>>;
+    case sample_type::sc4:
+        return filter<nibble_samples>;
+    case sample_type::f32:
+        return filter<float_samples<false>>;
+    case sample_type::s16:
+        return filter<short_samples<false>>;
+    case sample_type::s12:
+        return filter<packed_samples<12>>;
+    case sample_type::s10:
+        return filter<packed_samples<10>>;
+    case sample_type::s8:
+        return filter<byte_samples<false>>;
+    }
+    throw std::logic_error("channeliser of samples without a filter");
+}
+
+using finish_kernel = void (*)(const float2*,
+                               const float2*,
+                               const phase_slope*,
+                               double,
+                               const pfb::source*,
+                               void* const*,
+                               unsigned long long*,
+                               int64_t,
+                               extents);
+
+finish_kernel finish_for(sample_type output, bool complex)
+{
+    if (output == sample_type::sc8)
+        return complex ? finish<char2, false> : finish<char2, true>;
+    return complex ? finish<float2, false> : finish<float2, true>;
+}
+
 size_t lines_that_fit(int step)
 {
     size_t lines = 1;
@@ -180,18 +230,22 @@ public:
           d_device(device),
           d_batch(lines_that_fit(p.step())),
           d_complex(is_complex(p.input)),
+          d_filter(filter_for(p.input)),
+          d_finish(finish_for(p.output, d_complex)),
           d_fft(p.step(), d_complex, d_batch),
           d_prototype(p.prototype.size()),
           d_lines(d_batch * p.step() * (d_complex ? 2 : 1)),
           d_transformed(d_complex ? 0 : d_batch * (p.channels + 1)),
           d_sources(p.ports),
           d_spectra(p.ports),
-          d_gains(size_t(p.inputs()) * p.channels, 3),
+          d_gains(size_t(p.inputs()) * p.channels, 2),
           d_slopes(p.inputs(), 3),
           d_shifts(p.inputs(), 3),
           d_clamped(p.inputs()),
           d_minima(p.inputs())
     {
+        load(d_filter);
+        load(d_finish);
         // of complex samples, (-1)^j moves channel 0 to -fs/2
         auto prototype = p.prototype;
         for (size_t j = 1; d_complex && j < prototype.size(); j += 2)
@@ -255,37 +309,15 @@ public:
 private:
     void launch_filter(int64_t first, unsigned batch, const extents& x, cudaStream_t s)
     {
-        const auto launch = [&](auto kernel) {
-            const dim3 grid(blocks_for(x.step, threads), batch);
-            kernel<<<grid, threads, 0, s>>>(d_sources.data(),
-                                            d_prototype.data(),
-                                            d_delayed ? d_shifts.data() : nullptr,
-                                            d_lines.data(),
-                                            d_minima.data(),
-                                            first,
-                                            x);
-            check_launch("filter of the channeliser");
-        };
-        switch (d_p.input) {
-        case sample_type::fc32:
-            return launch(filter<float_samples<true>>);
-        case sample_type::sc16:
-            return launch(filter<short_samples<true>>);
-        case sample_type::sc8:
-            return launch(filter<byte_samples<true>>);
-        case sample_type::sc4:
-            return launch(filter<nibble_samples>);
-        case sample_type::f32:
-            return launch(filter<float_samples<false>>);
-        case sample_type::s16:
-            return launch(filter<short_samples<false>>);
-        case sample_type::s12:
-            return launch(filter<packed_samples<12>>);
-        case sample_type::s10:
-            return launch(filter<packed_samples<10>>);
-        case sample_type::s8:
-            return launch(filter<byte_samples<false>>);
-        }
+        const dim3 grid(blocks_for(x.step, threads), batch);
+        d_filter<<<grid, threads, 0, s>>>(d_sources.data(),
+                                          d_prototype.data(),
+                                          d_delayed ? d_shifts.data() : nullptr,
+                                          d_lines.data(),
+                                          d_minima.data(),
+                                          first,
+                                          x);
+        check_launch("filter of the channeliser");
     }
 
     void launch_finish(const float2* transformed,
@@ -294,29 +326,25 @@ private:
                        const extents& x,
                        cudaStream_t s)
     {
-        const auto launch = [&](auto kernel) {
-            const dim3 grid(blocks_for(x.channels, threads), batch);
-            kernel<<<grid, threads, 0, s>>>(transformed,
-                                            d_gains.data(),
-                                            d_delayed ? d_slopes.data() : nullptr,
-                                            d_number,
-                                            d_sources.data(),
-                                            d_spectra.data(),
-                                            d_clamped.data(),
-                                            first,
-                                            x);
-            check_launch("output of the channeliser");
-        };
-        if (d_p.output == sample_type::sc8)
-            d_complex ? launch(finish<char2, false>) : launch(finish<char2, true>);
-        else
-            d_complex ? launch(finish<float2, false>) : launch(finish<float2, true>);
+        const dim3 grid(blocks_for(x.channels, threads), batch);
+        d_finish<<<grid, threads, 0, s>>>(transformed,
+                                          d_gains.data(),
+                                          d_delayed ? d_slopes.data() : nullptr,
+                                          d_number,
+                                          d_sources.data(),
+                                          d_spectra.data(),
+                                          d_clamped.data(),
+                                          first,
+                                          x);
+        check_launch("output of the channeliser");
     }
 
     const parameters d_p;
     const int d_device;
     const size_t d_batch; // lines that are filtered and transformed together
     const bool d_complex;
+    const filter_kernel d_filter;
+    const finish_kernel d_finish;
     line_fft d_fft;
     device_array<float> d_prototype;
     device_array<float> d_lines;

@@ -94,16 +94,13 @@ fused_filter::fused_filter(const pfb::parameters& p,
       d_kernel(kernel),
       d_device(device),
       d_prototype(p.prototype.size()),
-      d_gains(gains_of(p), 3),
+      d_gains(gains_of(p), 2),
       d_scaled_gains(gains_of(p)),
       d_slopes(p.inputs(), 3),
       d_shifts(p.inputs(), 3),
       d_counts(2 * size_t(p.inputs()))
 {
-    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel.function),
-                               cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               kernel.line_bytes + kernel.staged_bytes),
-          "shared memory of the channeliser");
+    load(kernel.function, kernel.line_bytes + kernel.staged_bytes);
     int multiprocessors = 0;
     check(
         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),

@@ -25,14 +25,15 @@ public:
         : d_p(p),
           d_device(device),
           d_pieces(signal_pieces(p.detect.spectra, p.times)),
-          d_numbers(p.detect.products == detection::product_set::power       ? 1
-                    : p.detect.products == detection::product_set::intensity ? 2
-                                                                             : 4),
+          d_numbers(numbers_of(p.detect).front()),
           d_block(size_t(p.channels) * d_pieces * rows() * d_numbers),
           d_most_blocks(int(std::clamp<size_t>(most_scratch / (4 * d_block), 1, 256))),
           d_scratch(d_block * d_most_blocks),
           d_sums(p.detect, p.channels, p.times, rows(), d_most_blocks)
     {
+        for (const int numbers : numbers_of(p.detect))
+            load_signal_sums(
+                p.input, p.detect.spectra, p.times, numbers, p.detect.of_pairs());
     }
 
     std::string implementation() const override { return "cuda"; }

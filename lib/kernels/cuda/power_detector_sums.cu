@@ -291,7 +291,54 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
                 v[n];
 }
 
+struct signal_sum {
+    void (*kernel)(const uint8_t*, const int*, const int2*, float*, signal_shape);
+    int times; // that it loads at once
+};
+
+template <template <int> class Signal, int Times>
+signal_sum signal_sum_of(int numbers, bool both)
+{
+    using signal = Signal<Times>;
+    if (numbers == 4)
+        return { sum_pieces<signal, Times, 4, true>, Times };
+    if (numbers == 2)
+        return { sum_pieces<signal, Times, 2, true>, Times };
+    if (both)
+        return { sum_pieces<signal, Times, 1, true>, Times };
+    return { sum_pieces<signal, Times, 1, false>, Times };
+}
+
+//! \param spectra of an integration, in a block
+signal_sum signal_sum_for(sample_type type, int64_t spectra, int numbers, bool both)
+{
+    // 16 bytes at once, where all pieces begin and end with such
+    switch (type) {
+    case sample_type::fc32:
+        return spectra % 2 == 0 ? signal_sum_of<signal_fc32, 2>(numbers, both)
+                                : signal_sum_of<signal_fc32, 1>(numbers, both);
+    case sample_type::sc8:
+        return spectra % 8 == 0 ? signal_sum_of<signal_sc8, 8>(numbers, both)
+                                : signal_sum_of<signal_sc8, 1>(numbers, both);
+    default:
+        return spectra % 16 == 0 ? signal_sum_of<signal_sc4, 16>(numbers, both)
+                                 : signal_sum_of<signal_sc4, 1>(numbers, both);
+    }
+}
+
 } // namespace
+
+std::vector<int> numbers_of(const detection& d)
+{
+    switch (d.products) {
+    case detection::product_set::power:
+        return { 1 };
+    case detection::product_set::intensity:
+        return { 2, 1 };
+    default:
+        return { 4 };
+    }
+}
 
 power_sums::power_sums(
     const detection& d, int channels, int times, int rows, int most_blocks)
@@ -302,11 +349,18 @@ power_sums::power_sums(
       d_sums(d.integrations(times) == 1 || d.spectra >= times
                  ? size_t(rows) * 4 * (channels / d.summed_channels)
                  : 0),
-      d_scales(size_t(std::max(1, d.integrations(times))) * most_blocks * rows *
-               d.parts())
+      d_scales(
+          size_t(std::max(1, d.integrations(times))) * most_blocks * rows * d.parts(), 4)
 {
-    if (d_sums.size())
-        check(cudaMemset(d_sums.data(), 0, d_sums.bytes()), "clearing sums");
+    for (const int numbers : numbers_of(d))
+        with_numbers(numbers, [](auto n) { load(finish<n.value, false>); });
+    if (d_sums.size() == 0)
+        return;
+    check(cudaMemset(d_sums.data(), 0, d_sums.bytes()), "clearing sums");
+    with_numbers(numbers_of(d).front(), [](auto n) {
+        load(finish<n.value, true>);
+        load(dump_sums<n.value>);
+    });
 }
 
 const float* power_sums::upload(const float* scales, size_t count, cudaStream_t s)
@@ -413,6 +467,13 @@ int signal_pieces(int64_t spectra, int times)
     return int(times / whole * ((whole + piece - 1) / piece));
 }
 
+void load_signal_sums(
+    sample_type type, int64_t spectra, int times, int numbers, bool both)
+{
+    const auto length = std::min<int64_t>(spectra, times);
+    load(signal_sum_for(type, length, numbers, both).kernel);
+}
+
 void sum_signals(const void* signals,
                  int blocks,
                  const signal_extents& e,
@@ -438,40 +499,12 @@ void sum_signals(const void* signals,
             std::to_string(count) + " sums of powers in a call",
             "fewer than 2^31: take longer integrations, or fewer times a block");
     x.count = unsigned(count);
-    const auto launch = [&](auto signal, auto times, auto n, auto two) {
-        for (x.lanes_log = 0;
-             x.lanes_log < 5 && (int64_t(2) << x.lanes_log) * times.value <= x.piece;)
-            x.lanes_log++;
-        sum_pieces<decltype(signal), times.value, n.value, two.value>
-            <<<blocks_for(count << x.lanes_log, threads), threads, 0, s>>>(
-                static_cast<const uint8_t*>(signals), rows.starts, rows.pairs, pieces, x);
-    };
-    const auto of_numbers = [&](auto signal, auto times) {
-        if (numbers == 4)
-            launch(signal, times, std::integral_constant<int, 4>{}, std::true_type{});
-        else if (numbers == 2)
-            launch(signal, times, std::integral_constant<int, 2>{}, std::true_type{});
-        else if (both)
-            launch(signal, times, std::integral_constant<int, 1>{}, std::true_type{});
-        else
-            launch(signal, times, std::integral_constant<int, 1>{}, std::false_type{});
-    };
-    // 16 bytes at once, where all pieces begin and end with such
-    const auto whole = [&](int times) { return x.spectra % times == 0; };
-    using one = std::integral_constant<int, 1>;
-    switch (e.type) {
-    case sample_type::fc32:
-        whole(2) ? of_numbers(signal_fc32<2>{}, std::integral_constant<int, 2>{})
-                 : of_numbers(signal_fc32<1>{}, one{});
-        break;
-    case sample_type::sc8:
-        whole(8) ? of_numbers(signal_sc8<8>{}, std::integral_constant<int, 8>{})
-                 : of_numbers(signal_sc8<1>{}, one{});
-        break;
-    default:
-        whole(16) ? of_numbers(signal_sc4<16>{}, std::integral_constant<int, 16>{})
-                  : of_numbers(signal_sc4<1>{}, one{});
-    }
+    const auto sum = signal_sum_for(e.type, x.spectra, numbers, both);
+    for (x.lanes_log = 0;
+         x.lanes_log < 5 && (int64_t(2) << x.lanes_log) * sum.times <= x.piece;)
+        x.lanes_log++;
+    sum.kernel<<<blocks_for(count << x.lanes_log, threads), threads, 0, s>>>(
+        static_cast<const uint8_t*>(signals), rows.starts, rows.pairs, pieces, x);
     check_launch("powers of signals");
 }
 

@@ -35,6 +35,10 @@ struct power_pieces {
     int rows;
 };
 
+//! Numbers of a row that these products need; the first is the most. One scale for both
+//! polarisations makes 1 of 2: their sum will do.
+std::vector<int> numbers_of(const detection& d);
+
 //! The second step.
 class power_sums
 {
@@ -97,6 +101,10 @@ void sum_signals(const void* signals,
                  bool both,
                  float* pieces,
                  cudaStream_t s);
+
+//! For constructors of what will call sum_signals(): loads what it launches.
+void load_signal_sums(
+    sample_type type, int64_t spectra, int times, int numbers, bool both);
 
 //! Pieces of a block.
 int signal_pieces(int64_t spectra, int times);

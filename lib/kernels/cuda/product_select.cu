@@ -56,6 +56,7 @@ public:
         check(cudaMemcpy(
                   d_picks.data(), picks.data(), d_picks.bytes(), cudaMemcpyHostToDevice),
               "copying the products to select");
+        load(select);
     }
 
     void execute(const cfloat* visibilities,

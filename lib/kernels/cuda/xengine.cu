@@ -98,8 +98,9 @@ public:
           d_name(name),
           d_multiplier(std::move(made)),
           d_sums(2 * p.products() * p.channels),
-          d_scales(p.products())
+          d_scales(p.products(), 2)
     {
+        load(dump_sums<sum>);
         check(cudaMemset(d_sums.data(), 0, d_sums.bytes()), "clearing sums");
     }
 

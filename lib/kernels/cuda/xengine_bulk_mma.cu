@@ -143,10 +143,7 @@ public:
           d_kernel(p.type == sample_type::sc4 ? d_variant.sum_packed : d_variant.sum),
           d_row_bytes(int64_t(size_of(p.type)) * p.times)
     {
-        check(cudaFuncSetAttribute(d_kernel,
-                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   d_variant.shared_bytes),
-              "asking for shared memory");
+        load(d_kernel, d_variant.shared_bytes);
     }
 
     void accumulate(const void* voltages,

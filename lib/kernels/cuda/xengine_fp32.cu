@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(side* side)
 class fp32_xengine : public real_xengine
 {
 public:
-    explicit fp32_xengine(const xengine::parameters& p) : d_p(p) {}
+    explicit fp32_xengine(const xengine::parameters& p) : d_p(p) { cuda::load(sum_tile); }
 
     void
     accumulate(const void* voltages, int blocks, double* sums, cudaStream_t s) override

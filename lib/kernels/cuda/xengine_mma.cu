@@ -207,36 +207,18 @@ __global__ void __launch_bounds__(32 * warps)
     }
 }
 
-template <int Side, bool Packed, bool Turing>
-void launch(const xengine::parameters& p,
-            gpu_facts gpu,
-            const void* voltages,
-            int blocks,
-            unsigned long long* sums,
-            cudaStream_t s)
+struct variant {
+    void (*sum)(const uint8_t*, unsigned long long*, extents);
+    int side; // inputs of a tile, on each side
+    int step; // bytes of a row
+};
+
+template <bool Packed, bool Turing>
+variant variant_for(int inputs)
 {
-    constexpr int step = warps / (Side * Side) * step_bytes;
-    const int side = (p.inputs + Side * warp_inputs - 1) / (Side * warp_inputs);
-    extents x;
-    x.inputs = p.inputs;
-    x.channels = p.channels;
-    x.blocks = blocks;
-    x.row_bytes = int(size_of(p.type)) * p.times;
-    x.tiles = side * (side + 1) / 2;
-    x.steps = (x.row_bytes + step - 1) / step;
-    const int64_t jobs = int64_t(p.channels) * x.tiles;
-    int residents;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-              &residents, sum_tile<Side, Packed, Turing>, 32 * warps, 0),
-          "asking for the blocks of a multiprocessor");
-    x.splits = choose_splits(jobs,
-                             int64_t(x.steps) * blocks,
-                             exact_bytes(p) / step,
-                             gpu.multiprocessors * residents,
-                             32);
-    sum_tile<Side, Packed, Turing><<<unsigned(jobs * x.splits), 32 * warps, 0, s>>>(
-        static_cast<const uint8_t*>(voltages), sums, x);
-    check_launch("mma s8 X-engine");
+    if (inputs <= warp_inputs)
+        return { sum_tile<1, Packed, Turing>, warp_inputs, warps * step_bytes };
+    return { sum_tile<2, Packed, Turing>, 2 * warp_inputs, warps / 4 * step_bytes };
 }
 
 template <bool Turing>
@@ -245,13 +227,15 @@ class mma_xengine : public integer_xengine
 public:
     mma_xengine(const xengine::parameters& p, gpu_facts gpu)
         : d_p(p),
-          d_gpu(gpu),
-          d_launch(p.inputs <= warp_inputs
-                       ? (p.type == sample_type::sc4 ? launch<1, true, Turing>
-                                                     : launch<1, false, Turing>)
-                       : (p.type == sample_type::sc4 ? launch<2, true, Turing>
-                                                     : launch<2, false, Turing>))
+          d_variant(p.type == sample_type::sc4 ? variant_for<true, Turing>(p.inputs)
+                                               : variant_for<false, Turing>(p.inputs))
     {
+        load(d_variant.sum);
+        int residents;
+        check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                  &residents, d_variant.sum, 32 * warps, 0),
+              "asking for the blocks of a multiprocessor");
+        d_slots = gpu.multiprocessors * residents;
     }
 
     void accumulate(const void* voltages,
@@ -259,18 +243,29 @@ public:
                     unsigned long long* sums,
                     cudaStream_t s) override
     {
-        d_launch(d_p, d_gpu, voltages, blocks, sums, s);
+        const int tiles = (d_p.inputs + d_variant.side - 1) / d_variant.side;
+        extents x;
+        x.inputs = d_p.inputs;
+        x.channels = d_p.channels;
+        x.blocks = blocks;
+        x.row_bytes = int(size_of(d_p.type)) * d_p.times;
+        x.tiles = tiles * (tiles + 1) / 2;
+        x.steps = (x.row_bytes + d_variant.step - 1) / d_variant.step;
+        const int64_t jobs = int64_t(d_p.channels) * x.tiles;
+        x.splits = choose_splits(jobs,
+                                 int64_t(x.steps) * blocks,
+                                 exact_bytes(d_p) / d_variant.step,
+                                 d_slots,
+                                 32);
+        d_variant.sum<<<unsigned(jobs * x.splits), 32 * warps, 0, s>>>(
+            static_cast<const uint8_t*>(voltages), sums, x);
+        check_launch("mma s8 X-engine");
     }
 
 private:
     const xengine::parameters d_p;
-    const gpu_facts d_gpu;
-    void (*const d_launch)(const xengine::parameters&,
-                           gpu_facts,
-                           const void*,
-                           int,
-                           unsigned long long*,
-                           cudaStream_t);
+    const variant d_variant;
+    int d_slots; // blocks that run at the same time
 };
 
 } // namespace

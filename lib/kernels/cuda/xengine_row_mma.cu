@@ -156,9 +156,7 @@ public:
         constexpr int most = 226 * 1024 / residents; // of a block's shared memory
         d_x.depth = std::min(most_depth, most / (warps * d_x.stage()));
         d_shared = std::max(warps * d_x.depth * d_x.stage(), 3 * 128 * int(sizeof(int)));
-        check(cudaFuncSetAttribute(
-                  d_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, d_shared),
-              "asking for shared memory");
+        load(d_kernel, d_shared);
     }
 
     void accumulate(const void* voltages,

@@ -684,9 +684,7 @@ public:
         d_stages =
             std::min(most_stages, (most - 2048 - d_packed_stages * packed) / stage);
         d_bytes = 1024 + d_stages * stage + d_packed_stages * packed;
-        check(cudaFuncSetAttribute(
-                  d_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, d_bytes),
-              "asking for shared memory");
+        load(d_kernel, d_bytes);
     }
 
     void accumulate(const void* voltages,
