@@ -92,6 +92,7 @@ private:
         const size_t results = d_complex ? 0 : d_points / 2 + 1;
         device_array<float> lines(most_lines * d_points * (d_complex ? 2 : 1));
         device_array<float2> spectra(most_lines * results);
+        check(cudaMemset(lines.data(), 0, lines.bytes()), "clearing lines");
         for (const auto& made : d_plans)
             transform(lines.data(),
                       d_complex ? reinterpret_cast<float2*>(lines.data())
