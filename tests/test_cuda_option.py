@@ -57,6 +57,26 @@ class TestCudaOption(unittest.TestCase):
             self.assertEqual(status, 0, output)
             self.assertIn(f"architectures [{wanted}]", output)
 
+    def test_architectures_of_this_machine(self):
+        """Those of its GPUs; all where nvcc does not know one; without a GPU, two."""
+        known = [75, 80, 86, 89, 90]
+        folder = fresh_folder("nvidia-smi")
+        for found, wanted in ((["9.0", "9.0"], "90-real"), (["8.6", "9.0"], "86-real;90-real"),
+                              (["12.0"], "75-real;80-real;86-real;89-real;90"),
+                              ([], "75-real;90-real")):
+            program = folder / "nvidia-smi"
+            lines = [f"echo {number}" for number in found] or ["echo no devices", "exit 9"]
+            program.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+            program.chmod(0o755)
+            path = {"PATH": f"{folder}:{os.environ['PATH']}"}
+            status, output = self.configure("-DAPERTURE_CUDA_FOR=here", architectures=known,
+                                            environment=path)
+            self.assertEqual(status, 0, output)
+            self.assertIn(f"architectures [{wanted}]", output)
+        status, output = self.configure("-DAPERTURE_CUDA_FOR=mars", architectures=known)
+        self.assertNotEqual(status, 0)
+        self.assertIn("APERTURE_CUDA_FOR=mars: allowed are all and here", output)
+
     def test_users_architectures(self):
         status, output = self.configure("-DCMAKE_CUDA_ARCHITECTURES=90a;86-virtual",
                                         architectures=[75, 86, 90])

@@ -7,14 +7,23 @@
 # In:  ENABLE_CUDA               AUTO: if there is an nvcc; ON: or it is an error; OFF
 #      CMAKE_CUDA_ARCHITECTURES  (or the environment's CUDAARCHS) the user's choice
 #      CMAKE_CUDA_COMPILER       (or the environment's CUDACXX) the user's nvcc
+#      APERTURE_CUDA_FOR         all: GPUs from Turing on; here: those of this machine, which
+#                                takes a fraction of the time (without one, the oldest and Hopper)
 # Out: APERTURE_CUDA             TRUE: the language CUDA is enabled, build the kernels
-#      CMAKE_CUDA_ARCHITECTURES  by default Turing to Blackwell, as far as nvcc knows them
+#      CMAKE_CUDA_ARCHITECTURES  by default those that APERTURE_CUDA_FOR says, as far as nvcc
+#                                knows them
 
 set(ENABLE_CUDA "AUTO" CACHE STRING "CUDA kernels: AUTO, ON or OFF")
 set_property(CACHE ENABLE_CUDA PROPERTY STRINGS AUTO ON OFF)
 string(TOUPPER "${ENABLE_CUDA}" _enable_cuda)
 if(NOT _enable_cuda MATCHES "^(AUTO|ON|OFF|TRUE|FALSE|YES|NO|1|0)$")
     message(FATAL_ERROR "ENABLE_CUDA=${ENABLE_CUDA}: allowed are AUTO, ON and OFF")
+endif()
+
+set(APERTURE_CUDA_FOR "all" CACHE STRING "GPUs that CUDA kernels are built for: all or here")
+set_property(CACHE APERTURE_CUDA_FOR PROPERTY STRINGS all here)
+if(NOT APERTURE_CUDA_FOR MATCHES "^(all|here)$")
+    message(FATAL_ERROR "APERTURE_CUDA_FOR=${APERTURE_CUDA_FOR}: allowed are all and here")
 endif()
 
 set(APERTURE_CUDA FALSE)
@@ -36,6 +45,28 @@ function(_aperture_cuda_known nvcc result)
         endforeach()
     endif()
     set(${result} "${_known}" PARENT_SCOPE)
+endfunction()
+
+# "90-real": those of this machine's GPUs that nvcc knows; empty where one is not known
+function(_aperture_cuda_architectures_here known result)
+    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+        OUTPUT_VARIABLE _output RESULT_VARIABLE _status ERROR_QUIET)
+    set(_found "75;90")
+    if("${_status}" STREQUAL "0")
+        string(REGEX MATCHALL "[0-9]+\\.[0-9]+" _found "${_output}")
+        string(REPLACE "." "" _found "${_found}")
+        list(REMOVE_DUPLICATES _found)
+    endif()
+    set(_architectures "")
+    foreach(_number IN LISTS _found)
+        if(_number IN_LIST known)
+            list(APPEND _architectures ${_number}-real)
+        elseif("${_status}" STREQUAL "0")
+            set(_architectures "")
+            break()
+        endif()
+    endforeach()
+    set(${result} "${_architectures}" PARENT_SCOPE)
 endfunction()
 
 # "75-real;...;120": machine code for each, and PTX of the newest for GPUs to come
@@ -97,7 +128,12 @@ else()
     endif()
     if(NOT CMAKE_CUDA_ARCHITECTURES)
         _aperture_cuda_known("${APERTURE_NVCC}" _known)
-        _aperture_cuda_default_architectures("${_known}" CMAKE_CUDA_ARCHITECTURES)
+        if(APERTURE_CUDA_FOR STREQUAL "here")
+            _aperture_cuda_architectures_here("${_known}" CMAKE_CUDA_ARCHITECTURES)
+        endif()
+        if(NOT CMAKE_CUDA_ARCHITECTURES)
+            _aperture_cuda_default_architectures("${_known}" CMAKE_CUDA_ARCHITECTURES)
+        endif()
     endif()
 
     file(GLOB _cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/kernels/cuda/*.cu)
