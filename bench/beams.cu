@@ -224,14 +224,7 @@ try {
     fill<<<2048, 256, 0, cuda::native(s)>>>(reinterpret_cast<uint32_t*>(voltages.data()),
                                             most_in / 4);
     cuda::check_launch("fill");
-    const size_t words = (size_t(1) << 30) / 16;
-    const double copy_rate =
-        2. * 16 * words / median_time(s, 10, [&] {
-            copy<<<unsigned(words / 1024), 256, 0, cuda::native(s)>>>(
-                reinterpret_cast<const uint4*>(voltages.data()),
-                reinterpret_cast<uint4*>(beams.data()),
-                words);
-        });
+    const double copied = copy_rate(s, voltages.data(), beams.data(), size_t(1) << 30);
     const auto [first_rate, hot_rate] = tensor_rates(s, processors, powers.data());
     std::printf(
         "%s\n%s\ncopy %.0f GB/s (read plus written), f16 tensor cores %.0f TFLOP/s "
@@ -240,7 +233,7 @@ try {
         "long  bare ms  of bare  implementation\n",
         gpu.name,
         command.c_str(),
-        copy_rate * 1e-9,
+        copied * 1e-9,
         first_rate * 1e-12,
         hot_rate * 1e-12);
     std::string rows;
@@ -387,7 +380,7 @@ try {
             "  \"beams\": [%s\n  ]\n}\n",
             gpu.name,
             command.c_str(),
-            copy_rate,
+            copied,
             first_rate,
             hot_rate,
             rows.c_str());

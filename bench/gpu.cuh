@@ -43,7 +43,7 @@ double median_time(stream& s, int runs, const std::function<void()>& call)
 }
 
 //! 8-bit numbers within +-127, which are good for sc4, too; or single precision, 1 to 2
-__global__ void fill(uint32_t* data, size_t words, bool reals = false)
+[[maybe_unused]] __global__ void fill(uint32_t* data, size_t words, bool reals = false)
 {
     for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < words;
          i += size_t(gridDim.x) * blockDim.x) {
@@ -74,7 +74,18 @@ __global__ void copy(const uint4* __restrict__ from, uint4* __restrict__ to, siz
             to[start + k * blockDim.x] = v[k];
 }
 
-__global__ void read(const uint4* __restrict__ from, uint32_t* to, size_t count)
+//! Bytes a second, read plus written, of a copy of `bytes`, a multiple of 16.
+double copy_rate(stream& s, const void* from, void* to, size_t bytes)
+{
+    const size_t words = bytes / 16;
+    return 2. * 16 * words / median_time(s, 10, [&] {
+               copy<<<unsigned((words + 1023) / 1024), 256, 0, cuda::native(s)>>>(
+                   static_cast<const uint4*>(from), static_cast<uint4*>(to), words);
+           });
+}
+
+[[maybe_unused]] __global__ void
+read(const uint4* __restrict__ from, uint32_t* to, size_t count)
 {
     uint32_t all = 0;
     const size_t step = size_t(gridDim.x) * blockDim.x;
@@ -93,7 +104,8 @@ __global__ void read(const uint4* __restrict__ from, uint32_t* to, size_t count)
 }
 
 //! Whether the word is "name=" with a number.
-bool set_number(const std::string& word, const std::string& name, int& number)
+[[maybe_unused]] bool
+set_number(const std::string& word, const std::string& name, int& number)
 {
     if (word.rfind(name, 0) != 0)
         return false;

@@ -13,7 +13,7 @@
  * 8 taps, sc8 alone. A figure counts the samples that come in.
  */
 
-#include "bench/measure.cuh"
+#include "gpu.cuh"
 #include "kernels/cuda/corner_turn.h"
 #include "kernels/cuda/f_engine.h"
 #include "kernels/cuda/pfb.h"

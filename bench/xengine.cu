@@ -158,10 +158,7 @@ try {
     const auto* from = reinterpret_cast<const uint4*>(voltages.data());
     auto* to = reinterpret_cast<uint4*>(other.data());
     const size_t words = (size_t(2) << 30) / 16;
-    const double copy_rate =
-        2. * 16 * words / median_time(s, 10, [&] {
-            copy<<<unsigned(words / 1024), 256, 0, cuda::native(s)>>>(from, to, words);
-        });
+    const double copied = copy_rate(s, from, to, 16 * words);
     const double read_rate =
         16. * words / median_time(s, 10, [&] {
             read<<<gpu.multiProcessorCount * 8, 256, 0, cuda::native(s)>>>(
@@ -179,7 +176,7 @@ try {
         gpu.name,
         command.c_str(),
         read_rate * 1e-9,
-        copy_rate * 1e-9,
+        copied * 1e-9,
         first_rate * 1e-12,
         hot_rate * 1e-12);
     std::printf(
@@ -260,7 +257,7 @@ try {
             gpu.name,
             command.c_str(),
             read_rate,
-            copy_rate,
+            copied,
             first_rate,
             hot_rate,
             rows.c_str());

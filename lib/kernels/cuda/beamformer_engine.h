@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_CUDA_BEAMFORMER_ENGINE_H
 
 #include "kernels/beamformer.h"
-#include "kernels/cuda/integer_xengine.h"
+#include "kernels/cuda/gpu_facts.h"
 #include "kernels/cuda/memory.h"
 #include <cuda_fp16.h>
 #include <memory>

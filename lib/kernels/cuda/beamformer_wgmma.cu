@@ -8,6 +8,7 @@
 #include "kernels/cuda/beamformer_tile.cuh"
 #include "kernels/cuda/beamformer_wgmma.cuh"
 #include "kernels/cuda/bulk_copy.cuh"
+#include "kernels/cuda/integer_xengine.h"
 #include "kernels/cuda/wgmma.cuh"
 #include <algorithm>
 

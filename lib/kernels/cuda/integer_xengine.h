@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_CUDA_INTEGER_XENGINE_H
 #define INCLUDED_APERTURE_KERNELS_CUDA_INTEGER_XENGINE_H
 
+#include "kernels/cuda/gpu_facts.h"
 #include "kernels/xengine.h"
 #include <cuda_runtime.h>
 #include <memory>
@@ -27,12 +28,6 @@ public:
                             int blocks,
                             unsigned long long* sums,
                             cudaStream_t) = 0;
-};
-
-//! What an implementation needs to know of the GPU.
-struct gpu_facts {
-    int architecture; //!< 10 major + minor
-    int multiprocessors;
 };
 
 /*!

@@ -18,19 +18,6 @@ namespace cuda {
 
 namespace {
 
-gpu_facts facts_of(int device)
-{
-    int major, minor, multiprocessors;
-    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
-          "asking for the GPU's architecture");
-    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
-          "asking for the GPU's architecture");
-    check(
-        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
-        "asking for the GPU's multiprocessors");
-    return { 10 * major + minor, multiprocessors };
-}
-
 //! Which implementation is for which GPUs and numbers of inputs; the first that fits is
 //! the fastest.
 struct choice {

@@ -13,6 +13,7 @@
 /***********************************************************************************/
 
 #include "flat.h"
+#include "weight_methods.h"
 #include <gnuradio/aperture/beamformer.h>
 #include <pybind11/complex.h>
 #include <pybind11/numpy.h>
@@ -30,8 +31,8 @@ void bind_beamformer(py::module& m)
                gr::aperture::block_on_device,
                gr::block,
                gr::basic_block,
-               std::shared_ptr<block>>(
-        m, "beamformer", R"doc(Weighted sums of the inputs: many beams at once.
+               std::shared_ptr<block>>
+        c(m, "beamformer", R"doc(Weighted sums of the inputs: many beams at once.
 
 y_m(t) = gain_m sum_i w[m,i] x_i(t) in each channel; nothing is conjugated. One polarisation of a
 beam is one beam here: 2m and 2m+1 are the polarisations of a pair.
@@ -60,80 +61,48 @@ Args:
 
 Raises:
     ValueError: names the parameter, its value and what is allowed
-)doc")
-        .def(py::init([](int channels,
-                         int inputs,
-                         int beams,
-                         int times,
-                         const std::string& type,
-                         const std::string& output_type,
-                         const numbers<std::complex<float>>& weights,
-                         const numbers<float>& gains,
-                         const numbers<int>& masks,
-                         const std::string& device,
-                         double latency) {
-                 block::parameters p;
-                 p.channels = channels;
-                 p.inputs = inputs;
-                 p.beams = beams;
-                 p.times = times;
-                 p.type = type;
-                 p.output_type = output_type;
-                 p.weights = flat(weights);
-                 p.gains = flat(gains);
-                 p.masks = flat(masks);
-                 p.device = device;
-                 p.latency = latency;
-                 return block::make(p);
-             }),
-             py::arg("channels") = d.channels,
-             py::arg("inputs") = d.inputs,
-             py::arg("beams") = d.beams,
-             py::arg("times") = d.times,
-             py::arg("type") = d.type,
-             py::arg("output_type") = d.output_type,
-             py::arg("weights") = numbers<std::complex<float>>(),
-             py::arg("gains") = numbers<float>(),
-             py::arg("masks") = numbers<int>(),
-             py::arg("device") = d.device,
-             py::arg("latency") = d.latency,
-             "Makes the block; see the class for the arguments.")
-        .def(
-            "set_weights",
-            [](block& b, const numbers<std::complex<float>>& weights, int beam) {
-                b.set_weights(flat(weights), beam);
-            },
-            py::arg("weights"),
-            py::arg("beam") = -1,
-            "Sets the weights of a beam, [channel][input], or [input] for all channels "
-            "alike; or with -1 those of all beams, [channel][beam][input] or "
-            "[beam][input]. Zeros if empty. From the next block on.")
-        .def("weights",
-             &block::weights,
-             py::arg("beam"),
-             "Weights of a beam: a list of complex numbers, [channel][input].")
-        .def(
-            "set_gains",
-            [](block& b, const numbers<float>& gains, int beam) {
-                b.set_gains(flat(gains), beam);
-            },
-            py::arg("gains"),
-            py::arg("beam") = -1,
-            "Sets what voltages are multiplied with: one number for a beam; with -1 one "
-            "for all, or one for each. Ones if empty.")
-        .def("gains", &block::gains, "One for each beam.")
-        .def(
-            "set_mask",
-            [](block& b, const numbers<int>& mask, int beam) {
-                b.set_mask(flat(mask), beam);
-            },
-            py::arg("mask"),
-            py::arg("beam") = -1,
-            "Sets which inputs a beam has, [input], or with -1 all beams, [beam][input]: "
-            "those with 0 are left out, whatever their weights are. Ones if empty.")
+)doc");
+    c.def(py::init([](int channels,
+                      int inputs,
+                      int beams,
+                      int times,
+                      const std::string& type,
+                      const std::string& output_type,
+                      const numbers<std::complex<float>>& weights,
+                      const numbers<float>& gains,
+                      const numbers<int>& masks,
+                      const std::string& device,
+                      double latency) {
+              block::parameters p;
+              p.channels = channels;
+              p.inputs = inputs;
+              p.beams = beams;
+              p.times = times;
+              p.type = type;
+              p.output_type = output_type;
+              p.weights = flat(weights);
+              p.gains = flat(gains);
+              p.masks = flat(masks);
+              p.device = device;
+              p.latency = latency;
+              return block::make(p);
+          }),
+          py::arg("channels") = d.channels,
+          py::arg("inputs") = d.inputs,
+          py::arg("beams") = d.beams,
+          py::arg("times") = d.times,
+          py::arg("type") = d.type,
+          py::arg("output_type") = d.output_type,
+          py::arg("weights") = numbers<std::complex<float>>(),
+          py::arg("gains") = numbers<float>(),
+          py::arg("masks") = numbers<int>(),
+          py::arg("device") = d.device,
+          py::arg("latency") = d.latency,
+          "Makes the block; see the class for the arguments.")
         .def("clamped",
              &block::clamped,
              "For each beam, values that did not fit into 8 bits so far. May be called "
              "while running.")
         .def("implementation", &block::implementation, "What computes, a string.");
+    bind_weight_methods<block>(c);
 }

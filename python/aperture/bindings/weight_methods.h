@@ -1,0 +1,55 @@
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_WEIGHT_METHODS_H
+#define INCLUDED_APERTURE_WEIGHT_METHODS_H
+
+#include "flat.h"
+#include <pybind11/complex.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+//! What beamformer and beam_power both have.
+template <class block, class binding>
+void bind_weight_methods(binding& c)
+{
+    namespace py = pybind11;
+    c.def(
+         "set_weights",
+         [](block& b, const numbers<std::complex<float>>& weights, int beam) {
+             b.set_weights(flat(weights), beam);
+         },
+         py::arg("weights"),
+         py::arg("beam") = -1,
+         "Sets the weights of a beam, [channel][input], or [input] for all channels "
+         "alike; or with -1 those of all beams, [channel][beam][input] or "
+         "[beam][input]. Zeros if empty. From the next block on.")
+        .def("weights",
+             &block::weights,
+             py::arg("beam"),
+             "Weights of a beam: a list of complex numbers, [channel][input].")
+        .def(
+            "set_gains",
+            [](block& b, const numbers<float>& gains, int beam) {
+                b.set_gains(flat(gains), beam);
+            },
+            py::arg("gains"),
+            py::arg("beam") = -1,
+            "Sets what voltages are multiplied with: one number for a beam; with -1 one "
+            "for all, or one for each. Ones if empty.")
+        .def("gains", &block::gains, "One for each beam.")
+        .def(
+            "set_mask",
+            [](block& b, const numbers<int>& mask, int beam) {
+                b.set_mask(flat(mask), beam);
+            },
+            py::arg("mask"),
+            py::arg("beam") = -1,
+            "Sets which inputs a beam has, [input], or with -1 all beams, [beam][input]: "
+            "those with 0 are left out, whatever their weights are. Ones if empty.");
+}
+
+#endif /* INCLUDED_APERTURE_WEIGHT_METHODS_H */
