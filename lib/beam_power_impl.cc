@@ -10,12 +10,6 @@
 namespace gr {
 namespace aperture {
 
-namespace {
-
-const pmt::pmt_t weights_port = pmt::mp("weights");
-
-} // namespace
-
 kernels::beam_power::parameters beam_power_impl::kernel_parameters(const parameters& p)
 {
     kernels::beam_power::parameters k;
@@ -50,29 +44,17 @@ beam_power_impl::beam_power_impl(const parameters& p,
                                  const kernels::beam_power::parameters& k,
                                  const detecting_block::parameters& detecting,
                                  const device& d)
-    : gr::block("beam_power",
-                signature_on(d,
-                             1,
-                             item_size("block",
-                                       { { "channels", k.channels },
-                                         { "inputs", k.inputs },
-                                         { "times", k.times } },
-                                       size_of(k.input))),
-                output_signature_of(d, detecting)),
+    : gr::block(
+          "beam_power",
+          signature_on(d, 1, block_item_size(k.channels, k.inputs, k.times, k.input)),
+          output_signature_of(d, detecting)),
       detecting_block(d, detecting),
       d_kernel(kernels::beam_power::make(k, d)),
       d_weights({ k.channels, k.inputs, k.times, k.beams, k.incoherent },
                 { p.weights, p.gains, as_masks(p.masks), -1 },
                 [k](const uint8_t* masks) { k.check_masks(masks); })
 {
-    message_port_register_in(weights_port);
-    set_msg_handler(weights_port, [this](const pmt::pmt_t& m) {
-        try {
-            d_weights.receive(m);
-        } catch (const std::exception& e) { // a bad message must not end the flowgraph
-            refuse(e.what());
-        }
-    });
+    take_settings("weights", [this](const pmt::pmt_t& m) { d_weights.receive(m); });
 }
 
 int64_t beam_power_impl::prepare()

@@ -11,12 +11,6 @@
 namespace gr {
 namespace aperture {
 
-namespace {
-
-const pmt::pmt_t weights_port = pmt::mp("weights");
-
-} // namespace
-
 beamformer::sptr beamformer::make(const parameters& p)
 {
     kernels::beamformer::parameters k;
@@ -35,59 +29,25 @@ beamformer::sptr beamformer::make(const parameters& p)
 beamformer_impl::beamformer_impl(const parameters& p,
                                  const kernels::beamformer::parameters& k,
                                  const device& d)
-    : gr::block("beamformer",
-                signature_on(d,
-                             1,
-                             item_size("block",
-                                       { { "channels", k.channels },
-                                         { "inputs", k.inputs },
-                                         { "times", k.times } },
-                                       size_of(k.input))),
-                signature_on(d,
-                             1,
-                             item_size("beams",
-                                       { { "channels", k.channels },
-                                         { "beams", k.beams },
-                                         { "times", k.times } },
-                                       size_of(k.output)))),
-      clocked_block(d, 1, 1, 1),
+    : gr::block(
+          "beamformer",
+          signature_on(d, 1, block_item_size(k.channels, k.inputs, k.times, k.input)),
+          signature_on(d,
+                       1,
+                       item_size("beams",
+                                 { { "channels", k.channels },
+                                   { "beams", k.beams },
+                                   { "times", k.times } },
+                                 size_of(k.output)))),
+      block_reader(d, k.inputs, k.times),
       d_p(k),
       d_kernel(kernels::beamformer::make(k, d)),
       d_weights({ k.channels, k.inputs, k.times, k.beams, 0 },
-                { p.weights, p.gains, as_masks(p.masks), -1 }),
-      d_input_end(-1),
-      d_lost(k.inputs)
+                { p.weights, p.gains, as_masks(p.masks), -1 })
 {
     set_latency(p.latency);
-    message_port_register_in(weights_port);
-    set_msg_handler(weights_port, [this](const pmt::pmt_t& m) {
-        try {
-            d_weights.receive(m);
-        } catch (const std::exception& e) { // a bad message must not end the flowgraph
-            refuse(e.what());
-        }
-    });
+    take_settings("weights", [this](const pmt::pmt_t& m) { d_weights.receive(m); });
 }
-
-bool beamformer_impl::start()
-{
-    d_input_end = -1;
-    std::fill(d_lost.begin(), d_lost.end(), intervals());
-    return clocked_block::start();
-}
-
-void beamformer_impl::on_tag(int port, const gr::tag_t& tag)
-{
-    const int64_t block = tick_of(port, tag.offset);
-    if (tag.key == pmt::intern(tags::partial) && pmt::is_true(tag.value))
-        d_input_end = block;
-    if (const auto lost = read_missing(tag, port, d_p.inputs)) {
-        const int64_t first = block * d_p.times + lost->first % d_p.times;
-        d_lost[lost->input].add(first, first + lost->count);
-    }
-}
-
-void beamformer_impl::forecast(int, gr_vector_int& required) { require_window(required); }
 
 int64_t beamformer_impl::update_weights()
 {
@@ -123,8 +83,7 @@ int beamformer_impl::process(int noutput_items,
             d_kernel->execute(start, beams, int(run.windows), work_stream());
         } else {
             work_stream().clear(beams, run.windows * out_size);
-            for (auto& lost : d_lost)
-                lost.add(position() * d_p.times, (position() + run.windows) * d_p.times);
+            lose(run.windows);
         }
         for (int64_t i = 0; i < run.windows; i++)
             tag_block(nitems_written(0) + done + i, position() + i);
@@ -144,18 +103,15 @@ void beamformer_impl::tag_block(uint64_t item, int64_t block)
             { time_of(block), rate(), input_bandwidth(), input_samples_per_item() });
     for (const auto& change : take_changes(block))
         tag_frequency(0, item, time_of(block), change.frequency);
-    if (block == d_input_end)
+    if (block == input_end())
         tag(0, item, tags::partial, pmt::PMT_T);
 
     const int64_t first = block * d_p.times, end = first + d_p.times;
-    bool any = false;
-    for (const auto& lost : d_lost)
-        any = any || !lost.within(first, end).empty();
+    const bool any = any_lost(first, end);
     for (int beam = 0; any && beam < d_p.beams; beam++)
-        for (const auto& lost : d_weights.lost_of(beam, d_lost, first, end))
-            tag_missing(0, item, beam, lost.first, lost.end - lost.first);
-    for (auto& lost : d_lost)
-        lost.drop_before(end);
+        for (const auto& gap : d_weights.lost_of(beam, lost(), first, end))
+            tag_missing(0, item, beam, gap.first, gap.end - gap.first);
+    forget_before(end);
 }
 
 void beamformer_impl::set_weights(const std::vector<std::complex<float>>& weights,

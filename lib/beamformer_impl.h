@@ -9,23 +9,19 @@
 #define INCLUDED_APERTURE_BEAMFORMER_IMPL_H
 
 #include "beam_weights.h"
-#include "clocked_block.h"
-#include "intervals.h"
+#include "block_reader.h"
 #include "kernels/beamformer.h"
 #include <gnuradio/aperture/beamformer.h>
 
 namespace gr {
 namespace aperture {
 
-class beamformer_impl : public beamformer, public clocked_block
+class beamformer_impl : public beamformer, public block_reader
 {
 public:
     beamformer_impl(const parameters& p,
                     const kernels::beamformer::parameters& k,
                     const device& d);
-
-    bool start() override;
-    void forecast(int noutput_items, gr_vector_int& required) override;
 
     void set_weights(const std::vector<std::complex<float>>& weights, int beam) override;
     std::vector<std::complex<float>> weights(int beam) const override;
@@ -40,7 +36,6 @@ private:
                 gr_vector_int& ninput_items,
                 gr_vector_const_void_star& input_items,
                 gr_vector_void_star& output_items) override;
-    void on_tag(int port, const gr::tag_t& tag) override;
     //! Blocks from the next one on that have its weights.
     int64_t update_weights();
     void tag_block(uint64_t item, int64_t block);
@@ -48,9 +43,6 @@ private:
     const kernels::beamformer::parameters d_p;
     const std::unique_ptr<kernels::beamformer> d_kernel;
     beam_weights d_weights;
-
-    int64_t d_input_end; // tick of the block within which the input ended, or -1
-    std::vector<intervals> d_lost; // of each input, in spectra
 };
 
 } // namespace aperture

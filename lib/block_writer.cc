@@ -21,15 +21,6 @@ void require_align(double align)
             "0 or a number of seconds");
 }
 
-int block_item_size(const kernels::corner_turn::parameters& layout)
-{
-    return item_size("block",
-                     { { "channels", layout.selected_channels },
-                       { "inputs", layout.inputs() },
-                       { "times", layout.times } },
-                     size_of(layout.type));
-}
-
 block_writer::block_writer(const device& d,
                            const kernels::corner_turn::parameters& layout,
                            int64_t window,

@@ -90,8 +90,6 @@ private:
 
 //! \throws std::invalid_argument
 void require_align(double align);
-//! Bytes of a block. \throws std::invalid_argument
-int block_item_size(const kernels::corner_turn::parameters& layout);
 
 } // namespace aperture
 } // namespace gr

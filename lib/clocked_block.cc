@@ -67,6 +67,14 @@ int ports_of(int inputs, int inputs_per_port)
     return inputs / inputs_per_port;
 }
 
+int block_item_size(int channels, int inputs, int times, sample_type type)
+{
+    return item_size(
+        "block",
+        { { "channels", channels }, { "inputs", inputs }, { "times", times } },
+        size_of(type));
+}
+
 clocked_block::clocked_block(const device& d, int ports, int64_t window, int64_t step)
     : device_block(d),
       d_window(window),
@@ -441,6 +449,19 @@ void clocked_block::report(const std::string& event,
                    item,
                    port,
                    count >= 0 ? ": " + std::to_string(count) + " items" : "");
+}
+
+void clocked_block::take_settings(const char* port,
+                                  const std::function<void(const pmt::pmt_t&)>& receive)
+{
+    message_port_register_in(pmt::mp(port));
+    set_msg_handler(pmt::mp(port), [this, receive](const pmt::pmt_t& message) {
+        try {
+            receive(message);
+        } catch (const std::exception& e) {
+            refuse(e.what());
+        }
+    });
 }
 
 void clocked_block::refuse(const std::string& reason)

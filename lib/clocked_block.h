@@ -8,10 +8,12 @@
 #ifndef INCLUDED_APERTURE_CLOCKED_BLOCK_H
 #define INCLUDED_APERTURE_CLOCKED_BLOCK_H
 
+#include "kernels/types.h"
 #include "runtime/device_block.h"
 #include "timeline.h"
 #include "timestamp.h"
 #include <gnuradio/block.h>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +29,8 @@ namespace aperture {
 void require_ports(int ports);
 //! Ports of so many inputs. \throws std::invalid_argument
 int ports_of(int inputs, int inputs_per_port);
+//! Bytes of a block [channel][input][time]. \throws std::invalid_argument
+int block_item_size(int channels, int inputs, int times, sample_type type);
 
 /*!
  * What blocks with a clock share: they read rx_time, rx_rate and rx_freq on their inputs,
@@ -119,6 +123,10 @@ protected:
     void report(const std::string& event, int port, int64_t item, int64_t count);
     //! Logs that a message was refused and publishes it on port `status`.
     void refuse(const std::string& reason);
+    //! In the constructor: an input port for messages with settings. What `receive`
+    //! throws refuses the message: a bad one must not end the flowgraph.
+    void take_settings(const char* port,
+                       const std::function<void(const pmt::pmt_t&)>& receive);
 
 private:
     struct port_state {

@@ -51,9 +51,11 @@ corner_turn::sptr corner_turn::make(const parameters& p)
 corner_turn_impl::corner_turn_impl(const parameters& p,
                                    const kernels::corner_turn::parameters& k,
                                    const device& d)
-    : gr::block("corner_turn",
-                input_signature_of(k, d),
-                signature_on(d, 1, block_item_size(k))),
+    : gr::block(
+          "corner_turn",
+          input_signature_of(k, d),
+          signature_on(
+              d, 1, block_item_size(k.selected_channels, k.inputs(), k.times, k.type))),
       block_writer(d, k, 1, 1, p.align),
       d_p(k),
       d_kernel(kernels::corner_turn::make(k, d))

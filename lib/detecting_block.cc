@@ -14,7 +14,7 @@ namespace gr {
 namespace aperture {
 
 detecting_block::detecting_block(const device& d, const parameters& p)
-    : clocked_block(d, 1, 1, 1), d_p(p), d_lost(p.sources)
+    : block_reader(d, p.sources, p.times), d_p(p)
 {
     set_latency(p.latency);
     // all integrations of a block come out of one call
@@ -42,25 +42,10 @@ io_signature::sptr detecting_block::output_signature_of(const device& d,
 bool detecting_block::start()
 {
     d_summed = 0;
-    d_input_end = -1;
-    std::fill(d_lost.begin(), d_lost.end(), intervals());
-    return clocked_block::start();
+    return block_reader::start();
 }
 
 void detecting_block::before_first_call() { kernel().clear(work_stream()); }
-
-void detecting_block::on_tag(int port, const gr::tag_t& tag)
-{
-    const int64_t block = tick_of(port, tag.offset);
-    if (tag.key == pmt::intern(tags::partial) && pmt::is_true(tag.value))
-        d_input_end = block;
-    if (const auto lost = read_missing(tag, port, d_p.sources)) {
-        const int64_t first = block * d_p.times + lost->first % d_p.times;
-        d_lost[lost->input].add(first, first + lost->count);
-    }
-}
-
-void detecting_block::forecast(int, gr_vector_int& required) { require_window(required); }
 
 int detecting_block::process(int noutput_items,
                              gr_vector_int& ninput_items,
@@ -89,8 +74,7 @@ int detecting_block::process(int noutput_items,
                 nitems_written(0) + done, end - length, end, counted(end - length, end));
         }
         d_summed = 0;
-        for (auto& lost : d_lost)
-            lost.drop_before(position() * d_p.times);
+        forget_before(position() * d_p.times);
     }
     consume_passed();
     return done == 0 && ended() ? int(WORK_DONE) : done;
@@ -155,19 +139,6 @@ int detecting_block::integrate_blocks(const gr_vector_const_void_star& in, float
     return 1;
 }
 
-void detecting_block::lose(int64_t blocks)
-{
-    for (auto& lost : d_lost)
-        lost.add(position() * d_p.times, (position() + blocks) * d_p.times);
-}
-
-bool detecting_block::any_lost(int64_t first, int64_t end) const
-{
-    return std::any_of(d_lost.begin(), d_lost.end(), [=](const intervals& lost) {
-        return !lost.within(first, end).empty();
-    });
-}
-
 std::vector<intervals::interval> detecting_block::lost_of(
     int beam, const std::vector<intervals>& lost, int64_t first, int64_t end)
 {
@@ -182,11 +153,11 @@ std::vector<uint64_t> detecting_block::counted(int64_t first, int64_t end)
     std::vector<uint64_t> counts;
     for (int row = 0; row < d_p.detect.rows(d_p.beams); row++) {
         if (!d_p.detect.of_pairs()) {
-            counts.push_back(spectra - size_of(lost_of(row, d_lost, first, end)));
+            counts.push_back(spectra - size_of(lost_of(row, lost(), first, end)));
             continue;
         }
-        const auto x = lost_of(2 * row, d_lost, first, end);
-        const auto y = lost_of(2 * row + 1, d_lost, first, end);
+        const auto x = lost_of(2 * row, lost(), first, end);
+        const auto y = lost_of(2 * row + 1, lost(), first, end);
         for (int64_t lost : { size_of(x), size_of(y), size_of_union(x, y) })
             counts.push_back(spectra - lost);
     }
@@ -253,9 +224,9 @@ void detecting_block::tag_integration(uint64_t item,
     tag(0, item, tags::counted, pmt::init_u64vector(numbers.size(), numbers));
 
     // a block that the input ended within is filled with zeros
-    bool padded = d_input_end >= 0 && end > d_input_end * d_p.times;
-    for (const auto& lost : d_lost)
-        padded = padded && !lost.within(end - 1, end).empty();
+    bool padded = input_end() >= 0 && end > input_end() * d_p.times;
+    for (const auto& gaps : lost())
+        padded = padded && !gaps.within(end - 1, end).empty();
     if (padded || end - first < detect.spectra)
         tag(0, item, tags::partial, pmt::PMT_T);
 }

@@ -8,8 +8,7 @@
 #ifndef INCLUDED_APERTURE_DETECTING_BLOCK_H
 #define INCLUDED_APERTURE_DETECTING_BLOCK_H
 
-#include "clocked_block.h"
-#include "intervals.h"
+#include "block_reader.h"
 #include "kernels/detection.h"
 
 namespace gr {
@@ -18,7 +17,7 @@ namespace aperture {
 /*!
  * What power_detector and beam_power share: integrations, what they count, their tags.
  */
-class detecting_block : public clocked_block
+class detecting_block : public block_reader
 {
 public:
     struct parameters {
@@ -32,7 +31,6 @@ public:
     };
 
     bool start() override;
-    void forecast(int noutput_items, gr_vector_int& required) override;
 
 protected:
     detecting_block(const device& d, const parameters& p);
@@ -61,7 +59,6 @@ private:
                 gr_vector_const_void_star& input_items,
                 gr_vector_void_star& output_items) override;
     void before_first_call() override;
-    void on_tag(int port, const gr::tag_t& tag) override;
 
     //! Integrations within blocks, and of blocks; each returns how many items it made.
     int integrate_parts(const gr_vector_const_void_star& in, float* out, int most);
@@ -70,8 +67,6 @@ private:
     //! Spectra that were summed, of each row and part; one number if all agree.
     std::vector<uint64_t> counted(int64_t first, int64_t end);
     std::vector<float> scales(const std::vector<uint64_t>& counts) const;
-    bool any_lost(int64_t first, int64_t end) const;
-    void lose(int64_t blocks);
     //! \param counts from counted()
     void tag_integration(uint64_t item,
                          int64_t first,
@@ -79,9 +74,7 @@ private:
                          const std::vector<uint64_t>& counts);
 
     const parameters d_p;
-    int64_t d_summed = 0;     // blocks of an integration of several
-    int64_t d_input_end = -1; // tick of the block within which the input ended, or -1
-    std::vector<intervals> d_lost; // of each source, in spectra
+    int64_t d_summed = 0; // blocks of an integration of several
 };
 
 } // namespace aperture

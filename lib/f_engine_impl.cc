@@ -12,8 +12,6 @@ namespace aperture {
 
 namespace {
 
-const pmt::pmt_t gains_port = pmt::mp("gains");
-
 kernels::f_engine::parameters kernel_parameters(const f_engine::parameters& p)
 {
     require_align(p.align);
@@ -38,9 +36,13 @@ f_engine::sptr f_engine::make(const parameters& p)
 f_engine_impl::f_engine_impl(const parameters& p,
                              const kernels::f_engine::parameters& k,
                              const device& d)
-    : gr::block("f_engine",
-                signature_on(d, k.filter.ports, sample_item_size(k.filter)),
-                signature_on(d, 1, block_item_size(k.turn()))),
+    : gr::block(
+          "f_engine",
+          signature_on(d, k.filter.ports, sample_item_size(k.filter)),
+          signature_on(d,
+                       1,
+                       block_item_size(
+                           k.selected_channels, k.inputs(), k.times, k.filter.output))),
       block_writer(d,
                    k.turn(),
                    filter_windows(k.filter).length(),
@@ -56,14 +58,7 @@ f_engine_impl::f_engine_impl(const parameters& p,
     // of spectra, not of blocks: the buffer before this block need not hold a whole one
     set_relative_rate(1, d_windows.step());
 
-    message_port_register_in(gains_port);
-    set_msg_handler(gains_port, [this](const pmt::pmt_t& m) {
-        try {
-            d_gains.receive(m);
-        } catch (const std::exception& e) { // it must not end the flowgraph
-            refuse(e.what());
-        }
-    });
+    take_settings("gains", [this](const pmt::pmt_t& m) { d_gains.receive(m); });
 }
 
 bool f_engine_impl::start()

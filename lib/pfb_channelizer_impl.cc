@@ -13,12 +13,6 @@
 namespace gr {
 namespace aperture {
 
-namespace {
-
-const pmt::pmt_t gains_port = pmt::mp("gains");
-
-} // namespace
-
 std::vector<float> pfb_prototype(int channels, int taps, const std::string& window)
 {
     require_range("channels", channels, 4, 131072);
@@ -56,14 +50,7 @@ pfb_channelizer_impl::pfb_channelizer_impl(const parameters& p,
     set_history(d_windows.length() - d_windows.step() + 1);
     set_relative_rate(1, d_windows.step());
 
-    message_port_register_in(gains_port);
-    set_msg_handler(gains_port, [this](const pmt::pmt_t& m) {
-        try {
-            d_gains.receive(m);
-        } catch (const std::exception& e) { // it must not end the flowgraph
-            refuse(e.what());
-        }
-    });
+    take_settings("gains", [this](const pmt::pmt_t& m) { d_gains.receive(m); });
 }
 
 bool pfb_channelizer_impl::start()

@@ -50,21 +50,16 @@ xengine::sptr xengine::make(const parameters& p)
 xengine_impl::xengine_impl(const parameters& p,
                            const kernels::xengine::parameters& k,
                            const device& d)
-    : gr::block("xengine",
-                signature_on(d,
-                             1,
-                             item_size("block",
-                                       { { "channels", k.channels },
-                                         { "inputs", k.inputs },
-                                         { "times", k.times } },
-                                       size_of(k.type))),
-                signature_on(d,
-                             1,
-                             item_size("visibilities",
-                                       { { "channels", k.channels },
-                                         { "products", k.products() } },
-                                       sizeof(gr_complex)))),
-      clocked_block(d, 1, 1, 1),
+    : gr::block(
+          "xengine",
+          signature_on(d, 1, block_item_size(k.channels, k.inputs, k.times, k.type)),
+          signature_on(
+              d,
+              1,
+              item_size("visibilities",
+                        { { "channels", k.channels }, { "products", k.products() } },
+                        sizeof(gr_complex)))),
+      block_reader(d, k.inputs, k.times),
       d_p(k),
       d_kernel(kernels::xengine::make(k, d)),
       d_length(p.integration),
@@ -72,9 +67,7 @@ xengine_impl::xengine_impl(const parameters& p,
       d_normalise(p.normalise),
       d_blocks(d_in_seconds ? 0 : int(p.integration)),
       d_summed(0),
-      d_described(0),
-      d_input_end(-1),
-      d_lost(k.inputs)
+      d_described(0)
 {
     set_latency(p.latency);
 }
@@ -83,25 +76,10 @@ bool xengine_impl::start()
 {
     d_summed = 0;
     d_described = 0;
-    d_input_end = -1;
-    std::fill(d_lost.begin(), d_lost.end(), intervals());
-    return clocked_block::start();
+    return block_reader::start();
 }
 
 void xengine_impl::before_first_call() { d_kernel->clear(work_stream()); }
-
-void xengine_impl::on_tag(int port, const gr::tag_t& tag)
-{
-    const int64_t block = tick_of(port, tag.offset);
-    if (tag.key == pmt::intern(tags::partial) && pmt::is_true(tag.value))
-        d_input_end = block;
-    if (const auto lost = read_missing(tag, port, d_p.inputs)) {
-        const int64_t first = block * d_p.times + lost->first % d_p.times;
-        d_lost[lost->input].add(first, first + lost->count);
-    }
-}
-
-void xengine_impl::forecast(int, gr_vector_int& required) { require_window(required); }
 
 bool xengine_impl::begin_integration()
 {
@@ -138,8 +116,7 @@ int xengine_impl::process(int noutput_items,
         if (start && run.windows > 0)
             d_kernel->accumulate(start, run.windows, work_stream());
         else
-            for (auto& lost : d_lost)
-                lost.add(position() * d_p.times, (position() + run.windows) * d_p.times);
+            lose(run.windows);
         advance(run.windows);
         d_summed += run.windows;
         if (d_summed == d_blocks || run.windows == 0) {
@@ -156,19 +133,16 @@ int xengine_impl::process(int noutput_items,
 std::vector<uint64_t> xengine_impl::counted() const
 {
     const int64_t first = first_spectrum(), spectra = int64_t(d_summed) * d_p.times;
-    std::vector<std::vector<intervals::interval>> lost;
-    bool any = false;
-    for (const auto& l : d_lost) {
-        lost.push_back(l.within(first, first + spectra));
-        any = any || !lost.back().empty();
-    }
-    if (!any)
+    if (!any_lost(first, first + spectra))
         return { uint64_t(spectra) };
+    std::vector<std::vector<intervals::interval>> gaps;
+    for (const auto& input : lost())
+        gaps.push_back(input.within(first, first + spectra));
     std::vector<uint64_t> counts;
     counts.reserve(d_p.products());
     for (int a = 0; a < d_p.inputs; a++)
         for (int b = 0; b <= a; b++)
-            counts.push_back(spectra - size_of_union(lost[a], lost[b]));
+            counts.push_back(spectra - size_of_union(gaps[a], gaps[b]));
     if (std::all_of(
             counts.begin(), counts.end(), [&](uint64_t c) { return c == counts[0]; }))
         counts.resize(1);
@@ -200,12 +174,11 @@ void xengine_impl::finish_integration(gr_complex* visibilities, uint64_t item)
         tag(0, item, tags::rx_freq, pmt::from_double(change.frequency));
     tag(0, item, tags::spectra, pmt::from_uint64(uint64_t(d_summed) * d_p.times));
     tag(0, item, tags::counted, pmt::init_u64vector(counts.size(), counts));
-    if (d_summed < d_blocks || (d_input_end >= first && d_input_end < position()))
+    if (d_summed < d_blocks || (input_end() >= first && input_end() < position()))
         tag(0, item, tags::partial, pmt::PMT_T);
     d_described = d_blocks;
     d_summed = 0;
-    for (auto& lost : d_lost)
-        lost.drop_before(position() * d_p.times);
+    forget_before(position() * d_p.times);
 }
 
 void xengine_impl::set_integration(double length, const std::string& unit)

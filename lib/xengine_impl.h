@@ -8,8 +8,7 @@
 #ifndef INCLUDED_APERTURE_XENGINE_IMPL_H
 #define INCLUDED_APERTURE_XENGINE_IMPL_H
 
-#include "clocked_block.h"
-#include "intervals.h"
+#include "block_reader.h"
 #include "kernels/xengine.h"
 #include <gnuradio/aperture/xengine.h>
 #include <mutex>
@@ -17,7 +16,7 @@
 namespace gr {
 namespace aperture {
 
-class xengine_impl : public xengine, public clocked_block
+class xengine_impl : public xengine, public block_reader
 {
 public:
     xengine_impl(const parameters& p,
@@ -25,7 +24,6 @@ public:
                  const device& d);
 
     bool start() override;
-    void forecast(int noutput_items, gr_vector_int& required) override;
 
     void set_integration(double length, const std::string& unit) override;
     int blocks_per_integration() const override;
@@ -38,7 +36,6 @@ private:
                 gr_vector_const_void_star& input_items,
                 gr_vector_void_star& output_items) override;
     void before_first_call() override;
-    void on_tag(int port, const gr::tag_t& tag) override;
     //! Takes over the settings; false if they cannot be met.
     bool begin_integration();
     //! Spectra of the integration that were summed: one for each product, or one for all.
@@ -56,10 +53,8 @@ private:
     bool d_normalise;
     int d_blocks; // in the present integration; 0: not known yet
 
-    int d_summed;        // blocks so far
-    int d_described;     // blocks per integration when the output was last described
-    int64_t d_input_end; // tick of the block within which the input ended, or -1
-    std::vector<intervals> d_lost; // of each input, in spectra
+    int d_summed;    // blocks so far
+    int d_described; // blocks per integration when the output was last described
 };
 
 } // namespace aperture
