@@ -55,6 +55,73 @@ class TestRun(unittest.TestCase):
         self.assertIn("tools/run COMMAND", output)
 
 
+#: like NVIDIA's, as far as tools/sanitize-gpu knows it; finds what the program's name says
+SANITIZER = """#!/bin/sh
+case "$*" in
+    *--num-cuda-barriers*) ;;
+    *synccheck* | *racecheck*) exit 3 ;;
+esac
+case "$*" in
+    *slow*) sleep 60 ;;
+    *fails*) echo '========= ERROR SUMMARY: 0 errors'; exit 1 ;;
+    *racecheck*faulty*)
+        echo '========= RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)'
+        exit 99 ;;
+    *racecheck*) echo '========= RACECHECK SUMMARY: 0 hazards displayed' ;;
+    *silent*) ;;
+    *) echo '========= ERROR SUMMARY: 0 errors'; echo '12 comparisons, 0 failed' ;;
+esac
+"""
+
+
+class TestSanitizeGpu(unittest.TestCase):
+    """What it makes of the sanitizer's answers; what those are takes a GPU."""
+
+    def setUp(self):
+        folder = fresh_folder("sanitize-gpu")
+        program = folder / "bin" / "compute-sanitizer"
+        program.parent.mkdir()
+        program.write_text(SANITIZER)
+        program.chmod(0o755)
+        self.environment = {**os.environ, "CUDA_HOME": str(folder),
+                            "APERTURE_BUILD": str(folder)}
+
+    def sanitize(self, *words):
+        return run(SOURCE / "tools/sanitize-gpu", *words, env=self.environment)
+
+    def test_clean(self):
+        status, output = self.sanitize("qa_copy", "check_cuda_kernels quick")
+        self.assertEqual(status, 0, output)
+        self.assertIn("8 of 8 clean", output)
+        self.assertEqual(output.count("12 comparisons"), 6)
+
+    def test_all(self):
+        status, output = self.sanitize("--tool", "memcheck")
+        self.assertEqual(status, 0, output)
+        for test in ("check_cuda_kernels xengine", "check_cuda_beams", "qa_copy",
+                     "qa_xengine", "qa_f_engine", "qa_beam_power", "qa_fx"):
+            self.assertIn(f"memcheck  {test}", output)
+        self.assertNotIn("qa_tools", output)
+
+    def test_found(self):
+        for words, said in [
+            (["--tool", "racecheck", "faulty"], "2 hazards displayed (2 errors, 0 warnings)"),
+            (["--tool", "memcheck", "fails"], "FAULTY"),
+            (["--tool", "memcheck", "silent"], "no summary"),
+            (["--tool", "memcheck", "--limit", "0.5", "slow"], "not finished after 0.5 s"),
+        ]:
+            status, output = self.sanitize(*words, "qa_copy")
+            self.assertEqual(status, 1, output)
+            self.assertIn(said, output)
+            self.assertIn("1 of 2 clean", output)
+
+    def test_none(self):
+        self.environment.update(CUDA_HOME="/nowhere", PATH="/nowhere")
+        status, output = self.sanitize()
+        self.assertEqual(status, 1)
+        self.assertIn("no compute-sanitizer", output)
+
+
 class TestSynthesisedRecording(unittest.TestCase):
     def test_statistics(self):
         """Power slope, level and coherence are those that the program's text promises."""
