@@ -9,8 +9,9 @@
  * Compares the CUDA kernels with the host's on data that tell mistakes apart. Needs no
  * GNU Radio. Exit status: 0 all the same, 1 a difference, 77 no GPU (skipped).
  *
- * check_cuda_kernels [xengine|corner_turn|pfb|product_select|small|quick]...: small is a
- * part of pfb
+ * check_cuda_kernels
+ * [xengine|real_xengine|corner_turn|pfb|product_select|small|quick]...: small is a part
+ * of pfb, real_xengine of xengine
  */
 
 #include "check_cuda.h"
@@ -31,6 +32,7 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <random>
 #include <set>
 
@@ -120,45 +122,127 @@ void check_xengine(xengine::parameters p, int blocks, pattern kind, size_t shift
     }
 }
 
-//! Relative to the sum of absolute values the error is at most 32 2^-24 on the GPU and
-//! 1024 2^-24 on the host.
-void check_real_xengine(int inputs, int channels, int times, int blocks)
+std::map<std::string, double> worst_real_error, worst_steady_error;
+
+/*!
+ * Against sums in double precision, relative to the sum of absolute values: of noise the
+ * error is at most 1e-6, of any voltages 1e-5 (real_xengine.h). The same voltages give
+ * the same numbers, and the imaginary part of a product with itself is 0.
+ */
+void check_real_xengine(int inputs,
+                        int channels,
+                        int times,
+                        int blocks,
+                        bool steady = false,
+                        size_t shift = 0)
 {
     const xengine::parameters p{ channels, inputs, times, sample_type::fc32 };
     std::normal_distribution<float> normal;
     std::vector<cfloat> v(size_t(blocks) * channels * inputs * times);
-    for (auto& x : v)
-        x = cfloat(normal(random_bits), normal(random_bits));
-    const guarded in(v), out(p.products() * channels * sizeof(cfloat));
-    const auto own_stream = device::select("cuda").make_stream();
-    stream& s = *own_stream;
-    const auto kernel = cuda::make_xengine(p, 0);
-    const double scale = 1;
-    kernel->accumulate(in.data(), blocks, s);
-    kernel->dump(static_cast<cfloat*>(out.data()), &scale, 1, s);
-    s.synchronize();
-    const auto got = out.values<cfloat>();
-    double worst = 0;
+    for (auto& x : v) // steady: every product errs to the same side
+        x = steady ? cfloat(1.2345678f, .98765432f)
+                   : cfloat(normal(random_bits), normal(random_bits));
+    std::vector<std::complex<double>> sums(p.products() * channels);
+    std::vector<double> sizes(sums.size());
     for (int c = 0; c < channels; c++)
         for (int a = 0; a < inputs; a++)
             for (int b = 0; b <= a; b++) {
-                std::complex<double> sum = 0;
-                double size = 0;
-                for (int block = 0; block < blocks; block++)
+                const size_t product = c * p.products() + a * (a + 1) / 2 + b;
+                for (int block = 0; block < blocks; block++) {
+                    const size_t row = (size_t(block) * channels + c) * inputs;
+                    const cfloat* x = &v[(row + a) * times];
+                    const cfloat* y = &v[(row + b) * times];
+                    double re = 0, im = 0, size = 0;
                     for (int t = 0; t < times; t++) {
-                        const size_t row = (size_t(block) * channels + c) * inputs;
-                        const std::complex<double> x = v[(row + a) * times + t];
-                        const std::complex<double> y = v[(row + b) * times + t];
-                        sum += x * std::conj(y);
-                        size += std::abs(x * y);
+                        const double xr = x[t].real(), xi = x[t].imag();
+                        const double yr = y[t].real(), yi = y[t].imag();
+                        re += xr * yr + xi * yi;
+                        im += xi * yr - xr * yi;
+                        size += std::sqrt((xr * xr + xi * xi) * (yr * yr + yi * yi));
                     }
-                const auto g = got[c * p.products() + a * (a + 1) / 2 + b];
-                worst = std::max(worst, std::abs(std::complex<double>(g) - sum) / size);
+                    sums[product] += std::complex<double>(re, im);
+                    sizes[product] += size;
+                }
             }
-    expect(worst < 2e-6,
-           "fp32 X-engine, " + std::to_string(inputs) + " inputs: error " +
-               std::to_string(worst));
-    expect(out.untouched_around(), "fp32 X-engine, guards");
+
+    const guarded in(v, shift);
+    const auto own_stream = device::select("cuda").make_stream();
+    stream& s = *own_stream;
+    for (const auto& name : cuda::xengine_implementations(p, 0)) {
+        const auto what = name + " X-engine, " + std::to_string(inputs) + " inputs, " +
+                          std::to_string(channels) + " channels, " +
+                          std::to_string(times) + " times, " + std::to_string(blocks) +
+                          " blocks";
+        const guarded out(sums.size() * sizeof(cfloat));
+        const auto kernel = cuda::make_xengine(p, 0, name);
+        const auto integrate = [&](int calls) {
+            const double scale = 1. / calls;
+            for (int i = 0; i < calls; i++)
+                kernel->accumulate(in.data(), blocks, s);
+            kernel->dump(static_cast<cfloat*>(out.data()), &scale, 1, s);
+            s.synchronize();
+            return out.values<cfloat>();
+        };
+        auto& most = steady ? worst_steady_error : worst_real_error;
+        const auto error_of = [&](const std::vector<cfloat>& got) {
+            double worst = 0;
+            for (size_t i = 0; i < got.size(); i++) {
+                const auto difference = std::complex<double>(got[i]) - sums[i];
+                const double error = std::abs(difference) / sizes[i];
+                worst = error <= worst ? worst : error; // NaN is the worst
+            }
+            most[name] = std::max(most[name], worst);
+            return worst;
+        };
+        const auto got = integrate(1);
+        bool real = true;
+        for (int c = 0; c < channels; c++)
+            for (int a = 0; a < inputs; a++)
+                real &= got[c * p.products() + a * (a + 1) / 2 + a].imag() == 0;
+        for (int calls : { 2, 1 }) {
+            const auto again = integrate(calls);
+            const double error = error_of(again);
+            expect(error < (steady ? 1e-5 : 1e-6),
+                   what + ": error " + std::to_string(1e6 * error) + "e-6");
+            expect(calls > 1 || same_bits(again, got), what + ", again");
+        }
+        expect(real, what + ", products with themselves");
+        expect(same_bits(integrate(2), got), what + ", twice");
+        expect(out.untouched_around(), what + ", guards");
+    }
+}
+
+void check_real_xengines(bool quick)
+{
+    if (quick) {
+        for (int n : { 1, 3, 8, 13, 24, 30, 40, 47, 60, 65, 130 })
+            check_real_xengine(n, 3, n % 2 ? 131 : 130, 2);
+        check_real_xengine(70, 1, 4001, 2);
+        check_real_xengine(9, 2, 4001, 2);
+    } else {
+        for (int n = 1; n <= 130; n++)
+            check_real_xengine(n, 2, n % 2 ? 131 : 257, 2);
+        for (int n : { 192, 200, 257, 350 })
+            check_real_xengine(n, 2, 70, 3);
+        for (int n : { 700, 1023, 1024 })
+            check_real_xengine(n, 1, 33, 1);
+        for (int n : { 2, 5, 10, 20, 31, 33, 48, 64, 66, 100 })
+            for (int times : { 1, 3, 17, 64, 2049 })
+                check_real_xengine(n, 5, times, 3);
+        for (int n : { 3, 14, 32, 40, 48, 64, 72 }) // long ones, and splits of the time
+            check_real_xengine(n, 1, 12000, 3);
+        for (int n : { 2, 16, 70 }) // more thread blocks than there is room for
+            check_real_xengine(n, 500, 20, 1);
+    }
+    for (int n : { 2, 16, 48, 70 }) {
+        check_real_xengine(n, 2, 4096, 2, true);
+        check_real_xengine(n, 2, 96, 2, false, 8); // rows that are not aligned
+    }
+    for (const auto& [name, error] : worst_real_error)
+        std::printf("%s X-engine: error at most %.2g for noise, %.2g\n",
+                    name.c_str(),
+                    error,
+                    worst_steady_error[name]);
 }
 
 void check_integer_xengines(sample_type type, bool quick)
@@ -201,10 +285,9 @@ void check_xengines(bool quick)
 {
     for (auto type : { sample_type::sc8, sample_type::sc4 })
         check_integer_xengines(type, quick);
+    check_real_xengines(quick);
     if (quick)
         return;
-    for (int n : { 1, 2, 3, 31, 32, 33, 70 })
-        check_real_xengine(n, 3, 1000, 2);
     bool refused = false;
     try {
         cuda::make_xengine({ 1, 4, 24, sample_type::sc8 }, 0);
@@ -643,6 +726,8 @@ int main(int argc, char** argv)
             check_small_pfbs();
         if (want("pfb"))
             check_pfbs(quick);
+        if (wanted.count("real_xengine"))
+            check_real_xengines(quick);
         if (want("xengine"))
             check_xengines(quick);
     } catch (const std::exception& e) {

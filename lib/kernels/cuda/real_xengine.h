@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_CUDA_REAL_XENGINE_H
 #define INCLUDED_APERTURE_KERNELS_CUDA_REAL_XENGINE_H
 
+#include "kernels/cuda/gpu_facts.h"
 #include "kernels/xengine.h"
 #include <cuda_runtime.h>
 #include <memory>
@@ -18,10 +19,8 @@ namespace kernels {
 namespace cuda {
 
 /*!
- * Adds the products of fc32 voltages to sums [channel][product][re, im]. Products are
- * summed in single precision over 32 times, these sums in double precision, always in the
- * same order. The error of a sum is at most 32 2^-24 = 2e-6 of the sum of the absolute
- * values.
+ * Adds the products of fc32 voltages to sums [channel][product][re, im] of double
+ * precision, always in the same order: the same voltages give the same numbers.
  */
 class real_xengine
 {
@@ -32,7 +31,16 @@ public:
     accumulate(const void* voltages, int blocks, double* sums, cudaStream_t) = 0;
 };
 
-std::unique_ptr<real_xengine> make_real_xengine(const xengine::parameters&);
+/*!
+ * Plain single precision, summed over 32 times: the error of a sum is at most 32 2^-24 =
+ * 2e-6 of the sum of the absolute values. Any GPU.
+ */
+std::unique_ptr<real_xengine> make_fp32_xengine(const xengine::parameters&, gpu_facts);
+/*!
+ * Tensor cores: products in three parts of tf32, 8 times summed at once, 128 of these
+ * sums in single precision: at most 160 2^-24 = 1e-5. Ampere and later.
+ */
+std::unique_ptr<real_xengine> make_tf32_xengine(const xengine::parameters&, gpu_facts);
 
 } // namespace cuda
 } // namespace kernels

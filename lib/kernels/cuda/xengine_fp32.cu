@@ -114,7 +114,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<real_xengine> make_real_xengine(const xengine::parameters& p)
+std::unique_ptr<real_xengine> make_fp32_xengine(const xengine::parameters& p, gpu_facts)
 {
     return std::make_unique<fp32_xengine>(p);
 }

@@ -1,0 +1,61 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_ASYNC_COPY_CUH
+#define INCLUDED_APERTURE_KERNELS_CUDA_ASYNC_COPY_CUH
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+/*!
+ * Copies of Bytes (8 or 16, both addresses a multiple of it) to shared memory that a
+ * thread does not wait for; zeros where there is nothing. From Ampere on.
+ */
+template <int Bytes>
+__device__ __forceinline__ void copy_async(void* to, const void* from, bool there)
+{
+#if __CUDA_ARCH__ >= 800
+    const auto address = unsigned(__cvta_generic_to_shared(to));
+    if constexpr (Bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address),
+                     "l"(from),
+                     "r"(there ? 16 : 0)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address),
+                     "l"(from),
+                     "n"(Bytes),
+                     "r"(there ? Bytes : 0)
+                     : "memory");
+#endif
+}
+
+//! Ends a group of the thread's copies.
+__device__ __forceinline__ void commit_async()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+//! Until all but the thread's last Pending groups have arrived.
+template <int Pending>
+__device__ __forceinline__ void wait_async()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+#endif
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_ASYNC_COPY_CUH */
