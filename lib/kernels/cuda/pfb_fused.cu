@@ -210,7 +210,6 @@ void fused_filter::execute(const pfb::source* sources,
     d_kernel.function<<<blocks, d_kernel.threads, shared, s>>>(call);
     check_launch("channeliser");
     d_number += double(count);
-    d_counts.publish(s);
 }
 
 std::unique_ptr<pfb> make_fused_pfb(const pfb::parameters& p, int device)
