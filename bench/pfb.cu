@@ -131,6 +131,14 @@ struct program {
         return p;
     }
 
+    //! The same inputs, some in each port.
+    static pfb::parameters interleaved(pfb::parameters p, int inputs_per_port)
+    {
+        p.ports /= inputs_per_port;
+        p.inputs_per_port = inputs_per_port;
+        return p;
+    }
+
     //! Gains for an rms of about 20 steps, as many receivers have.
     template <class Kernel>
     void set_gains(Kernel& kernel, const pfb::parameters& p)
@@ -146,8 +154,10 @@ struct program {
     std::vector<pfb::source> sources(const pfb::parameters& p, int spectra) const
     {
         std::vector<pfb::source> all;
-        const size_t port =
-            bytes_of(p.input, int64_t(spectra + p.taps - 1) * p.step(), 1) / 16 * 16;
+        const size_t port = bytes_of(p.input,
+                                     int64_t(spectra + p.taps - 1) * p.step(),
+                                     p.inputs_per_port) /
+                            16 * 16;
         for (int i = 0; i < p.ports; i++)
             // delays read a little before
             all.push_back({ static_cast<char*>(in) + 4096 + i * port, 0 });
@@ -172,7 +182,8 @@ struct program {
         const int spectra = spectra_of(p);
         const auto from = sources(p, spectra);
         std::vector<void*> to;
-        const size_t port = size_t(spectra) * p.channels * size_of(p.output);
+        const size_t port =
+            size_t(spectra) * p.channels * p.inputs_per_port * size_of(p.output);
         for (int i = 0; i < p.ports; i++)
             to.push_back(static_cast<char*>(out) + i * port);
         fill(p.input);
@@ -210,7 +221,9 @@ struct program {
                     auto here = from;
                     for (auto& source : here)
                         source.samples = static_cast<const char*>(source.samples) +
-                                         bytes_of(p.input, int64_t(first) * p.step(), 1);
+                                         bytes_of(p.input,
+                                                  int64_t(first) * p.step(),
+                                                  p.inputs_per_port);
                     kernel.execute(here.data(),
                                    static_cast<char*>(out) + first / times * block,
                                    0,
@@ -277,6 +290,9 @@ void run_all(program& b, const std::set<std::string>& wanted)
         for (int inputs : { 8, 64, 512 })
             b.channelise(b.filter(1024, 8, inputs), "sc8");
         b.channelise(b.filter(1024, 8, 64), "sc8, delays", true);
+        for (int per_port : { 2, 16, 64 })
+            b.channelise(b.interleaved(b.filter(1024, 8, 64), per_port),
+                         "sc8, " + std::to_string(per_port) + " a port");
         for (auto t : { type::sc4,
                         type::sc16,
                         type::fc32,
@@ -293,6 +309,8 @@ void run_all(program& b, const std::set<std::string>& wanted)
         // blocks of 128 MB
         for (int inputs : { 1, 8, 64, 512 })
             b.f_engine_of(b.filter(1024, 8, inputs), 65536 / inputs, "f_engine sc8");
+        b.f_engine_of(
+            b.interleaved(b.filter(1024, 8, 64), 16), 1024, "f_engine sc8, 16 a port");
         for (int n : { 64, 256, 4096 })
             b.f_engine_of(b.filter(n, 8, 64), (1 << 20) / n, "f_engine sc8");
         b.f_engine_of(
@@ -303,6 +321,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
         b.turn(1024, 64, 1024, type::sc8);
         b.turn(4096, 64, 256, type::sc8);
         b.turn(1000, 9, 2000, type::sc8);
+        b.turn(1001, 9, 1999, type::sc8);
         b.turn(1024, 64, 2048, type::sc4);
         b.turn(1024, 64, 256, type::fc32);
     }

@@ -597,6 +597,45 @@ void check_small_pfbs()
     }
 }
 
+//! Inputs that a port carries sample by sample: every type, numbers that make tiles end
+//! anywhere, more ports than a call takes along, and more spectra than are split at once.
+void check_interleaved(bool quick)
+{
+    using type = sample_type;
+    int variant = 0;
+    for (auto t : { type::sc8,
+                    type::s8,
+                    type::sc4,
+                    type::sc16,
+                    type::s16,
+                    type::fc32,
+                    type::f32,
+                    type::s12,
+                    type::s10 })
+        for (int inputs : { 2, 3, 16, 61, 150 }) {
+            if (quick && inputs > 16)
+                continue;
+            variant++;
+            const auto output = variant % 3 ? type::sc8 : type::fc32;
+            const pfb::parameters p{ 64, 4, 2, inputs, t, output, variant % 4 == 1, {} };
+            check_pfb({ p, 131, variant % 5 == 0 ? 1 : -1, variant % 2 == 0 }, false);
+            check_pfb({ p, 131, variant % 5 == 1 ? 0 : -1, variant % 2 == 1, true },
+                      false);
+        }
+    const auto with = [](int channels, int ports, int inputs, type t) {
+        return pfb::parameters{ channels, 4, ports, inputs, t, type::sc8, false, {} };
+    };
+    check_pfb({ with(64, 70, 3, type::sc8), 40, 5, true }, false);
+    check_pfb({ with(64, 1, 1024, type::sc8), 40, -1, true }, false);
+    if (quick)
+        return;
+    for (bool turned : { false, true }) {
+        check_pfb({ with(8192, 2, 16, type::sc8), 150, 1, true, turned }, false);
+        check_pfb({ with(1024, 1, 600, type::s10), 33, -1, false, turned }, false);
+        check_pfb({ with(128, 1, 1024, type::fc32), 40, -1, true, turned }, false);
+    }
+}
+
 void check_pfbs(bool quick)
 {
     using type = sample_type;
@@ -651,6 +690,7 @@ void check_pfbs(bool quick)
                             true });
             check({ with(1024, 8, 2, 3, type::sc8), 21, -1, true, true });
         }
+    check_interleaved(quick);
     for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways
         check({ { 64, 4, ports, 1, type::sc8, type::sc8, false, {} }, 17, 7 });
     for (int n = 64; !quick && n <= 8192; n *= 2)

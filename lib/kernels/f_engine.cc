@@ -69,22 +69,11 @@ public:
     void execute(
         const pfb::source* sources, void* block, int first, int count, stream& s) override
     {
-        const size_t step = d_p.filter.step(), overlap = (d_p.filter.taps - 1) * step;
         for (int done = 0; done < count; done += d_batch) {
             const int batch = std::min(d_batch, count - done);
             for (int port = 0; port < d_p.filter.ports; port++) {
-                d_sources[port] = sources[port];
+                d_sources[port] = pfb::later(d_p.filter, sources[port], done);
                 d_filtered[port] = sources[port].samples ? d_spectra[port] : nullptr;
-                if (!sources[port].samples || done == 0)
-                    continue;
-                // what the batch before has read was counted by it
-                const size_t passed = done * step;
-                d_sources[port].samples =
-                    static_cast<const char*>(sources[port].samples) +
-                    bytes_of(d_p.filter.input, passed, d_p.filter.inputs_per_port);
-                d_sources[port].counted = std::max(
-                    overlap,
-                    sources[port].counted - std::min(passed, sources[port].counted));
             }
             d_filter->execute(d_sources.data(), d_spectra.data(), batch, s);
             d_turn->execute(d_filtered.data(), block, first + done, batch, s);

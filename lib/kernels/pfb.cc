@@ -8,6 +8,7 @@
 #include "kernels/emulated/pfb.h"
 #include "kernels/host/pfb.h"
 #include "kernels/pfb.h"
+#include <algorithm>
 #include <cmath>
 #ifdef APERTURE_CUDA
 #include "kernels/cuda/pfb.h"
@@ -43,6 +44,17 @@ void pfb::check_channels(int channels)
 {
     require_range("channels", channels, 4, 65536);
     require(channels % 2 == 0, "channels", std::to_string(channels), "even");
+}
+
+pfb::source pfb::later(const parameters& p, const source& from, size_t spectra)
+{
+    if (!from.samples || spectra == 0)
+        return from;
+    const size_t passed = spectra * p.step(), shared = size_t(p.taps - 1) * p.step();
+    return { static_cast<const char*>(from.samples) +
+                 bytes_of(p.input, passed, p.inputs_per_port),
+             // those spectra have counted what they share with the next
+             std::max(shared, from.counted - std::min(passed, from.counted)) };
 }
 
 std::unique_ptr<pfb> pfb::make(const parameters& p, const device& d)

@@ -73,6 +73,9 @@ public:
         size_t counted;
     };
 
+    //! What is left of a port's source when `spectra` spectra of it are done.
+    static source later(const parameters&, const source&, size_t spectra);
+
     //! sources [port] -> spectra [port][spectrum][input][channel]
     virtual void
     execute(const source* sources, void* const* spectra, size_t count, stream&) = 0;

@@ -196,6 +196,62 @@ class qa_reference(gr_unittest.TestCase):
         reverse = np.abs(reference.pfb(x, n, h, inverted=True)).argmax(axis=1)
         self.assertTrue((reverse == n - 1 - 5).all())
 
+    def test_delayed_tone(self):
+        """In the middle of each channel: turned by the phase and by the delay, exactly."""
+        n, taps, spectra = 12, 3, 9
+        m = np.arange(spectra)
+        for whole in (0, 5, -31):
+            delay = whole + 0.3 + 0.002 * m
+            phase = 0.7 - 0.1 * m
+            for real in (False, True):
+                for inverted in (False, True):
+                    step = 2 * n if real else n
+                    h = reference.prototype(step, taps)
+                    t = np.arange((spectra - 1 + taps) * step)
+                    # where zeros would come in
+                    reach = -(-abs(whole) // step) + 1
+                    inside = slice(reach, spectra - reach)
+                    for k in range(1, n - 1):
+                        sky = k if real else k - n // 2
+                        if inverted:
+                            sky = n - 1 - k if real else -sky
+                        tone = np.exp(2j * np.pi * sky / step * t)
+
+                        def spectra_of(make, *options):
+                            if not real:
+                                return make(tone, n, h, *options)[inside, k]
+                            # the half of a real tone that lies at positive frequencies
+                            both = [make(x, n, h, *options) for x in (tone.real, tone.imag)]
+                            return (both[0] + (-1j if inverted else 1j) * both[1])[inside, k]
+
+                        y = spectra_of(reference.pfb, inverted)
+                        delayed = spectra_of(
+                            reference.delayed_pfb, delay, phase, inverted
+                        )
+                        turns = -(k - n / 2) / step * delay
+                        factor = np.exp(1j * phase + 2j * np.pi * turns)
+                        self.assertGreater(np.abs(y).min(), 0.1)
+                        self.close(delayed, y * factor[inside])
+
+    def test_delayed_noise(self):
+        """
+        White noise that was delayed in its whole band: the slope over channels has one value
+        for all of a channel, so that with half a sample 2 pi / 4n radians are left at its
+        edges, and 0.9 / n on average.
+        """
+        n, taps, count = 64, 8, 64 * 512
+        h = reference.prototype(n, taps)
+        noise = self.complex_noise(count)
+        for delay in (0.5, 3.0, 70.4, -17.3):
+            turns = np.fft.fftfreq(count) * delay
+            late = np.fft.ifft(np.fft.fft(noise) * np.exp(-2j * np.pi * turns))
+            expected = reference.pfb(late, n, h)[4:-4]
+            delayed = reference.delayed_pfb(noise, n, h, delay)[4:-4]
+            # channel 0 straddles the edge of the band
+            error = np.abs(delayed - expected)[:, 1:]
+            rest = abs(delay - np.rint(delay))
+            self.assertLess(np.sqrt(np.mean(error**2)), 2 / n * rest + 1e-3)
+
     def test_parseval(self):
         """
         A one at sample t puts the power n sum_p h[t + p n]^2 into the spectra, and so n

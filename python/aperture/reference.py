@@ -229,6 +229,40 @@ def pfb(samples, channels, h, inverted=False, missing=None):
     return spectra
 
 
+def delayed_pfb(samples, channels, h, delay, phase=0.0, inverted=False):
+    """
+    Polyphase filter bank of an input that is delayed, to line it up with others: what a
+    tone in the middle of channel k becomes is that of pfb() times
+      exp(i (phase - 2 pi (f_k - f_c) delay)),
+    f_k the frequency of channel k at baseband, f_c that of channel n/2. Whole samples of the
+    delay shift the input, which does so to all frequencies; what is left of it is a slope
+    over the channels.
+
+    samples: [time], complex or real; before the first one and behind the last lie zeros
+    delay: in samples, phase: in radians; [spectrum] or one for all. The whole samples are
+      those of the first delay
+    Returns complex128 [spectrum][channel]
+    """
+    samples = np.asarray(samples)
+    real = not np.iscomplexobj(samples)
+    length = 2 * channels if real else channels
+    delay = np.atleast_1d(np.asarray(delay, dtype=np.float64))
+    whole = int(np.rint(delay[0]))
+    time = np.arange(samples.shape[-1]) - whole
+    inside = (time >= 0) & (time < len(time))
+    shifted = np.where(inside, samples[np.clip(time, 0, len(time) - 1)], 0)
+    spectra = pfb(shifted, channels, h, inverted)
+    # turns by which the shift and by which the delay turns channel k
+    k = np.arange(channels)
+    wanted = -(k - channels // 2) / length * delay[:, None]
+    frequency = k - (0 if real else channels // 2)
+    if real and inverted:
+        frequency = k - channels + 1
+    turned = -frequency / length * whole
+    phase = np.atleast_1d(np.asarray(phase, dtype=np.float64))[:, None]
+    return spectra * np.exp(1j * phase + 2j * np.pi * (wanted - turned))
+
+
 # ---- lost samples
 
 

@@ -54,8 +54,6 @@ public:
         const device_guard guard(d_device);
         d_engine.form(
             voltages, blocks, { d_target, beams, d_clamped.data(), 1 }, native(s));
-        if (d_target == beam_target::kind::sc8)
-            d_clamped.publish(native(s));
     }
 
     std::vector<uint64_t> clamped() const override { return d_clamped.read(); }

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/corner_turn.h"
 #include "kernels/cuda/memory.h"
+#include "kernels/cuda/turning_tile.cuh"
 #include "kernels/cuda/warp.cuh"
 
 namespace gr {
@@ -16,44 +17,24 @@ namespace cuda {
 
 namespace {
 
-constexpr int threads = 256, warps = threads / 32;
 constexpr int few = 64; // ports whose list travels with the call
 
 using sc8 = uint16_t; // both bytes of a voltage move together
 using sc4 = uint8_t;  // and both nibbles
 
-//! Whether either byte is -128; makes it -127.
-__device__ bool clamp(sc8& v)
-{
-    const bool low = (v & 0xff) == 0x80, high = v >> 8 == 0x80;
-    v += (low ? 1 : 0) + (high ? 0x100 : 0);
-    return low || high;
-}
-//! The same of -8 and -7.
-__device__ bool clamp(sc4& v)
-{
-    const bool low = (v & 0xf) == 8, high = v >> 4 == 8;
-    v += (low ? 1 : 0) + (high ? 0x10 : 0);
-    return low || high;
-}
-__device__ bool clamp(float2&) { return false; }
-
-/*!
- * A thread turns squares of side x side voltages in registers: it reads 16 bytes of
- * channels of each time, and writes 16 bytes of times of each channel. Lanes lie so that
- * a warp reads 64 and writes 128 bytes in a row.
- */
+//! Makes -128 (-8) -127 (-7) in a word of voltages; how many voltages that were.
 template <class voltage>
-struct tile {
-    using vector = std::conditional_t<sizeof(voltage) == 1, uint2, uint4>;
-    static constexpr int side = sizeof(vector) / sizeof(voltage);
-    static constexpr int squares =
-        8 / side; // of a thread, one after the other in channels
-    static constexpr int lanes_of_channels = 4, lanes_of_times = 8;
-    static constexpr int channels_of_warp = lanes_of_channels * side * squares;
-    static constexpr int channels = channels_of_warp * warps; // of a block of threads
-    static constexpr int times = lanes_of_times * side;
-};
+__device__ __forceinline__ int clamp(uint32_t& word)
+{
+    if constexpr (sizeof(voltage) > 2)
+        return 0;
+    constexpr int bits = 4 * sizeof(voltage); // of a number
+    constexpr uint32_t highest = bits == 4 ? 0x88888888 : 0x80808080;
+    const uint32_t other = word ^ highest; // not 0 where another number is
+    const uint32_t found = ~(((other & ~highest) + ~highest) | other) & highest;
+    word += found >> (bits - 1);
+    return __popc((found | found << bits) & (bits == 4 ? 0x80808080 : 0x80008000));
+}
 
 struct turn_call {
     const void* few_ports[few];
@@ -62,14 +43,60 @@ struct turn_call {
     unsigned long long* clamped;
     int channels, inputs_per_port, times, first_channel, selected, inputs;
     int first, count; // times of the block that are written
-    bool whole_reads; // of vectors, as far as ports are concerned
-    bool whole_writes;
+
+    //! Of time 0 and the first channel that is wanted; nullptr if the port was lost.
+    template <class voltage>
+    __device__ const voltage* source(int input) const
+    {
+        const int port = input / inputs_per_port;
+        const void* from = ports ? ports[port] : few_ports[port];
+        if (!from)
+            return nullptr;
+        return static_cast<const voltage*>(from) +
+               int64_t(input % inputs_per_port) * channels + first_channel;
+    }
+    //! From one time to the next.
+    __host__ __device__ int64_t row() const
+    {
+        return int64_t(inputs_per_port) * channels;
+    }
+    //! From one channel to the next.
+    __host__ __device__ int64_t column() const { return int64_t(inputs) * times; }
+    template <class voltage>
+    __device__ voltage* target(int input) const
+    {
+        return static_cast<voltage*>(block) + int64_t(input) * times + first;
+    }
+};
+
+// ---------------------------------------------------------------------------------------
+// Where vectors of 16 bytes lie at multiples of 16 bytes on both sides
+
+/*!
+ * A thread turns squares of side x side voltages in registers: it reads 16 bytes of
+ * channels of each time, and writes 16 bytes of times of each channel. Lanes lie so that
+ * a warp reads 128 and writes 64 bytes in a row, and a block of threads twice as much.
+ */
+template <class voltage>
+struct tile {
+    static constexpr int side = sizeof(uint4) / sizeof(voltage);
+    static constexpr int squares = side == 2 ? 4 : 1; // one after the other in channels
+    static constexpr int lanes_of_channels = 8, lanes_of_times = 4;
+    static constexpr int warps_of_channels = 2, warps_of_times = 2;
+    static constexpr int threads = 32 * warps_of_channels * warps_of_times;
+    static constexpr int blocks = 4; // of a multiprocessor
+    static constexpr int channels_of_warp = lanes_of_channels * side * squares;
+    static constexpr int times_of_warp = lanes_of_times * side;
+    static constexpr int channels = channels_of_warp * warps_of_channels;
+    static constexpr int times = times_of_warp * warps_of_times;
 };
 
 template <class voltage>
 union square {
     static constexpr int side = tile<voltage>::side;
-    typename tile<voltage>::vector words[side];
+    static constexpr int row_words = sizeof(uint4) / sizeof(uint32_t);
+    uint4 rows[side];
+    uint32_t words[side * row_words];
     voltage values[side][side];
     __device__ square() {}
 };
@@ -77,31 +104,32 @@ union square {
 //! Rows of two-byte voltages into columns: two of each word at a time.
 __device__ __forceinline__ void transpose(const square<sc8>& from, square<sc8>& to)
 {
-    const auto* in = reinterpret_cast<const uint32_t*>(from.words);
-    auto* out = reinterpret_cast<uint32_t*>(to.words);
 #pragma unroll
     for (int c = 0; c < 8; c++)
 #pragma unroll
         for (int t = 0; t < 8; t += 2)
-            out[c * 4 + t / 2] = __byte_perm(
-                in[t * 4 + c / 2], in[(t + 1) * 4 + c / 2], c % 2 ? 0x7632 : 0x5410);
+            to.words[c * 4 + t / 2] = __byte_perm(from.words[t * 4 + c / 2],
+                                                  from.words[(t + 1) * 4 + c / 2],
+                                                  c % 2 ? 0x7632 : 0x5410);
 }
 //! Blocks of four times four bytes.
 __device__ __forceinline__ void transpose(const square<sc4>& from, square<sc4>& to)
 {
-    const auto* in = reinterpret_cast<const uint32_t*>(from.words);
-    auto* out = reinterpret_cast<uint32_t*>(to.words);
 #pragma unroll
-    for (int c = 0; c < 8; c++)
+    for (int c = 0; c < 4; c++)
 #pragma unroll
-        for (int t = 0; t < 8; t += 4) {
-            uint32_t pairs[2];
-#pragma unroll
-            for (int k = 0; k < 2; k++)
-                pairs[k] = __byte_perm(in[(t + 2 * k) * 2 + c / 4],
-                                       in[(t + 2 * k + 1) * 2 + c / 4],
-                                       c % 4 + 16 * (4 + c % 4));
-            out[c * 2 + t / 4] = __byte_perm(pairs[0], pairs[1], 0x5410);
+        for (int t = 0; t < 4; t++) {
+            const uint32_t* rows = from.words + 4 * t * 4 + c;
+            // columns 0 and 1, 2 and 3 of two rows each
+            const uint32_t left = __byte_perm(rows[0], rows[4], 0x5140);
+            const uint32_t right = __byte_perm(rows[0], rows[4], 0x7362);
+            const uint32_t left_below = __byte_perm(rows[8], rows[12], 0x5140);
+            const uint32_t right_below = __byte_perm(rows[8], rows[12], 0x7362);
+            uint32_t* columns = to.words + 4 * c * 4 + t;
+            columns[0] = __byte_perm(left, left_below, 0x5410);
+            columns[4] = __byte_perm(left, left_below, 0x7632);
+            columns[8] = __byte_perm(right, right_below, 0x5410);
+            columns[12] = __byte_perm(right, right_below, 0x7632);
         }
 }
 __device__ __forceinline__ void transpose(const square<float2>& from, square<float2>& to)
@@ -113,56 +141,35 @@ __device__ __forceinline__ void transpose(const square<float2>& from, square<flo
             to.values[c][t] = from.values[t][c];
 }
 
-//! Whether a number may be the lowest: negative, and no longer when 1 is subtracted.
-//! Where there is one, there always may be.
+//! Grid: channels, times, inputs.
 template <class voltage>
-__device__ __forceinline__ bool may_be_lowest(const square<voltage>& v)
-{
-    if constexpr (sizeof(voltage) > 2)
-        return false;
-    constexpr uint32_t ones = sizeof(voltage) == 1 ? 0x11111111 : 0x01010101;
-    uint32_t suspects = 0;
-#pragma unroll
-    for (size_t i = 0; i < sizeof(v) / 4; i++) {
-        const uint32_t word = reinterpret_cast<const uint32_t*>(&v)[i];
-        suspects |= word & ~(word - ones);
-    }
-    return suspects & 8 * ones * (sizeof(voltage) == 1 ? 1 : 16);
-}
-
-//! Grid: channels, times, inputs. A port of nullptr gives zeros.
-template <class voltage>
-__global__ void __launch_bounds__(threads) turn(const __grid_constant__ turn_call x)
+__global__ void __launch_bounds__(tile<voltage>::threads, tile<voltage>::blocks)
+    turn(const __grid_constant__ turn_call x)
 {
     using shape = tile<voltage>;
-    using vector = typename shape::vector;
     constexpr int side = shape::side;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int input = blockIdx.z, port = input / x.inputs_per_port;
-    const int time = blockIdx.y * shape::times + lane / shape::lanes_of_channels * side;
+    const int input = blockIdx.z;
+    const int time = blockIdx.y * shape::times +
+                     warp / shape::warps_of_channels * shape::times_of_warp +
+                     lane / shape::lanes_of_channels * side;
     const int first_channel = blockIdx.x * shape::channels +
-                              warp * shape::channels_of_warp +
+                              warp % shape::warps_of_channels * shape::channels_of_warp +
                               lane % shape::lanes_of_channels * side;
-    const auto* from =
-        static_cast<const voltage*>(x.ports ? x.ports[port] : x.few_ports[port]);
-    const int64_t row = int64_t(x.inputs_per_port) * x.channels;
-    const int64_t column = int64_t(x.inputs) * x.times;
-    const voltage* in = from + time * row +
-                        int64_t(input % x.inputs_per_port) * x.channels + x.first_channel;
-    auto* out =
-        static_cast<voltage*>(x.block) + int64_t(input) * x.times + x.first + time;
-    const bool reads =
-        x.whole_reads && reinterpret_cast<uintptr_t>(from) % sizeof(vector) == 0;
+    const int64_t row = x.row(), column = x.column();
+    const auto* from = x.source<voltage>(input);
+    const voltage* in = from + time * row;
+    voltage* out = x.target<voltage>(input) + time;
     int found = 0;
     square<voltage> v[shape::squares];
 #pragma unroll
     for (int s = 0; s < shape::squares; s++) {
         const int channel = first_channel + s * shape::lanes_of_channels * side;
-        const bool whole = from && reads && channel + side <= x.selected;
 #pragma unroll
         for (int t = 0; t < side; t++) {
-            if (whole && time + t < x.count) {
-                v[s].words[t] = *reinterpret_cast<const vector*>(in + t * row + channel);
+            if (from && channel + side <= x.selected && time + t < x.count) {
+                v[s].rows[t] =
+                    __ldcs(reinterpret_cast<const uint4*>(in + t * row + channel));
             } else {
 #pragma unroll
                 for (int c = 0; c < side; c++)
@@ -176,23 +183,18 @@ __global__ void __launch_bounds__(threads) turn(const __grid_constant__ turn_cal
 #pragma unroll
     for (int s = 0; s < shape::squares; s++) {
         const int channel = first_channel + s * shape::lanes_of_channels * side;
-        if (may_be_lowest(v[s])) {
 #pragma unroll
-            for (int t = 0; t < side; t++)
-#pragma unroll
-                for (int c = 0; c < side; c++)
-                    found += clamp(v[s].values[t][c]);
-        }
+        for (int i = 0; i < side * square<voltage>::row_words; i++)
+            found += clamp<voltage>(v[s].words[i]);
         square<voltage> turned;
         transpose(v[s], turned);
-        const bool whole = x.whole_writes && time + side <= x.count;
 #pragma unroll
         for (int c = 0; c < side; c++) {
             if (channel + c >= x.selected)
                 break;
             voltage* to = out + (channel + c) * column;
-            if (whole) {
-                *reinterpret_cast<vector*>(to) = turned.words[c];
+            if (time + side <= x.count) {
+                __stcs(reinterpret_cast<uint4*>(to), turned.rows[c]);
             } else {
 #pragma unroll
                 for (int t = 0; t < side; t++)
@@ -204,16 +206,64 @@ __global__ void __launch_bounds__(threads) turn(const __grid_constant__ turn_cal
     add_of_warp(x.clamped + input, found);
 }
 
+// ---------------------------------------------------------------------------------------
+// Anywhere
+
+//! Grid: times, groups of channels, inputs.
+template <class voltage>
+__global__ void __launch_bounds__(tile_cut::threads, tile_cut::blocks)
+    turn_anywhere(const __grid_constant__ turn_call x,
+                  const __grid_constant__ tile_cut cut)
+{
+    constexpr int bits = 8 * sizeof(voltage);
+    extern __shared__ row_place shared[];
+    const int input = blockIdx.z, time = blockIdx.x * cut.times;
+    const int first = blockIdx.y * cut.columns;
+    turning_tile<bits> tile(
+        shared, cut, min(cut.columns, x.selected - first), [&](int row) {
+            const voltage* to =
+                x.target<voltage>(input) + (first + row) * x.column() + time;
+            return row_place{ 8 * reinterpret_cast<uint64_t>(to),
+                              0,
+                              cut.of_tile(x.count - time) };
+        });
+    // of a port that was lost, nothing may be read, and zeros are fetched
+    const voltage* from = x.source<voltage>(input);
+    const voltage* end = from ? from + (x.count - 1) * x.row() + x.selected : nullptr;
+    tile.fetch(reinterpret_cast<const char*>(from),
+               reinterpret_cast<const char*>(from),
+               reinterpret_cast<const char*>(end),
+               time,
+               first);
+    int found = 0;
+    const auto touch = [&](auto& v) {
+        if constexpr (sizeof(voltage) <= sizeof(sc8)) {
+            uint32_t word = v;
+            found += clamp<voltage>(word);
+            v = word;
+        }
+    };
+    if (blockIdx.x == 0)
+        tile.store_starts(touch);
+    tile.store(touch);
+    add_of_warp(x.clamped + input, found);
+}
+
 template <class voltage>
 class cuda_corner_turn : public corner_turn
 {
 public:
     cuda_corner_turn(const parameters& p, int device)
-        : d_p(p), d_device(device), d_clamped(p.inputs())
+        : d_p(p),
+          d_device(device),
+          d_cut(tile_cut::make<8 * sizeof(voltage)>(p.selected_channels,
+                                                    p.inputs_per_port * p.channels)),
+          d_clamped(p.inputs())
     {
         if (p.ports > few)
             d_ports = std::make_unique<uploaded_array<const void*>>(p.ports);
         load(turn<voltage>);
+        load(turn_anywhere<voltage>, d_cut.shared_bytes());
     }
 
     std::string implementation() const override { return "cuda"; }
@@ -226,7 +276,6 @@ public:
         if (count == 0)
             return;
         const device_guard guard(d_device);
-        constexpr int side = tile<voltage>::side;
         turn_call x{};
         if (d_ports) {
             d_ports->set(spectra, native(s));
@@ -244,23 +293,36 @@ public:
         x.inputs = d_p.inputs();
         x.first = first;
         x.count = count;
-        x.whole_reads = (d_p.channels | d_p.first_channel) % side == 0;
-        x.whole_writes =
-            (d_p.times | first) % side == 0 &&
-            reinterpret_cast<uintptr_t>(block) % sizeof(typename tile<voltage>::vector) ==
-                0;
-        const dim3 grid(blocks_for(d_p.selected_channels, tile<voltage>::channels),
-                        blocks_for(count, tile<voltage>::times),
-                        unsigned(d_p.inputs()));
-        turn<voltage><<<grid, threads, 0, native(s)>>>(x);
+        const unsigned inputs = unsigned(d_p.inputs());
+        if (is_aligned(spectra, block, first)) {
+            using shape = tile<voltage>;
+            const dim3 grid(blocks_for(d_p.selected_channels, shape::channels),
+                            blocks_for(count, shape::times),
+                            inputs);
+            turn<voltage><<<grid, shape::threads, 0, native(s)>>>(x);
+        } else {
+            const dim3 grid(
+                blocks_for(count, d_cut.times), unsigned(d_cut.groups), inputs);
+            turn_anywhere<voltage>
+                <<<grid, tile_cut::threads, d_cut.shared_bytes(), native(s)>>>(x, d_cut);
+        }
         check_launch("corner turn");
-        if (sizeof(voltage) <= sizeof(sc8))
-            d_clamped.publish(native(s));
     }
 
 private:
+    //! All vectors of channels and of times.
+    bool is_aligned(const void* const* spectra, const void* block, int first) const
+    {
+        uintptr_t addresses = reinterpret_cast<uintptr_t>(block);
+        for (int port = 0; port < d_p.ports; port++)
+            addresses |= reinterpret_cast<uintptr_t>(spectra[port]);
+        const int extents = d_p.channels | d_p.first_channel | d_p.times | first;
+        return addresses % sizeof(uint4) == 0 && extents % tile<voltage>::side == 0;
+    }
+
     const parameters d_p;
     const int d_device;
+    const tile_cut d_cut;
     std::unique_ptr<uploaded_array<const void*>> d_ports; // of many ports
     counters d_clamped;
 };

@@ -6,7 +6,7 @@
  */
 
 #include "kernels/cuda/f_engine.h"
-#include "kernels/cuda/pfb_fused.h"
+#include "kernels/cuda/pfb_split.h"
 
 namespace gr {
 namespace aperture {
@@ -56,7 +56,7 @@ public:
 
 private:
     const parameters d_p;
-    fused_filter d_filter;
+    split_filter d_filter;
 };
 
 } // namespace

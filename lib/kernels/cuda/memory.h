@@ -234,38 +234,42 @@ private:
 };
 
 /*!
- * Counters that kernels add to, with a copy that the host reads at any time: it holds
- * what had been counted when the stream last passed publish().
+ * Counters that kernels add to. The host reads what was counted up to then at any time:
+ * the copy is made when it is asked for, beside the kernels. To make one after each call
+ * would take longer than to start a kernel.
  */
 class counters
 {
 public:
-    explicit counters(size_t count) : d_counts(count), d_published(count)
+    explicit counters(size_t count) : d_counts(count)
     {
+        check(cudaGetDevice(&d_device), "asking for the current GPU");
         check(cudaMemset(d_counts.data(), 0, d_counts.bytes()), "clearing counters");
+        check(cudaStreamSynchronize(nullptr),
+              "clearing counters"); // before other streams
     }
 
     unsigned long long* data() const { return d_counts.data(); }
 
-    void publish(cudaStream_t s)
+    //! Waits for its own copy: not for threads that work.
+    std::vector<uint64_t> read() const
     {
-        check(cudaMemcpyAsync(d_published.data(),
+        const device_guard guard(d_device);
+        std::vector<uint64_t> counts(d_counts.size());
+        check(cudaMemcpyAsync(counts.data(),
                               d_counts.data(),
                               d_counts.bytes(),
                               cudaMemcpyDeviceToHost,
-                              s),
+                              cudaStreamPerThread),
               "copying counters from the GPU");
-    }
-
-    std::vector<uint64_t> read() const
-    {
-        const volatile unsigned long long* from = d_published.data();
-        return { from, from + d_published.size() };
+        check(cudaStreamSynchronize(cudaStreamPerThread),
+              "copying counters from the GPU");
+        return counts;
     }
 
 private:
+    int d_device = 0;
     device_array<unsigned long long> d_counts;
-    pinned_array<unsigned long long> d_published;
 };
 
 //! Kernel blocks of `threads` that cover `count`.

@@ -300,8 +300,6 @@ public:
             launch_finish(transformed, first, batch, x, s);
         }
         d_number += double(count);
-        d_clamped.publish(s);
-        d_minima.publish(s);
     }
 
     counts clamped() const override { return { d_clamped.read(), d_minima.read() }; }

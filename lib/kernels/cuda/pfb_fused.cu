@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/pfb_fused.h"
 #include "kernels/cuda/pfb_fused_kernels.h"
+#include "kernels/cuda/pfb_split.h"
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -67,7 +68,7 @@ public:
     counts clamped() const override { return d_filter.clamped(); }
 
 private:
-    fused_filter d_filter;
+    split_filter d_filter;
 };
 
 } // namespace
@@ -163,7 +164,8 @@ void fused_filter::set_delays(const delay* delays, cudaStream_t s)
 void fused_filter::execute(const pfb::source* sources,
                            const target& to,
                            size_t count,
-                           cudaStream_t s)
+                           cudaStream_t s,
+                           const input_rows& rows)
 {
     if (count == 0)
         return;
@@ -181,6 +183,7 @@ void fused_filter::execute(const pfb::source* sources,
         if (to.spectra)
             std::copy(to.spectra, to.spectra + d_p.ports, call.spectra_ports);
     }
+    call.rows = rows;
     call.block = to.block;
     call.first_time = to.first_time;
     call.times = to.times;
@@ -210,7 +213,6 @@ void fused_filter::execute(const pfb::source* sources,
     d_kernel.function<<<blocks, d_kernel.threads, shared, s>>>(call);
     check_launch("channeliser");
     d_number += double(count);
-    d_counts.publish(s);
 }
 
 std::unique_ptr<pfb> make_fused_pfb(const pfb::parameters& p, int device)

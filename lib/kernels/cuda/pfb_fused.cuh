@@ -814,15 +814,17 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     const int64_t end_group =
         call.in_a_row ? groups * (blockIdx.x + 1) / gridDim.x : groups;
     const int step = call.in_a_row ? 1 : gridDim.x;
-    // inputs of a port side by side: they lie in the same memory
-    group_number group(uint32_t(start_group), call.inputs_per_port, uint32_t(batches));
-    const group_number stride(step, call.inputs_per_port, uint32_t(batches));
+    // inputs of a port side by side, if they lie in the same memory
+    const uint32_t side_by_side = call.rows.samples ? 1 : call.inputs_per_port;
+    group_number group(uint32_t(start_group), side_by_side, uint32_t(batches));
+    const group_number stride(step, side_by_side, uint32_t(batches));
     int left = int((end_group - start_group + step - 1) / step);
 #pragma unroll 1
-    for (; left > 0; left--, group.add(stride, call.inputs_per_port, uint32_t(batches))) {
-        const int within = group.input, port = group.port;
+    for (; left > 0; left--, group.add(stride, side_by_side, uint32_t(batches))) {
         const int64_t batch_first = int64_t(group.batch) * together;
-        const int input = port * call.inputs_per_port + within;
+        const int input = group.port * side_by_side + group.input;
+        const int port = input / call.inputs_per_port;
+        const int within = input % call.inputs_per_port;
         const auto source = call.source_of(port);
         if (!source.samples) {
             store_zeros<Shape>(batch_first,
@@ -833,12 +835,15 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         }
         const int64_t shift = call.shifts ? call.shifts[input] : 0;
         constexpr int sample_bits = In::bits * (In::complex ? 2 : 1);
+        const sample_view view =
+            call.rows.samples
+                ? sample_view{ call.rows.samples + input * call.rows.bytes, 0, 1, 0 }
+                : sample_view{ source.samples, -shift, call.inputs_per_port, within };
         const char* samples =
-            static_cast<const char*>(source.samples) - (shift * sample_bits >> 3);
-        if (call.inputs_per_port != 1 || shift * sample_bits % 8 != 0 ||
+            static_cast<const char*>(view.numbers) + (view.first * sample_bits >> 3);
+        if (view.inputs_per_port != 1 || view.first * sample_bits % 8 != 0 ||
             reinterpret_cast<uintptr_t>(samples) % In::alignment != 0)
             samples = nullptr;
-        const sample_view view{ source.samples, -shift, call.inputs_per_port, within };
 #pragma unroll 1
         for (int round = 0; round < call.rounds; round++) {
             const int64_t first = batch_first + round * Shape::spectra;

@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_H
 
 #include "kernels/cuda/memory.h"
+#include "kernels/cuda/split_inputs.h"
 #include "kernels/delay.h"
 #include "kernels/pfb.h"
 
@@ -24,6 +25,7 @@ struct fused_call {
     void* spectra_ports[few];
     const pfb::source* many_sources; //!< on the GPU; nullptr: the few above
     void* const* many_spectra;
+    input_rows rows; //!< what is read if there are any; shifted
 
     void* block; //!< [channel][input][time]; nullptr: each port has its own spectra
     int first_time, times, first_channel, selected; //!< of the block
@@ -87,8 +89,13 @@ public:
         void* block;
         int first_time, times, first_channel, selected;
     };
-    void
-    execute(const pfb::source* sources, const target& to, size_t count, cudaStream_t s);
+    //! \param rows samples of all inputs of ports that are not lost, already shifted, in
+    //! place of what `sources` point to
+    void execute(const pfb::source* sources,
+                 const target& to,
+                 size_t count,
+                 cudaStream_t s,
+                 const input_rows& rows = {});
 
     pfb::counts clamped() const;
 
