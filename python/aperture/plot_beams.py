@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 
 from . import geometry
 from .array_description import load_array
-from .beams import load_beams, offset
+from .beams import coherent, load_beams, offset
 from .filterbank import FilterbankError, FilterbankFile
 from .plot_data import PlotError, decibels
 from .weights import array_factor, beam_weights
@@ -267,6 +267,9 @@ def pattern_figure(array_name, beams_text, field=None, taper="none"):
     """Map of the first beam's pattern, half-power contours of all beams, and cuts."""
     array = load_array(array_name)
     beams = load_beams(beams_text, array)
+    beams = coherent(beams)
+    if not beams:
+        raise PlotError(f"--beams {beams_text}: incoherent beams have no pattern")
     if any(beam.moving for beam in beams):
         raise PlotError(f"--beams {beams_text}: patterns are drawn of beams with azimuth and "
                         "elevation")
