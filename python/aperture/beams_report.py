@@ -56,7 +56,8 @@ def summary(chain, signals, plan, options, elapsed):
         ("products", options.products),
         ("integrations", f"{chain.sink.integrations()} of {seconds_text(plan.integration)} "
          f"({plan.integrated} spectra)"),
-        ("missing", f"{sum(missing)} spectra of all inputs"),
+        ("missing", f"{sum(missing)} spectra of all inputs"
+         + (f"; {chain.sink.filled()} integrations filled" if chain.sink.filled() else "")),
         ("clamped", f"{sum(clamped)} voltages and samples of all inputs, "
          f"{100 * sum(clamped) / values:.3g} %"),
         ("rate", f"{with_prefix(rate, 'sample/s')} of each input"),
