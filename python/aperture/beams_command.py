@@ -23,8 +23,8 @@ from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
 from .filterbank_sink import PRODUCTS, filterbank_sink
 from .fx import (BYTES, INTERRUPTED, FxError, add_input_options, block_multiple,
-                 channelizer_parameters, gain_text, length_of, measure_gains, open_input,
-                 positive_seconds, run_chain, say, silent, warn, whole_number)
+                 channelizer_parameters, error_text, gain_text, length_of, measure_gains,
+                 open_input, positive_seconds, run_chain, say, silent, warn, whole_number)
 from .fx_report import ProgressBar, seconds_text, with_prefix
 from .pointing import pointing
 from .weights import NORMS, TAPERS, beam_masks, find_polarizations, incoherent_masks
@@ -248,5 +248,5 @@ def main(arguments=None):
         print(f"{PROGRAM}: interrupted before the beamformer started", file=sys.stderr)
         return INTERRUPTED
     except (FxError, ValueError, OSError, RuntimeError) as error:
-        print(f"{PROGRAM}: error: {error}", file=sys.stderr)
+        print(f"{PROGRAM}: error: {error_text(error)}", file=sys.stderr)
         return 1
