@@ -375,7 +375,7 @@ class filterbank_sink(gr.sync_block):
     def _fill(self):
         """What takes the place of what is missing: [beam][product][channel] of the file's type."""
         if self._nbits == 32:
-            return self._recent.mean.astype(np.float32)
+            return self._recent.mean
         levels = np.where(PRODUCTS[self._products], SIGNED_LEVEL, LEVEL).astype(np.uint8)
         return np.broadcast_to(levels[:, None], self._shape)
 

@@ -80,18 +80,29 @@ class RecentMean:
 
     def __init__(self, shape, samples):
         self._samples = samples
-        self._count = np.zeros(shape[:-1])  # [row][product]
-        self.mean = np.zeros(shape)         # [row][product][channel]
+        self._count = np.zeros(shape[:-1], np.float32)  # [row][product]
+        self.mean = np.zeros(shape, np.float32)         # [row][product][channel]
 
     def add(self, powers, lost=None):
-        """powers: [sample][row][product][channel]; lost: bool [sample][row][product]"""
-        if lost is None:
-            sums, count = powers.sum(axis=0, dtype=np.float64), np.full_like(self._count, len(powers))
-        else:
-            sums = np.where(lost[..., None], 0, powers).sum(axis=0, dtype=np.float64)
-            count = np.sum(~lost, axis=0)
+        """powers: float32 [sample][row][product][channel]; lost: bool [sample][row][product]"""
+        powers = powers[-self._samples:]
+        count = np.full_like(self._count, len(powers))
+        if lost is not None:
+            lost = lost[-self._samples:]
+            powers = np.where(lost[..., None], np.float32(0), powers)
+            count -= lost.sum(axis=0)
+        sums = powers.sum(axis=0)
+        if not np.isfinite(sums.sum()):
+            # a power that is no number may be in a file, but in its own sample only
+            there = np.isfinite(powers)
+            if lost is not None:
+                there &= ~lost[..., None]
+            numbers = there.sum(axis=0)
+            mean = np.where(there, powers, 0).sum(axis=0) / np.maximum(numbers, 1)
+            sums = count[..., None] * np.where(numbers, mean, self.mean).astype(np.float32)
         before = np.minimum(self._count, self._samples)
         self._count = before + count
-        mean = (self.mean * before[..., None] + sums) / np.maximum(self._count, 1)[..., None]
-        # a power that is no number may be in a file, but in one sample only
-        self.mean = np.where(np.isfinite(mean), mean, self.mean)
+        # in place: this is done for all that is written
+        sums -= count[..., None] * self.mean
+        sums /= np.maximum(self._count, 1)[..., None]
+        self.mean += sums

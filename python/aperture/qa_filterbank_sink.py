@@ -268,6 +268,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         lost = np.zeros((30, 3, 4), bool)
         lost[[12, 13, 20]] = lost[17, 1] = lost[18, 1, 1] = True
         items[lost] = 0
+        items[3, 2, 0, 1] = np.nan  # stays, and stays alone
         expected = np.array(items)
         for name in ("test.fil", "{beam}.fil"):
             sink = self.run_sink(items, tagged, self.folder / name, products="IQUV")
