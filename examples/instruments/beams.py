@@ -201,4 +201,7 @@ if __name__ == "__main__":
                            else [64, 256, 1024, 4096])
     if min(arguments.beams) < 1 or arguments.seconds <= 0:
         parser.error("--beams and --seconds must be above 0")
-    run(arguments.beams, arguments.device, arguments.source, arguments.seconds, arguments.most)
+    try:
+        run(arguments.beams, arguments.device, arguments.source, arguments.seconds, arguments.most)
+    except (ValueError, RuntimeError) as problem:
+        parser.exit(1, f"{parser.prog}: error: {problem}\n")

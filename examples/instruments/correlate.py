@@ -135,5 +135,8 @@ if __name__ == "__main__":
                         help="where the samples are; host: they come through PCIe")
     parser.add_argument("--seconds", type=float, default=2.0, help="of the measurement")
     arguments = parser.parse_args()
-    for name in INSTRUMENTS if arguments.instrument == "all" else [arguments.instrument]:
-        run(name, arguments.device, arguments.source, arguments.seconds)
+    try:
+        for name in INSTRUMENTS if arguments.instrument == "all" else [arguments.instrument]:
+            run(name, arguments.device, arguments.source, arguments.seconds)
+    except (ValueError, RuntimeError) as problem:
+        parser.exit(1, f"{parser.prog}: error: {problem}\n")

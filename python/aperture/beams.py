@@ -357,7 +357,9 @@ def load_beams(text, array, time=None):
             if not equals or key in entry:
                 refuse("beams", text, "grid:KEY=VALUE,... with each key once, such as "
                        "grid:az=180,el=60,columns=8,spacing=1.5")
-            entry[key] = value.split("+") if key == "antennas" else value
+            entry[key] = (value.split("+") if key == "antennas" else
+                          {"true": True, "false": False}.get(value, value) if key == "incoherent"
+                          else value)
         return beams_of(array, [entry], time)
     with open(os.path.expanduser(text), encoding="utf-8") as file:
         try:

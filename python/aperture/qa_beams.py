@@ -174,6 +174,8 @@ class qa_beams(gr_unittest.TestCase):
                                                     spacing=1.5)]))
         one = load_beams("grid:ra=10,dec=-5,antennas=N1+N2,name=x", self.array)
         self.assertEqual(one, [Beam("x", ra=10.0, dec=-5.0, antennas=("N1", "N2"))])
+        self.assertEqual(load_beams("grid:incoherent=true,antennas=N1,name=x", self.array),
+                         [Beam("x", 0.0, 90.0, antennas=("N1",), incoherent=True)])
         self.assertGreater(len(load_beams("grid:az=0,el=80,width=0.5", self.array)), 7)
 
     def test_refuses(self):
