@@ -8,6 +8,7 @@ import py_compile
 import re
 import runpy
 import shutil
+import sys
 import unittest
 
 import numpy as np
@@ -25,7 +26,7 @@ class TestExamples(unittest.TestCase):
         scripts = {name for name in names if name.endswith(".py")}
         self.assertEqual(scripts, {"best2_figures.py", "first_flowgraph.py"})
         instruments = {path.name for path in (EXAMPLES / "instruments").iterdir()}
-        self.assertEqual(instruments - {"__pycache__"}, {"correlate.py"})
+        self.assertEqual(instruments - {"__pycache__"}, {"beams.py", "correlate.py", "instrument.py"})
         self.assertTrue({"beams.grc", "interferometer.grc", "pointing.grc"} <= names)
 
     def test_grc(self):
@@ -85,9 +86,15 @@ class TestExamples(unittest.TestCase):
         # and Swenson, 6.2); six deviations, for 252 channels
         np.testing.assert_allclose(ratio, 1, atol=6 * np.sqrt(2.5 / (7 * 1280)))
 
+    def instruments(self, name):
+        """A script of examples/instruments, as if it had been started."""
+        sys.path.insert(0, str(EXAMPLES / "instruments"))
+        self.addCleanup(sys.path.pop, 0)
+        return runpy.run_path(str(EXAMPLES / "instruments" / name))
+
     def test_instruments(self):
         """The papers' instruments find the source in the simulated data, and say how fast."""
-        script = runpy.run_path(str(EXAMPLES / "instruments/correlate.py"))
+        script = self.instruments("correlate.py")
         flux = script["SOURCE"].flux
         self.assertEqual(set(script["INSTRUMENTS"]), {"mwa-32t", "mwa-128", "lofar", "best-2"})
         for name, instrument in script["INSTRUMENTS"].items():
@@ -101,6 +108,18 @@ class TestExamples(unittest.TestCase):
                     tolerance = 5 * 1.5 * flux / (1 + flux) / np.sqrt(samples)
                     np.testing.assert_allclose(found, flux / (1 + flux), atol=tolerance)
                     self.assertGreater(real_time, 0)
+
+    def test_instruments_beams(self):
+        """Beams of BEST-2 see of the source what the array factor says; the search finds a number."""
+        script = self.instruments("beams.py")
+        for source in ("device", "host"):
+            found, measured = script["run"]([2, 20], "cpu", source, seconds=0.1,
+                                            most=source == "device")
+            self.assertEqual(found.shape, (script["CHECKED"],))
+            # 128 spectra of 1008 channels: 0.3 %, five deviations of the beams and of the inputs
+            np.testing.assert_allclose(found, 1, atol=5 * 0.004)
+            self.assertEqual([beams for beams, _ in measured[:2]], [2, 20])
+            self.assertTrue(all(rate > 0 for _, rate in measured[:2]))
 
     def test_best2_figures(self):
         """Both figures are drawn; beams agree with the array factor, and the drift with the sky."""

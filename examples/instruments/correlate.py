@@ -16,62 +16,14 @@ through PCIe (--source host). On the CPU, integrations are short.
 """
 
 import argparse
-import pathlib
-import tempfile
-import time
-from dataclasses import dataclass
 
 import numpy as np
 from gnuradio import aperture, blocks, gr
+from instrument import (BEST2, PORTS, SOURCE, SPECTRA, TAPS, Instrument, find_device,
+                        items_per_second, simulate)
 
-TAPS = 8
-PORTS = 16  # each with a thread of its own where the source is in host memory
-#: what is simulated, of each input
-SPECTRA = 128
 #: bytes that a call on a GPU works on, about: there calls are dear
 CALL = 64 << 20
-#: above everything, and as strong in an input as a quarter of the receiver's noise
-SOURCE = aperture.Source("source", azimuth=150.0, elevation=60.0, flux=0.25)
-
-
-@dataclass(frozen=True)
-class Instrument:
-    """What was built, and how it is correlated here. Places of antennas are made up."""
-    paper: str
-    antennas: int
-    polarizations: str
-    radius: float            # m: a spiral, as in arrays/mwa-32t.yml
-    sample_rate: float       # Hz, of a stream
-    streams: int             # parts of the band, which are correlated one like the other
-    center_frequency: float  # Hz
-    channels: int            # of a stream
-    times: int               # spectra in a block: 25 to 50 MB
-    blocks: int              # in an integration
-
-    @property
-    def inputs(self):
-        return self.antennas * len(self.polarizations)
-
-    @property
-    def band(self):
-        return self.sample_rate * self.streams
-
-    def integration(self):
-        """Seconds."""
-        return self.channels * self.times * self.blocks / self.sample_rate
-
-    def array(self):
-        number = np.arange(self.antennas)
-        places = aperture.geometry.direction(137.508 * number, 0.0)
-        places *= self.radius * ((number + 0.5) / self.antennas)[:, np.newaxis] ** 0.75
-        return aperture.ArrayDescription(
-            "spiral", latitude=0.0, longitude=0.0, height=0.0,
-            antennas=[aperture.Antenna(f"A{i}", place) for i, place in enumerate(places)],
-            inputs=[aperture.Input(f"A{i}", polarization) for i in number
-                    for polarization in self.polarizations],
-            sample_rate=self.sample_rate, center_frequency=self.center_frequency,
-            sources=[SOURCE])
-
 
 INSTRUMENTS = {
     # one coarse channel of 1.28 MHz, fine channels of 10 kHz
@@ -84,25 +36,8 @@ INSTRUMENTS = {
     # here, to see how many MHz one GPU has time for
     "lofar": Instrument("van Nieuwpoort, Romein 2009", 64, "xy", 1000.0, 200e6 / 1024, 5.12, 150e6,
                         channels=256, times=768, blocks=1),
-    "best-2": Instrument("Magro, Zarb Adami, Hickish 2014", 32, "x", 35.0, 20e6, 1, 408e6,
-                         channels=1024, times=256, blocks=76),
+    "best-2": BEST2,
 }
-
-
-def simulate(instrument):
-    """int8 [port][sample][input of the port][re, im]: enough for SPECTRA spectra."""
-    samples = (SPECTRA + TAPS - 1) * instrument.channels
-    inputs_per_port = instrument.inputs // PORTS
-    top = gr.top_block()
-    source = aperture.array_source(instrument.array(), type="sc8", samples=samples,
-                                   inputs_per_port=inputs_per_port)
-    with tempfile.TemporaryDirectory() as folder:
-        files = [str(pathlib.Path(folder) / str(port)) for port in range(PORTS)]
-        for port, name in enumerate(files):
-            top.connect((source, port), blocks.file_sink(2 * inputs_per_port, name))
-        top.run()
-        return np.array([np.fromfile(name, np.int8) for name in files]).reshape(
-            PORTS, samples, inputs_per_port, 2)
 
 
 def connect(top, instrument, data, device, from_host, repeats, times, integration):
@@ -167,35 +102,14 @@ def speed(instrument, data, device, from_host, seconds):
     sources, x_engine = connect(top, instrument, data, device, from_host, 0, times, integration)
     end = aperture.discard(8 * instrument.channels * products, device)
     top.connect(x_engine, end)
-
-    def next_one():
-        """Waits for an integration; how many there are, and when."""
-        items, limit = end.items(), time.monotonic() + 120
-        while end.items() == items and time.monotonic() < limit:
-            time.sleep(0.0005)
-        error = x_engine.error() or end.error()
-        if error or end.items() == items:
-            raise RuntimeError(error or "no integration within 120 seconds")
-        return end.items(), time.monotonic()
-
-    top.start()
-    try:
-        next_one()
-        first, start = next_one()
-        time.sleep(seconds)
-        last, stop = next_one()
-    finally:
-        for source in sources:
-            source.finish()
-        top.wait()
-    return (last - first) * integration * times * instrument.channels / (stop - start)
+    rate = items_per_second(top, sources, [end], [x_engine], seconds)
+    return rate * integration * times * instrument.channels
 
 
 def run(name, device="auto", source="device", seconds=2.0):
     """Correlates and reports; returns the correlation coefficient and x real time."""
     instrument = INSTRUMENTS[name]
-    if device == "auto":
-        device = "cuda" if "cuda:0" in aperture.devices() else "cpu"
+    device = find_device(device)
     data = simulate(instrument)
     found = correlation(instrument, data, device)
     rate = speed(instrument, data, device, source == "host", seconds)
@@ -221,5 +135,8 @@ if __name__ == "__main__":
                         help="where the samples are; host: they come through PCIe")
     parser.add_argument("--seconds", type=float, default=2.0, help="of the measurement")
     arguments = parser.parse_args()
-    for name in INSTRUMENTS if arguments.instrument == "all" else [arguments.instrument]:
-        run(name, arguments.device, arguments.source, arguments.seconds)
+    try:
+        for name in INSTRUMENTS if arguments.instrument == "all" else [arguments.instrument]:
+            run(name, arguments.device, arguments.source, arguments.seconds)
+    except (ValueError, RuntimeError) as problem:
+        parser.exit(1, f"{parser.prog}: error: {problem}\n")

@@ -14,12 +14,16 @@ it stands still, or with ra and dec (ICRS), where it moves with the sky, all in 
       - {name: core, ra: 350.85, dec: 58.815, antennas: [A1, A2, A5]}  # a sub-array
       - {name: row, azimuth: 180, elevation: 60, columns: 8, rows: 1, spacing: 1.5}
       - {name: all, ra: 350.85, dec: 58.815, width: 5, overlap: 0.5}
+      - {name: field, incoherent: true}
 
 `columns`, `rows` (1 if left out) and `spacing` (degrees on the sky) make a grid about that place,
 row 0 lowest, column 0 at the smallest azimuth, or of ra and dec in the south and the west. `width`
 makes a tiling: as many beams as fill a circle of that diameter (that of the primary beam) such
 that neighbours meet where their power is `overlap` (0.5 if left out) of its maximum. Beams of
-both are named after the entry, with a number.
+both are named after the entry, with a number. `incoherent` makes a beam that is the sum of the
+powers of its inputs and sees all that an antenna sees; its direction, which ends up in files and
+nowhere else, may be left out (the zenith). In lists of beams these come behind the others, as they
+do in the block `beam_power`.
 
 On the command line an entry is written as grid:az=180,el=60,columns=8,spacing=1.5
 """
@@ -35,15 +39,17 @@ import yaml
 from . import geometry
 from .array_description import ArrayDescription, load_array
 from .array_model import ArrayDescriptionError, Target, refuse
-from .weights import array_factor, beam_weights, find_polarizations
+from .weights import array_factor, beam_masks, beam_weights, find_polarizations
 
 MAX_BEAMS = 4096  # what the blocks take
 
 
 @dataclass(frozen=True)
 class Beam(Target):
-    """Where a beam looks; antennas: names of those it adds (a sub-array), None: all."""
+    """Where a beam looks; antennas: names of those it adds (a sub-array), None: all; incoherent:
+    it adds powers instead of voltages, and has no weights."""
     antennas: Optional[tuple] = None
+    incoherent: bool = False
 
     def __post_init__(self):
         super().__post_init__()
@@ -52,6 +58,18 @@ class Beam(Target):
                                                          for name in self.antennas):
                 refuse("antennas", self.antennas, "a list of names")
             object.__setattr__(self, "antennas", tuple(self.antennas))
+        if not isinstance(self.incoherent, bool):
+            refuse("incoherent", self.incoherent, "true or false")
+
+
+def in_order(beams):
+    """Beams in the order of beam_power: the incoherent ones behind the others."""
+    return sorted(beams, key=lambda beam: beam.incoherent)
+
+
+def coherent(beams):
+    """Those that have weights."""
+    return [beam for beam in beams if not beam.incoherent]
 
 
 # --- grids ---------------------------------------------------------------------------------------
@@ -214,7 +232,8 @@ def tile(array, centre, width, overlap=0.5, time=None):
 
 _NUMBERS = ("azimuth", "elevation", "ra", "dec", "spacing", "width", "overlap")
 _COUNTS = ("columns", "rows")
-_FIELDS = ("name", *_NUMBERS, *_COUNTS, "antennas")
+_FIELDS = ("name", *_NUMBERS, *_COUNTS, "antennas", "incoherent")
+_AS_THEY_ARE = ("antennas", "incoherent")
 _SHORT = {"az": "azimuth", "el": "elevation"}
 
 
@@ -240,7 +259,7 @@ def _beams_of(field, entry, array, time):
             raise ArrayDescriptionError(f"{field}.{key}",
                                         f"not known; allowed: {', '.join(_FIELDS)}")
         # numbers are legal names, and YAML reads them as such
-        values[key] = (str(value) if key == "name" else value if key == "antennas"
+        values[key] = (str(value) if key == "name" else value if key in _AS_THEY_ARE
                        else _convert(f"{field}.{key}", key, value))
     if isinstance(values.get("antennas"), list):
         values["antennas"] = tuple(map(str, values["antennas"]))
@@ -249,6 +268,13 @@ def _beams_of(field, entry, array, time):
     if tiling and lattice:
         refuse(field, ", ".join((*tiling, *lattice)),
                "either a grid (columns, rows, spacing) or a tiling (width, overlap)")
+    if values.get("incoherent") is True:
+        if tiling or lattice:
+            refuse(field, ", ".join((*tiling, *lattice)),
+                   "left out of an incoherent beam, which looks everywhere")
+        if not {"azimuth", "elevation", "ra", "dec"} & set(values):
+            values.update(azimuth=0.0, elevation=90.0)
+        values.setdefault("name", "incoherent")
     try:
         centre = Beam(values.pop("name", "beam"), **values)
         if tiling:
@@ -259,6 +285,7 @@ def _beams_of(field, entry, array, time):
             if "spacing" not in lattice:
                 raise ArrayDescriptionError("spacing", "missing")
             return grid(centre, **{"columns": 1, **lattice})
+        beam_masks(array, [centre])  # complains about antennas
     except ArrayDescriptionError as error:
         raise ArrayDescriptionError(f"{field}.{error.field}" if error.field else field,
                                     error.problem) from None
@@ -277,6 +304,11 @@ def beams_of(array, entries, time=None):
     time : float
         UTC seconds since 1970, for tilings that move with the sky.
 
+    Returns
+    -------
+    list of Beam
+        As in_order() has them.
+
     Raises
     ------
     ArrayDescriptionError
@@ -286,11 +318,12 @@ def beams_of(array, entries, time=None):
         array = load_array(array)
     if not isinstance(entries, (list, tuple)) or not entries:
         refuse("beams", entries, f"a list of mappings of {', '.join(_FIELDS)}")
-    beams = [beam for number, entry in enumerate(entries)
-             for beam in _beams_of(f"beams[{number}]", entry, array, time)]
+    beams = in_order(beam for number, entry in enumerate(entries)
+                     for beam in _beams_of(f"beams[{number}]", entry, array, time))
     most = MAX_BEAMS // len(find_polarizations(array))
-    if len(beams) > most:
-        refuse("beams", len(beams), f"at most {most}")
+    count = len(coherent(beams))
+    if max(count, len(beams) - count) > most:
+        refuse("beams", max(count, len(beams) - count), f"at most {most}")
     names = set()
     for number, beam in enumerate(beams):
         if beam.name in names:
@@ -324,7 +357,9 @@ def load_beams(text, array, time=None):
             if not equals or key in entry:
                 refuse("beams", text, "grid:KEY=VALUE,... with each key once, such as "
                        "grid:az=180,el=60,columns=8,spacing=1.5")
-            entry[key] = value.split("+") if key == "antennas" else value
+            entry[key] = (value.split("+") if key == "antennas" else
+                          {"true": True, "false": False}.get(value, value) if key == "incoherent"
+                          else value)
         return beams_of(array, [entry], time)
     with open(os.path.expanduser(text), encoding="utf-8") as file:
         try:

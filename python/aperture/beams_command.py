@@ -6,27 +6,28 @@
 """aperture_beams: tied-array beams from samples to filterbank files.
 
 source -> pfb_channelizer -> corner_turn -> beam_power -> filterbank_sink, all inputs in one port;
-`pointing` listens to the source and sends weights to beam_power.
+`pointing` listens to the source and sends weights to beam_power, unless all beams are incoherent.
 """
 
 import argparse
 import sys
+from dataclasses import replace
 
 import numpy as np
 from gnuradio import gr
 
 from . import beam_power, corner_turn, pfb_channelizer
 from .array_source import DEFAULT_START_TIME
-from .beams import load_beams
+from .beams import coherent, in_order, load_beams
 from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
 from .filterbank_sink import PRODUCTS, filterbank_sink
 from .fx import (BYTES, INTERRUPTED, FxError, add_input_options, block_multiple,
-                 channelizer_parameters, gain_text, length_of, measure_gains, open_input,
-                 positive_seconds, run_chain, say, silent, warn, whole_number)
+                 channelizer_parameters, error_text, gain_text, length_of, measure_gains,
+                 open_input, positive_seconds, run_chain, say, silent, warn, whole_number)
 from .fx_report import ProgressBar, seconds_text, with_prefix
 from .pointing import pointing
-from .weights import NORMS, TAPERS, find_polarizations
+from .weights import NORMS, TAPERS, beam_masks, find_polarizations, incoherent_masks
 
 PROGRAM = "aperture_beams"
 LEAD_BLOCKS = 16  # that weights are sent ahead of, more than all edges hold
@@ -40,7 +41,8 @@ def start_of(source):
 class BeamChain(gr.top_block):
     """The beamformer as a flowgraph, made but not started.
 
-    beams: list of Beam; gains: of each input, for sc8; None for fc32.
+    beams: list of Beam, incoherent ones behind the others; gains: of each input, for sc8; None for
+    fc32.
     """
 
     def __init__(self, signals, plan, options, beams, gains):
@@ -56,37 +58,48 @@ class BeamChain(gr.top_block):
         sizes = dict(channels=channels, inputs=inputs, times=plan.times, type=options.format,
                      device=options.device)
         self.turn = corner_turn(inputs_per_port=inputs, **sizes)
-        # what was levelled for 8 bits is the same in all inputs: the weights take it out
-        gains_of_inputs = np.array([entry.gain for entry in array.inputs])
-        calibration = None
-        if gains is not None:
-            calibration = np.divide(np.max(gains), gains_of_inputs * gains,
-                                    out=np.zeros(inputs, complex), where=gains_of_inputs != 0)
-        block = plan.times * plan.hop / plan.sample_rate
-        self.pointing = pointing(
-            array, beams, channels,
-            center_frequency=getattr(self.source, "center_frequency",
-                                     lambda: array.center_frequency)(),
-            bandwidth=plan.channels / plan.hop * plan.sample_rate, phase_error=options.phase_error,
-            lead=max(1.0, LEAD_BLOCKS * block), calibration=calibration, taper=options.taper,
-            normalise=options.normalise,
-            item_size=self.source.output_signature().sizeof_stream_item(0))
+        polarizations = find_polarizations(array)
+        pointed, others = coherent(beams), [beam for beam in beams if beam.incoherent]
+        masks = [beam_masks(array, pointed)] if pointed else []
+        masks += [incoherent_masks(array, others)] if others else []
+        self.pointing = self._make_pointing(signals, plan, options, gains) if pointed else None
         seconds, fraction = start_of(self.source)
-        circular = find_polarizations(array)[0] in "rl"
         self.beamformer = beam_power(
-            beams=len(beams) * len(find_polarizations(array)),
+            beams=len(pointed) * len(polarizations),
+            incoherent_beams=len(others) * len(polarizations), masks=np.concatenate(masks),
             # the first blocks may come before the first message
-            weights=self.pointing.weights(seconds + fraction), products=options.products,
-            basis="circular" if circular else "linear", spectra=plan.integrated,
-            summed_channels=options.sum_channels, **sizes)
+            weights=self.pointing.weights(seconds + fraction) if pointed else [],
+            products=options.products, basis="circular" if polarizations[0] in "rl" else "linear",
+            spectra=plan.integrated, summed_channels=options.sum_channels, **sizes)
         self.sink = silent(filterbank_sink, filename=options.output, array=array, beams=beams,
                            channels=channels // options.sum_channels, products=options.products,
                            nbits=options.nbits)
         for block in (self.channelizer, self.turn, self.beamformer):
             block.set_log_level("warning")  # lost samples, for example
         self.connect(self.source, self.channelizer, self.turn, self.beamformer, self.sink)
-        self.connect(self.source, self.pointing)
-        self.msg_connect(self.pointing, "weights", self.beamformer, "weights")
+        if self.pointing:
+            self.connect(self.source, self.pointing)
+            self.msg_connect(self.pointing, "weights", self.beamformer, "weights")
+
+    def _make_pointing(self, signals, plan, options, gains):
+        """What sends weights of the coherent beams."""
+        array = signals.description
+        # what was levelled for 8 bits is the same in all inputs: the weights take it out
+        calibration = None
+        if gains is not None:
+            gains_of_inputs = np.array([entry.gain for entry in array.inputs])
+            calibration = np.divide(np.max(gains), gains_of_inputs * gains,
+                                    out=np.zeros(signals.inputs, complex),
+                                    where=gains_of_inputs != 0)
+        block = plan.times * plan.hop / plan.sample_rate
+        return pointing(
+            array, self.beams, plan.channels,
+            center_frequency=getattr(self.source, "center_frequency",
+                                     lambda: array.center_frequency)(),
+            bandwidth=plan.channels / plan.hop * plan.sample_rate, phase_error=options.phase_error,
+            lead=max(1.0, LEAD_BLOCKS * block), calibration=calibration, taper=options.taper,
+            normalise=options.normalise,
+            item_size=self.source.output_signature().sizeof_stream_item(0))
 
     def samples_done(self):
         """Samples of each input that the F-engine has taken."""
@@ -97,6 +110,22 @@ class BeamChain(gr.top_block):
         return [text for block in (self.source, self.channelizer, self.turn, self.beamformer,
                                    self.sink)
                 for text in [getattr(block, "error", lambda: "")()] if text]
+
+
+def beams_to_form(options, array, time):
+    """What --beams and --incoherent name; time: of the start, s."""
+    beams = load_beams(options.beams, array, time)
+    if options.incoherent is None:
+        return beams
+    antennas = tuple(options.incoherent.split("+")) if options.incoherent else None
+    names = {beam.name for beam in beams}
+    name = "incoherent"
+    while name in names:
+        name += "_"
+    # of a direction only its file knows
+    more = replace(beams[0], name=name, antennas=antennas, incoherent=True)
+    incoherent_masks(array, [more])  # complains about antennas
+    return in_order([*beams, more])
 
 
 def form_beams(options):
@@ -119,7 +148,7 @@ def form_beams(options):
     elif options.products != "power" and len(polarizations) != 2:
         raise FxError(f"--products {options.products}: array {array.name!r} has one polarisation")
     seconds, fraction = start_of(signals.source(1))
-    beams = load_beams(options.beams, array, seconds + fraction)
+    beams = beams_to_form(options, array, seconds + fraction)
     for text in signals.warnings:
         warn(text, PROGRAM)
     length = "until Ctrl-C" if plan.samples is None else \
@@ -185,6 +214,8 @@ def parser():
     add("--beams", required=True, metavar="BEAMS",
         help="a YAML file, or grid:az=180,el=60,columns=8,rows=2,spacing=1.5 (degrees; ra and dec "
         "instead follow the sky), or grid:ra=83.63,dec=22.01,width=3,overlap=0.5 to fill a circle")
+    add("--incoherent", nargs="?", const="", metavar="ANTENNA+ANTENNA",
+        help="one more beam: the sum of the powers of all inputs, or of those of these antennas")
     add("-o", "--output", required=True, metavar="FILE.fil",
         help="filterbank file of all beams, or with {beam} in its name one for each; files of that "
         "name are replaced")
@@ -217,5 +248,5 @@ def main(arguments=None):
         print(f"{PROGRAM}: interrupted before the beamformer started", file=sys.stderr)
         return INTERRUPTED
     except (FxError, ValueError, OSError, RuntimeError) as error:
-        print(f"{PROGRAM}: error: {error}", file=sys.stderr)
+        print(f"{PROGRAM}: error: {error_text(error)}", file=sys.stderr)
         return 1

@@ -14,15 +14,22 @@ from .fx_report import seconds_text, table, with_prefix
 
 def beam_text(beam):
     """Where a beam looks, in one cell of a table."""
+    if beam.incoherent:
+        return "incoherent"
     return (f"ra {beam.ra:.4f}° dec {beam.dec:+.4f}°, follows" if beam.moving else
             f"az {beam.azimuth:.3f}° el {beam.elevation:.3f}°")
 
 
+def antennas_text(beam):
+    """Which antennas it adds, in one cell."""
+    if beam.antennas is None:
+        return "all antennas"
+    return f"{len(beam.antennas)} antenna{'s'[:len(beam.antennas) != 1]}"
+
+
 def beam_table(beams):
     """Lines on each beam, of at most 16."""
-    rows = [(beam.name, beam_text(beam),
-             "all antennas" if beam.antennas is None else f"{len(beam.antennas)} antennas")
-            for beam in beams[:16]]
+    rows = [(beam.name, beam_text(beam), antennas_text(beam)) for beam in beams[:16]]
     text = table([("beam", "direction", "of"), *rows])
     return text if len(beams) <= 16 else f"{text}\n  ... {len(beams)} in all"
 
@@ -36,18 +43,21 @@ def summary(chain, signals, plan, options, elapsed):
     rate = samples / max(elapsed, 1e-9)
     files = chain.sink.files()
     size = sum(os.path.getsize(path) for path in files)
-    moving = sum(beam.moving for beam in chain.beams)
+    moving = sum(beam.moving and not beam.incoherent for beam in chain.beams)
+    incoherent = sum(beam.incoherent for beam in chain.beams)
+    updates = chain.pointing.updates() if chain.pointing else 0
     rows = [
         ("inputs", f"{signals.inputs}"),
-        ("beams", f"{len(chain.beams)}, {moving} of which follow the sky"),
-        ("weights", f"sent {chain.pointing.updates()} time{'s'[:chain.pointing.updates() != 1]}, "
-         f"good to {options.phase_error:g}°"),
+        ("beams", f"{len(chain.beams)}, {moving} of which follow the sky"
+         + (f", {incoherent} incoherent" if incoherent else "")),
+        ("weights", f"sent {updates} time{'s'[:updates != 1]}, good to {options.phase_error:g}°"),
         ("channels", f"{plan.channels} of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}"
          + (f", {options.sum_channels} summed" if options.sum_channels > 1 else "")),
         ("products", options.products),
         ("integrations", f"{chain.sink.integrations()} of {seconds_text(plan.integration)} "
          f"({plan.integrated} spectra)"),
-        ("missing", f"{sum(missing)} spectra of all inputs"),
+        ("missing", f"{sum(missing)} spectra of all inputs"
+         + (f"; {chain.sink.filled()} integrations filled" if chain.sink.filled() else "")),
         ("clamped", f"{sum(clamped)} voltages and samples of all inputs, "
          f"{100 * sum(clamped) / values:.3g} %"),
         ("rate", f"{with_prefix(rate, 'sample/s')} of each input"),

@@ -32,8 +32,9 @@ KEYWORDS = {"source_name": "s", "rawdatafile": "s", "machine_id": "i", "telescop
             "src_dej": "d", "az_start": "d", "za_start": "d", "refdm": "d", "period": "d",
             "signed": "b"}
 NEEDED = ("fch1", "foff", "nchans", "nbits", "nifs", "tsamp")
-LEVEL = 64.0      # 8 bits: where the mean is put (signed products: 128),
-DEVIATION = 10.0  # and the standard deviation; 0.4 % of the signal-to-noise ratio is lost
+# 8 bits: where the mean is put, and the standard deviation; 0.4 % of the signal-to-noise ratio is lost
+LEVEL, SIGNED_LEVEL = 64.0, 128.0
+DEVIATION = 10.0
 
 
 class FilterbankError(ValueError):
@@ -83,10 +84,14 @@ class Levels:
     @classmethod
     def of(cls, powers, signed=False):
         """Such that powers [sample][if][channel] have their mean at 64 (at 128 where they may be
-        negative) and the standard deviation 10; what does not vary gets steps of 1/64 of it."""
+        negative) and the standard deviation 10; what does not vary gets steps of 1/64 of it. NaN:
+        missing."""
         powers = np.asarray(powers, dtype=np.float64)
-        mean, deviation = powers.mean(axis=0), powers.std(axis=0)
-        level = np.where(np.broadcast_to(np.reshape(signed, (-1, 1)), mean.shape), 128.0, LEVEL)
+        count = np.maximum(np.sum(~np.isnan(powers), axis=0), 1)
+        mean = np.nansum(powers, axis=0) / count
+        deviation = np.sqrt(np.nansum((powers - mean) ** 2, axis=0) / count)
+        level = np.where(np.broadcast_to(np.reshape(signed, (-1, 1)), mean.shape), SIGNED_LEVEL,
+                         LEVEL)
         step = np.where(deviation > 1e-6 * np.abs(mean), deviation / DEVIATION,
                         np.abs(mean) / LEVEL)
         step = np.where(step > 0, step, 1.0)

@@ -19,13 +19,17 @@ from gnuradio import gr
 from . import earth_rotation, geometry, tags
 from .array_description import ArrayDescription, load_array
 from .array_model import refuse
-from .filterbank import Levels, header_bytes, sexagesimal, telescope_id
+from .filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
+from .filterbank_writer import MISSING, SampleFile, MissingSamples, RecentMean
 from .growing_file import check_path
 from .pointing import as_beams
 from .tag_values import tag_value, time_of
 from .weights import beam_directions, find_polarizations
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
+LONGEST_GAP = 600.0       # s: clocks that jump further forward,
+LONGEST_OVERLAP = 1.0     # or back, are wrong
+FILLED_AT_ONCE = 1 << 24  # bytes
 #: products of the power detector -> of each of them, whether it may be negative
 PRODUCTS = {"power": (False,), "I": (False,), "IQUV": (False, True, True, True),
             "coherency": (False, False, True, True)}
@@ -43,30 +47,6 @@ def row_names(array, beams, products):
 def _file_name(text):
     """What a beam's name becomes in the name of its file."""
     return re.sub(r"[^\w.+-]+", "_", text).strip("_") or "beam"
-
-
-class _Growing:
-    """A file of a header and samples, to which whole samples are added."""
-
-    def __init__(self, path, header):
-        self._path = path
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
-        self._size = 0
-        self.add(header)
-
-    def add(self, data):
-        """All of it; of a full disk nothing, and OSError that names the file."""
-        view = memoryview(data)
-        try:
-            while len(view):
-                view = view[os.write(self._file, view):]
-        except OSError as error:
-            os.ftruncate(self._file, self._size)
-            raise OSError(error.errno, error.strerror, self._path) from None
-        self._size += len(data)
-
-    def close(self):
-        os.close(self._file)
 
 
 class filterbank_sink(gr.sync_block):
@@ -89,12 +69,19 @@ class filterbank_sink(gr.sync_block):
     (128 of Q, U, V and of Re and Im XY*), the standard deviation 10, and so it stays; `levels()`
     gives them, for a file does not hold them.
 
+    Time is exact in spite of losses. An integration for which a beam received nothing (`counted` is 0)
+    becomes the mean of each channel, of the last `level_integrations` or so (with 8 bits: 64 or 128),
+    as do those that a jump of rx_time by up to ten minutes leaves out; such that come a
+    second time are left out. A text file beside the file, of its name and .missing, lists
+    the samples that were filled: lines of first, count, IF (-1: all). `filled()` counts them. Take `mean`
+    powers: sums are less where spectra are missing.
+
     Samples are added as they come, with one write for each call of work(): a process that is
     killed loses what was under way (with 8 bits, before the levels are set, these integrations).
     A last integration that is partial is left out, because all samples of a file are of one length. A
     flowgraph that is stopped and started again begins new files of the same names.
 
-    An error (a tag that is missing, a full disk, a jump in time or frequency) is logged, ends the
+    An error (a tag that is missing, a full disk, a longer jump in time, one in frequency) is logged, ends the
     flowgraph, and is given by `error()`. Files are whole up to then.
 
     Parameters
@@ -104,7 +91,8 @@ class filterbank_sink(gr.sync_block):
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one.
     beams : list
-        Of `aperture.Beam`, or of dictionaries as in a file of beams.
+        Of `aperture.Beam`, or of dictionaries as in a file of beams; incoherent ones are the last, as
+        in beam_power's items.
     channels : int
         Channels of an item.
     products : str
@@ -118,7 +106,7 @@ class filterbank_sink(gr.sync_block):
     telescope : int
         SIGPROC's number of the telescope; None: that of the description's name, if there is one.
     level_integrations : int
-        Integrations that set the levels of 8 bits, from 2.
+        Integrations that set the levels of 8 bits, and what is filled in with 32, from 2.
     rows : int
         If given, how many beams an item must have (a flowgraph that was drawn for so many has items
         of that size).
@@ -184,6 +172,10 @@ class filterbank_sink(gr.sync_block):
         """Integrations that are in the files."""
         return self._written
 
+    def filled(self):
+        """Integrations in the files that are missing in whole or of some beams, and were filled."""
+        return self._filled
+
     def error(self):
         """Why writing ended before its time, or None."""
         return self._error
@@ -205,6 +197,9 @@ class filterbank_sink(gr.sync_block):
             self._set_levels()
         except OSError as error:
             self._fail(error)
+        if self._filled:
+            self.logger.warn(f"{self._paths[0]}: {self._filled} of {self._written} integrations "
+                             f"were filled, which *{MISSING} lists")
         self._close()
         return True
 
@@ -222,10 +217,14 @@ class filterbank_sink(gr.sync_block):
     # ---- inside
 
     def _begin(self):
-        self._files = []
+        self._files, self._missing = [], []
         self._error = self._levels = self._setting = self._clock = None
-        self._waiting = []       # integrations before the levels are set
-        self._written = 0
+        # before the levels are set: (powers, lost) as of _add(), and numbers of gaps
+        self._waiting = []
+        self._recent = RecentMean(self._shape, self._level_integrations)
+        self._written = self._filled = 0
+        self._shift = 0          # samples of the file less integrations that came
+        self._behind = 0         # integrations that are to come a second time
 
     def _close(self):
         for file in self._files:
@@ -246,19 +245,42 @@ class filterbank_sink(gr.sync_block):
         found = {}
         for tag in self.get_tags_in_window(0, 0, len(items)):
             found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
-        good, problem = [], None
+        good, lost, problem = [], [], None
+        absent = 0  # integrations behind the good ones
+
+        def add():
+            nonlocal absent
+            if good:
+                flags = None
+                if any(one is not None for one in lost):
+                    none = np.zeros(self._shape[:2], bool)
+                    flags = np.array([none if one is None else one for one in lost])
+                self._add(np.reshape(good, (len(good), *self._shape)), flags)
+                good.clear()
+                lost.clear()
+            if absent:
+                self._add_gap(absent)
+                absent = 0
+
         for i, item in enumerate(items):
             here = found.get(i, {})
             try:
-                self._check(here, first + i)
+                gap = self._place(here, first + i)
+                flags = self._lost(here)
             except ValueError as error:
                 problem = error
                 break
-            if not (tags.partial in here and pmt.to_bool(here[tags.partial])):
-                good.append(item)
-        if good:
-            # [sample][beam][product][channel], the highest channel first
-            self._add(np.reshape(good, (len(good), *self._shape)))
+            if gap < 0 or (tags.partial in here and pmt.to_bool(here[tags.partial])):
+                continue
+            absent += gap
+            if flags is not None and flags.all():
+                absent += 1
+                continue
+            if absent:
+                add()
+            good.append(item)
+            lost.append(flags)
+        add()
         if problem is not None:
             raise problem
 
@@ -266,8 +288,23 @@ class filterbank_sink(gr.sync_block):
     def _value(here, key, convert):
         return tag_value(here, key, convert, sender="power detector")
 
-    def _check(self, here, item):
-        """The setting comes with the first integration and must not change."""
+    def _lost(self, here):
+        """Of what nothing was counted: bool [row][product], None: all was."""
+        if tags.counted not in here:
+            return None
+        counted = self._value(here, tags.counted, pmt.u64vector_elements)
+        if 0 not in counted:
+            return None
+        rows, products = self._shape[:2]
+        if len(counted) not in (1, rows * products):
+            raise ValueError(f"tags: counted has {len(counted)} numbers: one, or one for each of "
+                             f"{rows} beams x {products} products")
+        return np.broadcast_to(np.equal(counted, 0).reshape(-1, products if len(counted) > 1 else 1),
+                               (rows, products))
+
+    def _place(self, here, item):
+        """How many samples are missing in front of this integration; -1: it is there already. The
+        setting comes with the first integration and must not change."""
         if self._setting is None:
             values = {key: self._value(here, key, pmt.to_double)
                       for key in (tags.rx_freq, tags.bandwidth, tags.rx_rate)}
@@ -279,7 +316,7 @@ class filterbank_sink(gr.sync_block):
             self._setting = values
             self._clock = (item, *self._value(here, tags.rx_time, time_of))
             self._hop = 1 / values[tags.rx_rate] / spectra
-            return
+            return 0
         for key, value in self._setting.items():
             if key in here and not math.isclose(
                     self._value(here, key, pmt.to_double), value, rel_tol=1e-9):
@@ -289,20 +326,58 @@ class filterbank_sink(gr.sync_block):
             seconds, fraction = self._value(here, tags.rx_time, time_of)
             begun, whole, part = self._clock
             interval = 1 / self._setting[tags.rx_rate]
-            off = (seconds - whole) + (fraction - part) - (item - begun) * interval
-            if abs(off) > interval / 2:
+            off = ((seconds - whole) + (fraction - part)
+                   - (item - begun + self._shift) * interval)
+            if not -LONGEST_OVERLAP <= off <= LONGEST_GAP:
                 raise ValueError(f"tags: rx_time jumps by {off:.6g} s: all samples of a file "
-                                 "follow on each other")
+                                 f"follow on each other, and only {LONGEST_GAP:g} s are filled")
+            count = round(off / interval)
+            if count > 0:
+                self._shift += count
+                return count
+            if count < 0 and not self._behind:
+                self.logger.warn(f"{self._paths[0]}: {-count} integrations come a second time, and "
+                                 "are left out")
+            self._behind = -count
+        if self._behind:
+            self._behind -= 1
+            self._shift -= 1
+            return -1
+        return 0
 
-    def _add(self, powers):
+    def _add(self, powers, lost=None):
+        """powers: [sample][beam][product][channel], highest channel last; lost: bool
+        [sample][beam][product]."""
         if self._nbits == 32:
-            self._write(powers)
+            self._recent.add(powers, lost)
+            values = powers
         elif self._levels is not None:
-            self._write(self._levels.bytes_of(self._flat(powers)).reshape(powers.shape))
+            values = self._levels.bytes_of(self._flat(powers)).reshape(powers.shape)
         else:
-            self._waiting.extend(powers.copy())
-            if len(self._waiting) >= self._level_integrations:
+            self._waiting.append((powers.copy(), lost))
+            if sum(len(piece[0]) for piece in self._waiting
+                   if not isinstance(piece, int)) >= self._level_integrations:
                 self._set_levels()
+            return
+        self._write(values if lost is None else np.where(lost[..., None], self._fill(), values), lost)
+
+    def _add_gap(self, count):
+        """So many samples of which nothing is there."""
+        if self._nbits == 8 and self._levels is None:
+            self._waiting.append(count)
+            return
+        fill = self._fill()
+        at_once = max(1, FILLED_AT_ONCE // fill.nbytes)
+        for done in range(0, count, at_once):
+            shape = (min(at_once, count - done), *self._shape)
+            self._write(np.broadcast_to(fill, shape), np.ones(shape[:3], bool))
+
+    def _fill(self):
+        """What takes the place of what is missing: [beam][product][channel] of the file's type."""
+        if self._nbits == 32:
+            return self._recent.mean
+        levels = np.where(PRODUCTS[self._products], SIGNED_LEVEL, LEVEL).astype(np.uint8)
+        return np.broadcast_to(levels[:, None], self._shape)
 
     def _flat(self, powers):
         """[sample][beam][product][channel] as [sample][if][channel]."""
@@ -310,26 +385,41 @@ class filterbank_sink(gr.sync_block):
 
     def _set_levels(self):
         """From what waits for them (at the end, from as much as there is)."""
-        if not self._waiting:
+        pieces, self._waiting = self._waiting, []
+        there = [np.where(False if lost is None else lost[..., None], np.nan, powers)
+                 for powers, lost in (piece for piece in pieces if not isinstance(piece, int))]
+        if not there:
             return
-        powers, self._waiting = np.array(self._waiting), []
         signed = np.tile(PRODUCTS[self._products], self._shape[0])
-        self._levels = Levels.of(self._flat(powers[:self._level_integrations]), signed)
-        self._add(powers)
+        self._levels = Levels.of(
+            self._flat(np.concatenate(there)[:self._level_integrations]), signed)
+        for piece in pieces:
+            if isinstance(piece, int):
+                self._add_gap(piece)
+            else:
+                self._add(*piece)
 
-    def _write(self, values):
-        """Adds [sample][beam][product][channel] of the file's type."""
+    def _write(self, values, lost):
+        """Adds [sample][beam][product][channel] of the file's type; lost as of _add()."""
         if not self._files:
             self._create()
         kind = np.uint8 if self._nbits == 8 else "<f4"
-        if len(self._files) == 1:
-            parts = [values]
-        else:
-            parts = [values[:, number] for number in range(len(self._files))]
-        count = len(values)
-        for file, part in zip(self._files, parts):
+        one = len(self._files) == 1
+        for number, file in enumerate(self._files):
+            part = values if one else values[:, number]
             file.add(np.ascontiguousarray(part[..., ::-1], kind).tobytes())
-        self._written += count
+        first = self._written
+        self._written += len(values)
+        if lost is None:
+            return
+        filled = np.flatnonzero(lost.any(axis=(1, 2)))
+        if not self._filled:
+            self.logger.warn(f"{self._paths[0]}: nothing was received for sample "
+                             f"{first + filled[0]}: it is filled, as are more of such, and "
+                             f"*{MISSING} lists them")
+        self._filled += len(filled)
+        for number, missing in enumerate(self._missing):
+            missing.add(first, lost.reshape(len(lost), -1) if one else lost[:, number])
 
     def _create(self):
         if not self._overwrite:
@@ -338,12 +428,13 @@ class filterbank_sink(gr.sync_block):
         headers = [header_bytes(self._header(number)) for number in range(len(self._paths))]
         for path, header in zip(self._paths, headers):
             try:
-                self._files.append(_Growing(path, header))
+                self._files.append(SampleFile(path, header))
             except OSError as error:
                 if error.errno == errno.EMFILE:
                     raise OSError(error.errno, f"{len(self._paths)} files are more than this "
                                   "process may open (ulimit -n)", path) from None
                 raise
+        self._missing = [MissingSamples(path) for path in self._paths]
 
     def _header(self, number):
         """Keywords and values of a file."""

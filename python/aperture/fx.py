@@ -345,6 +345,13 @@ def summary(chain, signals, plan, options, gains, elapsed):
     return "\n\n".join(line for line in lines if line)
 
 
+def error_text(error):
+    """What an exception tells a user."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
 def say(text):
     """A line for the user, at once: the run may take long."""
     print(text, flush=True)
@@ -501,5 +508,5 @@ def main(arguments=None):
         print("aperture_fx: interrupted before the correlator started", file=sys.stderr)
         return INTERRUPTED
     except (FxError, ValueError, OSError, RuntimeError) as error:
-        print(f"aperture_fx: error: {error}", file=sys.stderr)
+        print(f"aperture_fx: error: {error_text(error)}", file=sys.stderr)
         return 1

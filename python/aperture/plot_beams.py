@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 
 from . import geometry
 from .array_description import load_array
-from .beams import load_beams, offset
+from .beams import coherent, load_beams, offset
 from .filterbank import FilterbankError, FilterbankFile
 from .plot_data import PlotError, decibels
 from .weights import array_factor, beam_weights
@@ -134,8 +134,9 @@ def draw_light_curves(axis, curves, seconds, names, ylabel="power / median"):
     axis.set_ylabel(ylabel)
     axis.grid(alpha=0.3)
     if len(curves) > 1:
-        axis.legend(fontsize=8, ncol=min(4, len(curves)), loc="upper right")
-        axis.margins(y=0.15)  # room for the legend
+        columns = max(1, min(8, 100 // (6 + max(map(len, names)))))  # above the curves, in the width
+        axis.legend(fontsize=8, ncol=columns, loc="lower right", bbox_to_anchor=(1, 1),
+                    frameon=False)
 
 
 def one_beam_figure(name, powers, seconds, file):
@@ -190,8 +191,7 @@ def many_beams_figure(names, powers, seconds, file):
         shown = np.sort(np.argsort(-curves.max(axis=1))[:MAX_LINES])
     draw_light_curves(axes[0], curves[list(shown)], seconds, [names[i] for i in shown])
     if len(names) > MAX_LINES:
-        axes[0].set_title(f"The {MAX_LINES} of {len(names)} beams that saw most", loc="left",
-                          fontsize=10)
+        axes[0].set_title(f"The {MAX_LINES} of {len(names)} that saw most", loc="left", fontsize=10)
     unit, size = time_unit(seconds[-1])
     low, high = _limits(decibels(curves), 0, 100)
     picture = axes[1].imshow(decibels(curves), aspect="auto", origin="lower",
@@ -267,6 +267,9 @@ def pattern_figure(array_name, beams_text, field=None, taper="none"):
     """Map of the first beam's pattern, half-power contours of all beams, and cuts."""
     array = load_array(array_name)
     beams = load_beams(beams_text, array)
+    beams = coherent(beams)
+    if not beams:
+        raise PlotError(f"--beams {beams_text}: incoherent beams have no pattern")
     if any(beam.moving for beam in beams):
         raise PlotError(f"--beams {beams_text}: patterns are drawn of beams with azimuth and "
                         "elevation")

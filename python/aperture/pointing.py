@@ -16,7 +16,7 @@ from gnuradio import gr
 from . import tags
 from .array_description import ArrayDescription, load_array
 from .array_model import refuse
-from .beams import Beam, beams_of
+from .beams import Beam, beams_of, coherent, in_order
 from .geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
 from .weights import array_frequencies, beam_directions, beam_weights, channel_frequencies
 
@@ -24,11 +24,12 @@ YEAR_2000 = 946684800.0  # an rx_time before it does not come from a clock
 
 
 def as_beams(array, beams, time=None):
-    """Beams from a list of Beam, or of entries as in a file (beams.py)."""
+    """Beams from a list of Beam, or of entries as in a file (beams.py), incoherent ones behind
+    the others."""
     if not isinstance(beams, (list, tuple)) or not beams:
         refuse("beams", beams, "a list of Beam, or of dictionaries as in a file of beams")
     if all(isinstance(beam, Beam) for beam in beams):
-        return list(beams)
+        return in_order(beams)
     return beams_of(array, beams, time)
 
 
@@ -82,7 +83,8 @@ class pointing(gr.sync_block):
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one.
     beams : list
-        Of `aperture.Beam`, or of dictionaries as in a file of beams.
+        Of `aperture.Beam`, or of dictionaries as in a file of beams. Incoherent ones are left out:
+        they have no weights.
     channels : int
         Channels of the beamformer.
     center_frequency, bandwidth : float
@@ -143,7 +145,10 @@ class pointing(gr.sync_block):
     def set_beams(self, beams):
         """Points all beams anew, at once. Their number must stay as it is."""
         with self._lock:
-            beams = as_beams(self._array, beams, host.time() if self._time is None else self._time)
+            beams = coherent(as_beams(self._array, beams,
+                                      host.time() if self._time is None else self._time))
+            if not beams:
+                refuse("beams", beams, "a list of one at least that is not incoherent")
             if self._beams is not None and len(beams) != len(self._beams):
                 refuse("beams", f"{len(beams)} beams", f"{len(self._beams)}, as the beamformer has "
                        "so many")
@@ -188,7 +193,7 @@ class pointing(gr.sync_block):
     # ---- what can be asked for
 
     def beams(self):
-        """The beams, a list of Beam."""
+        """The beams that it points, a list of Beam."""
         with self._lock:
             return list(self._beams)
 

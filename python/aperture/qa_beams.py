@@ -7,6 +7,7 @@
 
 import os
 import tempfile
+from dataclasses import replace
 
 import numpy as np
 from gnuradio import gr_unittest
@@ -150,18 +151,31 @@ class qa_beams(gr_unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write(text)
             file.flush()
-            beams = load_beams(file.name, self.array)
+            # a number is a legal name, and YAML reads it as such
+            array = replace(self.array, antennas=[Antenna("1", (0, 0, 0)), Antenna("N2", (9, 0, 0))],
+                            inputs=[Input("1", "x"), Input("N2", "x")])
+            beams = load_beams(file.name, array)
         self.assertEqual([beam.name for beam in beams], ["zenith", "3C48", "row 0", "row 1",
                                                          "row 2", "beam", "beam (6)"])
         self.assertEqual(beams[1], Beam("3C48", ra=24.42, dec=33.0, antennas=("1", "N2")))
         np.testing.assert_allclose((beams[3].azimuth, beams[3].elevation), (180.0, 60.0))
 
+    def test_incoherent_beams_come_last(self):
+        beams = beams_of(self.array, [dict(incoherent=True), dict(azimuth=1, elevation=2),
+                                      dict(name="i", ra=3, dec=4, incoherent=True, antennas=["N3"]),
+                                      dict(name="no", azimuth=5, elevation=6, incoherent=False)])
+        self.assertEqual(beams, [Beam("beam", 1.0, 2.0), Beam("no", 5.0, 6.0),
+                                 Beam("incoherent", 0.0, 90.0, incoherent=True),
+                                 Beam("i", ra=3.0, dec=4.0, antennas=("N3",), incoherent=True)])
+
     def test_command_line(self):
         self.assertEqual(load_beams("grid:az=180,el=60,columns=3,rows=2,spacing=1.5", self.array),
                          beams_of(self.array, [dict(azimuth=180, elevation=60, columns=3, rows=2,
                                                     spacing=1.5)]))
-        one = load_beams("grid:ra=10,dec=-5,antennas=A+B,name=x", self.array)
-        self.assertEqual(one, [Beam("x", ra=10.0, dec=-5.0, antennas=("A", "B"))])
+        one = load_beams("grid:ra=10,dec=-5,antennas=N1+N2,name=x", self.array)
+        self.assertEqual(one, [Beam("x", ra=10.0, dec=-5.0, antennas=("N1", "N2"))])
+        self.assertEqual(load_beams("grid:incoherent=true,antennas=N1,name=x", self.array),
+                         [Beam("x", 0.0, 90.0, antennas=("N1",), incoherent=True)])
         self.assertGreater(len(load_beams("grid:az=0,el=80,width=0.5", self.array)), 7)
 
     def test_refuses(self):
@@ -178,7 +192,11 @@ class qa_beams(gr_unittest.TestCase):
                 ({"azimuth": 1, "elevation": 60, "width": 5, "overlap": 1}, "overlap: 1"),
                 ({"azimuth": 1, "elevation": 60, "width": 60, "overlap": 0.99}, "width: 60"),
                 ({"azimuth": 1, "elevation": 60, "columns": 80, "rows": 80, "spacing": 0.1},
-                 "columns x rows"), ("zenith", r"beams\[0\]: 'zenith'")):
+                 "columns x rows"), ("zenith", r"beams\[0\]: 'zenith'"),
+                ({"azimuth": 1, "elevation": 60, "antennas": ["Q"]}, r"beams\[0\].*'Q'"),
+                ({"incoherent": "very"}, r"beams\[0\]"),
+                ({"azimuth": 1, "elevation": 60, "incoherent": 1}, "incoherent: 1"),
+                ({"incoherent": True, "width": 5}, "left out of an incoherent beam")):
             with self.assertRaisesRegex(ValueError, text):
                 beams_of(self.array, [entry])
         for text in ("grid:az=1", "grid:az,el=1", "grid:az=1,az=2,el=3"):

@@ -17,9 +17,10 @@ import time
 
 import numpy as np
 from gnuradio import gr_unittest
-from gnuradio.aperture import beams_command, plot, plot_beams
+from gnuradio.aperture import beams_command, geometry, plot, plot_beams
 from gnuradio.aperture.array_description import (Antenna, ArrayDescription, Input, Source,
                                                  save_array)
+from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.filterbank import FilterbankFile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -115,12 +116,49 @@ class qa_beams_command(gr_unittest.TestCase):
         file = FilterbankFile(self.path("out.fil"))
         self.assertEqual((len(file.frequencies), file.header["nbits"], file.ifs), (8, 8, 2))
 
+    def test_sub_arrays_and_incoherent_beams_beside_the_others(self):
+        """One flowgraph: a beam that tracks, one that stands still, sub-arrays, sums of powers."""
+        ra, dec = geometry.azel_to_radec(170.0, 55.0, DEFAULT_START_TIME, 52.0, 5.0, 10.0)
+        with open(self.path("beams.yaml"), "w") as file:
+            file.write(f"""beams:
+  - {{name: field, incoherent: true}}
+  - {{name: tracks, ra: {float(ra)}, dec: {float(dec)}}}
+  - {{name: some, incoherent: true, antennas: [A1, A8, A5]}}
+  - {{name: stays, azimuth: 170, elevation: 55}}
+  - {{name: four, azimuth: 170, elevation: 55, antennas: [A0, A3, A5, A9]}}
+""")
+        # beams of n antennas, normalised to the noise of one: 2 n + 1; sums of n powers: 3 n
+        expected = {"tracks": 21, "stays": 21, "four": 9, "field": 30, "some": 9, "incoherent": 3}
+        for letters, products in (("x", "power"), ("xy", "IQUV"), ("xy", "coherency")):
+            out = self.observe("--beams", self.path("beams.yaml"), "--format", "fc32",
+                               "--products", products, "--incoherent", "A2",
+                               source=self.array(letters=letters, gains=False),
+                               output=products + "-{beam}.fil")
+            self.assertIn("6, 1 of which follow the sky, 3 incoherent", out)
+            for name, level in expected.items():
+                file = FilterbankFile(self.path(f"{products}-{name}.fil"))
+                found = file.read()[..., 1:].mean(axis=(0, 2)) / level
+                # 6200 values of noise and source: 5 deviations
+                np.testing.assert_allclose(
+                    found, {"power": [1], "IQUV": [2, 0, 0, 0], "coherency": [1, 1, 0, 0]}[products],
+                    atol=0.13, err_msg=f"{products} {name}")
+
+    def test_incoherent_beams_alone(self):
+        with open(self.path("beams.yaml"), "w") as file:
+            file.write("beams: [{name: field, incoherent: true}]\n")
+        self.observe("--beams", self.path("beams.yaml"), "--format", "fc32",
+                     source=self.array(gains=False))
+        file = FilterbankFile(self.path("out.fil"))
+        self.assertAlmostEqual(file.read()[..., 1:].mean(), 30, delta=2)
+
     def test_errors(self):
         source = self.array()
         for arguments, code, text in (
                 (["--beams", "grid:az=1"], 1, "beam 'beam' has azimuth"),
                 (["--beams", "/nowhere.yaml"], 1, "/nowhere.yaml"),
                 (["--beams", "grid:az=1,el=1", "--products", "IQUV"], 1, "one polarisation"),
+                (["--beams", "grid:az=1,el=1", "--incoherent", "A1+B7"], 1, "'B7'"),
+                (["--beams", "grid:az=1,el=1,antennas=B7"], 1, "beams[0].beam 'beam': antennas: 'B7'"),
                 (["--beams", "grid:az=1,el=1", "--sum-channels", "3"], 1, "--sum-channels 3"),
                 (["--beams", "grid:az=1,el=1", "-o", "/nowhere/x.fil"], 1, "no folder"),
                 (["--beams", "grid:az=1,el=1", "--nbits", "16"], 2, "--nbits"),

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pmt
-from gnuradio import blocks, gr, gr_unittest
+from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture import filterbank, filterbank_sink, geometry, tags
 from gnuradio.aperture.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams import Beam
@@ -36,7 +36,7 @@ def array_of(polarizations="xy", name="Effelsberg"):
 
 
 def tags_of(item, time=(1704067200, 0.25), frequency=1e8, bandwidth=1e6, rate=100.0, spectra=50,
-            partial=None):
+            partial=None, counted=None):
     """What the power detector puts on an integration; None leaves a tag out."""
     values = {
         tags.rx_time: time and pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1])),
@@ -44,7 +44,8 @@ def tags_of(item, time=(1704067200, 0.25), frequency=1e8, bandwidth=1e6, rate=10
         tags.bandwidth: bandwidth and pmt.from_double(bandwidth),
         tags.rx_rate: rate and pmt.from_double(rate),
         tags.spectra: spectra and pmt.from_uint64(spectra),
-        tags.partial: partial and pmt.PMT_T}
+        tags.partial: partial and pmt.PMT_T,
+        tags.counted: counted and pmt.init_u64vector(len(counted), counted)}
     return [gr.tag_utils.python_to_tag((item, pmt.intern(key), value, pmt.PMT_F))
             for key, value in values.items() if value]
 
@@ -228,7 +229,9 @@ class qa_filterbank_sink(gr_unittest.TestCase):
                 (tags_of(0, time=(1, 1.5)), "rx_time .* not allowed", 0),
                 (tags_of(0) + tags_of(3, **{**later, "frequency": 1.1e8}), "rx_freq", 3),
                 (tags_of(0) + tags_of(3, **{**later, "rate": 99.0}), "rx_rate", 3),
-                (tags_of(0) + tags_of(3, **{**later, "time": (1704067200, 0.5)}), "jumps", 3)):
+                (tags_of(0) + tags_of(3, **{**later, "time": (1704067900, 0.5)}), "jumps", 3),
+                (tags_of(0) + tags_of(3, **{**later, "time": (1704067190, 0.5)}), "jumps", 3),
+                (tags_of(0) + tags_of(3, **later, counted=[0, 1]), "counted has 2 numbers", 3)):
             self.path.unlink(missing_ok=True)
             sink = self.run_sink(self.powers(5, 3, 1, 4), found)
             self.assertRegex(sink.error(), text)
@@ -241,6 +244,146 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         sink = self.run_sink(self.powers(5, 3, 1, 4), tags_of(0) + tags_of(
             3, **{**later, "time": (1704067200, 0.2800001)}))
         self.assertIsNone(sink.error())
+
+    # ---- what was not received
+
+    def missing(self, samples, ifs, path=None):
+        """bool [sample][IF] by the list beside a file, in which no place is twice."""
+        found = np.zeros((samples, ifs), int)
+        for first, count, number in np.loadtxt(f"{path or self.path}.missing", int, ndmin=2):
+            self.assertGreaterEqual(number, -1)
+            found[first:first + count, slice(None) if number < 0 else number] += 1
+        self.assertLessEqual(found.max(), 1)
+        return found > 0
+
+    def test_integrations_that_are_missing(self):
+        """They hold the mean of what came before, and are listed."""
+        items = self.powers(30, 3, 4, 5) + 100
+        tagged, there = tags_of(0), dict(time=None, frequency=None, bandwidth=None, rate=None)
+        for item in (12, 13, 20):        # of all; of the second beam, its second product alone too
+            tagged += tags_of(item, **there, counted=[0])
+        tagged += tags_of(17, **there, counted=[9] * 4 + [0] * 4 + [9] * 4)
+        tagged += tags_of(18, **there, counted=[9] * 5 + [0] + [9] * 6)
+        tagged += tags_of(19, **there, counted=[9])
+        lost = np.zeros((30, 3, 4), bool)
+        lost[[12, 13, 20]] = lost[17, 1] = lost[18, 1, 1] = True
+        items[lost] = 0
+        items[3, 2, 0, 1] = np.nan  # stays, and stays alone
+        expected = np.array(items)
+        for name in ("test.fil", "{beam}.fil"):
+            sink = self.run_sink(items, tagged, self.folder / name, products="IQUV")
+            self.assertIsNone(sink.error())
+            self.assertEqual((sink.integrations(), sink.filled()), (30, 5))
+            powers = np.concatenate([
+                np.frombuffer(read(path)[1], "<f4").reshape(30, -1, 4, 5)[..., ::-1]
+                for path in sink.files()], axis=1)
+            np.testing.assert_array_equal(powers[~lost], expected[~lost])
+            # a mean of 12 to 30 values of variance 1 about 100, by far not 0
+            np.testing.assert_allclose(powers[lost], 100, atol=5 / np.sqrt(12))
+            self.assertEqual(powers[12].tolist(), powers[13].tolist())
+            for number, path in enumerate(sink.files()):
+                there = lost.reshape(30, 12) if name == "test.fil" else lost[:, number]
+                np.testing.assert_array_equal(self.missing(30, there.shape[1], path), there)
+        self.assertRegex(Path(f"{self.path}.missing").read_text(), r"\A# test.fil: .*\n12 [12] -1\n")
+        # of a file without gaps there is no list, nor one of a file that was replaced
+        self.run_sink(items, tags_of(0), products="IQUV")
+        self.assertFalse(Path(f"{self.path}.missing").exists())
+
+    def test_missing_in_eight_bits(self):
+        """Levels are those of what is there; what is missing is where the mean is."""
+        there = dict(time=None, frequency=None, bandwidth=None, rate=None)
+        items = 50 + 3 * self.powers(80, 3, 4, 5)
+        for at in (0, 10, 70):  # before anything, before the levels are set, and after that
+            for counted, rows in (([0], slice(None)), ([9] * 8 + [0] * 4, slice(2, 3))):
+                sent = np.array(items)
+                sent[at:at + 3, rows] = 0
+                tagged = tags_of(0, counted=counted if at == 0 else None)
+                for item in range(max(at, 1), at + 3):
+                    tagged += tags_of(item, **there, counted=counted)
+                sink = self.run_sink(sent, tagged, nbits=8, products="IQUV", level_integrations=50)
+                data = np.frombuffer(read(self.path)[1], np.uint8).reshape(80, 3, 4, 5)
+                self.assertEqual(sink.filled(), 3)
+                self.assertTrue(np.all(data[at:at + 3, rows] == np.reshape([64, 128, 128, 128],
+                                                                           (4, 1))))
+                lost = np.zeros((80, 3, 4), bool)
+                lost[at:at + 3, rows] = True
+                np.testing.assert_array_equal(self.missing(80, 12), lost.reshape(80, 12))
+                offset, step = sink.levels()
+                # 47 to 50 values of deviation 3
+                np.testing.assert_allclose(10 * step, 3, atol=1.2)
+                inside = np.abs(offset + step * data[..., ::-1] - sent) < 0.51 * step
+                self.assertGreater(inside.mean(), 0.94)
+
+    def test_jumps_in_time(self):
+        """Integrations that a jump leaves out are filled; those of a second time are left out."""
+        later = dict(frequency=None, bandwidth=None, rate=None, spectra=None)
+        items = np.arange(1, 61, dtype=float).reshape(20, 3, 1, 1)
+        for nbits in (32, 8):
+            # 7 more than there are at item 5; at item 12 it is again the time of three before; the
+            # times of those behind may be tagged or not
+            for each in (False, True):
+                tagged = tags_of(0)
+                for item in range(1, 20):
+                    if each or item in (5, 12):
+                        slot = item + (7 if item >= 5 else 0) - (3 if item >= 12 else 0)
+                        tagged += tags_of(item, (1704067200, 0.25 + 0.01 * slot), **later)
+                sink = self.run_sink(items, tagged, nbits=nbits)
+                self.assertIsNone(sink.error())
+                self.assertEqual((sink.integrations(), sink.filled()), (24, 7))
+                np.testing.assert_array_equal(
+                    self.missing(24, 3), np.isin(range(24), range(5, 12))[:, None] & [True] * 3)
+                data = np.frombuffer(read(self.path)[1], "<f4" if nbits == 32 else np.uint8)
+                data = data.reshape(24, 3)
+                if nbits == 32:
+                    came = items[[*range(12), *range(15, 20)], :, 0, 0]
+                    np.testing.assert_array_equal(data[[*range(5), *range(12, 24)]], came)
+                    np.testing.assert_allclose(data[5:12], np.broadcast_to(came[:5].mean(0), (7, 3)))
+                else:
+                    self.assertTrue(np.all(data[5:12] == 64))
+
+    def test_lost_samples_in_a_flowgraph(self):
+        """An input loses samples: its own beam is filled, time goes on, the other one is whole."""
+        channels, times, spectra = 8, 10, 20
+        array = ArrayDescription(
+            name="two", latitude=50.0, longitude=7.0, height=0.0,
+            antennas=[Antenna("1", (0.0, 0.0, 0.0)), Antenna("2", (50.0, 0.0, 0.0))],
+            inputs=[Input("1", "x"), Input("2", "x")], sample_rate=1e6, center_frequency=1e8)
+        beams = [Beam("one", 0.0, 90.0, antennas=("1",)), Beam("two", 0.0, 90.0, antennas=("2",)),
+                 Beam("both", 0.0, 90.0)]
+        samples, hole = channels * (30 * spectra + 7), channels * 8 * spectra
+        x = self.powers(2, samples) + 1j * self.powers(2, samples)
+
+        def source(number, values, jump=None):
+            first = [(0, 1704067200, 0.0)] + ([jump] if jump else [])
+            found = [tag for item, whole, part in first for tag in
+                     tags_of(item, (whole, part), 1e8, None, 1e6 if item == 0 else None, None)]
+            return blocks.vector_source_c(values.tolist(), False, 1, found)
+
+        # the second input lacks 6 integrations and a half from the ninth on
+        lost = channels * (6 * spectra + spectra // 2)
+        cut = np.concatenate((x[1, :hole], x[1, hole + lost:]))
+        sizes = dict(channels=channels, inputs=2, device="cpu")
+        power = aperture.beam_power(
+            beams=3, times=times, type="fc32", spectra=spectra, **sizes,
+            weights=np.array([[1, 0], [0, 1], [1, 1]], np.complex64))
+        f_engine = aperture.pfb_channelizer(**sizes)
+        turn = aperture.corner_turn(times=times, type="fc32", **sizes)
+        sink = filterbank_sink(str(self.path), array, beams, channels, "power")
+        top = gr.top_block()
+        top.connect(source(0, x[0]), (f_engine, 0), (turn, 0))
+        top.connect(source(1, cut, (hole, 1704067200, 1e-6 * (hole + lost))), (f_engine, 1),
+                    (turn, 1))
+        top.connect(turn, power, sink)
+        top.run()
+        self.assertIsNone(sink.error())
+        self.assertEqual(sink.integrations(), 30)
+        # a spectrum is missing if one of its 8 x 8 samples is: 7 more, in the one before
+        expected = np.zeros((30, 3), bool)
+        expected[8:14, 1] = True
+        np.testing.assert_array_equal(self.missing(30, 3), expected)
+        powers = np.frombuffer(read(self.path)[1], "<f4").reshape(30, 3, channels)
+        self.assertGreater(powers.min(), 0.3)
+        np.testing.assert_allclose(powers.mean(axis=(0, 2)), [2, 2, 10 / 3], rtol=0.2)
 
     def test_refuses(self):
         for arguments, text in (
@@ -292,6 +435,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             self.assertEqual(size // 48, int(text.splitlines()[-1]))
 
     def test_killed(self):
+        progress = self.folder / "progress"
         script = f"""
 import sys
 sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
@@ -301,7 +445,10 @@ sink = filterbank_sink({str(self.path)!r}, array_of(), BEAMS, 64)
 source = blocks.vector_source_f(list(range(192)) * 20000, False, 192, tags_of(0))
 throttle = blocks.throttle(4 * 192, 5000)
 top.connect(source, throttle, sink)
-top.run()
+top.start()
+progress = os.open({str(progress)!r}, os.O_WRONLY | os.O_CREAT)
+while True:
+    os.pwrite(progress, b"%9d" % sink.integrations(), 0)
 """
         child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
         until = time.monotonic() + 60
@@ -314,6 +461,9 @@ top.run()
         # all that is there is whole samples
         samples = np.frombuffer(data[:len(data) // 768 * 768], "<f4").reshape(-1, 3, 64)[..., ::-1]
         self.assertGreater(len(samples), 100)
+        # what work() has taken is there, up to the last call
+        self.assertGreaterEqual(len(samples), int(progress.read_text()))
+        self.assertGreater(int(progress.read_text()), 0)
         self.assertTrue(np.all(samples.reshape(len(samples), -1) == np.arange(192)))
         file = filterbank.FilterbankFile(self.path)
         self.assertEqual((file.samples, file.ifs), (len(samples), 3))

@@ -5,6 +5,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 
+from dataclasses import replace
+
 import numpy as np
 from gnuradio import gr_unittest
 from gnuradio.aperture import geometry, weights
@@ -86,6 +88,23 @@ class qa_weights(gr_unittest.TestCase):
         self.assertEqual(np.count_nonzero(found[1]), 7)
         x = voltages(array, 35.0, 50.0, 1.5e8)
         self.assertAlmostEqual(abs(found[0] @ x - 1), 0, delta=1e-6)
+
+    def test_masks_of_incoherent_beams(self):
+        array = array_of("xy", antennas=4)
+        inputs = list(array.inputs)
+        inputs[3] = replace(inputs[3], gain=0)  # A1y: its x has no partner then
+        array = replace(array, inputs=inputs)
+        beams = [Beam("all", 0.0, 90.0, incoherent=True),
+                 Beam("two", 0.0, 90.0, antennas=("A1", "A3"), incoherent=True)]
+        np.testing.assert_array_equal(weights.incoherent_masks(array, beams), [
+            [1, 0, 0, 0, 1, 0, 1, 0], [0, 1, 0, 0, 0, 1, 0, 1],
+            [0, 0, 0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 0, 0, 1]])
+        with self.assertRaisesRegex(ValueError, "gain of 0"):
+            weights.incoherent_masks(array, [replace(beams[0], antennas=("A1",))])
+        # A0 has no y; the y of A2 and A3 are in another order than their x
+        for wrong in (inputs[:1] + inputs[2:], inputs[:5] + [inputs[7], inputs[6], inputs[5]]):
+            with self.assertRaisesRegex(ValueError, "in one order"):
+                weights.incoherent_masks(replace(array, inputs=wrong), beams[:1])
 
     def test_polarisations_are_pairs(self):
         for letters, order in (("yx", "xy"), ("lr", "rl"), ("y", "y")):

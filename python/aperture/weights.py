@@ -75,6 +75,27 @@ def beam_masks(array, beams):
     return np.array(masks)
 
 
+def incoherent_masks(array, beams):
+    """
+    As beam_masks(), of beams that add powers: without the antennas that have an input of gain 0.
+
+    The k-th input of a pair's first mask and the k-th of its second are an antenna, for XY*.
+    """
+    dead = {entry.antenna for entry in array.inputs if entry.gain == 0}
+    masks = beam_masks(array, beams) & [entry.antenna not in dead for entry in array.inputs]
+    names = np.array([entry.antenna for entry in array.inputs])
+    step = len(find_polarizations(array))
+    for number, beam in enumerate(beams):
+        ours = masks[step * number:step * (number + 1)]
+        if not ours.any():
+            refuse(f"incoherent beam {beam.name!r}: antennas", list(beam.antennas or names),
+                   "antennas of which one at least has no gain of 0")
+        if any(list(names[mask]) != list(names[ours[0]]) for mask in ours):
+            refuse("array", array.name, f"one with both polarisations of each antenna of the "
+                   f"incoherent beam {beam.name!r}, its antennas in one order")
+    return masks
+
+
 def taper_of(array, taper="none"):
     """Real weights [input] that fall off from the middle of the array to its edge.
 

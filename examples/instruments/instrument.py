@@ -1,0 +1,133 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What instruments of the literature have in common here: simulated samples, and a clock."""
+
+import pathlib
+import tempfile
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from gnuradio import aperture, blocks, gr
+
+TAPS = 8
+PORTS = 16  # each with a thread of its own where the source is in host memory
+#: what is simulated, of each input
+SPECTRA = 128
+#: above everything, and as strong in an input as a quarter of the receiver's noise
+SOURCE = aperture.Source("source", azimuth=150.0, elevation=60.0, flux=0.25)
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """What was built. Places of antennas are made up."""
+    paper: str
+    antennas: int
+    polarizations: str
+    radius: float            # m: a spiral, as in arrays/mwa-32t.yml
+    sample_rate: float       # Hz, of a stream
+    streams: int             # parts of the band, which are treated one like the other
+    center_frequency: float  # Hz
+    channels: int            # of a stream
+    times: int               # spectra in a block: 25 to 50 MB
+    blocks: int              # in an integration of visibilities
+
+    @property
+    def inputs(self):
+        return self.antennas * len(self.polarizations)
+
+    @property
+    def band(self):
+        return self.sample_rate * self.streams
+
+    def integration(self):
+        """Seconds."""
+        return self.channels * self.times * self.blocks / self.sample_rate
+
+    def array(self):
+        number = np.arange(self.antennas)
+        places = aperture.geometry.direction(137.508 * number, 0.0)
+        places *= self.radius * ((number + 0.5) / self.antennas)[:, np.newaxis] ** 0.75
+        return aperture.ArrayDescription(
+            "spiral", latitude=0.0, longitude=0.0, height=0.0,
+            antennas=[aperture.Antenna(f"A{i}", place) for i, place in enumerate(places)],
+            inputs=[aperture.Input(f"A{i}", polarization) for i in number
+                    for polarization in self.polarizations],
+            sample_rate=self.sample_rate, center_frequency=self.center_frequency,
+            sources=[SOURCE])
+
+
+BEST2 = Instrument("Magro, Zarb Adami, Hickish 2014", 32, "x", 35.0, 20e6, 1, 408e6,
+                   channels=1024, times=256, blocks=76)
+
+
+def find_device(name):
+    """The device that `auto` stands for."""
+    if name != "auto":
+        return name
+    return "cuda" if "cuda:0" in aperture.devices() else "cpu"
+
+
+def simulate(instrument):
+    """int8 [port][sample][input of the port][re, im]: enough for SPECTRA spectra."""
+    samples = (SPECTRA + TAPS - 1) * instrument.channels
+    inputs_per_port = instrument.inputs // PORTS
+    top = gr.top_block()
+    source = aperture.array_source(instrument.array(), type="sc8", samples=samples,
+                                   inputs_per_port=inputs_per_port)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [str(pathlib.Path(folder) / str(port)) for port in range(PORTS)]
+        for port, name in enumerate(files):
+            top.connect((source, port), blocks.file_sink(2 * inputs_per_port, name))
+        top.run()
+        return np.array([np.fromfile(name, np.int8) for name in files]).reshape(
+            PORTS, samples, inputs_per_port, 2)
+
+
+def items_per_second(top, sources, ends, watched, seconds):
+    """
+    Runs a flowgraph whose sources do not end by themselves.
+
+    Parameters
+    ----------
+    sources : list of aperture.replay
+    ends : list of aperture.discard
+        Where the flowgraph ends.
+    watched : list
+        Blocks that may have an error().
+    seconds : float
+        Of the measurement.
+
+    Returns
+    -------
+    float: items a second that come to each end, their mean: ends that read one source stay
+    together but for what buffers hold.
+    """
+    def done():
+        return sum(end.items() for end in ends) / len(ends)
+
+    def next_one():
+        """Waits for an item; how many there are, and when."""
+        items, limit = done(), time.monotonic() + 120
+        while done() == items and time.monotonic() < limit:
+            time.sleep(0.0005)
+        errors = [block.error() for block in [*watched, *ends] if block.error()]
+        if errors or done() == items:
+            raise RuntimeError(errors[0] if errors else "no item within 120 seconds")
+        return done(), time.monotonic()
+
+    top.start()
+    try:
+        while min(end.items() for end in ends) == 0:
+            next_one()
+        first, start = next_one()
+        time.sleep(seconds)
+        last, stop = next_one()
+    finally:
+        for source in sources:
+            source.finish()
+        top.wait()
+    return (last - first) / (stop - start)

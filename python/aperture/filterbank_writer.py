@@ -1,0 +1,108 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Filterbank files that grow, and what is told of the samples that are missing in them."""
+
+import os
+
+import numpy as np
+
+MISSING = ".missing"  # of the file that lists them
+ALL_IFS = -1
+
+
+class SampleFile:
+    """A file of a header and samples, to which whole samples are added."""
+
+    def __init__(self, path, header):
+        self._path = path
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        self._size = 0
+        self.add(header)
+
+    def add(self, data):
+        """All of it; of a full disk nothing, and OSError that names the file."""
+        view = memoryview(data)
+        try:
+            while len(view):
+                view = view[os.write(self._file, view):]
+        except OSError as error:
+            os.ftruncate(self._file, self._size)
+            raise OSError(error.errno, error.strerror, self._path) from None
+        self._size += len(data)
+
+    def close(self):
+        os.close(self._file)
+
+
+def runs(flags):
+    """(first, count) of each run of true ones in flags [sample]."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], np.asarray(flags, np.int8), [0]))))
+    return [(int(first), int(end - first)) for first, end in zip(edges[::2], edges[1::2])]
+
+
+class MissingSamples:
+    """
+    The text file PATH.missing, which is there only if samples are: a line for each run of them,
+    "first count IF", samples and IFs from 0, an IF of -1 for all. numpy.loadtxt() reads it.
+    """
+
+    def __init__(self, path):
+        self._path, self._name = path + MISSING, os.path.basename(path)
+        try:
+            os.unlink(self._path)  # of a file that was replaced
+        except FileNotFoundError:
+            pass
+
+    def add(self, first, lost):
+        """lost: bool [sample][IF], from sample `first` of the file on."""
+        whole = lost.all(axis=1)
+        found = [(*run, ALL_IFS) for run in runs(whole)]
+        found += [(*run, number) for number in range(lost.shape[1])
+                  for run in runs(lost[:, number] & ~whole)]
+        if not found:
+            return
+        lines = "".join(f"{first + begin} {count} {number}\n" for begin, count, number in sorted(found))
+        try:
+            with open(self._path, "a", encoding="utf-8") as file:
+                if file.tell() == 0:
+                    lines = (f"# {self._name}: nothing was received for these samples, which hold "
+                             "the mean: first, count, IF (-1: all)\n" + lines)
+                file.write(lines)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._path) from None
+
+
+class RecentMean:
+    """The mean of the last samples, about so many, of which some may be missing."""
+
+    def __init__(self, shape, samples):
+        self._samples = samples
+        self._count = np.zeros(shape[:-1], np.float32)  # [row][product]
+        self.mean = np.zeros(shape, np.float32)         # [row][product][channel]
+
+    def add(self, powers, lost=None):
+        """powers: float32 [sample][row][product][channel]; lost: bool [sample][row][product]"""
+        powers = powers[-self._samples:]
+        count = np.full_like(self._count, len(powers))
+        if lost is not None:
+            lost = lost[-self._samples:]
+            powers = np.where(lost[..., None], np.float32(0), powers)
+            count -= lost.sum(axis=0)
+        sums = powers.sum(axis=0)
+        if not np.isfinite(sums.sum()):
+            # a power that is no number may be in a file, but in its own sample only
+            there = np.isfinite(powers)
+            if lost is not None:
+                there &= ~lost[..., None]
+            numbers = there.sum(axis=0)
+            mean = np.where(there, powers, 0).sum(axis=0) / np.maximum(numbers, 1)
+            sums = count[..., None] * np.where(numbers, mean, self.mean).astype(np.float32)
+        before = np.minimum(self._count, self._samples)
+        self._count = before + count
+        # in place: this is done for all that is written
+        sums -= count[..., None] * self.mean
+        sums /= np.maximum(self._count, 1)[..., None]
+        self.mean += sums
