@@ -516,10 +516,11 @@ constexpr auto circular = detection::feeds::circular;
 
 void check_beamformers(bool quick)
 {
-    std::vector<shape> shapes{ { 3, 5, 3, 16, 2 },     { 2, 32, 32, 64, 1 },
-                               { 5, 33, 33, 208, 2 },  { 3, 64, 65, 400, 3 },
-                               { 2, 70, 129, 144, 1 }, { 3, 3, 7, 77, 2 },
-                               { 1, 200, 150, 272, 2 } };
+    std::vector<shape> shapes{ { 3, 5, 3, 16, 2 },      { 2, 32, 32, 64, 1 },
+                               { 5, 33, 33, 208, 2 },   { 3, 64, 65, 400, 3 },
+                               { 2, 70, 129, 144, 1 },  { 3, 3, 7, 77, 2 },
+                               { 1, 200, 150, 272, 2 }, { 2, 128, 130, 144, 2 },
+                               { 1, 129, 130, 144, 2 } };
     if (!quick)
         for (const shape& x : { shape{ 2, 257, 70, 320, 1 },
                                 shape{ 300, 16, 16, 64, 2 },
@@ -562,6 +563,11 @@ void check_detectors(bool quick)
                 { 3, 0, 8, 5000, 2 }, type, { stokes, linear, 5000, 1 }, many);
             check_power_detector(
                 { 70, 0, 66, 64, 3 }, type, { intensity, linear, 1, 1 }, many);
+            // short integrations, of which a lane sums several
+            const shape many_times{ 3, 0, 6, 1024, 2 };
+            check_power_detector(many_times, type, { intensity, linear, 64, 1 }, many);
+            check_power_detector(many_times, type, { stokes, linear, 32, 1 }, many);
+            check_power_detector(many_times, type, { power, linear, 128, 3 }, many);
         }
     for (auto type : { sample_type::sc8, sample_type::sc4, sample_type::fc32 })
         for (bool many : { false, true }) {
@@ -575,6 +581,8 @@ void check_detectors(bool quick)
                 { 3, 9, 0, 64, 2 }, 2, type, { intensity, linear, 64, 1 }, many);
             check_beam_power(
                 { 2, 40, 71, 99, 2 }, 1, type, { power, linear, 99, 1 }, many);
+            check_beam_power(
+                { 3, 9, 4, 1024, 2 }, 3, type, { power, linear, 64, 1 }, many);
             if (quick)
                 continue;
             check_beam_power(

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(threads)
         atomicMax(largest, __float_as_uint(most)); // positive: in order as integers
 }
 
-//! See packed_weights. A thread: all forms of one weight.
+//! See weight_packing. A thread: all forms of one weight.
 __global__ void __launch_bounds__(threads)
     pack_weights(const float2* __restrict__ weights,
                  const float* __restrict__ gains,
@@ -76,9 +76,7 @@ __global__ void __launch_bounds__(threads)
                  int64_t count,
                  int beams,
                  int inputs,
-                 int tile,
-                 int tiles,
-                 int chunks)
+                 const weight_packing packing)
 {
     const int64_t i = blockIdx.x * int64_t(threads) + threadIdx.x;
     const float most = __uint_as_float(*largest);
@@ -87,9 +85,11 @@ __global__ void __launch_bounds__(threads)
         *factor = ldexpf(1, -exponent);
     if (i >= count)
         return;
-    const int k = int(i % beam_chunk), n = int(i / beam_chunk % tile);
-    const int64_t place = i / beam_chunk / tile; // channel, tile, chunk
-    const int input = int(place % chunks) * beam_chunk + k;
+    const int tile = packing.tile, chunk = packing.chunk;
+    const int k = int(i % chunk), n = int(i / chunk % tile);
+    const int64_t place = i / chunk / tile; // channel, tile, chunk
+    const int tiles = (beams + tile - 1) / tile, chunks = (inputs + chunk - 1) / chunk;
+    const int input = int(place % chunks) * chunk + k;
     const int beam = int(place / chunks % tiles) * tile + n;
     const int64_t channel = place / chunks / tiles;
     float2 w = make_float2(0, 0);
@@ -98,14 +98,25 @@ __global__ void __launch_bounds__(threads)
         const float gain = ldexpf(gains[beam], exponent);
         w = make_float2(w.x * gain, w.y * gain);
     }
-    // what rounding the first does is put right by the others
+    const auto put = [&](int form, int number, __half value) {
+        packed[((place * packing.forms + form) * tile + n) * packed_numbers +
+               ((number / 8) ^ (n / 2 % 4)) * 8 + number % 8] = value;
+    };
     const __half re = __float2half_rn(w.x);
-    const float rounded = __half2float(re);
-    __half* to = packed + (place * beam_forms * tile + n) * beam_chunk +
-                 ((k / 8) ^ (n / 2 % 4)) * 8 + k % 8;
-    to[0] = re;
-    to[tile * beam_chunk] = __float2half_rn(w.y - rounded);
-    to[2 * tile * beam_chunk] = __float2half_rn(-(rounded + w.y));
+    if (packing.forms == 3) {
+        // what rounding the first does is put right by the others
+        const float rounded = __half2float(re);
+        put(0, k, re);
+        put(1, k, __float2half_rn(w.y - rounded));
+        put(2, k, __float2half_rn(-(rounded + w.y)));
+    } else {
+        const __half im = __float2half_rn(w.y);
+        const int number = k / 8 * 16 + k % 2 * 8 + k % 8 / 2 * 2;
+        put(0, number, re);
+        put(0, number + 1, __hneg(im));
+        put(1, number, im);
+        put(1, number + 1, re);
+    }
 }
 
 } // namespace
@@ -142,11 +153,11 @@ beam_engine::beam_engine(const beam_extents& x, int device, const std::string& w
         if (name == c.name)
             d_former = c.make(x, gpu);
     d_implementation = "cuda sm_" + std::to_string(gpu.architecture) + " " + name;
-    if (const int64_t tile = d_former->tile()) {
-        const int64_t tiles = (x.beams + tile - 1) / tile;
-        const int64_t chunks = (x.inputs + beam_chunk - 1) / beam_chunk;
-        d_packed = device_array<__half>(x.channels * tiles * chunks * beam_forms * tile *
-                                        beam_chunk);
+    const auto packing = d_former->packing();
+    if (packing.tile) {
+        d_packed = device_array<__half>(size_t(x.channels) * packing.tiles(x.beams) *
+                                        packing.chunks(x.inputs) * packing.forms *
+                                        packing.tile * packed_numbers);
         cuda::load(find_largest);
         cuda::load(pack_weights);
     }
@@ -187,20 +198,18 @@ void beam_engine::pack(cudaStream_t s)
     find_largest<<<std::min(blocks_for(count, threads), 2048u), threads, 0, s>>>(
         weights, d_gains.data(), largest, count, d_x.beams, d_x.inputs);
     check_launch("beamformer, largest weight");
-    const int tile = d_former->tile();
-    const int64_t places = int64_t(d_packed.size() / beam_forms);
-    pack_weights<<<blocks_for(places, threads), threads, 0, s>>>(
-        weights,
-        d_gains.data(),
-        largest,
-        d_factor.data(),
-        d_packed.data(),
-        places,
-        d_x.beams,
-        d_x.inputs,
-        tile,
-        (d_x.beams + tile - 1) / tile,
-        (d_x.inputs + beam_chunk - 1) / beam_chunk);
+    const auto packing = d_former->packing();
+    const int64_t places = int64_t(d_x.channels) * packing.tiles(d_x.beams) *
+                           packing.chunks(d_x.inputs) * packing.chunk * packing.tile;
+    pack_weights<<<blocks_for(places, threads), threads, 0, s>>>(weights,
+                                                                 d_gains.data(),
+                                                                 largest,
+                                                                 d_factor.data(),
+                                                                 d_packed.data(),
+                                                                 places,
+                                                                 d_x.beams,
+                                                                 d_x.inputs,
+                                                                 packing);
     check_launch("beamformer, weights");
 }
 
@@ -209,7 +218,7 @@ void beam_engine::form(const void* voltages,
                        const beam_target& target,
                        cudaStream_t s)
 {
-    if (d_changed && d_former->tile())
+    if (d_changed && d_former->packing().tile)
         pack(s);
     d_changed = false;
     d_former->form(

@@ -96,7 +96,7 @@ class fp32_former : public beam_former
 public:
     explicit fp32_former(const beam_extents& x) : d_x(x) {}
 
-    int tile() const override { return 0; }
+    weight_packing packing() const override { return {}; }
     bool sums_over(int piece) const override { return piece == 16 || piece == 1; }
 
     void load(const beam_target& target) override

@@ -138,7 +138,7 @@ class mma_former : public beam_former
 public:
     explicit mma_former(const beam_extents& x) : d_x(x) {}
 
-    int tile() const override { return tile_beams; }
+    weight_packing packing() const override { return weight_packing::three(tile_beams); }
     bool sums_over(int piece) const override { return piece == 16 || piece == 1; }
 
     void load(const beam_target& target) override

@@ -22,6 +22,12 @@ namespace cuda {
  * lane 4 g + t has times 2 g and 2 g + 1 of the beams 8 j + 2 t and 8 j + 2 t + 1, that
  * is of a pair. value(j, c, h) is beam 8 j + 2 t + c at time 2 g + h.
  *
+ * What becomes of them is an object with
+ *
+ *     operator()<Beams>(value, place, factor, scratch)   their values are to be
+ * multiplied by factor, a power of two scratch(beams)   bytes of shared memory that it
+ * needs for each group of 4 warps
+ *
  * place: where those beams go
  */
 struct beam_place {
@@ -30,14 +36,22 @@ struct beam_place {
     int beams, times; // of all
 };
 
+//! Until all threads of this group of 4 warps are here.
+__device__ __forceinline__ void sync_warp_group()
+{
+    asm volatile("bar.sync %0, 128;" ::"r"(threadIdx.x / 128 + 1) : "memory");
+}
+
 //! fc32 [block][channel][beam][time]; times are even if Even
 template <bool Even>
 struct write_fc32 {
     float2* to;
 
+    static constexpr int scratch(int) { return 0; }
+
     template <int Beams, class Value>
     __device__ __forceinline__ void
-    operator()(const Value& value, const beam_place& p, float factor, float*) const
+    operator()(const Value& value, const beam_place& p, float factor, uint8_t*) const
     {
         const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
         const int time = p.first_time + 2 * g;
@@ -46,22 +60,22 @@ struct write_fc32 {
         const int first = p.first_beam + 2 * t;
         float2* row = to + (p.block_channel * p.beams + first) * p.times + time;
 #pragma unroll
-        for (int j = 0; j < Beams / 8; j++)
+        for (int j = 0; j < Beams / 8; j++, row += 8 * int64_t(p.times))
 #pragma unroll
             for (int c = 0; c < 2; c++) {
-                const int beam = 8 * j + c;
-                if (first + beam >= p.beams)
-                    continue;
-                const float2 a = value(j, c, 0), b = value(j, c, 1);
-                float2* at = row + int64_t(beam) * p.times;
-                if (Even)
-                    __stcs(reinterpret_cast<float4*>(at),
-                           make_float4(
-                               a.x * factor, a.y * factor, b.x * factor, b.y * factor));
-                else {
-                    at[0] = make_float2(a.x * factor, a.y * factor);
-                    if (time + 1 < p.times)
-                        at[1] = make_float2(b.x * factor, b.y * factor);
+                const float2 v = value(j, c, 0), w = value(j, c, 1);
+                const float2 a = make_float2(v.x * factor, v.y * factor);
+                const float2 b = make_float2(w.x * factor, w.y * factor);
+                float2* at = row + c * int64_t(p.times);
+                if (first + 8 * j + c < p.beams) {
+                    if (Even)
+                        __stcs(reinterpret_cast<float4*>(at),
+                               make_float4(a.x, a.y, b.x, b.y));
+                    else {
+                        at[0] = a;
+                        if (time + 1 < p.times)
+                            at[1] = b;
+                    }
                 }
             }
     }
@@ -88,9 +102,11 @@ struct write_sc8 {
     uint8_t* to;
     unsigned long long* clamped;
 
+    static constexpr int scratch(int) { return 0; }
+
     template <int Beams, class Value>
     __device__ __forceinline__ void
-    operator()(const Value& value, const beam_place& p, float factor, float*) const
+    operator()(const Value& value, const beam_place& p, float factor, uint8_t*) const
     {
         const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
         const int time = p.first_time + 2 * g;
@@ -185,15 +201,16 @@ struct sum_powers {
     static constexpr int numbers = What == beam_target::kind::intensity ? 1
                                    : What == beam_target::kind::powers  ? 2
                                                                         : 4;
-    //! Of shared memory that a warp group needs.
     static constexpr int scratch(int beams)
     {
-        return Piece == 64 ? 4 * (beams / 2) * numbers : 0;
+        return Piece == 64 ? 4 * (beams / 2) * numbers * int(sizeof(float)) : 0;
     }
 
     template <int Beams, class Value>
-    __device__ __forceinline__ void
-    operator()(const Value& value, const beam_place& p, float factor, float* shared) const
+    __device__ __forceinline__ void operator()(const Value& value,
+                                               const beam_place& p,
+                                               float factor,
+                                               uint8_t* scratch) const
     {
         constexpr int pairs = Beams / 8; // of a lane
         constexpr int all = Beams / 2 * numbers;
@@ -236,12 +253,10 @@ struct sum_powers {
         } else {
             float* row = to + (p.block_channel * pieces + p.first_time / Piece) * total +
                          first_number;
-            const int warp = threadIdx.x / 32 % 4, group = threadIdx.x / 128;
-            const auto barrier = [group] {
-                asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
-            };
+            const int warp = threadIdx.x / 32 % 4;
+            float* shared = reinterpret_cast<float*>(scratch);
             if constexpr (Piece == 64)
-                barrier(); // the sums before have been read
+                sync_warp_group(); // the sums before have been read
             // some pairs at a time, as registers allow
             constexpr int together = pairs * numbers <= 32 ? pairs : 32 / numbers;
             constexpr int count = together * numbers;
@@ -275,7 +290,7 @@ struct sum_powers {
                     }
             }
             if constexpr (Piece == 64) {
-                barrier();
+                sync_warp_group();
                 if (p.first_time - 16 * warp < p.times)
                     for (int i = threadIdx.x % 128; i < all; i += 128)
                         if (first_number + i < total)
@@ -284,14 +299,6 @@ struct sum_powers {
             }
         }
     }
-};
-
-//! Whether a target needs shared memory.
-template <class Target>
-struct requires_scratch : std::false_type {
-};
-template <beam_target::kind What>
-struct requires_scratch<sum_powers<What, 64>> : std::true_type {
 };
 
 /*!
@@ -331,7 +338,6 @@ void with_target(const beam_target& target, int times, const Run& run)
 //! Two integers as half-precision numbers, exactly, for each byte or nibble.
 struct half_pair {
     static constexpr uint32_t bytes_64 = 0x64646464; // the upper byte of 1024 in f16
-
     static __device__ __forceinline__ uint32_t minus(uint32_t a, uint32_t b)
     {
         uint32_t d;
@@ -357,6 +363,14 @@ using operand_words = uint32_t[4];
 struct voltage_sc8 {
     static constexpr int bytes = 2;
 
+    //! Two times of an input, from shared memory.
+    static __device__ __forceinline__ uint32_t load(uint32_t address)
+    {
+        uint32_t word;
+        asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
+        return word;
+    }
+
     //! of inputs 2 t, 2 t + 1
     static __device__ __forceinline__ void
     join(operand_words& to, int half, uint32_t first, uint32_t second)
@@ -374,11 +388,26 @@ struct voltage_sc8 {
     {
         return half_pair::minus(__byte_perm(v, half_pair::bytes_64, 0x4342), bias);
     }
+
+    //! re and im together, of an input at two times
+    static __device__ __forceinline__ void pairs(uint32_t (&to)[2], uint32_t word)
+    {
+        const uint32_t v = word ^ 0x80808080u;
+        to[0] = half_pair::minus(__byte_perm(v, half_pair::bytes_64, 0x4140), bias);
+        to[1] = half_pair::minus(__byte_perm(v, half_pair::bytes_64, 0x4342), bias);
+    }
 };
 
 //! 4-bit voltages: re in the high nibble, -8 is read as -7.
 struct voltage_sc4 {
     static constexpr int bytes = 1;
+
+    static __device__ __forceinline__ uint32_t load(uint32_t address)
+    {
+        uint16_t word;
+        asm volatile("ld.shared.b16 %0, [%1];" : "=h"(word) : "r"(address) : "memory");
+        return word;
+    }
 
     static __device__ __forceinline__ void
     join(operand_words& to, int half, uint32_t first, uint32_t second)
@@ -399,6 +428,20 @@ struct voltage_sc4 {
     static __device__ __forceinline__ uint32_t im(uint32_t v)
     {
         return at_least_minus_7(half_pair::minus(v & 0xff0fff0fu, 0x64086408));
+    }
+
+    static __device__ __forceinline__ void pairs(uint32_t (&to)[2], uint32_t word)
+    {
+        const uint32_t v = word ^ 0x8888u;
+        const auto pair = [](uint32_t twice) { // that byte, above 1024 each
+            uint32_t both;
+            asm("fma.rn.f16x2 %0, %1, %2, %3;"
+                : "=r"(both) // re / 16 - 72, im - 1032
+                : "r"(twice & 0xff0ffff0u), "r"(0x3c002c00), "r"(0xe408d480));
+            return at_least_minus_7(both);
+        };
+        to[0] = pair(__byte_perm(v, half_pair::bytes_64, 0x4040));
+        to[1] = pair(__byte_perm(v, half_pair::bytes_64, 0x4141));
     }
 
     static __device__ __forceinline__ uint32_t at_least_minus_7(uint32_t a)

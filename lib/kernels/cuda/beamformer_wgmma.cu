@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/cuda/beamformer_store.cuh"
 #include "kernels/cuda/beamformer_tile.cuh"
 #include "kernels/cuda/beamformer_wgmma.cuh"
 #include "kernels/cuda/bulk_copy.cuh"
@@ -22,7 +23,21 @@ namespace {
 constexpr int crew_times = 64; // of a warp group: the rows of its matrix instructions
 constexpr int most_stages = 8;
 constexpr int most_slots = 48;
-constexpr int packed_row = beam_chunk * sizeof(__half);
+constexpr int packed_row = packed_numbers * sizeof(__half);
+
+//! How many real products make a complex one; see weight_packing.
+struct three_products {
+    static constexpr weight_packing packing(int tile)
+    {
+        return weight_packing::three(tile);
+    }
+};
+struct four_products {
+    static constexpr weight_packing packing(int tile)
+    {
+        return weight_packing::four(tile);
+    }
+};
 
 //! Warp groups that form beams; each has 64 times of the same beams. As many as registers
 //! allow.
@@ -32,9 +47,9 @@ constexpr int registers_of_feeder = 24;
 
 /*!
  * A job is the beams of a tile, a channel, and a part of the time, in steps of 64 times
- * for each warp group. The inputs come in chunks of 32. Stages of shared memory hold
- * chunks of voltages, slots hold chunks of weights: if there are as many slots as chunks,
- * weights stay for all steps of a job, otherwise they come anew in each step.
+ * for each warp group. The inputs come in chunks of 32 or 16. Stages of shared memory
+ * hold chunks of voltages, slots hold chunks of weights: if there are as many slots as
+ * chunks, weights stay for all steps of a job, otherwise they come anew in each step.
  */
 struct extents {
     int beams, times, channels;
@@ -69,14 +84,16 @@ struct ring_place {
     }
 };
 
-template <class Voltage, int Beams>
+template <class Voltage, class Products, int Beams>
 struct layout {
     static constexpr int crews = crews_for(Beams);
-    static constexpr int row = crew_times * Voltage::bytes; // of a box
-    static constexpr int box = beam_chunk * row;
+    static constexpr int forms = Products::packing(Beams).forms;
+    static constexpr int chunk = Products::packing(Beams).chunk; // inputs
+    static constexpr int row = crew_times * Voltage::bytes;      // of a box
+    static constexpr int box = chunk * row;
     static constexpr int stage = crews * box;
     static constexpr int form = Beams * packed_row;
-    static constexpr int slot = beam_forms * form;
+    static constexpr int slot = forms * form;
 
     //! Of word w of a warp's 16 times of an input, in a box that the copy engine
     //! swizzled.
@@ -96,7 +113,7 @@ struct barriers {
  * Asks for voltages and weights, in the order in which they are used, as far ahead as
  * there is room.
  */
-template <class Voltage, int Beams>
+template <class Voltage, class Products, int Beams>
 __device__ __forceinline__ void feed(const CUtensorMap& map,
                                      const __half* weights,
                                      const extents& x,
@@ -104,7 +121,7 @@ __device__ __forceinline__ void feed(const CUtensorMap& map,
                                      uint32_t stages,
                                      uint32_t slots)
 {
-    using memory = layout<Voltage, Beams>;
+    using memory = layout<Voltage, Products, Beams>;
     const bool stay = x.chunks <= x.slots;
     ring_place stage, slot;
     for (int number = blockIdx.x; number < x.jobs; number += gridDim.x) {
@@ -130,7 +147,7 @@ __device__ __forceinline__ void feed(const CUtensorMap& map,
                              &map,
                              b.full + stage.index,
                              (step % x.steps * memory::crews + crew) * memory::row,
-                             chunk * beam_chunk,
+                             chunk * memory::chunk,
                              j.channel,
                              step / x.steps);
                 stage.advance(x.stages);
@@ -138,40 +155,165 @@ __device__ __forceinline__ void feed(const CUtensorMap& map,
     }
 }
 
-//! Loads 16 inputs at the warp's 16 times.
+//! The weights of a chunk: where the tensor cores find them, and whether sums begin.
+struct chunk_weights {
+    uint64_t rows;
+    bool first;
+};
+
+/*!
+ * The sums of a warp group, for its times and the beams of a tile.
+ *
+ *     multiply(box, ready, weights, done)   adds a chunk. ready() waits for its weights;
+ *                                           done() is called when the chunk before is
+ *     finish(), beam(i)                     when all products are there: the sum of
+ *                                           column and row i as wgmma_half() orders them
+ */
+template <class Voltage, class Products, int Beams>
+class multiplier;
+
+//! 32 inputs, of which each makes three products.
 template <class Voltage, int Beams>
-__device__ __forceinline__ void load(operand_words& to, uint32_t box, int k)
+class multiplier<Voltage, three_products, Beams>
 {
-    using memory = layout<Voltage, Beams>;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-    const int g = lane / 4, t = lane % 4;
-    const int byte = (16 * warp + 2 * g) * Voltage::bytes;
-    uint32_t words[4];
+public:
+    float sums[beam_forms][Beams / 2];
+
+    template <class Ready, class Done>
+    __device__ __forceinline__ void
+    multiply(uint32_t box, const Ready& ready, const chunk_weights& w, const Done& done)
+    {
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const uint32_t at = box + memory::place(16 * k + 2 * t + i % 2 + i / 2 * 8, byte);
-        if constexpr (Voltage::bytes == 2)
-            asm volatile("ld.shared.b32 %0, [%1];" : "=r"(words[i]) : "r"(at) : "memory");
-        else {
-            uint16_t word;
-            asm volatile("ld.shared.b16 %0, [%1];" : "=h"(word) : "r"(at) : "memory");
-            words[i] = word;
+        for (int k = 0; k < beam_chunk / 16; k++) {
+            operand_words both;
+            load(both, box, k);
+            if (k == 0)
+                ready();
+            const bool add = !w.first || k > 0;
+            const auto multiply = [&](int f, const operand_words& a) {
+                wgmma_fence();
+                wgmma_half<Beams>(
+                    sums[f], a, w.rows + 2 * k + f * (memory::form >> 4), add);
+                wgmma_commit();
+            };
+            // two of the three are under way while the third's operand is made
+            wgmma_wait<2>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                d_re[i] = Voltage::re(both[i]);
+            multiply(1, d_re);
+            wgmma_wait<2>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                d_im[i] = Voltage::im(both[i]);
+            multiply(2, d_im);
+            wgmma_wait<2>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                d_sum[i] = half_pair::plus(d_re[i], d_im[i]);
+            multiply(0, d_sum);
+            if (k == 0)
+                done();
         }
     }
-    Voltage::join(to, 0, words[0], words[1]);
-    Voltage::join(to, 1, words[2], words[3]);
-}
 
-template <class Voltage, int Beams, class Target>
+    __device__ __forceinline__ void finish()
+    {
+#pragma unroll
+        for (int i = 0; i < Beams / 2; i++) {
+            sums[2][i] += sums[0][i];
+            sums[1][i] += sums[0][i];
+        }
+    }
+    __device__ __forceinline__ float2 beam(int i) const
+    {
+        return make_float2(sums[2][i], sums[1][i]);
+    }
+
+private:
+    using memory = layout<Voltage, three_products, Beams>;
+    operand_words d_sum, d_re, d_im; // as the tensor cores read them
+
+    //! Loads 16 inputs at the warp's 16 times.
+    static __device__ __forceinline__ void load(operand_words& to, uint32_t box, int k)
+    {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+        const int g = lane / 4, t = lane % 4;
+        const int byte = (16 * warp + 2 * g) * Voltage::bytes;
+        uint32_t words[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            words[i] = Voltage::load(
+                box + memory::place(16 * k + 2 * t + i % 2 + i / 2 * 8, byte));
+        Voltage::join(to, 0, words[0], words[1]);
+        Voltage::join(to, 1, words[2], words[3]);
+    }
+};
+
+//! 16 inputs, of which each makes four products.
+template <class Voltage, int Beams>
+class multiplier<Voltage, four_products, Beams>
+{
+public:
+    float sums[2][Beams / 2];
+
+    template <class Ready, class Done>
+    __device__ __forceinline__ void
+    multiply(uint32_t box, const Ready& ready, const chunk_weights& w, const Done& done)
+    {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+        const int g = lane / 4, t = lane % 4;
+        const int byte = (16 * warp + 2 * g) * Voltage::bytes;
+        uint32_t words[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) // 8 inputs in a step
+            words[i] =
+                Voltage::load(box + memory::place(i / 2 * 8 + 2 * t + i % 2, byte));
+        ready();
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            wgmma_wait<1>(); // one is under way while the operand of the other is made
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                uint32_t pair[2];
+                Voltage::pairs(pair, words[2 * k + i]);
+                d_a[k][2 * i] = pair[0];
+                d_a[k][2 * i + 1] = pair[1];
+            }
+            wgmma_fence();
+#pragma unroll
+            for (int f = 0; f < 2; f++)
+                wgmma_half<Beams>(sums[f],
+                                  d_a[k],
+                                  w.rows + 2 * k + f * (memory::form >> 4),
+                                  !w.first || k > 0);
+            wgmma_commit();
+            if (k == 1)
+                done();
+        }
+    }
+
+    __device__ __forceinline__ void finish() {}
+    __device__ __forceinline__ float2 beam(int i) const
+    {
+        return make_float2(sums[0][i], sums[1][i]);
+    }
+
+private:
+    using memory = layout<Voltage, four_products, Beams>;
+    operand_words d_a[2]; // as the tensor cores read them
+};
+
+template <class Voltage, class Products, int Beams, class Target>
 __device__ __forceinline__ void form(const Target& target,
                                      const float* factor_at,
                                      const extents& x,
                                      barriers& b,
                                      uint32_t stages,
                                      uint32_t slots,
-                                     float* scratch)
+                                     uint8_t* scratch)
 {
-    using memory = layout<Voltage, Beams>;
+    using memory = layout<Voltage, Products, Beams>;
     const bool stay = x.chunks <= x.slots;
     const int crew = threadIdx.x / 128;
     const bool speaks = threadIdx.x % 32 == 0; // for its warp
@@ -191,46 +333,22 @@ __device__ __forceinline__ void form(const Target& target,
                 slot = first_slot;
             const bool come = step == j.begin || !stay; // weights, in this step
             const bool go = step + 1 == j.end || !stay;
-            float sums[beam_forms][Beams / 2];
-            operand_words sum, re, im; // as the tensor cores read them
-            int before = -1;           // slot of the chunk before, if it can go
+            multiplier<Voltage, Products, Beams> all;
+            int before = -1; // slot of the chunk before, if it can go
+            const auto let_go = [&] {
+                if (before >= 0 && speaks)
+                    arrive(b.empty_slot + before);
+            };
             for (int chunk = 0; chunk < x.chunks; chunk++) {
                 wait_for(b.full + stage.index, stage.parity);
-                const uint32_t box =
-                    stages + stage.index * memory::stage + crew * memory::box;
-#pragma unroll
-                for (int k = 0; k < beam_chunk / 16; k++) {
-                    operand_words both;
-                    load<Voltage, Beams>(both, box, k);
-                    if (k == 0 && come)
-                        wait_for(b.full_slot + slot.index, slot.parity);
-                    const bool add = chunk > 0 || k > 0;
-                    const uint64_t at = rows_at(slot.index) + 2 * k;
-                    const auto multiply = [&](int f, const operand_words& a) {
-                        wgmma_fence();
-                        wgmma_half<Beams>(sums[f], a, at + f * (memory::form >> 4), add);
-                        wgmma_commit();
-                    };
-                    // two of the three are under way while the third's operand is made
-                    wgmma_wait<2>();
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-                        re[i] = Voltage::re(both[i]);
-                    multiply(1, re);
-                    wgmma_wait<2>();
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-                        im[i] = Voltage::im(both[i]);
-                    multiply(2, im);
-                    wgmma_wait<2>();
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-                        sum[i] = half_pair::plus(re[i], im[i]);
-                    multiply(0, sum);
-                    if (k == 0 && before >= 0 &&
-                        speaks) // all of the chunk before is done
-                        arrive(b.empty_slot + before);
-                }
+                all.multiply(
+                    stages + stage.index * memory::stage + crew * memory::box,
+                    [&] {
+                        if (come)
+                            wait_for(b.full_slot + slot.index, slot.parity);
+                    },
+                    { rows_at(slot.index), chunk == 0 },
+                    let_go);
                 __syncwarp();
                 if (speaks)
                     arrive(b.empty + stage.index);
@@ -239,8 +357,7 @@ __device__ __forceinline__ void form(const Target& target,
                 slot.advance(x.slots);
             }
             wgmma_wait<0>();
-            if (before >= 0 && speaks)
-                arrive(b.empty_slot + before);
+            let_go();
             const int block = step / x.steps;
             const int warp = threadIdx.x / 32 % 4;
             const beam_place place{ int64_t(block) * x.channels + j.channel,
@@ -249,22 +366,21 @@ __device__ __forceinline__ void form(const Target& target,
                                         16 * warp,
                                     x.beams,
                                     x.times };
-            const auto value = [&](int column, int c, int h) {
-                const int i = 4 * column + 2 * h + c;
-                return make_float2(sums[2][i], sums[1][i]);
-            };
-#pragma unroll
-            for (int i = 0; i < Beams / 2; i++) {
-                sums[2][i] += sums[0][i];
-                sums[1][i] += sums[0][i];
-            }
-            target.template operator()<Beams>(value, place, factor, scratch);
+            all.finish();
+            target.template operator()<Beams>(
+                [&](int column, int c, int h) {
+                    return all.beam(4 * column + 2 * h + c);
+                },
+                place,
+                factor,
+                scratch);
         }
     }
+    wait_for_stores();
 }
 
 //! A block: warp groups that form beams, and one whose first thread feeds them.
-template <class Voltage, int Beams, class Target>
+template <class Voltage, class Products, int Beams, class Target>
 __global__ void __launch_bounds__(128 * (crews_for(Beams) + 1), 1)
     form_beams(const __grid_constant__ CUtensorMap map,
                const __half* __restrict__ weights,
@@ -272,7 +388,7 @@ __global__ void __launch_bounds__(128 * (crews_for(Beams) + 1), 1)
                const __grid_constant__ Target target,
                const __grid_constant__ extents x)
 {
-    using memory = layout<Voltage, Beams>;
+    using memory = layout<Voltage, Products, Beams>;
     __shared__ barriers b;
     extern __shared__ uint8_t unaligned[];
     const uint32_t stages = (shared_address(unaligned) + 1023) & ~1023u;
@@ -293,17 +409,21 @@ __global__ void __launch_bounds__(128 * (crews_for(Beams) + 1), 1)
     if (crew == memory::crews) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_feeder));
         if (threadIdx.x % 128 == 0)
-            feed<Voltage, Beams>(map, weights, x, b, stages, slots);
+            feed<Voltage, Products, Beams>(map, weights, x, b, stages, slots);
     } else {
         asm volatile(
             "setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_crew(Beams)));
-        float* scratch = reinterpret_cast<float*>(
-            unaligned + (slots + x.slots * memory::slot - shared_address(unaligned)));
-        if constexpr (requires_scratch<Target>::value)
-            scratch += crew * Target::scratch(Beams);
-        form<Voltage, Beams>(target, factor, x, b, stages, slots, scratch);
+        uint8_t* scratch = unaligned +
+                           (slots + x.slots * memory::slot - shared_address(unaligned)) +
+                           crew * Target::scratch(Beams);
+        form<Voltage, Products, Beams>(target, factor, x, b, stages, slots, scratch);
     }
 }
+
+template <class T>
+struct type {
+    using value = T;
+};
 
 struct machine {
     int multiprocessors, shared;
@@ -314,17 +434,15 @@ struct rings {
     int stages, slots, bytes;
 };
 
-template <class Voltage, int Beams, class Target>
+template <class Voltage, class Products, int Beams, class Target>
 rings rings_for(const beam_extents& e, const machine& gpu)
 {
-    using memory = layout<Voltage, Beams>;
-    int scratch = 0;
-    if constexpr (requires_scratch<Target>::value)
-        scratch = memory::crews * Target::scratch(Beams) * int(sizeof(float));
-    const int chunks = (e.inputs + beam_chunk - 1) / beam_chunk;
+    using memory = layout<Voltage, Products, Beams>;
+    constexpr int scratch = memory::crews * Target::scratch(Beams);
+    const int chunks = Products::packing(Beams).chunks(e.inputs);
     // weights that stay come first, then voltages on their way, then the next job's
     // weights
-    const int room = gpu.shared - int(sizeof(barriers)) - 2048 - scratch;
+    const int room = gpu.shared - int(sizeof(barriers)) - 1024 - scratch;
     constexpr int least_stages = 3;
     const int most = (room - least_stages * memory::stage) / memory::slot;
     const int slots = std::min({ most, 2 * chunks, most_slots });
@@ -335,7 +453,7 @@ rings rings_for(const beam_extents& e, const machine& gpu)
              1024 + stages * memory::stage + slots * memory::slot + scratch };
 }
 
-template <class Voltage, int Beams, class Target>
+template <class Voltage, class Products, int Beams, class Target>
 void launch(const beam_extents& e,
             const machine& gpu,
             const void* voltages,
@@ -344,14 +462,14 @@ void launch(const beam_extents& e,
             const Target& target,
             cudaStream_t s)
 {
-    using memory = layout<Voltage, Beams>;
-    const auto shared = rings_for<Voltage, Beams, Target>(e, gpu);
+    using memory = layout<Voltage, Products, Beams>;
+    const auto shared = rings_for<Voltage, Products, Beams, Target>(e, gpu);
     extents x;
     x.beams = e.beams;
     x.times = e.times;
     x.channels = e.channels;
-    x.chunks = (e.inputs + beam_chunk - 1) / beam_chunk;
-    x.tiles = (e.beams + Beams - 1) / Beams;
+    x.chunks = Products::packing(Beams).chunks(e.inputs);
+    x.tiles = Products::packing(Beams).tiles(e.beams);
     x.steps = (e.times + memory::crews * crew_times - 1) / (memory::crews * crew_times);
     x.total = x.steps * blocks;
     x.splits = choose_splits(
@@ -363,8 +481,9 @@ void launch(const beam_extents& e,
     const voltage_shape shape{
         int64_t(e.times) * Voltage::bytes, e.inputs, e.channels, blocks
     };
-    const CUtensorMap map = make_tensor_map(voltages, shape, memory::row, beam_chunk, 1);
-    form_beams<Voltage, Beams, Target>
+    const CUtensorMap map =
+        make_tensor_map(voltages, shape, memory::row, memory::chunk, 1);
+    form_beams<Voltage, Products, Beams, Target>
         <<<std::min(x.jobs, gpu.multiprocessors),
            128 * (memory::crews + 1),
            shared.bytes,
@@ -385,12 +504,10 @@ public:
         d_gpu.multiprocessors = gpu.multiprocessors;
     }
 
-    //! Wide tiles are faster as long as their weights can stay in shared memory.
-    int tile() const override
+    weight_packing packing() const override
     {
-        if (d_x.beams <= 32 || d_x.inputs > 512)
-            return 32;
-        return d_x.beams <= 64 || d_x.inputs > 256 ? 64 : 128;
+        return few_inputs() ? weight_packing::four(tile())
+                            : weight_packing::three(tile());
     }
 
     bool sums_over(int piece) const override
@@ -400,10 +517,12 @@ public:
 
     void load(const beam_target& target) override
     {
-        with_types(target, [&](auto voltage, auto beams, const auto& what) {
+        with_types(target, 1, [&](auto voltage, auto products, auto beams, auto& what) {
+            using v = typename decltype(voltage)::value;
+            using p = typename decltype(products)::value;
             using sink = std::decay_t<decltype(what)>;
-            cuda::load(form_beams<decltype(voltage), beams.value, sink>,
-                       rings_for<decltype(voltage), beams.value, sink>(d_x, d_gpu).bytes);
+            cuda::load(form_beams<v, p, beams.value, sink>,
+                       rings_for<v, p, beams.value, sink>(d_x, d_gpu).bytes);
         });
     }
 
@@ -413,37 +532,73 @@ public:
               const beam_target& target,
               cudaStream_t s) override
     {
-        with_types(target, [&](auto voltage, auto beams, const auto& what) {
-            launch<decltype(voltage), beams.value>(
-                d_x, d_gpu, voltages, blocks, weights.packed, what, s);
-        });
+        with_types(
+            target, blocks, [&](auto voltage, auto products, auto beams, auto& what) {
+                launch<typename decltype(voltage)::value,
+                       typename decltype(products)::value,
+                       beams.value>(
+                    d_x, d_gpu, voltages, blocks, weights.packed, what, s);
+            });
     }
 
 private:
     const beam_extents d_x;
     machine d_gpu;
 
-    //! Calls run(voltage, std::integral_constant of a tile's beams, the object that does
-    //! what `target` says).
-    template <class Run>
-    void with_types(const beam_target& target, const Run& run) const
+    //! Whether there is less to multiply than to do with the sums.
+    bool few_inputs() const { return d_x.inputs <= 128; }
+    //! Wide tiles are faster as long as their weights can stay in shared memory.
+    int tile() const
     {
-        with_target<true, true>(target, d_x.times, [&](const auto& what) {
-            const auto of_tile = [&](auto voltage) {
-                switch (tile()) {
-                case 32:
-                    return run(voltage, std::integral_constant<int, 32>{}, what);
-                case 64:
-                    return run(voltage, std::integral_constant<int, 64>{}, what);
-                default:
-                    return run(voltage, std::integral_constant<int, 128>{}, what);
-                }
+        if (d_x.beams <= 32 || d_x.inputs > 512)
+            return 32;
+        return d_x.beams <= 64 || d_x.inputs > 256 ? 64 : 128;
+    }
+
+    //! Calls run(type of voltages, type of products, std::integral_constant of a tile's
+    //! beams, the object that does what `target` says).
+    template <class Run>
+    void with_types(const beam_target& target, int blocks, const Run& run) const
+    {
+        const auto of_tile = [&](auto beams) {
+            const auto of_target = [&](auto products, const auto& what) {
+                if (d_x.input == sample_type::sc8)
+                    run(type<voltage_sc8>{}, products, beams, what);
+                else
+                    run(type<voltage_sc4>{}, products, beams, what);
             };
-            if (d_x.input == sample_type::sc8)
-                of_tile(voltage_sc8{});
+            const auto of_products = [&](auto products) {
+                with_target<true, true>(target, d_x.times, [&](const auto& what) {
+                    of_target(products, what);
+                });
+            };
+            if (!few_inputs())
+                of_products(type<three_products>{});
+            else if (target.what == beam_target::kind::sc8)
+                of_target(type<four_products>{},
+                          store_sc8{ boxes(target, blocks), target.clamped });
             else
-                of_tile(voltage_sc4{});
-        });
+                of_products(type<four_products>{});
+        };
+        switch (tile()) {
+        case 32:
+            return of_tile(std::integral_constant<int, 32>{});
+        case 64:
+            return of_tile(std::integral_constant<int, 64>{});
+        default:
+            return of_tile(std::integral_constant<int, 128>{});
+        }
+    }
+
+    //! Where 8-bit beams are stored; load() has no memory for them yet.
+    CUtensorMap boxes(const beam_target& target, int blocks) const
+    {
+        if (!target.to)
+            return {};
+        const voltage_shape shape{
+            2 * int64_t(d_x.times), d_x.beams, d_x.channels * blocks, 1
+        };
+        return make_tensor_map(target.to, shape, box_row, tile(), 1);
     }
 };
 

@@ -172,6 +172,28 @@ __device__ __forceinline__ void copy_box_to_all(uint32_t to,
         : "memory");
 }
 
+//! A box of shared memory to the place from byte, input, channel, block on, by the thread
+//! that calls; what lies outside is left out.
+__device__ __forceinline__ void store_box(
+    const CUtensorMap* map, uint32_t from, int byte, int input, int channel, int block)
+{
+    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group"
+                 " [%0, {%2, %3, %4, %5}], [%1];\n"
+                 "cp.async.bulk.commit_group;" ::"l"(map),
+                 "r"(from),
+                 "r"(byte),
+                 "r"(input),
+                 "r"(channel),
+                 "r"(block)
+                 : "memory");
+}
+
+//! Until the boxes that this thread stores have left shared memory.
+__device__ __forceinline__ void wait_for_stores()
+{
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
 //! The place of this thread block in its cluster.
 __device__ __forceinline__ uint32_t rank_in_cluster()
 {

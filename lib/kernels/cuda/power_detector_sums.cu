@@ -144,6 +144,73 @@ __global__ void __launch_bounds__(threads) finish(const float* __restrict__ piec
     }
 }
 
+/*!
+ * finish() where nothing is to be added up: a piece is an integration, a channel is one.
+ * A thread block: 32 rows and 32 channels of an integration. Grid: as finish().
+ */
+template <int Numbers>
+__global__ void __launch_bounds__(threads) turn(const float* __restrict__ pieces,
+                                                float* __restrict__ powers,
+                                                const float* __restrict__ scales,
+                                                float scale,
+                                                const recipe r,
+                                                const extents x)
+{
+    constexpr int each = tile * tile / threads;
+    __shared__ float values[Numbers][tile][tile + 1]; // [number][channel][row]
+    const int lane = threadIdx.x % tile, group = threadIdx.x / tile;
+    const int first_channel = blockIdx.x * tile, first_row = blockIdx.y * tile;
+    const int block = blockIdx.z / x.pieces, piece = blockIdx.z % x.pieces;
+    const float* from =
+        pieces +
+        ((int64_t(block) * x.channels * x.pieces + piece) * x.rows + first_row) * Numbers;
+    const int numbers = min(tile, x.rows - first_row) * Numbers; // of a channel
+    float loaded[each][Numbers];
+#pragma unroll
+    for (int k = 0; k < each; k++)
+#pragma unroll
+        for (int n = 0; n < Numbers; n++) {
+            const int channel = first_channel + group + k * (threads / tile);
+            const int number = lane + n * tile;
+            if (channel < x.channels && number < numbers)
+                loaded[k][n] = __ldcs(
+                    from + int64_t(channel) * x.pieces * x.rows * Numbers + number);
+        }
+#pragma unroll
+    for (int k = 0; k < each; k++)
+#pragma unroll
+        for (int n = 0; n < Numbers; n++) {
+            const int number = lane + n * tile;
+            values[number % Numbers][group + k * (threads / tile)][number / Numbers] =
+                loaded[k][n];
+        }
+    __syncthreads();
+    const int channel = first_channel + lane;
+    if (channel >= x.channels)
+        return;
+#pragma unroll
+    for (int k = 0; k < each; k++) {
+        const int row = group + k * (threads / tile);
+        if (first_row + row >= x.rows)
+            break;
+        const int64_t at =
+            int64_t(blockIdx.z) * x.all_rows + x.first_row + first_row + row;
+        float v[Numbers], out[4];
+#pragma unroll
+        for (int n = 0; n < Numbers; n++)
+            v[n] = values[n][lane][row];
+        make_products<Numbers>(
+            r,
+            v,
+            [&](int part) { return scales ? scales[at * r.parts + part] : scale; },
+            out);
+#pragma unroll
+        for (int p = 0; p < 4; p++)
+            if (p < r.count)
+                powers[(at * r.count + p) * x.channels + channel] = out[p];
+    }
+}
+
 //! sums -> powers, and zeros. A thread: a row and a channel.
 template <int Numbers>
 __global__ void __launch_bounds__(threads) dump_sums(double* sums,
@@ -191,22 +258,74 @@ void with_numbers(int numbers, const Run& run)
     }
 }
 
-// Voltages of `Times` times that follow each other, loaded at once.
+//! |x|^2, |y|^2, Re xy*, Im xy*, or as many of them as there are numbers, and one.
+//! \tparam Both whether there is y
+template <int Numbers, bool Both>
+__device__ __forceinline__ void add_powers(float (&v)[Numbers], float2 x, float2 y)
+{
+    v[0] += x.x * x.x + x.y * x.y;
+    if constexpr (Both)
+        v[Numbers > 1 ? 1 : 0] += y.x * y.x + y.y * y.y;
+    if constexpr (Numbers == 4) {
+        v[2] += x.x * y.x + x.y * y.y;
+        v[3] += x.y * y.x - x.x * y.y;
+    }
+}
+
+// Voltages of `Times` times that follow each other, loaded at once, and their powers.
 template <int Times>
 struct signal_fc32 {
     struct alignas(8 * Times) pack {
         float2 v[Times];
     };
-    static __device__ float2 at(const pack& p, int i) { return p.v[i]; }
+    template <int Numbers, bool Both>
+    static __device__ void add(float (&v)[Numbers], const pack& x, const pack& y)
+    {
+#pragma unroll
+        for (int k = 0; k < Times; k++)
+            add_powers<Numbers, Both>(v, x.v[k], y.v[k]);
+    }
 };
 template <int Times>
 struct signal_sc8 {
     struct alignas(2 * Times) pack {
         char2 v[Times];
     };
-    static __device__ float2 at(const pack& p, int i)
+    template <int Numbers, bool Both>
+    static __device__ void add(float (&v)[Numbers], const pack& x, const pack& y)
     {
-        return make_float2(p.v[i].x, p.v[i].y);
+        const auto at = [](char2 z) { return make_float2(z.x, z.y); };
+#pragma unroll
+        for (int k = 0; k < Times; k++)
+            add_powers<Numbers, Both>(v, at(x.v[k]), at(y.v[k]));
+    }
+};
+//! As integers: two times in one instruction.
+template <>
+struct signal_sc8<8> {
+    struct alignas(16) pack {
+        int v[4];
+    };
+    template <int Numbers, bool Both>
+    static __device__ void add(float (&v)[Numbers], const pack& x, const pack& y)
+    {
+        int sums[Numbers] = {};
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const int a = x.v[k], b = y.v[k];
+            sums[0] = __dp4a(a, a, sums[0]);
+            if constexpr (Both)
+                sums[Numbers > 1 ? 1 : 0] = __dp4a(b, b, sums[Numbers > 1 ? 1 : 0]);
+            if constexpr (Numbers == 4) {
+                const int swapped = int(__byte_perm(b, 0, 0x2301));
+                sums[2] = __dp4a(a, b, sums[2]);
+                sums[3] = __dp4a(int(a & 0xff00ff00), swapped, sums[3]) -
+                          __dp4a(int(a & 0x00ff00ff), swapped, 0);
+            }
+        }
+#pragma unroll
+        for (int n = 0; n < Numbers; n++)
+            v[n] += float(sums[n]);
     }
 };
 template <int Times>
@@ -214,10 +333,15 @@ struct signal_sc4 {
     struct alignas(Times) pack {
         signed char v[Times];
     };
-    static __device__ float2 at(const pack& p, int i)
+    template <int Numbers, bool Both>
+    static __device__ void add(float (&v)[Numbers], const pack& x, const pack& y)
     {
-        const int v = p.v[i];
-        return make_float2(max(v >> 4, -7), max(int(uint32_t(v) << 28) >> 28, -7));
+        const auto at = [](int z) {
+            return make_float2(max(z >> 4, -7), max(int(uint32_t(z) << 28) >> 28, -7));
+        };
+#pragma unroll
+        for (int k = 0; k < Times; k++)
+            add_powers<Numbers, Both>(v, at(x.v[k]), at(y.v[k]));
     }
 };
 
@@ -229,11 +353,15 @@ struct signal_shape {
     unsigned count;          // of all sums
 };
 
+constexpr int pieces_together = 4;
+
 /*!
- * Some lanes of a warp: a piece of a row. Neighbours have pieces that follow each other.
+ * Some lanes of a warp: `Pieces` pieces of a row, whose voltages are all under way at
+ * once. Neighbours have pieces that follow each other; the next pieces of a lane follow
+ * those of its whole warp.
  * \tparam Both whether a row has x and y
  */
-template <class Signal, int Times, int Numbers, bool Both>
+template <class Signal, int Times, int Numbers, bool Both, int Pieces>
 __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict__ signals,
                                                       const int* __restrict__ starts,
                                                       const int2* __restrict__ pairs,
@@ -242,37 +370,38 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
 {
     using pack = typename Signal::pack;
     const int lanes = 1 << x.lanes_log, lane = threadIdx.x % lanes;
-    const unsigned i =
-        blockIdx.x * (threads >> x.lanes_log) + (threadIdx.x >> x.lanes_log);
-    const int piece = int(i % x.pieces);
+    const int neighbours = 32 >> x.lanes_log; // in a warp
+    const unsigned warp = blockIdx.x * (threads / 32) + threadIdx.x / 32;
+    const unsigned i = warp * Pieces * neighbours + threadIdx.x % 32 / lanes;
+    const int piece = int(i % x.pieces); // and some more of the same row
     const int row = int(i / x.pieces % x.rows);
     const int64_t block_channel = i / x.pieces / x.rows;
-    const int64_t begin =
-        piece / x.pieces_each * x.spectra + piece % x.pieces_each * x.piece;
-    const int64_t length = min(x.piece, x.spectra - piece % x.pieces_each * x.piece);
-    const int packs = i < x.count ? int(length / Times) : 0;
     const int64_t signal_packs = x.times / Times;
-    const pack* first = reinterpret_cast<const pack*>(signals) +
-                        block_channel * x.signals * signal_packs + begin / Times;
-    float v[Numbers] = {};
-    const auto add_pair = [&](int a, int b) {
-        const pack* xs = first + a * signal_packs;
-        const pack* ys = first + b * signal_packs;
-#pragma unroll 4
-        for (int at = lane; at < packs; at += lanes) {
-            const pack px = xs[at];
-            const pack py = Both ? ys[at] : px;
+    const pack* channel =
+        reinterpret_cast<const pack*>(signals) + block_channel * x.signals * signal_packs;
+    const pack* first[Pieces];
+    int packs[Pieces];
 #pragma unroll
-            for (int k = 0; k < Times; k++) {
-                const float2 vx = Signal::at(px, k), vy = Signal::at(py, k);
-                v[0] += vx.x * vx.x + vx.y * vx.y;
-                if constexpr (Both)
-                    v[Numbers > 1 ? 1 : 0] += vy.x * vy.x + vy.y * vy.y;
-                if constexpr (Numbers == 4) {
-                    v[2] += vx.x * vy.x + vx.y * vy.y;
-                    v[3] += vx.y * vy.x - vx.x * vy.y;
-                }
+    for (int p = 0; p < Pieces; p++) {
+        const int number = piece + p * neighbours;
+        const int64_t before = number % x.pieces_each * x.piece; // of the integration
+        first[p] = channel + (number / x.pieces_each * x.spectra + before) / Times;
+        packs[p] = i < x.count ? int(min(x.piece, x.spectra - before) / Times) : 0;
+    }
+    float v[Pieces][Numbers] = {};
+    const auto add_pair = [&](int a, int b) {
+        const int64_t xs = a * signal_packs, ys = b * signal_packs;
+#pragma unroll 4 / Pieces
+        for (int at = lane; at < packs[0]; at += lanes) {
+            pack px[Pieces], py[Pieces];
+#pragma unroll
+            for (int p = 0; p < Pieces; p++) {
+                px[p] = first[p][xs + at];
+                py[p] = Both ? first[p][ys + at] : px[p];
             }
+#pragma unroll
+            for (int p = 0; p < Pieces; p++)
+                Signal::template add<Numbers, Both>(v[p], px[p], py[p]);
         }
     };
     if (!starts)
@@ -282,47 +411,81 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
             add_pair(pairs[k].x, pairs[k].y);
     for (int distance = lanes / 2; distance > 0; distance /= 2)
 #pragma unroll
-        for (int n = 0; n < Numbers; n++)
-            v[n] += __shfl_xor_sync(~0u, v[n], distance);
+        for (int p = 0; p < Pieces; p++)
+#pragma unroll
+            for (int n = 0; n < Numbers; n++)
+                v[p][n] += __shfl_xor_sync(~0u, v[p][n], distance);
     if (lane == 0 && i < x.count)
 #pragma unroll
-        for (int n = 0; n < Numbers; n++)
-            sums[((block_channel * x.pieces + piece) * x.rows + row) * Numbers + n] =
-                v[n];
+        for (int p = 0; p < Pieces; p++)
+#pragma unroll
+            for (int n = 0; n < Numbers; n++)
+                sums[((block_channel * x.pieces + piece + p * neighbours) * x.rows +
+                      row) *
+                         Numbers +
+                     n] = v[p][n];
 }
 
 struct signal_sum {
     void (*kernel)(const uint8_t*, const int*, const int2*, float*, signal_shape);
-    int times; // that it loads at once
+    int times;     // that it loads at once
+    int lanes_log; // of the number of lanes that sum a piece together
+    int pieces;    // that a lane works on
+    int neighbours() const { return 32 >> lanes_log; }
+};
+
+//! What is to be summed: a row has as many numbers, of x and y if `both`.
+struct signal_task {
+    sample_type type;
+    int64_t spectra; // of an integration, in a block
+    int times;       // of a block
+    int numbers;
+    bool both;
 };
 
 template <template <int> class Signal, int Times>
-signal_sum signal_sum_of(int numbers, bool both)
+signal_sum signal_sum_of(const signal_task& task)
 {
     using signal = Signal<Times>;
-    if (numbers == 4)
-        return { sum_pieces<signal, Times, 4, true>, Times };
-    if (numbers == 2)
-        return { sum_pieces<signal, Times, 2, true>, Times };
-    if (both)
-        return { sum_pieces<signal, Times, 1, true>, Times };
-    return { sum_pieces<signal, Times, 1, false>, Times };
+    const auto with_pieces = [&](auto pieces) {
+        constexpr int count = pieces;
+        if (task.numbers == 4)
+            return sum_pieces<signal, Times, 4, true, count>;
+        if (task.numbers == 2)
+            return sum_pieces<signal, Times, 2, true, count>;
+        if (task.both)
+            return sum_pieces<signal, Times, 1, true, count>;
+        return sum_pieces<signal, Times, 1, false, count>;
+    };
+    const int64_t piece = signal_piece(task.spectra, task.times);
+    signal_sum sum{ nullptr, Times, 0, pieces_together };
+    while (sum.lanes_log < 5 && (int64_t(2) << sum.lanes_log) * Times <= piece)
+        sum.lanes_log++;
+    // short pieces of one length, and a whole number of times as many of them as a warp
+    // has at once
+    const bool together =
+        task.spectra % piece == 0 && piece <= 2 * 32 * Times &&
+        signal_pieces(task.spectra, task.times) % (sum.neighbours() * sum.pieces) == 0;
+    if (!together)
+        sum.pieces = 1;
+    sum.kernel = together ? with_pieces(std::integral_constant<int, pieces_together>{})
+                          : with_pieces(std::integral_constant<int, 1>{});
+    return sum;
 }
 
-//! \param spectra of an integration, in a block
-signal_sum signal_sum_for(sample_type type, int64_t spectra, int numbers, bool both)
+signal_sum signal_sum_for(const signal_task& task)
 {
     // 16 bytes at once, where all pieces begin and end with such
-    switch (type) {
+    switch (task.type) {
     case sample_type::fc32:
-        return spectra % 2 == 0 ? signal_sum_of<signal_fc32, 2>(numbers, both)
-                                : signal_sum_of<signal_fc32, 1>(numbers, both);
+        return task.spectra % 2 == 0 ? signal_sum_of<signal_fc32, 2>(task)
+                                     : signal_sum_of<signal_fc32, 1>(task);
     case sample_type::sc8:
-        return spectra % 8 == 0 ? signal_sum_of<signal_sc8, 8>(numbers, both)
-                                : signal_sum_of<signal_sc8, 1>(numbers, both);
+        return task.spectra % 8 == 0 ? signal_sum_of<signal_sc8, 8>(task)
+                                     : signal_sum_of<signal_sc8, 1>(task);
     default:
-        return spectra % 16 == 0 ? signal_sum_of<signal_sc4, 16>(numbers, both)
-                                 : signal_sum_of<signal_sc4, 1>(numbers, both);
+        return task.spectra % 16 == 0 ? signal_sum_of<signal_sc4, 16>(task)
+                                      : signal_sum_of<signal_sc4, 1>(task);
     }
 }
 
@@ -353,7 +516,10 @@ power_sums::power_sums(
           size_t(std::max(1, d.integrations(times))) * most_blocks * rows * d.parts(), 4)
 {
     for (const int numbers : numbers_of(d))
-        with_numbers(numbers, [](auto n) { load(finish<n.value, false>); });
+        with_numbers(numbers, [](auto n) {
+            load(finish<n.value, false>);
+            load(turn<n.value>);
+        });
     if (d_sums.size() == 0)
         return;
     check(cudaMemset(d_sums.data(), 0, d_sums.bytes()), "clearing sums");
@@ -395,15 +561,19 @@ void power_sums::write(const power_pieces& from,
                         unsigned(count * x.integrations));
         const int64_t before = int64_t(first) * x.integrations * d_rows;
         with_numbers(from.numbers, [&](auto numbers) {
-            finish<numbers.value, false><<<grid, threads, 0, s>>>(
-                from.values +
-                    int64_t(first) * d_channels * from.pieces * from.rows * from.numbers,
-                powers + before * d_detect.product_count() * x.channels_out(),
-                nullptr,
-                scales ? scales + before * d_detect.parts() : nullptr,
-                scale,
-                recipe_of(d_detect),
-                x);
+            const float* pieces = from.values + int64_t(first) * d_channels *
+                                                    from.pieces * from.rows *
+                                                    from.numbers;
+            float* to = powers + before * d_detect.product_count() * x.channels_out();
+            const float* part_scales =
+                scales ? scales + before * d_detect.parts() : nullptr;
+            const auto r = recipe_of(d_detect);
+            if (x.pieces_each == 1 && x.summed == 1)
+                turn<numbers.value>
+                    <<<grid, threads, 0, s>>>(pieces, to, part_scales, scale, r, x);
+            else
+                finish<numbers.value, false><<<grid, threads, 0, s>>>(
+                    pieces, to, nullptr, part_scales, scale, r, x);
         });
         check_launch("power sums");
     }
@@ -471,7 +641,7 @@ void load_signal_sums(
     sample_type type, int64_t spectra, int times, int numbers, bool both)
 {
     const auto length = std::min<int64_t>(spectra, times);
-    load(signal_sum_for(type, length, numbers, both).kernel);
+    load(signal_sum_for({ type, length, times, numbers, both }).kernel);
 }
 
 void sum_signals(const void* signals,
@@ -499,11 +669,12 @@ void sum_signals(const void* signals,
             std::to_string(count) + " sums of powers in a call",
             "fewer than 2^31: take longer integrations, or fewer times a block");
     x.count = unsigned(count);
-    const auto sum = signal_sum_for(e.type, x.spectra, numbers, both);
-    for (x.lanes_log = 0;
-         x.lanes_log < 5 && (int64_t(2) << x.lanes_log) * sum.times <= x.piece;)
-        x.lanes_log++;
-    sum.kernel<<<blocks_for(count << x.lanes_log, threads), threads, 0, s>>>(
+    const auto sum = signal_sum_for({ e.type, x.spectra, e.times, numbers, both });
+    x.lanes_log = sum.lanes_log;
+    sum.kernel<<<blocks_for(count / sum.pieces << sum.lanes_log, threads),
+                 threads,
+                 0,
+                 s>>>(
         static_cast<const uint8_t*>(signals), rows.starts, rows.pairs, pieces, x);
     check_launch("powers of signals");
 }
