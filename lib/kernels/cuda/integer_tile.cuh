@@ -89,17 +89,6 @@ __device__ __forceinline__ uint32_t negative_real_parts(uint32_t nibbles)
     return (0x80808080 - (nibbles & 0x70707070)) ^ (~nibbles & 0x80808080);
 }
 
-//! The first two of four samples of sc4 as sc8, 16 times their value.
-__device__ __forceinline__ uint32_t low_pairs(uint32_t nibbles)
-{
-    return __byte_perm(real_parts(nibbles), imaginary_parts(nibbles), 0x5140);
-}
-//! The last two.
-__device__ __forceinline__ uint32_t high_pairs(uint32_t nibbles)
-{
-    return __byte_perm(real_parts(nibbles), imaginary_parts(nibbles), 0x7362);
-}
-
 /*!
  * What a lane has of a row for one multiply_add(): 4 samples, of 16 bytes that hold 2
  * times as many of sc8, 4 times of sc4 (Packed).
