@@ -69,7 +69,7 @@ __device__ __forceinline__ uint32_t turned(uint32_t voltages)
 __device__ __forceinline__ uint32_t clamped(uint32_t nibbles)
 {
     const uint32_t others = (nibbles & 0x77777777) + 0x77777777;
-    return nibbles | (nibbles & ~others & 0x88888888) >> 3;
+    return nibbles + ((nibbles & ~others & 0x88888888) >> 3);
 }
 
 //! Bytes, 16 times re or im of four samples of sc4.
@@ -82,21 +82,11 @@ __device__ __forceinline__ uint32_t imaginary_parts(uint32_t nibbles)
     return nibbles << 4 & 0xf0f0f0f0;
 }
 
-//! Of four samples of sc4 that have been clamped.
-__device__ __forceinline__ uint32_t negated(uint32_t nibbles)
+//! -re of four samples of sc4 that have been clamped, as real_parts(): no byte borrows of
+//! another, and 0x80 less the lower bits has the right ones but for the sign.
+__device__ __forceinline__ uint32_t negative_real_parts(uint32_t nibbles)
 {
-    return ((~nibbles & 0x77777777) + 0x11111111) ^ (~nibbles & 0x88888888);
-}
-
-//! The first two of four samples of sc4 as sc8, 16 times their value.
-__device__ __forceinline__ uint32_t low_pairs(uint32_t nibbles)
-{
-    return __byte_perm(real_parts(nibbles), imaginary_parts(nibbles), 0x5140);
-}
-//! The last two.
-__device__ __forceinline__ uint32_t high_pairs(uint32_t nibbles)
-{
-    return __byte_perm(real_parts(nibbles), imaginary_parts(nibbles), 0x7362);
+    return (0x80808080 - (nibbles & 0x70707070)) ^ (~nibbles & 0x80808080);
 }
 
 /*!
@@ -140,7 +130,7 @@ struct mma_operand<true> {
     }
     __device__ __forceinline__ uint2 turned() const
     {
-        return make_uint2(words.y, real_parts(negated(nibbles)));
+        return make_uint2(words.y, negative_real_parts(nibbles));
     }
 };
 

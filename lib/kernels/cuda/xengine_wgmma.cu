@@ -20,13 +20,14 @@ namespace cuda {
 
 namespace {
 
-constexpr int unit = 32; // inputs of a strip: 64 rows of an operand, turned ones too
-constexpr int wide = 8;  // units of columns that a strip has at most
+constexpr int unit = 32;  // inputs of a strip: 64 rows of an operand, turned ones too
+constexpr int wide = 8;   // units of columns that a strip has at most
+constexpr int narrow = 4; // the same where bytes of columns are made of nibbles
 constexpr int crews =
     3; // warp groups of a block that multiply: what the registers are for
 constexpr int threads = 128 * (crews + 1);
 // of a thread, once the fourth warp group has given away what it does not need
-constexpr int crew_registers = 160, feeder_registers = 32;
+constexpr int crew_registers = 160, helper_registers = 32;
 constexpr int most_stages = 12;
 constexpr int step_times = 64; // that a stage of the ring holds of each input
 constexpr int expanders = 3;   // warps that make bytes of nibbles
@@ -54,11 +55,10 @@ struct job {
 
 struct extents {
     int inputs, channels, splits;
-    int jobs;                  // of a channel, a multiple of shared
-    int shared;                // jobs one after the other that have the same columns
-    int columns;               // inputs in a stage, and behind them the jobs' own
-    int stages, packed_stages; // of the rings of bytes and of nibbles
-    int stage_rows;
+    int jobs;    // of a channel, a multiple of shared
+    int shared;  // jobs one after the other that have the same columns
+    int columns; // inputs in a stage, and behind them the jobs' own
+    int stages, stage_bytes;
     int steps;  // of step_times, in a block of voltages
     int total;  // steps of all blocks of voltages
     int length; // steps of a split; the last may be shorter, or empty
@@ -143,14 +143,12 @@ std::vector<job> two_diagonal_jobs(int column, int row, int strips_in_triangle)
 }
 
 /*!
- * All products of so many inputs: triangles of up to 8 strips on the diagonal, and what
+ * All products of so many strips: triangles of up to 8 on the diagonal, and what
  * is below them. Jobs that share their columns follow each other, `shared` at a time.
  */
-std::vector<job> all_jobs(int inputs, int shared)
+std::vector<job> all_jobs(int strip_count)
 {
-    const int strip_count = (inputs + unit - 1) / unit;
-    if (shared == 1)
-        return one_diagonal_job(0, strip_count);
+    constexpr int shared = 2;
     std::vector<job> jobs;
     for (int column = 0; column < strip_count; column += wide) {
         const int in_triangle = std::min(wide, strip_count - column);
@@ -174,6 +172,42 @@ std::vector<job> all_jobs(int inputs, int shared)
     return jobs;
 }
 
+/*!
+ * All products of so many strips in jobs of up to `narrow` units of columns and 6 strips,
+ * two for each crew: where bytes of columns are made of nibbles, few columns are little
+ * work.
+ */
+std::vector<job> narrow_jobs(int strip_count)
+{
+    constexpr int most = 2 * crews;
+    std::vector<job> jobs;
+    for (int column = 0; column < strip_count; column += narrow) {
+        const int count = strip_count - column;
+        const int parts = (count + most - 1) / most;
+        for (int i = 0; i < parts; i++) {
+            const int begin = (count * i + parts - 1) / parts;
+            const int end = (count * (i + 1) + parts - 1) / parts;
+            const int own =
+                std::max(begin, narrow); // the first that is not a column, too
+            job j{ column * unit, (column + own) * unit, std::max(0, end - own), {} };
+            // from wide to narrow, and back to the first crew
+            for (int strip = end - 1, n = 0; strip >= begin; strip--, n++) {
+                const auto width = int8_t(std::min(strip + 1, narrow));
+                const auto row = int8_t(strip < narrow ? strip : wide + strip - own);
+                if (n < crews) {
+                    j.crew[n].first = width;
+                    j.crew[n].row = row;
+                } else {
+                    j.crew[2 * crews - 1 - n].second = width;
+                    j.crew[2 * crews - 1 - n].second_row = row;
+                }
+            }
+            jobs.push_back(j);
+        }
+    }
+    return jobs;
+}
+
 template <int Units>
 using units_of = std::integral_constant<int, Units>;
 
@@ -190,41 +224,91 @@ struct strip_sums {
 };
 
 /*!
- * Words of 32 inputs' rows for `Products` products along the summed axis, 1 or 2 of the 4
- * that a box has.
+ * A lane's part of a strip's rows in a stage, from which operands are made: of bytes,
+ * where it lies.
  */
-template <int Products>
-struct operand {
-    uint32_t as_is[2 * Products], turned_[2 * Products];
+template <bool Packed, int Products>
+struct stage_rows {
+    uint32_t address;
 
-    //! Where a lane's row begins, from the start of the box: the pieces of part 0.
+    //! Where a lane's row begins, from the start of a stage.
     __device__ static uint32_t lane_offset(int first_row)
     {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
         const int row = lane % 8, piece = lane / 8 % (2 * Products);
         return (first_row + 8 * warp + row) * box_row + 16 * (piece ^ row);
     }
+    //! from: a stage, a multiple of 1024, and the lane's offset
+    __device__ __forceinline__ void read(uint32_t from) { address = from; }
+};
 
-    //! address: of the box, a multiple of 1024, and the lane's offset
-    __device__ __forceinline__ void load(uint32_t address, int part)
+//! Of nibbles, all of them, a word for each product: reading and clamping takes long.
+template <int Products>
+struct stage_rows<true, Products> {
+    uint32_t words[4];
+
+    __device__ static uint32_t lane_offset(int first_row)
     {
-        load_matrices(as_is, address ^ (32 * Products * part));
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+        const int row = lane % 8, piece = lane / 8;
+        return (first_row + 8 * warp + row) * packed_row + 16 * (piece ^ row / 2);
+    }
+    __device__ __forceinline__ void read(uint32_t from)
+    {
+        load_matrices(words, from);
 #pragma unroll
-        for (int i = 0; i < 2 * Products; i++)
-            turned_[i] = turned(as_is[i]);
+        for (auto& nibbles : words)
+            nibbles = clamped(nibbles);
+    }
+};
+
+/*!
+ * Words of 32 inputs' rows for `Products` products along the summed axis, 1 or 2 of the 4
+ * that a stage has; in the order of wgmma().
+ */
+template <int Products>
+struct operand {
+    uint32_t words[Products][4];
+
+    __device__ __forceinline__ void make(const stage_rows<false, Products>& rows,
+                                         int part)
+    {
+        uint32_t loaded[2 * Products];
+        load_matrices(loaded, rows.address ^ (32 * Products * part));
+#pragma unroll
+        for (int k = 0; k < Products; k++) {
+            words[k][0] = loaded[2 * k];
+            words[k][1] = turned(loaded[2 * k]);
+            words[k][2] = loaded[2 * k + 1];
+            words[k][3] = turned(loaded[2 * k + 1]);
+        }
+    }
+    //! Real parts of 16 times, then imaginary parts: as in the columns.
+    __device__ __forceinline__ void make(const stage_rows<true, Products>& rows, int part)
+    {
+#pragma unroll
+        for (int k = 0; k < Products; k++) {
+            const uint32_t nibbles = rows.words[part * Products + k];
+            uint32_t(&made)[4] = words[k];
+            made[0] = real_parts(nibbles);
+            made[1] = made[2] = imaginary_parts(nibbles);
+            made[3] = negative_real_parts(nibbles);
+            // here, and not between the instructions that read them: wgmma would wait
+            asm volatile("" : "+r"(made[0]), "+r"(made[1]), "+r"(made[2]), "+r"(made[3]));
+        }
     }
 
-    //! columns: where the box's are
+    //! columns: where the stage's are
     template <int Units>
     __device__ __forceinline__ void
     multiply(strip_sums<Units>& sums, uint64_t columns, int part, int k, bool add) const
     {
         const auto some = [&](auto units, auto& of, uint64_t from) {
             wgmma<decltype(units)::value>(of,
-                                          as_is[2 * k],
-                                          turned_[2 * k],
-                                          as_is[2 * k + 1],
-                                          turned_[2 * k + 1],
+                                          words[k][0],
+                                          words[k][1],
+                                          words[k][2],
+                                          words[k][3],
                                           // 32 bytes on are 2 in the descriptor
                                           from + 2 * (part * Products + k),
                                           add);
@@ -323,50 +407,51 @@ struct part {
 };
 
 /*!
- * The rings of a thread block. The copy engine fills stages of bytes, or of nibbles from
- * which some warps make stages of bytes, with some inputs' voltages of step_times.
+ * The barriers of a thread block's ring of stages, which hold the voltages of step_times:
+ * bytes of all rows, which the copy engine fills; or bytes of the columns, which the
+ * expanders make, and behind them nibbles of all rows, from the copy engine.
  */
-struct rings {
-    uint64_t full[most_stages], empty[most_stages];               // of bytes
-    uint64_t packed_full[most_stages], packed_empty[most_stages]; // of nibbles
+struct ring {
+    uint64_t full[most_stages], empty[most_stages];
+    uint64_t packed_full[most_stages]; // of nibbles
 };
 
 //! Of a thread block's dynamic shared memory.
 __device__ __forceinline__ uint32_t stage_address(const extents& x, int stage)
 {
     extern __shared__ uint8_t unaligned[];
-    return ((shared_address(unaligned) + 1023) & ~1023u) + stage * x.stage_rows * box_row;
+    return ((shared_address(unaligned) + 1023) & ~1023u) + stage * x.stage_bytes;
 }
-__device__ __forceinline__ uint32_t packed_address(const extents& x, int stage)
+
+//! Where the rows are that the copy engine brings, from the start of a stage.
+template <bool Packed>
+__device__ __forceinline__ uint32_t copied_offset(const extents& x)
 {
-    return stage_address(x, x.stages) + stage * x.stage_rows * packed_row;
+    return Packed ? x.columns * box_row : 0;
 }
 
 /*!
- * One thread's: asks for the boxes of all parts of the work. Thread blocks that share
- * their columns get a part of them each, and send it to all.
+ * One thread's: asks for the boxes of all steps. Thread blocks that share their columns
+ * get a part of them each, and send it to all.
  */
 template <bool Packed>
 __device__ __forceinline__ void feed(const extents& x,
                                      const CUtensorMap& columns,
                                      const CUtensorMap& rows,
                                      const job* jobs,
-                                     rings& r)
+                                     ring& r)
 {
     constexpr int row_bytes = Packed ? packed_row : box_row;
     uint64_t* const full = Packed ? r.packed_full : r.full;
-    uint64_t* const empty = Packed ? r.packed_empty : r.empty;
-    const int stages = Packed ? x.packed_stages : x.stages;
     const int rank = int(rank_in_cluster()), share = x.columns / x.shared;
     place at;
     const part p(x, blockIdx.x);
     const job j = jobs[p.number];
     int block = p.begin(x) / x.steps, step = p.begin(x) % x.steps;
     for (int i = p.count(x); i > 0; i--) {
-        wait_for(empty + at.stage(), at.parity() ^ 1);
+        wait_for(r.empty + at.stage(), at.parity() ^ 1);
         uint64_t* const barrier = full + at.stage();
-        const uint32_t to =
-            Packed ? packed_address(x, at.stage()) : stage_address(x, at.stage());
+        const uint32_t to = stage_address(x, at.stage()) + copied_offset<Packed>(x);
         const int byte = step * row_bytes;
         arrive_expecting(barrier, (x.columns + j.own * unit) * row_bytes);
         if (x.shared == 1)
@@ -388,7 +473,7 @@ __device__ __forceinline__ void feed(const extents& x,
                      j.row + own * unit,
                      p.channel,
                      block);
-        at.advance(stages);
+        at.advance(x.stages);
         if (++step == x.steps) {
             step = 0;
             block++;
@@ -404,73 +489,56 @@ __device__ __forceinline__ void release(const extents& x, uint64_t* empty)
         arrive_at(empty, lane);
 }
 
-//! The same of bytes, which only this thread block's warps fill if they come from
-//! nibbles.
-template <bool Packed>
-__device__ __forceinline__ void free_stage(const extents& x, uint64_t* empty)
-{
-    if constexpr (Packed) {
-        __syncwarp();
-        if (threadIdx.x % 32 == 0)
-            arrive(empty);
-    } else {
-        release(x, empty);
-    }
-}
-
 /*!
- * Some warps', each for every so many stages: makes bytes of nibbles, 16 times their
- * value, so that sums are 256 times theirs. 16 samples become two pieces of a row of the
- * tensor cores' box, real parts and imaginary parts.
+ * Some warps': makes bytes of the columns' nibbles, 16 times their value, so that sums
+ * are 256 times theirs. 16 times become two pieces of a row, real parts and imaginary
+ * parts. Warps take 8 rows at a time in turn, from one step to the next.
  */
-__device__ __forceinline__ void expand(const extents& x, const job* jobs, rings& r)
+__device__ __forceinline__ void expand(const extents& x, ring& r, int warp)
 {
-    constexpr int row_step = 8; // rows that lanes take at once, all swizzled alike
-    constexpr int together = 2; // loads on their way
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4 - (4 - expanders);
-    const uint32_t left = lane / 4 * box_row + 16 * (lane % 4 * 2 ^ lane / 4);
-    const part p(x, blockIdx.x);
-    const int rows = x.columns + jobs[p.number].own * unit;
-    const int count = p.count(x);
-    place from, to;
-    for (int i = 0; i < count; i++) {
-        if (i % expanders == warp) {
-            wait_for(r.packed_full + from.stage(), from.parity());
-            wait_for(r.empty + to.stage(), to.parity() ^ 1);
-            uint32_t piece = packed_address(x, from.stage()) + 16 * lane;
-            uint32_t row = stage_address(x, to.stage());
-            for (int done = 0; done < rows; done += together * row_step) {
-                uint4 v[together];
-#pragma unroll
-                for (int k = 0; k < together; k++)
-                    v[k] = load_shared(piece + k * row_step * packed_row);
-#pragma unroll
-                for (int k = 0; k < together; k++) {
-                    const uint4 w = {
-                        clamped(v[k].x), clamped(v[k].y), clamped(v[k].z), clamped(v[k].w)
-                    };
-                    const uint32_t at = row + k * row_step * box_row;
-                    store_shared(at + left,
-                                 { low_pairs(w.x),
-                                   high_pairs(w.x),
-                                   low_pairs(w.y),
-                                   high_pairs(w.y) });
-                    store_shared(at + (left ^ 16),
-                                 { low_pairs(w.z),
-                                   high_pairs(w.z),
-                                   low_pairs(w.w),
-                                   high_pairs(w.w) });
-                }
-                piece += together * row_step * packed_row;
-                row += together * row_step * box_row;
-            }
-            fence_async();
-            release(x, r.packed_empty + from.stage());
-            if (lane == 0)
-                arrive(r.full + to.stage());
+    constexpr int rows = 8, together = 2;
+    const int lane = threadIdx.x % 32, row = lane / 4;
+    const int piece = lane % 4 ^ row / 2; // what lies in the lane's place
+    const uint32_t from = copied_offset<true>(x) + 16 * lane;
+    const uint32_t to = row * box_row + 16 * (2 * piece ^ row);
+    const int all = x.columns / rows;
+    const auto make = [](uint32_t at, const uint4& v) {
+        const uint4 w = { clamped(v.x), clamped(v.y), clamped(v.z), clamped(v.w) };
+        store_shared(
+            at, { real_parts(w.x), real_parts(w.y), real_parts(w.z), real_parts(w.w) });
+        store_shared(at ^ 16,
+                     { imaginary_parts(w.x),
+                       imaginary_parts(w.y),
+                       imaginary_parts(w.z),
+                       imaginary_parts(w.w) });
+    };
+    place at;
+    int i = warp;
+    for (int left = part(x, blockIdx.x).count(x); left > 0; left--) {
+        wait_for(r.packed_full + at.stage(), at.parity());
+        const uint32_t stage = stage_address(x, at.stage());
+        uint32_t nibbles = stage + from + i * rows * packed_row;
+        uint32_t bytes = stage + to + i * rows * box_row;
+        constexpr int more = expanders * rows;
+#pragma unroll 1
+        for (; i + expanders < all; i += together * expanders) {
+            const uint4 v = load_shared(nibbles);
+            const uint4 w = load_shared(nibbles + more * packed_row);
+            make(bytes, v);
+            make(bytes + more * box_row, w);
+            nibbles += together * more * packed_row;
+            bytes += together * more * box_row;
         }
-        from.advance(x.packed_stages);
-        to.advance(x.stages);
+        if (i < all) {
+            make(bytes, load_shared(nibbles));
+            i += expanders;
+        }
+        i -= all;
+        fence_async();
+        __syncwarp();
+        if (lane == 0)
+            arrive(r.full + at.stage());
+        at.advance(x.stages);
     }
 }
 
@@ -480,13 +548,15 @@ __device__ __forceinline__ void expand(const extents& x, const job* jobs, rings&
  */
 template <int First, int Second, bool Packed>
 __device__ __forceinline__ void
-sum_strips(const extents& x, const job* jobs, rings& r, unsigned long long* sums)
+sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 {
     // with many sums there are registers for small operands only
-    constexpr int products = First + (Second ? Second + 1 : 0) <= 5 ? 2 : 1;
+    constexpr int products = !Packed && First + (Second ? Second + 1 : 0) <= 5 ? 2 : 1;
     constexpr int parts = 4 / products;
-    // 8 units leave none for operands that are made while others are multiplied
+    // 8 units leave none for operands that are made while others are multiplied; those of
+    // two strips are made in turn
     constexpr int buffers = First + Second < wide ? 2 : 1;
+    constexpr bool in_turn = Second > 0 && buffers == 1;
     strip_sums<First> first;
     strip_sums<Second ? Second : 1> second;
     place at;
@@ -499,53 +569,78 @@ sum_strips(const extents& x, const job* jobs, rings& r, unsigned long long* sums
             left = p.count(x) | first_step;
             const strips& mine = jobs[p.number].crew[threadIdx.x / 128];
             const auto offset = [&x](int row) {
-                return operand<products>::lane_offset(
-                    row < wide ? row * unit : x.columns + (row - wide) * unit);
+                return copied_offset<Packed>(x) +
+                       stage_rows<Packed, products>::lane_offset(
+                           row < wide ? row * unit : x.columns + (row - wide) * unit);
             };
             first_at = offset(mine.row);
             second_at = offset(mine.second_row);
         }
         if (left == first_step)
             return;
-        operand<products> rows[buffers], second_rows[buffers];
-        const auto load = [&](int part) {
-            const uint32_t box = stage_address(x, at.stage());
-            rows[part % buffers].load(box + first_at, part);
+        stage_rows<Packed, products> rows, second_rows;
+        operand<products> operands[buffers], second_operands[buffers];
+        const auto make = [&](int part) { operands[part % buffers].make(rows, part); };
+        const auto make_second = [&](int part) {
             if constexpr (Second > 0)
-                second_rows[part % buffers].load(box + second_at, part);
+                second_operands[part % buffers].make(second_rows, part);
         };
-        wait_for(r.full + at.stage(), at.parity());
-        load(0);
+        const auto begin_stage = [&] {
+            // whoever expanded the columns had waited for the nibbles of the rows, too
+            wait_for(r.full + at.stage(), at.parity());
+            rows.read(stage_address(x, at.stage()) + first_at);
+            if constexpr (Second > 0)
+                second_rows.read(stage_address(x, at.stage()) + second_at);
+            make(0);
+            if constexpr (!in_turn)
+                make_second(0);
+        };
+        begin_stage();
         while (true) {
             const bool add = left >= 0;
             const uint64_t columns = rows_descriptor(stage_address(x, at.stage()));
+            const auto multiply = [&](auto& sums, const auto& operands, int part) {
+#pragma unroll
+                for (int k = 0; k < products; k++)
+                    operands[part % buffers].multiply(
+                        sums, columns, part, k, add || part > 0 || k > 0);
+            };
+            const auto leave_stage_before = [&] { // its last part is done
+                if (add)
+                    release(x, r.empty + at.before(x.stages));
+            };
 #pragma unroll
             for (int part = 0; part < parts; part++) {
                 wgmma_fence();
-#pragma unroll
-                for (int k = 0; k < products; k++) {
-                    const bool not_first = add || part > 0 || k > 0;
-                    rows[part % buffers].multiply(first, columns, part, k, not_first);
-                    if constexpr (Second > 0)
-                        second_rows[part % buffers].multiply(
-                            second, columns, part, k, not_first);
+                multiply(first, operands, part);
+                if constexpr (in_turn) {
+                    wgmma_commit();
+                    wgmma_wait<0>();
+                    if (part == 0)
+                        leave_stage_before();
+                    make_second(part);
+                    wgmma_fence();
                 }
+                if constexpr (Second > 0)
+                    multiply(second, second_operands, part);
                 wgmma_commit();
                 wgmma_wait<buffers - 1>(); // the part before is done, its operands can go
-                if (part == 0 && add)      // and the stage that it was the last part of
-                    free_stage<Packed>(x, r.empty + at.before(x.stages));
-                if (part + 1 < parts)
-                    load(part + 1);
+                if (part == 0 && !in_turn)
+                    leave_stage_before();
+                if (part + 1 < parts) {
+                    make(part + 1);
+                    if constexpr (!in_turn)
+                        make_second(part + 1);
+                }
             }
             at.advance(x.stages);
             left = (left & ~first_step) - 1;
             if (left == 0)
                 break;
-            wait_for(r.full + at.stage(), at.parity());
-            load(0);
+            begin_stage();
         }
         wgmma_wait<0>();
-        free_stage<Packed>(x, r.empty + at.before(x.stages));
+        release(x, r.empty + at.before(x.stages));
     }
     // found again: registers are too short to keep it
     int block;
@@ -574,17 +669,25 @@ sum_strips(const extents& x, const job* jobs, rings& r, unsigned long long* sums
         add(second, mine.second_row);
 }
 
+//! Whether a warp group may have such strips: others are not compiled.
+constexpr bool occurs(bool packed, int first, int second)
+{
+    const bool in_narrow_jobs_only = first == narrow && (second == 2 || second == 4);
+    return packed ? first <= 6 : !in_narrow_jobs_only;
+}
+
 //! A warp group's part of the work.
 template <bool Packed>
 __device__ __forceinline__ void
-multiply(const extents& x, const job* jobs, rings& r, unsigned long long* sums)
+multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 {
     const part p(x, blockIdx.x);
     const strips& mine = jobs[p.number].crew[threadIdx.x / 128];
-    switch (mine.first * 8 + mine.second) {
-#define APERTURE_STRIPS(first, second)                       \
-    case first * 8 + second:                                 \
-        sum_strips<first, second, Packed>(x, jobs, r, sums); \
+    switch (mine.first * (wide + 1) + mine.second) {
+#define APERTURE_STRIPS(first, second)                           \
+    case first*(wide + 1) + second:                              \
+        if constexpr (occurs(Packed, first, second))             \
+            sum_strips<first, second, Packed>(x, jobs, r, sums); \
         break;
         APERTURE_STRIPS(1, 0)
         APERTURE_STRIPS(2, 0)
@@ -593,7 +696,9 @@ multiply(const extents& x, const job* jobs, rings& r, unsigned long long* sums)
         APERTURE_STRIPS(3, 2)
         APERTURE_STRIPS(4, 0)
         APERTURE_STRIPS(4, 1)
+        APERTURE_STRIPS(4, 2)
         APERTURE_STRIPS(4, 3)
+        APERTURE_STRIPS(4, 4)
         APERTURE_STRIPS(5, 0)
         APERTURE_STRIPS(5, 1)
         APERTURE_STRIPS(5, 2)
@@ -606,7 +711,7 @@ multiply(const extents& x, const job* jobs, rings& r, unsigned long long* sums)
         place at;
         for (int left = p.count(x); left > 0; left--) {
             wait_for(r.full + at.stage(), at.parity());
-            free_stage<Packed>(x, r.empty + at.stage());
+            release(x, r.empty + at.stage());
             at.advance(x.stages);
         }
     }
@@ -614,7 +719,7 @@ multiply(const extents& x, const job* jobs, rings& r, unsigned long long* sums)
 
 /*!
  * A block: one job of one channel and a part of the time. Three warp groups multiply, all
- * from the same stages; of the fourth one warp feeds them, and the others expand nibbles.
+ * from the same stages; the fourth feeds them, and expands nibbles.
  */
 template <bool Packed>
 __global__ void __launch_bounds__(threads, 1)
@@ -624,13 +729,12 @@ __global__ void __launch_bounds__(threads, 1)
              unsigned long long* sums,
              const __grid_constant__ extents x)
 {
-    __shared__ rings r;
+    __shared__ ring r;
     if (threadIdx.x < most_stages) {
         const int i = threadIdx.x;
-        init_barrier(r.full + i, 1);
-        init_barrier(r.empty + i, 4 * crews * (Packed ? 1 : x.shared));
+        init_barrier(r.full + i, Packed ? expanders : 1);
+        init_barrier(r.empty + i, 4 * crews * x.shared);
         init_barrier(r.packed_full + i, 1);
-        init_barrier(r.packed_empty + i, x.shared);
     }
     fence_barriers();
     __syncthreads();
@@ -640,14 +744,14 @@ __global__ void __launch_bounds__(threads, 1)
         multiply<Packed>(x, jobs, r, sums);
         sync_cluster(); // nobody tells a thread block that has gone
     } else {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(feeder_registers));
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(helper_registers));
         const int warp = threadIdx.x / 32 % 4;
         if (warp == 0) {
             if (threadIdx.x % 32 == 0)
                 feed<Packed>(x, columns, rows, jobs, r);
             __syncwarp();
-        } else if (Packed && warp >= 4 - expanders) {
-            expand(x, jobs, r);
+        } else if (Packed) {
+            expand(x, r, warp - 1);
         }
         sync_cluster();
     }
@@ -663,13 +767,16 @@ public:
           d_kernel(d_packed ? sum_jobs<true> : sum_jobs<false>)
     {
         const int strip_count = (p.inputs + unit - 1) / unit;
-        d_shared_jobs = strip_count > 6 ? 2 : 1;
-        d_columns = std::min(wide, strip_count) * unit;
-        const auto jobs = all_jobs(p.inputs, d_shared_jobs);
+        const bool one_job = strip_count <= 6;
+        d_shared_jobs = one_job || d_packed ? 1 : 2;
+        d_columns = unit * std::min(one_job || !d_packed ? wide : narrow, strip_count);
+        const auto jobs = one_job    ? one_diagonal_job(0, strip_count)
+                          : d_packed ? narrow_jobs(strip_count)
+                                     : all_jobs(strip_count);
         int own = 0;
         for (const auto& j : jobs)
             own = std::max(own, j.own);
-        d_stage_rows = d_columns + own * unit;
+        d_rows = d_columns + own * unit;
         d_jobs = device_array<job>(jobs.size());
         check(cudaMemcpy(
                   d_jobs.data(), jobs.data(), d_jobs.bytes(), cudaMemcpyHostToDevice),
@@ -679,11 +786,11 @@ public:
         check(cudaDeviceGetAttribute(
                   &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
               "asking for the shared memory of a block");
-        const int stage = d_stage_rows * box_row, packed = d_stage_rows * packed_row;
-        d_packed_stages = d_packed ? 4 : 0;
-        d_stages =
-            std::min(most_stages, (most - 2048 - d_packed_stages * packed) / stage);
-        d_bytes = 1024 + d_stages * stage + d_packed_stages * packed;
+        most -= 2048; // barriers, and what alignment takes
+        d_stage_bytes =
+            d_packed ? d_columns * box_row + d_rows * packed_row : d_rows * box_row;
+        d_stages = std::min(most_stages, most / d_stage_bytes);
+        d_bytes = 1024 + d_stages * d_stage_bytes;
         load(d_kernel, d_bytes);
     }
 
@@ -699,8 +806,7 @@ public:
         x.shared = d_shared_jobs;
         x.columns = d_columns;
         x.stages = d_stages;
-        x.packed_stages = d_packed_stages;
-        x.stage_rows = d_stage_rows;
+        x.stage_bytes = d_stage_bytes;
         x.steps = (d_p.times + step_times - 1) / step_times;
         x.total = x.steps * blocks;
         const int64_t groups = int64_t(d_p.channels) * x.jobs / x.shared;
@@ -711,10 +817,9 @@ public:
             int64_t(size_of(d_p.type)) * d_p.times, d_p.inputs, d_p.channels, blocks
         };
         const int box = d_packed ? packed_row : box_row;
-        const auto order = d_packed ? box_order::plain : box_order::swizzled;
         const CUtensorMap columns =
-            make_tensor_map(voltages, shape, box, x.columns / x.shared, 1, order);
-        const CUtensorMap rows = make_tensor_map(voltages, shape, box, unit, 1, order);
+            make_tensor_map(voltages, shape, box, x.columns / x.shared, 1);
+        const CUtensorMap rows = make_tensor_map(voltages, shape, box, unit, 1);
         cudaLaunchAttribute cluster;
         cluster.id = cudaLaunchAttributeClusterDimension;
         cluster.val.clusterDim = { unsigned(x.shared), 1, 1 };
@@ -737,7 +842,7 @@ private:
     void (*const d_kernel)(
         CUtensorMap, CUtensorMap, const job*, unsigned long long*, extents);
     device_array<job> d_jobs;
-    int d_shared_jobs, d_columns, d_stage_rows, d_stages, d_packed_stages, d_bytes;
+    int d_shared_jobs, d_columns, d_rows, d_stages, d_stage_bytes, d_bytes;
 };
 
 } // namespace
