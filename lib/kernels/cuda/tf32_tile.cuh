@@ -68,43 +68,34 @@ __device__ __forceinline__ void multiply_add_tf32(float (&sums)[4],
  *
  * Tensor cores cut sums off where single precision would round them, to one side: so they
  * sum these times only, the small products first, and the rest are additions that round.
- * A row's additions come behind the products of the next row, not to wait for its own.
  * \param group_a group_a(row) is the row's split_voltages
  */
 template <int Rows, int Columns, bool Triangle, class Group>
 __device__ __forceinline__ void
 add_products(float (*sums)[4], const Group& group_a, const split_voltages (&b)[Columns])
 {
-    float parts[2][2 * Columns][4]; // with the real and the imaginary part of each b
 #pragma unroll
-    for (int row = 0; row <= Rows; row++) {
-        if (row < Rows) {
-            const split_voltages a = group_a(row);
-            auto& part = parts[row % 2];
-            const int count = 2 * (Triangle ? row + 1 : Columns);
+    for (int row = 0; row < Rows; row++) {
+        const split_voltages a = group_a(row);
+        const int count = Triangle ? row + 1 : Columns;
+        float parts[2 * Columns]
+                   [4] = {}; // with the real and the imaginary part of each b
 #pragma unroll
-            for (int i = 0; i < count; i++) {
-                part[i][0] = part[i][1] = part[i][2] = part[i][3] = 0;
-                multiply_add_tf32(part[i], a.low, b[i / 2].high, i % 2);
+        for (int i = 0; i < 2 * count; i++)
+            multiply_add_tf32(parts[i], a.low, b[i / 2].high, i % 2);
+#pragma unroll
+        for (int i = 0; i < 2 * count; i++)
+            multiply_add_tf32(parts[i], a.high, b[i / 2].low, i % 2);
+#pragma unroll
+        for (int i = 0; i < 2 * count; i++)
+            multiply_add_tf32(parts[i], a.high, b[i / 2].high, i % 2);
+#pragma unroll
+        for (int g = 0; g < count; g++, sums++)
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                (*sums)[i] += parts[2 * g][i] + parts[2 * g + 1][2 + i];
+                (*sums)[2 + i] += parts[2 * g][2 + i] - parts[2 * g + 1][i];
             }
-#pragma unroll
-            for (int i = 0; i < count; i++)
-                multiply_add_tf32(part[i], a.high, b[i / 2].low, i % 2);
-#pragma unroll
-            for (int i = 0; i < count; i++)
-                multiply_add_tf32(part[i], a.high, b[i / 2].high, i % 2);
-        }
-        if (row > 0) {
-            const auto& part = parts[(row - 1) % 2];
-            const int count = Triangle ? row : Columns;
-#pragma unroll
-            for (int g = 0; g < count; g++, sums++)
-#pragma unroll
-                for (int i = 0; i < 2; i++) {
-                    (*sums)[i] += part[2 * g][i] + part[2 * g + 1][2 + i];
-                    (*sums)[2 + i] += part[2 * g][2 + i] - part[2 * g + 1][i];
-                }
-        }
     }
 }
 

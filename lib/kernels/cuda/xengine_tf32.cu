@@ -62,19 +62,18 @@ struct walk {
     }
 };
 
-//! 2 times of an input, at once if its rows are aligned.
+//! 2 times of an input, at once if its rows are aligned; zeros behind the last time.
 template <bool Aligned>
 __device__ __forceinline__ void
-copy_times(float4* to, const float2* row, int time, int times)
+copy_times(float4* to, const float2* from, int time, int times)
 {
     if constexpr (Aligned) {
-        copy_async<16>(to, time < times ? row + time : row, time < times);
+        copy_async<16>(to, from, time < times);
     } else {
         auto* each = reinterpret_cast<float2*>(to);
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-            copy_async<8>(
-                each + i, time + i < times ? row + time + i : row, time + i < times);
+        const bool second = time + 1 < times;
+        copy_async<8>(each, from, time < times);
+        copy_async<8>(each + 1, second ? from + 1 : from, second);
     }
 }
 
@@ -135,17 +134,20 @@ __global__ void __launch_bounds__(threads) sum_triangle(
     const int rounds = (asked.left + warps - 1) / warps; // all warps take as many
     asked.advance(x, warp);
     const int own = (asked.left + warps - 1) / warps;
+    const int first_row = lane / shape::row_words, word = lane % shape::row_words;
+    const int first_place = shape::place_of(first_row, word);
     const auto request = [&](int stage) {
         if (asked.left > 0) {
-            const int word = lane % shape::row_words;
             const int time = asked.step * shape::step_times + 2 * word;
+            const float2* const from =
+                asked.from + int64_t(first_row) * x.times + (time < x.times ? time : 0);
+            float4* const to = ring + stage * shape::step_words + first_place;
 #pragma unroll
             for (int i = 0; i < shape::step_words / 32; i++) {
-                const int row = (32 * i + lane) / shape::row_words;
-                if (row < rows) // what is behind gives products that nobody wants
-                    copy_times<Aligned>(ring + stage * shape::step_words +
-                                            shape::place_of(row, word),
-                                        asked.from + int64_t(row) * x.times,
+                constexpr int rows_at_once = 32 / shape::row_words;
+                if (first_row + i * rows_at_once < rows) // else nobody wants the products
+                    copy_times<Aligned>(to + shape::place_of(i * rows_at_once, 0),
+                                        from + int64_t(i * rows_at_once) * x.times,
                                         time,
                                         x.times);
             }
@@ -264,22 +266,27 @@ __global__ void __launch_bounds__(threads, 2) sum_square(
 
     walk asked(voltages, x, split, channel);
     const int count = asked.left;
+    constexpr int rows_at_once = threads / row_words;
+    const int first_row = threadIdx.x / row_words, word = threadIdx.x % row_words;
+    const int first_place = place_of(first_row, word);
     const auto request = [&](int stage) {
         if (asked.left > 0) {
-            const int word = threadIdx.x % row_words;
             const int time = asked.step * step_times + 2 * word;
+            const float2* const from = asked.from + (time < x.times ? time : 0);
+            float4* const to = ring + stage * step_words + first_place;
+            const auto copy_side = [&](float4* to, int first_input) {
+                const float2* const rows = from + int64_t(first_input) * x.times;
 #pragma unroll
-            for (int i = 0; i < 2 * side * row_words / threads; i++) {
-                const int row = threadIdx.x / row_words + i * (threads / row_words);
-                if (diagonal && row >= side)
-                    break;
-                const int input = row + side * (row < side ? tile_a : tile_b - 1);
-                if (input < x.inputs) // the others' products nobody wants
-                    copy_times<Aligned>(ring + stage * step_words + place_of(row, word),
-                                        asked.from + int64_t(input) * x.times,
-                                        time,
-                                        x.times);
-            }
+                for (int i = 0; i < side; i += rows_at_once)
+                    if (first_input + i < x.inputs) // else nobody wants the products
+                        copy_times<Aligned>(to + i * row_words,
+                                            rows + int64_t(i) * x.times,
+                                            time,
+                                            x.times);
+            };
+            copy_side(to, tile_a * side + first_row);
+            if (!diagonal)
+                copy_side(to + side * row_words, tile_b * side + first_row);
             asked.advance(x, 1);
         }
         commit_async();
