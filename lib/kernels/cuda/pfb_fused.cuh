@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_CUH
 #define INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_CUH
 
+#include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/fft_registers.cuh"
 #include "kernels/cuda/pfb_fused.h"
 #include "kernels/cuda/pfb_samples.cuh"
@@ -34,8 +35,8 @@ template <int N_, int Spectra_, int R1_, int R2_, int R3_ = 1>
 struct fused_shape {
     static constexpr int N = N_, spectra = Spectra_, R1 = R1_, R2 = R2_, R3 = R3_;
     static_assert(N == R1 * R2 * R3);
-    static constexpr int points = 32;           // of a thread
-    static constexpr int line_threads = N / 32; // that transform a line together
+    static constexpr int points = fused_call::points_of_thread;
+    static constexpr int line_threads = N / points; // that transform a line together
     static constexpr int threads = spectra * line_threads;
     static constexpr int blocks = 512 / threads; // of a multiprocessor
     // lines begin at banks that their threads leave free
@@ -48,11 +49,12 @@ struct fused_shape {
     static constexpr int staged_bytes = staged_pitch * spectra * rounds * 2;
     static constexpr bool turns = N <= 1024; // with room for as many blocks
     static constexpr int filtered_together = spectra < 8 ? spectra : 8;
+    // threads that follow each other write whole sectors of a spectrum
+    static constexpr bool direct = line_threads >= 16;
     // twiddles of the second and the third pass, and those that part real spectra
     static constexpr int twiddles_2 = 0;
-    static constexpr int twiddles_3 = R1 * R2;
-    static constexpr int twiddles_real = twiddles_3 + (R3 > 1 ? N : 0);
-    static constexpr int twiddles = twiddles_real + N;
+    static constexpr int twiddles_3 = R1 * R2 / 2;
+    static constexpr int twiddles_real = twiddles_3 + (R3 > 1 ? N / 2 : 0);
 };
 
 template <class Shape>
@@ -71,6 +73,26 @@ __device__ __forceinline__ void line_sync(int line)
         asm volatile("bar.sync %0, %1;" ::"r"(1 + line), "n"(Shape::line_threads)
                      : "memory");
 }
+
+//! Keeps new lines out of shared memory until every warp has read the old ones: it need
+//! not wait for what the others then do with them.
+struct line_guard {
+    uint64_t* barrier; // of all warps
+    int groups;        // of lines so far
+    __device__ void wait() const { wait_for(barrier, groups % 2 ^ 1); }
+    //! \param now or later: a condition of its own would put off the arrival
+    __device__ void read(bool now = true) const
+    {
+        __syncwarp();
+        asm volatile("{\n"
+                     ".reg .pred first;\n"
+                     "setp.ne.s32 first, %1, 0;\n"
+                     "@first mbarrier.arrive.shared::cta.b64 _, [%0];\n"
+                     "}" ::"r"(shared_address(barrier)),
+                     "r"(int(now && threadIdx.x % 32 == 0))
+                     : "memory");
+    }
+};
 
 // ---------------------------------------------------------------------------------------
 // Filter
@@ -120,6 +142,11 @@ __device__ __forceinline__ float4 coefficients(const float* __restrict__ h)
     }
 }
 
+__device__ __forceinline__ float4 product(float4 a, float4 b)
+{
+    return { a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w };
+}
+
 __device__ __forceinline__ void add_product(float4& sum, float4 a, float4 b)
 {
     sum.x += a.x * b.x;
@@ -129,10 +156,11 @@ __device__ __forceinline__ void add_product(float4& sum, float4 a, float4 b)
 }
 
 /*!
- * Adds Taps taps to the sums of a column of quads. Each sample is read and converted once
- * for all spectra that it is in. \param from the column's first quad under these taps
+ * Adds Taps taps to the sums of a column of quads, or starts these with them. Each sample
+ * is read and converted once for all spectra that it is in. \param from the column's first
+ * quad under these taps
  */
-template <class Shape, class In, int Taps>
+template <class Shape, class In, int Taps, bool First>
 __device__ __forceinline__ void add_taps(float4 (&sums)[Shape::filtered_together],
                                          const char* from,
                                          const float* __restrict__ prototype,
@@ -153,37 +181,41 @@ __device__ __forceinline__ void add_taps(float4 (&sums)[Shape::filtered_together
         const float4 x = In::unpack(raw[u]);
 #pragma unroll
         for (int s = 0; s < count; s++)
-            if (u - s >= 0 && u - s < Taps)
+            if (First && u == s)
+                sums[s] = product(h[0], x);
+            else if (u - s >= 0 && u - s < Taps)
                 add_product(sums[s], h[u - s], x);
     }
 }
 
 template <class Shape, class In>
-__device__ __forceinline__ void add_all_taps(float4 (&sums)[Shape::filtered_together],
+__device__ __forceinline__ void filter_in_row(float4 (&sums)[Shape::filtered_together],
                                              const char* from,
                                              const float* __restrict__ prototype,
                                              int taps,
                                              uint32_t& suspects)
 {
     constexpr int most = 8;
+    const auto next = [&](int done) {
+        from += done * line_step<Shape, In>;
+        prototype += done * tap_step<Shape, In>;
+        taps -= done;
+    };
+    if (taps >= most) {
+        add_taps<Shape, In, most, true>(sums, from, prototype, suspects);
+        if (taps == most)
+            return;
+        next(most);
+    } else {
+        add_taps<Shape, In, 1, true>(sums, from, prototype, suspects);
+        next(1);
+    }
 #pragma unroll 1
-    for (; taps >= most; taps -= most) {
-        add_taps<Shape, In, most>(sums, from, prototype, suspects);
-        from += most * line_step<Shape, In>;
-        prototype += most * tap_step<Shape, In>;
-    }
-    if (taps >= most / 2) {
-        add_taps<Shape, In, most / 2>(sums, from, prototype, suspects);
-        from += most / 2 * line_step<Shape, In>;
-        prototype += most / 2 * tap_step<Shape, In>;
-        taps -= most / 2;
-    }
+    for (; taps >= most; next(most))
+        add_taps<Shape, In, most, false>(sums, from, prototype, suspects);
 #pragma unroll 1
-    for (; taps > 0; taps--) {
-        add_taps<Shape, In, 1>(sums, from, prototype, suspects);
-        from += line_step<Shape, In>;
-        prototype += tap_step<Shape, In>;
-    }
+    for (; taps > 0; next(1))
+        add_taps<Shape, In, 1, false>(sums, from, prototype, suspects);
 }
 
 /*!
@@ -313,6 +345,7 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
                                              int64_t first,
                                              int input,
                                              int64_t counted,
+                                             const line_guard& guard,
                                              const fused_call& call)
 {
     constexpr int count = Shape::filtered_together;
@@ -322,21 +355,18 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
 #pragma unroll 1
     for (int item = threadIdx.x; item < columns * (Shape::spectra / count);
          item += Shape::threads) {
-        const int column = item % columns, line = item / columns * count;
+        const int column = item % columns;
+        const int line = count == Shape::spectra ? 0 : item / columns * count;
         float4 sums[count];
         uint32_t suspects = 0;
         const bool in_row = start && line + count <= left;
-        if (in_row) {
-#pragma unroll
-            for (int s = 0; s < count; s++)
-                sums[s] = float4{};
-            add_all_taps<Shape, In>(
+        if (in_row)
+            filter_in_row<Shape, In>(
                 sums,
                 start + line * line_step<Shape, In> + column * (In::bits / 2),
                 call.prototype + column * (2 * tap_step<Shape, In> / Shape::N),
                 call.taps,
                 suspects);
-        }
         const bool suspicious = suspects & In::suspect;
         const int64_t time = first + line;
         if (!in_row || (suspicious && !In::clamps)) {
@@ -367,6 +397,8 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
                 sums[s].w = -sums[s].w;
             }
         }
+        if (item < Shape::threads) // the first
+            guard.wait();
 #pragma unroll
         for (int s = 0; s < count; s++)
             *reinterpret_cast<float4*>(lines + (line + s) * Shape::pitch + 2 * column) =
@@ -380,39 +412,54 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
 // Transform. Of a pass of radix R, butterfly b has points b + r N/R and is one of the
 // thread's 32/R: those from its place in the line on, in steps of N/32.
 
-template <class Shape, int R>
-__device__ __forceinline__ void transform_all(float2 (&v)[Shape::points])
-{
-#pragma unroll
-    for (int q = 0; q < Shape::points / R; q++)
-        transform<R>(v + q * R);
-}
-
-//! Points from shared memory, times their twiddles; Done is the product of the radices
-//! so far.
+//! Points from shared memory; Done is the product of the radices so far.
 template <class Shape, int R, int Done>
-__device__ __forceinline__ void load_points(float2 (&v)[Shape::points],
-                                            const float2* line,
-                                            int lane,
-                                            const float2* twiddles)
+__device__ __forceinline__ void
+load_points(float2 (&v)[Shape::points], const float2* line, int lane)
 {
 #pragma unroll
     for (int q = 0; q < Shape::points / R; q++) {
         const int b = lane + q * Shape::line_threads;
-        const float2* here = twiddles + (Done < Shape::N / R ? b % Done : b);
-        // one address, and constants to add: not as many addresses as points
-        asm volatile("" : "+l"(here));
+        constexpr int step = Shape::N / R;
 #pragma unroll
-        for (int r = 0; r < R; r++) {
-            if constexpr (Done == 1) {
-                v[q * R + r] = line[b + r * (Shape::N / R)];
-            } else {
-                const float2 x =
-                    line[place<Shape>(b) +
-                         r * (Shape::N / R + 2 * (Shape::N / R / Shape::R1))];
-                v[q * R + r] = r == 0 ? x : times(x, __ldg(here + r * Done));
+        for (int r = 0; r < R; r++)
+            v[q * R + r] = Done == 1 ? line[b + r * step]
+                                     : line[place<Shape>(b) +
+                                            r * (step + 2 * (step / Shape::R1))];
+    }
+}
+
+//! The first pass.
+template <class Shape>
+__device__ __forceinline__ void transform_points(float2 (&v)[Shape::points])
+{
+#pragma unroll
+    for (int q = 0; q < Shape::points / Shape::R1; q++)
+        transform<Shape::R1>(v + q * Shape::R1);
+}
+
+//! A later one. \param twiddles [R/4][Done][2]: what transform_by() needs
+template <class Shape, int R, int Done>
+__device__ __forceinline__ void
+transform_points(float2 (&v)[Shape::points], int lane, const float2* twiddles)
+{
+    float2 w[R / 2];
+#pragma unroll
+    for (int q = 0; q < Shape::points / R; q++) {
+        const int b = lane + q * Shape::line_threads;
+        if (q == 0 || Shape::line_threads % Done != 0) {
+            const auto* here = reinterpret_cast<const float4*>(twiddles) +
+                               (Done < Shape::N / R ? b % Done : b);
+            // one address, and constants to add: not as many addresses as points
+            asm volatile("" : "+l"(here));
+#pragma unroll
+            for (int i = 0; i < R / 2; i += 2) {
+                const float4 two = __ldg(here + i / 2 * Done);
+                w[i] = { two.x, two.y };
+                w[i + 1] = { two.z, two.w };
             }
         }
+        transform_by<R>(v + q * R, w);
     }
 }
 
@@ -443,29 +490,36 @@ store_points(const float2 (&v)[Shape::points], float2* line, int lane)
 template <class Shape>
 inline constexpr int last_radix = Shape::R3 > 1 ? Shape::R3 : Shape::R2;
 
-//! A line from shared memory into registers, transformed.
-template <class Shape>
+/*!
+ * A line from shared memory into registers, transformed. \param read is called when its
+ * memory was read for the last time
+ */
+template <class Shape, class Read>
 __device__ __forceinline__ void transform_line(float2 (&v)[Shape::points],
                                                float2* lines,
                                                int number,
                                                int lane,
-                                               const float2* __restrict__ twiddles)
+                                               const float2* __restrict__ twiddles,
+                                               Read read)
 {
+    constexpr int R1 = Shape::R1, R2 = Shape::R2, R3 = Shape::R3;
     float2* line = lines + number * Shape::pitch;
-    load_points<Shape, Shape::R1, 1>(v, line, lane, nullptr);
-    transform_all<Shape, Shape::R1>(v);
+    load_points<Shape, R1, 1>(v, line, lane);
+    transform_points<Shape>(v);
     line_sync<Shape>(number);
-    store_points<Shape, Shape::R1, 1>(v, line, lane);
+    store_points<Shape, R1, 1>(v, line, lane);
     line_sync<Shape>(number);
-    load_points<Shape, Shape::R2, Shape::R1>(v, line, lane, twiddles + Shape::twiddles_2);
-    transform_all<Shape, Shape::R2>(v);
-    if constexpr (Shape::R3 > 1) {
+    load_points<Shape, R2, R1>(v, line, lane);
+    if constexpr (R3 == 1)
+        read();
+    transform_points<Shape, R2, R1>(v, lane, twiddles + Shape::twiddles_2);
+    if constexpr (R3 > 1) {
         line_sync<Shape>(number);
-        store_points<Shape, Shape::R2, Shape::R1>(v, line, lane);
+        store_points<Shape, R2, R1>(v, line, lane);
         line_sync<Shape>(number);
-        load_points<Shape, Shape::R3, Shape::R1 * Shape::R2>(
-            v, line, lane, twiddles + Shape::twiddles_3);
-        transform_all<Shape, Shape::R3>(v);
+        load_points<Shape, R3, R1 * R2>(v, line, lane);
+        read();
+        transform_points<Shape, R3, R1 * R2>(v, lane, twiddles + Shape::twiddles_3);
     }
 }
 
@@ -481,12 +535,13 @@ __device__ __forceinline__ constexpr int point_of(int e)
  * Spectrum of 2N real numbers from that of N complex ones:
  * y[k] = (z[k] + conj z[N-k]) / 2 + w_k (z[k] - conj z[N-k]), w_k = -i/2 exp(-pi i k/N)
  */
-template <class Shape>
+template <class Shape, class Read>
 __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
                                           float2* lines,
                                           int number,
                                           int lane,
-                                          const float2* __restrict__ twiddles)
+                                          const float2* __restrict__ twiddles,
+                                          Read read)
 {
     float2* line = lines + number * Shape::pitch;
     line_sync<Shape>(number);
@@ -503,6 +558,7 @@ __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
                                make_float2(z.x - m.x, z.y + m.y));
         v[point_of<Shape>(e)] = { .5f * (z.x + m.x) + w.x, .5f * (z.y - m.y) + w.y };
     }
+    read();
 }
 
 // ---------------------------------------------------------------------------------------
@@ -516,34 +572,41 @@ __device__ __forceinline__ float2 phasor(double turns)
     return p;
 }
 
-//! Half to even, within +-127, NaN as 0; of numbers in units of 256 steps.
-__device__ __forceinline__ int quantise(float v, bool& outside)
+//! y times gain, the same bits wherever it is computed.
+__device__ __forceinline__ float2 amplified(float2 y, float2 gain)
 {
-    // beyond int32 there is no defined rounding: 128 is as much too large
-    const int rounded =
-        isnan(v) ? 0 : __float2int_rn(fminf(fmaxf(256 * v, -128.f), 128.f));
-    const int fitting = min(max(rounded, -127), 127);
-    outside |= fitting != rounded || isnan(v);
-    return fitting;
+    return { __fmaf_rn(-y.y, gain.y, __fmul_rn(y.x, gain.x)),
+             __fmaf_rn(y.y, gain.x, __fmul_rn(y.x, gain.y)) };
 }
 
-/*!
- * y times gain as 8-bit numbers, gain in units of 1/256; the low 16 bits.
- * \param fit its bits 0 and 16 stay set as long as all fitted
- */
-__device__ __forceinline__ uint32_t quantise_fast(float2 y, float2 gain, uint32_t& fit)
+//! The larger one, or NaN if one is.
+__device__ __forceinline__ float larger(float a, float b)
 {
-    // within 0 to 1, from -128 to 128 steps
-    const float re = __saturatef((y.x * gain.x + .5f) - y.y * gain.y);
-    const float im = __saturatef((y.x * gain.y + .5f) + y.y * gain.x);
-    // that leaves the number of steps, rounded half to even, in the low 16 bits
-    constexpr float magic = 12582912 - 128;
-    const uint32_t re_bits = __float_as_uint(re * 256 + magic);
-    const uint32_t im_bits = __float_as_uint(im * 256 + magic);
-    const uint32_t both = __byte_perm(re_bits, im_bits, 0x5410);
-    const uint32_t fitting = __vmins2(__vmaxs2(both, 0xff81ff81), 0x007f007f);
-    fit &= ~(both ^ fitting); // of -128 and 128 the lowest bit has changed
-    return __byte_perm(fitting, 0, 0x4420);
+    float c;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
+}
+
+//! Real and imaginary part, half to even, as bytes; -128 to 127, NaN as 0.
+__device__ __forceinline__ uint16_t rounded(float2 y)
+{
+    uint32_t both;
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, 0;"
+        : "=r"(both)
+        : "r"(__float2int_rn(y.y)), "r"(__float2int_rn(y.x)));
+    return uint16_t(both);
+}
+
+//! Largest number that is not clamped: the next one above is rounded to 128.
+constexpr float most_fitting = 0x1.fdfffep6f;
+
+//! The same within +-127.
+__device__ __forceinline__ uint16_t rounded_and_clamped(float2 y)
+{
+    const auto fitting = [](float v) {
+        return isnan(v) ? 0.f : fminf(fmaxf(v, -127.f), 127.f);
+    };
+    return rounded({ fitting(y.x), fitting(y.y) });
 }
 
 //! Where the results of a group go, of one input.
@@ -551,6 +614,16 @@ struct fused_target {
     char* spectra;   // of channeliser: spectrum of this input, at the group's first time
     int64_t spacing; // elements to the input's next spectrum
 };
+
+template <class Shape>
+__device__ __forceinline__ fused_target
+target_of(int port, int within, int64_t first, const fused_call& call)
+{
+    const size_t element = call.eight_bit ? sizeof(uint16_t) : sizeof(float2);
+    return { static_cast<char*>(call.block ? nullptr : call.spectra_of(port)) +
+                 (first * call.inputs_per_port + within) * (Shape::N * element),
+             int64_t(call.inputs_per_port) * Shape::N };
+}
 
 template <class Shape>
 __device__ __forceinline__ void
@@ -640,87 +713,70 @@ store_zeros(int64_t first, int input, const fused_target& target, const fused_ca
     }
 }
 
-//! Phases, gains, conversion, and storing of a line in registers.
+//! The phases of delays. \param start, step channel of the thread's first point, and of
+//! each next one from there
 template <class Shape>
-__device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
-                                            float2* lines,
-                                            int number,
-                                            int lane,
-                                            int round,
-                                            int64_t first,
-                                            int input,
-                                            bool mirrored,
-                                            const fused_call& call)
+__device__ __forceinline__ void
+turn_phases(float2 (&v)[Shape::points], const phase_slope& p, double m, int start, int step)
 {
-    constexpr int points = Shape::points;
-    // of real samples of a mirrored band: channels in reverse, and phasors turn back
-    const int start = mirrored ? Shape::N - 1 - lane : lane;
-    const int step = mirrored ? -Shape::line_threads : Shape::line_threads;
-    if (mirrored) {
+    const double slope = p.slope0 + m * p.slope_rate;
+    const double begin = p.start0 + m * p.start_rate;
+    const float2 turn = phasor(step * slope);
+    float2 factor;
 #pragma unroll
-        for (int e = 0; e < points; e++)
-            v[e].y = -v[e].y;
+    for (int e = 0; e < Shape::points; e++) {
+        factor =
+            e % 8 == 0 ? phasor(begin + (start + e * step) * slope) : times(factor, turn);
+        float2& y = v[point_of<Shape>(e)];
+        y = times(y, factor);
     }
-    if (call.slopes) {
-        const phase_slope& p = call.slopes[input];
-        const double m = double(call.number + first + number);
-        const double slope = p.slope0 + m * p.slope_rate;
-        const double begin = p.start0 + m * p.start_rate;
-        const float2 turn = phasor(step * slope);
-        float2 factor;
+}
+
+/*!
+ * Calls put(e, y) with the thread's results e, times their gains.
+ * \param gains of the thread's points, two in a row each
+ */
+template <class Shape, class Put>
+__device__ __forceinline__ void amplify(const float2 (&v)[Shape::points],
+                                        const float4* __restrict__ gains,
+                                        const fused_call& call,
+                                        Put put)
+{
 #pragma unroll
-        for (int e = 0; e < points; e++) {
-            factor = e % 8 == 0 ? phasor(begin + (start + e * step) * slope)
-                                : times(factor, turn);
-            float2& y = v[point_of<Shape>(e)];
-            y = times(y, factor);
-        }
-    }
-    // Each eight points ask whether they are wanted, as they always are: else the
-    // compiler loads all gains first, and has no registers left.
-    const float2* gains = call.gains + int64_t(input) * Shape::N + start;
-    float2* line = lines + number * Shape::pitch;
-    line_sync<Shape>(number); // all have read the line
-    if (!call.eight_bit) {
-        float2* to = line + start;
-#pragma unroll
-        for (int e = 0; e < points; e++) {
-            if (e % 8 == 0 && e >= call.points)
-                break;
-            to[e * step] = times(v[point_of<Shape>(e)], __ldg(gains + e * step));
-        }
-        return;
-    }
-    auto* to = (call.block ? reinterpret_cast<uint16_t*>(reinterpret_cast<char*>(lines) +
-                                                         Shape::line_bytes) +
-                                 (round * Shape::spectra + number) * Shape::staged_pitch
-                           : reinterpret_cast<uint16_t*>(line)) +
-               start;
-    uint32_t fit = ~0u;
-#pragma unroll
-    for (int e = 0; e < points; e++) {
+    for (int e = 0; e < Shape::points; e += 2) {
+        // Each eight points ask whether they are wanted, as they always are: else the
+        // compiler loads all gains first, and has no registers left.
         if (e % 8 == 0 && e >= call.points)
             break;
-        to[e * step] =
-            uint16_t(quantise_fast(v[point_of<Shape>(e)], __ldg(gains + e * step), fit));
+        const float4 two = __ldg(gains + e / 2 * Shape::line_threads);
+        put(e, amplified(v[point_of<Shape>(e)], { two.x, two.y }));
+        put(e + 1, amplified(v[point_of<Shape>(e + 1)], { two.z, two.w }));
     }
-    const bool clamped =
-        (fit & 0x00010001) != 0x00010001 && first + number < call.spectra;
+}
+
+//! The thread's results to[e step], in 8 bits. \return how many did not fit
+template <class Shape>
+__device__ __forceinline__ int put_bytes(const float2 (&v)[Shape::points],
+                                         uint16_t* to,
+                                         int step,
+                                         const float4* gains,
+                                         const fused_call& call)
+{
+    float most = 0;
+    amplify<Shape>(v, gains, call, [&](int e, float2 y) {
+        most = larger(most, larger(fabsf(y.x), fabsf(y.y)));
+        to[e * step] = rounded(y);
+    });
+    if (most <= most_fitting)
+        return 0;
     int found = 0;
-    if (clamped) {
-#pragma unroll
-        for (int e = 0; e < points; e++) {
-            if (e % 8 == 0 && e >= call.points)
-                break;
-            const float2 y = times(v[point_of<Shape>(e)], __ldg(gains + e * step));
-            bool outside = false;
-            const int re = quantise(y.x, outside), im = quantise(y.y, outside);
-            found += outside;
-            if (isnan(y.x) || isnan(y.y))
-                to[e * step] = uint16_t((re & 0xff) | (im & 0xff) << 8);
+    amplify<Shape>(v, gains, call, [&](int e, float2 y) {
+        if (!(larger(fabsf(y.x), fabsf(y.y)) <= most_fitting)) {
+            found++;
+            to[e * step] = rounded_and_clamped(y);
         }
-    }
-    add_of_warp(call.clamped + input, found);
+    });
+    return found;
 }
 
 //! Elements of a line as they are.
@@ -740,14 +796,69 @@ __device__ __forceinline__ void store_line(const float2* line, element* to, int 
     }
 }
 
+/*!
+ * Phases, gains, conversion of a line in registers, and where it goes: into its spectrum,
+ * by way of shared memory if that has narrow lines, or to where it waits to be turned.
+ */
 template <class Shape>
-__device__ __forceinline__ fused_target
-target_of(int port, int within, int64_t first, const fused_call& call)
+__device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
+                                            float2* lines,
+                                            int number,
+                                            int lane,
+                                            int round,
+                                            int64_t first,
+                                            int input,
+                                            bool mirrored,
+                                            const fused_target& target,
+                                            const fused_call& call)
 {
-    const size_t element = call.eight_bit ? sizeof(uint16_t) : sizeof(float2);
-    return { static_cast<char*>(call.block ? nullptr : call.spectra_of(port)) +
-                 (first * call.inputs_per_port + within) * (Shape::N * element),
-             int64_t(call.inputs_per_port) * Shape::N };
+    constexpr int N = Shape::N;
+    // of real samples of a mirrored band: channels in reverse, and phasors turn back
+    const int start = mirrored ? N - 1 - lane : lane;
+    const int step = mirrored ? -Shape::line_threads : Shape::line_threads;
+    if (mirrored) {
+#pragma unroll
+        for (int e = 0; e < Shape::points; e++)
+            v[e].y = -v[e].y;
+    }
+    if (call.slopes)
+        turn_phases<Shape>(
+            v, call.slopes[input], double(call.number + first + number), start, step);
+    const auto* gains =
+        reinterpret_cast<const float4*>(call.gains + int64_t(input) * N) + lane;
+    const bool wanted = first + number < call.spectra;
+    const int64_t at = number * target.spacing + start;
+    float2* line = lines + number * Shape::pitch;
+    const bool direct = Shape::direct && !call.block;
+    if (!direct)
+        line_sync<Shape>(number); // all have read the line
+    if (!call.eight_bit) {
+        if (direct) {
+            auto* to = reinterpret_cast<float2*>(target.spectra) + at;
+            if (wanted)
+                amplify<Shape>(
+                    v, gains, call, [&](int e, float2 y) { to[e * step] = y; });
+        } else {
+            auto* to = line + start;
+            amplify<Shape>(v, gains, call, [&](int e, float2 y) { to[e * step] = y; });
+        }
+        return;
+    }
+    int found = 0;
+    if (direct) {
+        auto* to = reinterpret_cast<uint16_t*>(target.spectra) + at;
+        if (wanted)
+            found = put_bytes<Shape>(v, to, step, gains, call);
+    } else {
+        auto* staged = reinterpret_cast<uint16_t*>(reinterpret_cast<char*>(lines) +
+                                                   Shape::line_bytes) +
+                       (round * Shape::spectra + number) * Shape::staged_pitch;
+        auto* to = (call.block ? staged : reinterpret_cast<uint16_t*>(line)) + start;
+        found = put_bytes<Shape>(v, to, step, gains, call);
+        if (!wanted)
+            found = 0;
+    }
+    add_of_warp(call.clamped + input, found);
 }
 
 //! A line into its spectrum.
@@ -802,6 +913,13 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     fused(const __grid_constant__ fused_call call)
 {
     extern __shared__ float2 lines[];
+    __shared__ uint64_t all_read;
+    line_guard guard{ &all_read, 0 };
+    if (threadIdx.x == 0) {
+        init_barrier(&all_read, Shape::threads / 32);
+        fence_barriers();
+    }
+    __syncthreads();
     const int number = threadIdx.x / Shape::line_threads;
     const int lane = threadIdx.x % Shape::line_threads;
     const int together = Shape::spectra * call.rounds;
@@ -852,12 +970,20 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
                                                line_step<Shape, In>,
                                    Shape::spectra * line_step<Shape, In>);
             filter_lines<Shape, In>(
-                lines, start, view, first, input, int64_t(source.counted), call);
+                lines, start, view, first, input, int64_t(source.counted), guard, call);
             __syncthreads();
+            const auto target = target_of<Shape>(port, within, first, call);
+            // what is stored by way of the lines has yet to be read there
+            const bool by_lines =
+                call.block ? !call.eight_bit : !Shape::direct;
             float2 v[Shape::points];
-            transform_line<Shape>(v, lines, number, lane, call.twiddles);
-            if constexpr (!In::complex)
-                part_real<Shape>(v, lines, number, lane, call.twiddles);
+            const auto read = [&] { guard.read(!by_lines); };
+            if constexpr (In::complex) {
+                transform_line<Shape>(v, lines, number, lane, call.twiddles, read);
+            } else {
+                transform_line<Shape>(v, lines, number, lane, call.twiddles, [] {});
+                part_real<Shape>(v, lines, number, lane, call.twiddles, read);
+            }
             finish_line<Shape>(v,
                                lines,
                                number,
@@ -866,17 +992,20 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
                                first,
                                input,
                                !In::complex && call.inverted,
+                               target,
                                call);
-            if (!call.block)
-                store_own_line<Shape>(lines,
-                                      number,
-                                      lane,
-                                      first,
-                                      target_of<Shape>(port, within, first, call),
-                                      call);
-            __syncthreads();
+            if (!Shape::direct && !call.block)
+                store_own_line<Shape>(lines, number, lane, first, target, call);
+            if (call.block && !call.eight_bit) {
+                __syncthreads();
+                store_turned<Shape>(lines, first, input, call);
+            }
+            if (by_lines)
+                guard.read();
+            guard.groups++;
         }
-        if (call.block) {
+        if (call.block && call.eight_bit) {
+            __syncthreads();
             store_turned<Shape>(lines, batch_first, input, call);
             __syncthreads();
         }
