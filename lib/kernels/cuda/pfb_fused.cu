@@ -60,6 +60,25 @@ std::vector<float2> make_twiddles(const fused_kernel& kernel)
     return all;
 }
 
+//! Asks for no more shared memory than `blocks` of a multiprocessor need: filter, gains
+//! and twiddles want the rest as a cache.
+void leave_cache(const fused_kernel& kernel, int shared, int device)
+{
+    int reserved = 0, all = 0;
+    check(cudaDeviceGetAttribute(
+              &reserved, cudaDevAttrReservedSharedMemoryPerBlock, device),
+          "asking for shared memory");
+    check(cudaDeviceGetAttribute(
+              &all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device),
+          "asking for shared memory");
+    constexpr int fixed = 1024; // at most, what kernels have besides
+    const int wanted = kernel.blocks * (shared + reserved + fixed);
+    check(cudaFuncSetAttribute(kernel.function,
+                               cudaFuncAttributePreferredSharedMemoryCarveout,
+                               std::min(100, (100 * wanted + all - 1) / all)),
+          "parting shared memory and cache");
+}
+
 size_t gains_of(const pfb::parameters& p) { return size_t(p.inputs()) * p.channels; }
 
 class fused_pfb : public pfb
@@ -233,6 +252,7 @@ void fused_filter::execute(const pfb::source* sources,
     const int64_t groups = (call.spectra + together - 1) / together * call.inputs;
     const unsigned blocks = unsigned(std::min<int64_t>(groups, d_most_blocks));
     const int shared = d_kernel.line_bytes + (to.block ? d_kernel.staged_bytes : 0);
+    leave_cache(d_kernel, shared, d_device);
     d_kernel.function<<<blocks, d_kernel.threads, shared, s>>>(call);
     check_launch("channeliser");
     d_number += double(count);

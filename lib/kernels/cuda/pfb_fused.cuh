@@ -78,8 +78,7 @@ __device__ __forceinline__ void line_sync(int line)
 //! not wait for what the others then do with them.
 struct line_guard {
     uint64_t* barrier; // of all warps
-    int groups;        // of lines so far
-    __device__ void wait() const { wait_for(barrier, groups % 2 ^ 1); }
+    __device__ void wait(int step) const { wait_for(barrier, step % 2 ^ 1); }
     //! \param now or later: a condition of its own would put off the arrival
     __device__ void read(bool now = true) const
     {
@@ -328,33 +327,50 @@ __device__ __forceinline__ int count_lowest_in_row(
     return found;
 }
 
-//! Into the second-level cache.
-template <class Shape>
-__device__ __forceinline__ void fetch_ahead(const char* from, int bytes)
+//! As many lines as a step has, into the second-level cache.
+template <class Shape, class In>
+__device__ __forceinline__ void fetch_ahead(const char* from)
 {
-    for (int i = threadIdx.x * 128; i < bytes; i += Shape::threads * 128)
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(from + i));
+    constexpr int bytes = Shape::spectra * line_step<Shape, In>, sector = 128;
+    static_assert(bytes <= sector * Shape::threads);
+    if (threadIdx.x < bytes / sector)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(from + threadIdx.x * sector));
 }
 
-//! Lines of filtered samples into shared memory. \param start of the input's samples
-//! from the first line on, if they lie in a row; else nullptr
+/*!
+ * A block of threads goes from step to step: the spectra that it makes at a time, of one
+ * input. What a step is about lies in shared memory, written once for all threads.
+ */
+struct fused_step {
+    const char* samples;  // of the first line, if they lie in a row; else nullptr
+    sample_view view;     // of all samples; without numbers if they were lost
+    int64_t counted;      // samples that an earlier call has counted
+    int64_t first;        // spectrum
+    int wanted;           // spectra from there on, not more than there are; 0: the end
+    int input;
+    int round;            // of the steps whose results are turned together
+    bool last;            // of them
+    char* spectra;        // where results go; nullptr: into a block
+    const float4* gains;
+};
+
+//! Lines of filtered samples into shared memory.
 template <class Shape, class In>
 __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
-                                             const char* start,
-                                             const sample_view& view,
-                                             int64_t first,
-                                             int input,
-                                             int64_t counted,
+                                             const fused_step& step,
+                                             int number_of_step,
                                              const line_guard& guard,
                                              const fused_call& call)
 {
     constexpr int count = Shape::filtered_together;
-    constexpr int columns = Shape::N / 2;
-    const int left = int(min(int64_t(Shape::spectra), call.spectra - first));
+    constexpr unsigned columns = Shape::N / 2;
+    constexpr int items = columns * (Shape::spectra / count) / Shape::threads;
+    const char* start = step.samples;
+    const int left = step.wanted;
     int found = 0;
 #pragma unroll 1
-    for (int item = threadIdx.x; item < columns * (Shape::spectra / count);
-         item += Shape::threads) {
+    for (int i = 0; i < items; i++) {
+        const unsigned item = threadIdx.x + i * Shape::threads;
         const int column = item % columns;
         const int line = count == Shape::spectra ? 0 : item / columns * count;
         float4 sums[count];
@@ -368,11 +384,12 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
                 call.taps,
                 suspects);
         const bool suspicious = suspects & In::suspect;
-        const int64_t time = first + line;
         if (!in_row || (suspicious && !In::clamps)) {
+            const int64_t time = step.first + line;
+            const sample_view view = step.view;
             float4 others[count];
             if (In::suspect)
-                found += count_lowest<Shape, In>(view, time, column, counted, call);
+                found += count_lowest<Shape, In>(view, time, column, step.counted, call);
             if (in_row || line + count > left)
                 filter_carefully<Shape, In>(others, view, time, column, call);
             else
@@ -384,9 +401,9 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
         } else if constexpr (In::suspect && In::clamps) {
             found += count_lowest_in_row<Shape, In>(start + line * line_step<Shape, In> +
                                                         column * (In::bits / 2),
-                                                    time,
+                                                    step.first + line,
                                                     column,
-                                                    counted,
+                                                    step.counted,
                                                     call);
         }
         if (In::complex && call.inverted) {
@@ -397,15 +414,15 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
                 sums[s].w = -sums[s].w;
             }
         }
-        if (item < Shape::threads) // the first
-            guard.wait();
+        if (i == 0)
+            guard.wait(number_of_step);
 #pragma unroll
         for (int s = 0; s < count; s++)
             *reinterpret_cast<float4*>(lines + (line + s) * Shape::pitch + 2 * column) =
                 sums[s];
     }
     if (In::suspect)
-        add_of_warp(call.lowest + input, found);
+        add_of_warp(call.lowest + step.input, found);
 }
 
 // ---------------------------------------------------------------------------------------
@@ -609,22 +626,14 @@ __device__ __forceinline__ uint16_t rounded_and_clamped(float2 y)
     return rounded({ fitting(y.x), fitting(y.y) });
 }
 
-//! Where the results of a group go, of one input.
-struct fused_target {
-    char* spectra;   // of channeliser: spectrum of this input, at the group's first time
-    int64_t spacing; // elements to the input's next spectrum
-};
-
+//! Elements from an input's spectrum to its next one.
 template <class Shape>
-__device__ __forceinline__ fused_target
-target_of(int port, int within, int64_t first, const fused_call& call)
+__device__ __forceinline__ int64_t spacing_of(const fused_call& call)
 {
-    const size_t element = call.eight_bit ? sizeof(uint16_t) : sizeof(float2);
-    return { static_cast<char*>(call.block ? nullptr : call.spectra_of(port)) +
-                 (first * call.inputs_per_port + within) * (Shape::N * element),
-             int64_t(call.inputs_per_port) * Shape::N };
+    return int64_t(call.inputs_per_port) * Shape::N;
 }
 
+//! \param first spectrum of the first round
 template <class Shape>
 __device__ __forceinline__ void
 store_turned(const float2* lines, int64_t first, int input, const fused_call& call)
@@ -690,22 +699,21 @@ store_turned(const float2* lines, int64_t first, int input, const fused_call& ca
 //! Of a port without samples.
 template <class Shape>
 __device__ __noinline__ void
-store_zeros(int64_t first, int input, const fused_target& target, const fused_call& call)
+store_zeros(const fused_step& of, const fused_call& call)
 {
-    const int count =
-        int(min(int64_t(Shape::spectra) * call.rounds, call.spectra - first));
+    const int count = of.wanted;
     for (int i = threadIdx.x; i < Shape::N * count; i += Shape::threads) {
         int64_t to;
         if (call.block) {
             const int s = i % count, k = i / count - call.first_channel;
             if (k < 0 || k >= call.selected)
                 continue;
-            to = (int64_t(k) * call.inputs + input) * call.times + call.first_time +
-                 first + s;
+            to = (int64_t(k) * call.inputs + of.input) * call.times + call.first_time +
+                 of.first + s;
         } else {
-            to = i / Shape::N * target.spacing + i % Shape::N;
+            to = i / Shape::N * spacing_of<Shape>(call) + i % Shape::N;
         }
-        char* start = call.block ? static_cast<char*>(call.block) : target.spectra;
+        char* start = call.block ? static_cast<char*>(call.block) : of.spectra;
         if (call.eight_bit)
             reinterpret_cast<uint16_t*>(start)[to] = 0;
         else
@@ -742,30 +750,46 @@ __device__ __forceinline__ void amplify(const float2 (&v)[Shape::points],
                                         const fused_call& call,
                                         Put put)
 {
+    constexpr int together = 4;
+    float4 next[together / 2];
+    const auto load = [&](int e) {
 #pragma unroll
-    for (int e = 0; e < Shape::points; e += 2) {
+        for (int i = 0; i < together / 2; i++)
+            next[i] = __ldg(gains + (e / 2 + i) * Shape::line_threads);
+    };
+    load(0);
+#pragma unroll
+    for (int e = 0; e < Shape::points; e += together) {
         // Each eight points ask whether they are wanted, as they always are: else the
         // compiler loads all gains first, and has no registers left.
         if (e % 8 == 0 && e >= call.points)
             break;
-        const float4 two = __ldg(gains + e / 2 * Shape::line_threads);
-        put(e, amplified(v[point_of<Shape>(e)], { two.x, two.y }));
-        put(e + 1, amplified(v[point_of<Shape>(e + 1)], { two.z, two.w }));
+        float4 now[together / 2];
+#pragma unroll
+        for (int i = 0; i < together / 2; i++)
+            now[i] = next[i];
+        if (e + together < Shape::points)
+            load(e + together);
+#pragma unroll
+        for (int i = 0; i < together; i += 2) {
+            const float4 g = now[i / 2];
+            put(e + i, amplified(v[point_of<Shape>(e + i)], { g.x, g.y }));
+            put(e + i + 1, amplified(v[point_of<Shape>(e + i + 1)], { g.z, g.w }));
+        }
     }
 }
 
-//! The thread's results to[e step], in 8 bits. \return how many did not fit
-template <class Shape>
+//! Calls put(e, bytes) with the thread's results in 8 bits. \return how many did not fit
+template <class Shape, class Put>
 __device__ __forceinline__ int put_bytes(const float2 (&v)[Shape::points],
-                                         uint16_t* to,
-                                         int step,
                                          const float4* gains,
-                                         const fused_call& call)
+                                         const fused_call& call,
+                                         Put put)
 {
     float most = 0;
     amplify<Shape>(v, gains, call, [&](int e, float2 y) {
         most = larger(most, larger(fabsf(y.x), fabsf(y.y)));
-        to[e * step] = rounded(y);
+        put(e, rounded(y));
     });
     if (most <= most_fitting)
         return 0;
@@ -773,7 +797,7 @@ __device__ __forceinline__ int put_bytes(const float2 (&v)[Shape::points],
     amplify<Shape>(v, gains, call, [&](int e, float2 y) {
         if (!(larger(fabsf(y.x), fabsf(y.y)) <= most_fitting)) {
             found++;
-            to[e * step] = rounded_and_clamped(y);
+            put(e, rounded_and_clamped(y));
         }
     });
     return found;
@@ -805,11 +829,8 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
                                             float2* lines,
                                             int number,
                                             int lane,
-                                            int round,
-                                            int64_t first,
-                                            int input,
                                             bool mirrored,
-                                            const fused_target& target,
+                                            const fused_step& of,
                                             const fused_call& call)
 {
     constexpr int N = Shape::N;
@@ -822,22 +843,24 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
             v[e].y = -v[e].y;
     }
     if (call.slopes)
-        turn_phases<Shape>(
-            v, call.slopes[input], double(call.number + first + number), start, step);
-    const auto* gains =
-        reinterpret_cast<const float4*>(call.gains + int64_t(input) * N) + lane;
-    const bool wanted = first + number < call.spectra;
-    const int64_t at = number * target.spacing + start;
+        turn_phases<Shape>(v,
+                           call.slopes[of.input],
+                           double(call.number + of.first + number),
+                           start,
+                           step);
+    const float4* gains = of.gains + lane;
+    const bool wanted = number < of.wanted;
+    const int64_t at = number * spacing_of<Shape>(call) + start;
     float2* line = lines + number * Shape::pitch;
     const bool direct = Shape::direct && !call.block;
     if (!direct)
         line_sync<Shape>(number); // all have read the line
     if (!call.eight_bit) {
         if (direct) {
-            auto* to = reinterpret_cast<float2*>(target.spectra) + at;
+            auto* to = reinterpret_cast<float2*>(of.spectra) + at;
             if (wanted)
                 amplify<Shape>(
-                    v, gains, call, [&](int e, float2 y) { to[e * step] = y; });
+                    v, gains, call, [&](int e, float2 y) { __stcg(to + e * step, y); });
         } else {
             auto* to = line + start;
             amplify<Shape>(v, gains, call, [&](int e, float2 y) { to[e * step] = y; });
@@ -846,19 +869,22 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
     }
     int found = 0;
     if (direct) {
-        auto* to = reinterpret_cast<uint16_t*>(target.spectra) + at;
+        auto* to = reinterpret_cast<uint16_t*>(of.spectra) + at;
         if (wanted)
-            found = put_bytes<Shape>(v, to, step, gains, call);
+            found = put_bytes<Shape>(v, gains, call, [&](int e, uint16_t bytes) {
+                __stcg(to + e * step, bytes);
+            });
     } else {
         auto* staged = reinterpret_cast<uint16_t*>(reinterpret_cast<char*>(lines) +
                                                    Shape::line_bytes) +
-                       (round * Shape::spectra + number) * Shape::staged_pitch;
+                       (of.round * Shape::spectra + number) * Shape::staged_pitch;
         auto* to = (call.block ? staged : reinterpret_cast<uint16_t*>(line)) + start;
-        found = put_bytes<Shape>(v, to, step, gains, call);
+        found = put_bytes<Shape>(
+            v, gains, call, [&](int e, uint16_t bytes) { to[e * step] = bytes; });
         if (!wanted)
             found = 0;
     }
-    add_of_warp(call.clamped + input, found);
+    add_of_warp(call.clamped + of.input, found);
 }
 
 //! A line into its spectrum.
@@ -866,29 +892,26 @@ template <class Shape>
 __device__ __forceinline__ void store_own_line(const float2* lines,
                                                int number,
                                                int lane,
-                                               int64_t first,
-                                               const fused_target& target,
+                                               const fused_step& of,
                                                const fused_call& call)
 {
     const float2* line = lines + number * Shape::pitch;
-    const int64_t to = number * target.spacing;
+    const int64_t to = number * spacing_of<Shape>(call);
     line_sync<Shape>(number);
-    if (first + number >= call.spectra)
+    if (number >= of.wanted)
         return;
     if (call.eight_bit)
-        store_line<Shape>(line, reinterpret_cast<uint16_t*>(target.spectra) + to, lane);
+        store_line<Shape>(line, reinterpret_cast<uint16_t*>(of.spectra) + to, lane);
     else
-        store_line<Shape>(line, reinterpret_cast<float2*>(target.spectra) + to, lane);
+        store_line<Shape>(line, reinterpret_cast<float2*>(of.spectra) + to, lane);
 }
 
 //! A group [port][batch of spectra][input of the port], counted without divisions.
 struct group_number {
     uint32_t port, batch, input;
-    __device__ group_number(uint32_t number, uint32_t inputs, uint32_t batches)
-        : port(number / inputs / batches),
-          batch(number / inputs % batches),
-          input(number % inputs)
+    static __device__ group_number of(uint32_t number, uint32_t inputs, uint32_t batches)
     {
+        return { number / inputs / batches, number / inputs % batches, number % inputs };
     }
     __device__ void add(const group_number& other, uint32_t inputs, uint32_t batches)
     {
@@ -906,7 +929,76 @@ struct group_number {
     }
 };
 
-// ---------------------------------------------------------------------------------------
+//! Where a block of threads is in its work; one thread at a time looks after it.
+struct fused_schedule {
+    group_number group, stride;
+    int groups, round; // left; of the group
+};
+
+template <class Shape>
+__device__ __forceinline__ fused_schedule make_schedule(const fused_call& call)
+{
+    const int together = Shape::spectra * call.rounds;
+    const int64_t batches = (call.spectra + together - 1) / together;
+    const int64_t groups = batches * call.inputs;
+    // In a row, a block of threads finds most samples that spectra share in its cache; in
+    // turns, all blocks together fill rows of times before they leave the cache.
+    const int64_t start = call.in_a_row ? groups * blockIdx.x / gridDim.x : blockIdx.x;
+    const int64_t end = call.in_a_row ? groups * (blockIdx.x + 1) / gridDim.x : groups;
+    const int step = call.in_a_row ? 1 : gridDim.x;
+    // inputs of a port side by side: they lie in the same memory
+    const auto inputs = uint32_t(call.inputs_per_port);
+    return { group_number::of(uint32_t(start), inputs, uint32_t(batches)),
+             group_number::of(uint32_t(step), inputs, uint32_t(batches)),
+             int((end - start + step - 1) / step),
+             0 };
+}
+
+//! The next step.
+template <class Shape, class In>
+__device__ __forceinline__ void
+plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
+{
+    step.wanted = 0;
+    if (schedule.groups == 0)
+        return;
+    const int together = Shape::spectra * call.rounds;
+    const int within = schedule.group.input, port = schedule.group.port;
+    const int input = port * call.inputs_per_port + within;
+    const int64_t first =
+        int64_t(schedule.group.batch) * together + schedule.round * Shape::spectra;
+    const int64_t left = call.spectra - first;
+    const auto source = call.source_of(port);
+    const int64_t shift = call.shifts ? call.shifts[input] : 0;
+    constexpr int sample_bits = In::bits * (In::complex ? 2 : 1);
+    const char* samples =
+        static_cast<const char*>(source.samples) - (shift * sample_bits >> 3);
+    const bool in_row = source.samples && call.inputs_per_port == 1 &&
+                        shift * sample_bits % 8 == 0 &&
+                        reinterpret_cast<uintptr_t>(samples) % In::alignment == 0;
+    const size_t element = call.eight_bit ? sizeof(uint16_t) : sizeof(float2);
+    step.samples = in_row ? samples + first * line_step<Shape, In> : nullptr;
+    step.view = { source.samples, -shift, call.inputs_per_port, within };
+    step.counted = int64_t(source.counted);
+    step.first = first;
+    step.wanted = int(min(int64_t(Shape::spectra), left));
+    step.input = input;
+    step.round = schedule.round;
+    step.last = schedule.round == call.rounds - 1 || left <= Shape::spectra;
+    step.spectra =
+        call.block ? nullptr
+                   : static_cast<char*>(call.spectra_of(port)) +
+                         (first * call.inputs_per_port + within) * (Shape::N * element);
+    step.gains =
+        reinterpret_cast<const float4*>(call.gains + int64_t(input) * Shape::N);
+    schedule.round++;
+    if (step.last) {
+        const auto batches = uint32_t((call.spectra + together - 1) / together);
+        schedule.round = 0;
+        schedule.groups--;
+        schedule.group.add(schedule.stride, call.inputs_per_port, batches);
+    }
+}
 
 template <class Shape, class In>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
@@ -914,101 +1006,61 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 {
     extern __shared__ float2 lines[];
     __shared__ uint64_t all_read;
-    line_guard guard{ &all_read, 0 };
+    __shared__ fused_schedule schedule;
+    // one in use, one that slower warps may still use, one for the next
+    __shared__ fused_step steps[3];
+    constexpr int warps = Shape::threads / 32;
+    const line_guard guard{ &all_read };
     if (threadIdx.x == 0) {
-        init_barrier(&all_read, Shape::threads / 32);
+        init_barrier(&all_read, warps);
         fence_barriers();
+        schedule = make_schedule<Shape>(call);
+        plan<Shape, In>(steps[0], schedule, call);
     }
     __syncthreads();
     const int number = threadIdx.x / Shape::line_threads;
     const int lane = threadIdx.x % Shape::line_threads;
-    const int together = Shape::spectra * call.rounds;
-    const int64_t batches = (call.spectra + together - 1) / together;
-    const int64_t groups = batches * call.inputs;
-    // In a row, a block of threads finds most samples that spectra share in its cache; in
-    // turns, all blocks together fill rows of times before they leave the cache.
-    const int64_t start_group =
-        call.in_a_row ? groups * blockIdx.x / gridDim.x : blockIdx.x;
-    const int64_t end_group =
-        call.in_a_row ? groups * (blockIdx.x + 1) / gridDim.x : groups;
-    const int step = call.in_a_row ? 1 : gridDim.x;
-    // inputs of a port side by side: they lie in the same memory
-    group_number group(uint32_t(start_group), call.inputs_per_port, uint32_t(batches));
-    const group_number stride(step, call.inputs_per_port, uint32_t(batches));
-    int left = int((end_group - start_group + step - 1) / step);
 #pragma unroll 1
-    for (; left > 0; left--, group.add(stride, call.inputs_per_port, uint32_t(batches))) {
-        const int within = group.input, port = group.port;
-        const int64_t batch_first = int64_t(group.batch) * together;
-        const int input = port * call.inputs_per_port + within;
-        const auto source = call.source_of(port);
-        if (!source.samples) {
-            store_zeros<Shape>(batch_first,
-                               input,
-                               target_of<Shape>(port, within, batch_first, call),
-                               call);
+    for (int i = 0; steps[i % 3].wanted > 0; i++) {
+        const auto& step = steps[i % 3];
+        // each warp in turn
+        if (threadIdx.x == i % warps * 32)
+            plan<Shape, In>(steps[(i + 1) % 3], schedule, call);
+        if (!step.view.numbers) {
+            store_zeros<Shape>(step, call);
+            guard.read();
+            __syncthreads();
             continue;
         }
-        const int64_t shift = call.shifts ? call.shifts[input] : 0;
-        constexpr int sample_bits = In::bits * (In::complex ? 2 : 1);
-        const char* samples =
-            static_cast<const char*>(source.samples) - (shift * sample_bits >> 3);
-        if (call.inputs_per_port != 1 || shift * sample_bits % 8 != 0 ||
-            reinterpret_cast<uintptr_t>(samples) % In::alignment != 0)
-            samples = nullptr;
-        const sample_view view{ source.samples, -shift, call.inputs_per_port, within };
-#pragma unroll 1
-        for (int round = 0; round < call.rounds; round++) {
-            const int64_t first = batch_first + round * Shape::spectra;
-            if (first >= call.spectra)
-                break;
-            const char* start =
-                samples ? samples + first * line_step<Shape, In> : nullptr;
-            if (In::bits <= 16 && start && call.in_a_row &&
-                first + 2 * Shape::spectra <= call.spectra)
-                fetch_ahead<Shape>(start + (Shape::spectra + call.taps - 1) *
-                                               line_step<Shape, In>,
-                                   Shape::spectra * line_step<Shape, In>);
-            filter_lines<Shape, In>(
-                lines, start, view, first, input, int64_t(source.counted), guard, call);
-            __syncthreads();
-            const auto target = target_of<Shape>(port, within, first, call);
-            // what is stored by way of the lines has yet to be read there
-            const bool by_lines =
-                call.block ? !call.eight_bit : !Shape::direct;
-            float2 v[Shape::points];
-            const auto read = [&] { guard.read(!by_lines); };
-            if constexpr (In::complex) {
-                transform_line<Shape>(v, lines, number, lane, call.twiddles, read);
-            } else {
-                transform_line<Shape>(v, lines, number, lane, call.twiddles, [] {});
-                part_real<Shape>(v, lines, number, lane, call.twiddles, read);
-            }
-            finish_line<Shape>(v,
-                               lines,
-                               number,
-                               lane,
-                               round,
-                               first,
-                               input,
-                               !In::complex && call.inverted,
-                               target,
-                               call);
-            if (!Shape::direct && !call.block)
-                store_own_line<Shape>(lines, number, lane, first, target, call);
-            if (call.block && !call.eight_bit) {
-                __syncthreads();
-                store_turned<Shape>(lines, first, input, call);
-            }
-            if (by_lines)
-                guard.read();
-            guard.groups++;
+        if constexpr (In::bits <= 16) {
+            if (call.in_a_row && step.samples &&
+                step.first + 2 * Shape::spectra <= call.spectra)
+                fetch_ahead<Shape, In>(step.samples + (Shape::spectra + call.taps - 1) *
+                                                          line_step<Shape, In>);
         }
-        if (call.block && call.eight_bit) {
-            __syncthreads();
-            store_turned<Shape>(lines, batch_first, input, call);
-            __syncthreads();
+        filter_lines<Shape, In>(lines, step, i, guard, call);
+        __syncthreads();
+        // what is stored by way of the lines has yet to be read there
+        const bool by_lines = call.block ? !call.eight_bit : !Shape::direct;
+        const auto read = [&] { guard.read(!by_lines); };
+        float2 v[Shape::points];
+        if constexpr (In::complex) {
+            transform_line<Shape>(v, lines, number, lane, call.twiddles, read);
+        } else {
+            transform_line<Shape>(v, lines, number, lane, call.twiddles, [] {});
+            part_real<Shape>(v, lines, number, lane, call.twiddles, read);
         }
+        const bool mirrored = !In::complex && call.inverted;
+        finish_line<Shape>(v, lines, number, lane, mirrored, step, call);
+        if (!Shape::direct && !call.block)
+            store_own_line<Shape>(lines, number, lane, step, call);
+        if (call.block && step.last) {
+            __syncthreads();
+            store_turned<Shape>(
+                lines, step.first - step.round * Shape::spectra, step.input, call);
+        }
+        if (by_lines)
+            guard.read();
     }
 }
 
