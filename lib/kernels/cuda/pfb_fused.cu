@@ -68,9 +68,9 @@ void leave_cache(const fused_kernel& kernel, int shared, int device)
     check(cudaDeviceGetAttribute(
               &reserved, cudaDevAttrReservedSharedMemoryPerBlock, device),
           "asking for shared memory");
-    check(cudaDeviceGetAttribute(
-              &all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device),
-          "asking for shared memory");
+    check(
+        cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device),
+        "asking for shared memory");
     constexpr int fixed = 1024; // at most, what kernels have besides
     const int wanted = kernel.blocks * (shared + reserved + fixed);
     check(cudaFuncSetAttribute(kernel.function,

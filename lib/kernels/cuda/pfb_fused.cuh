@@ -79,7 +79,7 @@ __device__ __forceinline__ void line_sync(int line)
 struct line_guard {
     uint64_t* barrier; // of all warps
     __device__ void wait(int step) const { wait_for(barrier, step % 2 ^ 1); }
-    //! \param now or later: a condition of its own would put off the arrival
+    //! \param now or not at all, without a branch
     __device__ void read(bool now = true) const
     {
         __syncwarp();
@@ -156,8 +156,8 @@ __device__ __forceinline__ void add_product(float4& sum, float4 a, float4 b)
 
 /*!
  * Adds Taps taps to the sums of a column of quads, or starts these with them. Each sample
- * is read and converted once for all spectra that it is in. \param from the column's first
- * quad under these taps
+ * is read and converted once for all spectra that it is in. \param from the column's
+ * first quad under these taps
  */
 template <class Shape, class In, int Taps, bool First>
 __device__ __forceinline__ void add_taps(float4 (&sums)[Shape::filtered_together],
@@ -189,12 +189,12 @@ __device__ __forceinline__ void add_taps(float4 (&sums)[Shape::filtered_together
 
 template <class Shape, class In>
 __device__ __forceinline__ void filter_in_row(float4 (&sums)[Shape::filtered_together],
-                                             const char* from,
-                                             const float* __restrict__ prototype,
-                                             int taps,
-                                             uint32_t& suspects)
+                                              const char* from,
+                                              const float* __restrict__ prototype,
+                                              int taps,
+                                              uint32_t& suspects)
 {
-    constexpr int most = 8;
+    constexpr int most = 8, half = most / 2;
     const auto next = [&](int done) {
         from += done * line_step<Shape, In>;
         prototype += done * tap_step<Shape, In>;
@@ -205,6 +205,9 @@ __device__ __forceinline__ void filter_in_row(float4 (&sums)[Shape::filtered_tog
         if (taps == most)
             return;
         next(most);
+    } else if (taps >= half) {
+        add_taps<Shape, In, half, true>(sums, from, prototype, suspects);
+        next(half);
     } else {
         add_taps<Shape, In, 1, true>(sums, from, prototype, suspects);
         next(1);
@@ -342,15 +345,15 @@ __device__ __forceinline__ void fetch_ahead(const char* from)
  * input. What a step is about lies in shared memory, written once for all threads.
  */
 struct fused_step {
-    const char* samples;  // of the first line, if they lie in a row; else nullptr
-    sample_view view;     // of all samples; without numbers if they were lost
-    int64_t counted;      // samples that an earlier call has counted
-    int64_t first;        // spectrum
-    int wanted;           // spectra from there on, not more than there are; 0: the end
+    const char* samples; // of the first line, if they lie in a row; else nullptr
+    sample_view view;    // of all samples; without numbers if they were lost
+    int64_t counted;     // samples that an earlier call has counted
+    int64_t first;       // spectrum
+    int wanted;          // spectra from there on, not more than there are; 0: the end
     int input;
-    int round;            // of the steps whose results are turned together
-    bool last;            // of them
-    char* spectra;        // where results go; nullptr: into a block
+    int round;     // of the steps whose results are turned together
+    bool last;     // of them
+    char* spectra; // where results go; nullptr: into a block
     const float4* gains;
 };
 
@@ -440,9 +443,9 @@ load_points(float2 (&v)[Shape::points], const float2* line, int lane)
         constexpr int step = Shape::N / R;
 #pragma unroll
         for (int r = 0; r < R; r++)
-            v[q * R + r] = Done == 1 ? line[b + r * step]
-                                     : line[place<Shape>(b) +
-                                            r * (step + 2 * (step / Shape::R1))];
+            v[q * R + r] =
+                Done == 1 ? line[b + r * step]
+                          : line[place<Shape>(b) + r * (step + 2 * (step / Shape::R1))];
     }
 }
 
@@ -684,8 +687,11 @@ store_turned(const float2* lines, int64_t first, int input, const fused_call& ca
                 continue;
             uint16_t* to = block + k * spacing + start + line;
             if (aligned && line + together <= count) {
-                *reinterpret_cast<uint4*>(
-                    to) = { words[odd][0], words[odd][1], words[odd][2], words[odd][3] };
+                // of an assignment the compiler makes four stores, when it likes
+                const uint4 all{
+                    words[odd][0], words[odd][1], words[odd][2], words[odd][3]
+                };
+                __stcg(reinterpret_cast<uint4*>(to), all);
             } else {
 #pragma unroll
                 for (int s = 0; s < together; s++)
@@ -698,8 +704,7 @@ store_turned(const float2* lines, int64_t first, int input, const fused_call& ca
 
 //! Of a port without samples.
 template <class Shape>
-__device__ __noinline__ void
-store_zeros(const fused_step& of, const fused_call& call)
+__device__ __noinline__ void store_zeros(const fused_step& of, const fused_call& call)
 {
     const int count = of.wanted;
     for (int i = threadIdx.x; i < Shape::N * count; i += Shape::threads) {
@@ -724,8 +729,8 @@ store_zeros(const fused_step& of, const fused_call& call)
 //! The phases of delays. \param start, step channel of the thread's first point, and of
 //! each next one from there
 template <class Shape>
-__device__ __forceinline__ void
-turn_phases(float2 (&v)[Shape::points], const phase_slope& p, double m, int start, int step)
+__device__ __forceinline__ void turn_phases(
+    float2 (&v)[Shape::points], const phase_slope& p, double m, int start, int step)
 {
     const double slope = p.slope0 + m * p.slope_rate;
     const double begin = p.start0 + m * p.start_rate;
@@ -750,32 +755,15 @@ __device__ __forceinline__ void amplify(const float2 (&v)[Shape::points],
                                         const fused_call& call,
                                         Put put)
 {
-    constexpr int together = 4;
-    float4 next[together / 2];
-    const auto load = [&](int e) {
 #pragma unroll
-        for (int i = 0; i < together / 2; i++)
-            next[i] = __ldg(gains + (e / 2 + i) * Shape::line_threads);
-    };
-    load(0);
-#pragma unroll
-    for (int e = 0; e < Shape::points; e += together) {
+    for (int e = 0; e < Shape::points; e += 2) {
         // Each eight points ask whether they are wanted, as they always are: else the
         // compiler loads all gains first, and has no registers left.
         if (e % 8 == 0 && e >= call.points)
             break;
-        float4 now[together / 2];
-#pragma unroll
-        for (int i = 0; i < together / 2; i++)
-            now[i] = next[i];
-        if (e + together < Shape::points)
-            load(e + together);
-#pragma unroll
-        for (int i = 0; i < together; i += 2) {
-            const float4 g = now[i / 2];
-            put(e + i, amplified(v[point_of<Shape>(e + i)], { g.x, g.y }));
-            put(e + i + 1, amplified(v[point_of<Shape>(e + i + 1)], { g.z, g.w }));
-        }
+        const float4 g = __ldg(gains + e / 2 * Shape::line_threads);
+        put(e, amplified(v[point_of<Shape>(e)], { g.x, g.y }));
+        put(e + 1, amplified(v[point_of<Shape>(e + 1)], { g.z, g.w }));
     }
 }
 
@@ -989,8 +977,7 @@ plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
         call.block ? nullptr
                    : static_cast<char*>(call.spectra_of(port)) +
                          (first * call.inputs_per_port + within) * (Shape::N * element);
-    step.gains =
-        reinterpret_cast<const float4*>(call.gains + int64_t(input) * Shape::N);
+    step.gains = reinterpret_cast<const float4*>(call.gains + int64_t(input) * Shape::N);
     schedule.round++;
     if (step.last) {
         const auto batches = uint32_t((call.spectra + together - 1) / together);
