@@ -85,6 +85,33 @@ __device__ __forceinline__ void stage(float2 (&v)[Points],
      ...);
 }
 
+/*!
+ * The same with w = cos (1 + i tan), or -i times that: six fused multiply-adds.
+ * \param w cos and tan
+ */
+template <bool Turned>
+__device__ __forceinline__ void butterfly_by(float2& a, float2& b, float2 w)
+{
+    const float2 x = a;
+    const float2 t = { b.x - w.y * b.y, b.y + w.y * b.x };
+    const float2 u = Turned ? make_float2(t.y, -t.x) : t;
+    a = { x.x + w.x * u.x, x.y + w.x * u.y };
+    b = { x.x - w.x * u.x, x.y - w.x * u.y };
+}
+
+template <int Points, int Length, int... I>
+__device__ __forceinline__ void stage_by(float2 (&v)[Points],
+                                         const float2 (&w)[Points / 2],
+                                         std::integer_sequence<int, I...>)
+{
+    constexpr int half = Length / 2, quarter = Length > 2 ? Length / 4 : 1;
+    constexpr int first = Length / 4; // of its factors in w
+    (butterfly_by<(I % half >= quarter)>(v[I / half * Length + I % half],
+                                         v[I / half * Length + I % half + half],
+                                         w[first + I % half % quarter]),
+     ...);
+}
+
 template <int Points, int... I>
 __device__ __forceinline__ void
 reorder(const float2* from, float2 (&to)[Points], std::integer_sequence<int, I...>)
@@ -114,6 +141,33 @@ __device__ __forceinline__ void transform(float2* values)
         stage<Points, 16>(v, pairs());
     if constexpr (Points >= 32)
         stage<Points, 32>(v, pairs());
+#pragma unroll
+    for (int i = 0; i < Points; i++)
+        values[i] = v[i];
+}
+
+/*!
+ * The same of values[r] z^r: that costs no multiplication of its own if the factors of
+ * all butterflies are known. Those are, as cos and tan of an angle,
+ * w[0] = z^(Points/2) and w[L/4 + j] = z^(Points/L) exp(-2 pi i j/L), j < L/4 and
+ * L = 4 to Points.
+ */
+template <int Points>
+__device__ __forceinline__ void transform_by(float2* values,
+                                             const float2 (&w)[Points / 2])
+{
+    static_assert(Points == 8 || Points == 16 || Points == 32);
+    using all = std::make_integer_sequence<int, Points>;
+    using pairs = std::make_integer_sequence<int, Points / 2>;
+    float2 v[Points];
+    reorder(values, v, all());
+    stage_by<Points, 2>(v, w, pairs());
+    stage_by<Points, 4>(v, w, pairs());
+    stage_by<Points, 8>(v, w, pairs());
+    if constexpr (Points >= 16)
+        stage_by<Points, 16>(v, w, pairs());
+    if constexpr (Points >= 32)
+        stage_by<Points, 32>(v, w, pairs());
 #pragma unroll
     for (int i = 0; i < Points; i++)
         values[i] = v[i];

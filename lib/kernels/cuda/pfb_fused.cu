@@ -19,27 +19,65 @@ namespace cuda {
 
 namespace {
 
-constexpr float steps = 256; // what gains of 8-bit output are divided by: no rounding
+//! exp(2 pi i turns) as cos (1 + i tan): cos and tan. Where cos is 0 it is taken as what
+//! single precision does not tell from 0 beside 1.
+float2 cos_and_tan(double turns)
+{
+    constexpr double least = 0x1p-30;
+    const double angle = 2 * M_PI * turns;
+    double cosine = std::cos(angle);
+    if (std::abs(cosine) < least)
+        cosine = least;
+    return make_float2(float(cosine), float(std::sin(angle) / cosine));
+}
 
 //! Of the second pass, of the third, and those that part spectra of real samples; as
 //! fused_shape lays them out.
 std::vector<float2> make_twiddles(const fused_kernel& kernel)
 {
     std::vector<float2> all;
-    const auto add = [&](double turns, double scale = 1) {
-        const auto w = std::polar(scale, 2 * M_PI * turns);
-        all.push_back(make_float2(float(w.real()), float(w.imag())));
+    // [radix/4][done][2], as transform_by() numbers its factors
+    const auto add_pass = [&](int radix, int done) {
+        std::vector<float2> w(size_t(radix / 2) * done);
+        const auto put = [&](int i, int k, double turns) {
+            w[(size_t(i / 2) * done + k) * 2 + i % 2] = cos_and_tan(turns);
+        };
+        for (int k = 0; k < done; k++) {
+            put(0, k, -k / (2. * done));
+            for (int length = 4; length <= radix; length *= 2)
+                for (int j = 0; j < length / 4; j++)
+                    put(length / 4 + j, k, -(k + double(j) * done) / (length * done));
+        }
+        all.insert(all.end(), w.begin(), w.end());
     };
     const auto [r1, r2, r3] = kernel.radices;
-    for (int r = 0; r < r2; r++)
-        for (int k = 0; k < r1; k++)
-            add(-double(r * k) / (r1 * r2));
-    for (int r = 0; r3 > 1 && r < r3; r++)
-        for (int k = 0; k < r1 * r2; k++)
-            add(-double(r * k) / (r1 * r2 * r3));
-    for (int k = 0; k < kernel.channels; k++)
-        add(-.25 - .5 * k / kernel.channels, .5);
+    add_pass(r2, r1);
+    if (r3 > 1)
+        add_pass(r3, r1 * r2);
+    for (int k = 0; k < kernel.channels; k++) {
+        const auto w = std::polar(.5, 2 * M_PI * (-.25 - .5 * k / kernel.channels));
+        all.push_back(make_float2(float(w.real()), float(w.imag())));
+    }
     return all;
+}
+
+//! Asks for no more shared memory than `blocks` of a multiprocessor need: filter, gains
+//! and twiddles want the rest as a cache.
+void leave_cache(const fused_kernel& kernel, int shared, int device)
+{
+    int reserved = 0, all = 0;
+    check(cudaDeviceGetAttribute(
+              &reserved, cudaDevAttrReservedSharedMemoryPerBlock, device),
+          "asking for shared memory");
+    check(
+        cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device),
+        "asking for shared memory");
+    constexpr int fixed = 1024; // at most, what kernels have besides
+    const int wanted = kernel.blocks * (shared + reserved + fixed);
+    check(cudaFuncSetAttribute(kernel.function,
+                               cudaFuncAttributePreferredSharedMemoryCarveout,
+                               std::min(100, (100 * wanted + all - 1) / all)),
+          "parting shared memory and cache");
 }
 
 size_t gains_of(const pfb::parameters& p) { return size_t(p.inputs()) * p.channels; }
@@ -96,7 +134,7 @@ fused_filter::fused_filter(const pfb::parameters& p,
       d_device(device),
       d_prototype(p.prototype.size()),
       d_gains(gains_of(p), 2),
-      d_scaled_gains(gains_of(p)),
+      d_ordered_gains(gains_of(p)),
       d_slopes(p.inputs(), 3),
       d_shifts(p.inputs(), 3),
       d_counts(2 * size_t(p.inputs()))
@@ -146,10 +184,17 @@ pfb::counts fused_filter::clamped() const
 void fused_filter::set_gains(const cfloat* gains, cudaStream_t s)
 {
     const device_guard guard(d_device);
-    const float scale = d_p.output == sample_type::sc8 ? 1 / steps : 1;
-    for (size_t i = 0; i < d_scaled_gains.size(); i++)
-        d_scaled_gains[i] = make_float2(gains[i].real() * scale, gains[i].imag() * scale);
-    d_gains.set(d_scaled_gains.data(), s);
+    // in the order of the threads that use them, two of a thread in a row
+    const int channels = d_p.channels, threads = channels / fused_call::points_of_thread;
+    const bool mirrored = d_p.inverted && !is_complex(d_p.input);
+    for (size_t i = 0; i < d_ordered_gains.size(); i++) {
+        const int place = int(i % channels);
+        const int point = place / 2 / threads * 2 + place % 2;
+        const int k = place / 2 % threads + point * threads;
+        const auto g = gains[i - place + (mirrored ? channels - 1 - k : k)];
+        d_ordered_gains[i] = make_float2(g.real(), g.imag());
+    }
+    d_gains.set(d_ordered_gains.data(), s);
 }
 
 void fused_filter::set_delays(const delay* delays, cudaStream_t s)
@@ -201,7 +246,7 @@ void fused_filter::execute(const pfb::source* sources,
     call.inputs = d_p.inputs();
     call.inputs_per_port = d_p.inputs_per_port;
     call.taps = d_p.taps;
-    call.points = 32;
+    call.points = fused_call::points_of_thread;
     call.inverted = d_p.inverted;
     call.eight_bit = d_p.output == sample_type::sc8;
     call.in_a_row = !to.block;
@@ -210,6 +255,7 @@ void fused_filter::execute(const pfb::source* sources,
     const int64_t groups = (call.spectra + together - 1) / together * call.inputs;
     const unsigned blocks = unsigned(std::min<int64_t>(groups, d_most_blocks));
     const int shared = d_kernel.line_bytes + (to.block ? d_kernel.staged_bytes : 0);
+    leave_cache(d_kernel, shared, d_device);
     d_kernel.function<<<blocks, d_kernel.threads, shared, s>>>(call);
     check_launch("channeliser");
     d_number += double(count);

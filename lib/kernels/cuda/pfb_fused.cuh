@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_CUH
 #define INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_CUH
 
+#include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/fft_registers.cuh"
 #include "kernels/cuda/pfb_fused.h"
 #include "kernels/cuda/pfb_samples.cuh"
@@ -34,8 +35,8 @@ template <int N_, int Spectra_, int R1_, int R2_, int R3_ = 1>
 struct fused_shape {
     static constexpr int N = N_, spectra = Spectra_, R1 = R1_, R2 = R2_, R3 = R3_;
     static_assert(N == R1 * R2 * R3);
-    static constexpr int points = 32;           // of a thread
-    static constexpr int line_threads = N / 32; // that transform a line together
+    static constexpr int points = fused_call::points_of_thread;
+    static constexpr int line_threads = N / points; // that transform a line together
     static constexpr int threads = spectra * line_threads;
     static constexpr int blocks = 512 / threads; // of a multiprocessor
     // lines begin at banks that their threads leave free
@@ -48,11 +49,12 @@ struct fused_shape {
     static constexpr int staged_bytes = staged_pitch * spectra * rounds * 2;
     static constexpr bool turns = N <= 1024; // with room for as many blocks
     static constexpr int filtered_together = spectra < 8 ? spectra : 8;
+    // threads that follow each other write whole sectors of a spectrum
+    static constexpr bool direct = line_threads >= 16;
     // twiddles of the second and the third pass, and those that part real spectra
     static constexpr int twiddles_2 = 0;
-    static constexpr int twiddles_3 = R1 * R2;
-    static constexpr int twiddles_real = twiddles_3 + (R3 > 1 ? N : 0);
-    static constexpr int twiddles = twiddles_real + N;
+    static constexpr int twiddles_3 = R1 * R2 / 2;
+    static constexpr int twiddles_real = twiddles_3 + (R3 > 1 ? N / 2 : 0);
 };
 
 template <class Shape>
@@ -71,6 +73,25 @@ __device__ __forceinline__ void line_sync(int line)
         asm volatile("bar.sync %0, %1;" ::"r"(1 + line), "n"(Shape::line_threads)
                      : "memory");
 }
+
+//! Keeps new lines out of shared memory until every warp has read the old ones: it need
+//! not wait for what the others then do with them.
+struct line_guard {
+    uint64_t* barrier; // of all warps
+    __device__ void wait(int step) const { wait_for(barrier, step % 2 ^ 1); }
+    //! \param now or not at all, without a branch
+    __device__ void read(bool now = true) const
+    {
+        __syncwarp();
+        asm volatile("{\n"
+                     ".reg .pred first;\n"
+                     "setp.ne.s32 first, %1, 0;\n"
+                     "@first mbarrier.arrive.shared::cta.b64 _, [%0];\n"
+                     "}" ::"r"(shared_address(barrier)),
+                     "r"(int(now && threadIdx.x % 32 == 0))
+                     : "memory");
+    }
+};
 
 // ---------------------------------------------------------------------------------------
 // Filter
@@ -120,6 +141,11 @@ __device__ __forceinline__ float4 coefficients(const float* __restrict__ h)
     }
 }
 
+__device__ __forceinline__ float4 product(float4 a, float4 b)
+{
+    return { a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w };
+}
+
 __device__ __forceinline__ void add_product(float4& sum, float4 a, float4 b)
 {
     sum.x += a.x * b.x;
@@ -129,10 +155,11 @@ __device__ __forceinline__ void add_product(float4& sum, float4 a, float4 b)
 }
 
 /*!
- * Adds Taps taps to the sums of a column of quads. Each sample is read and converted once
- * for all spectra that it is in. \param from the column's first quad under these taps
+ * Adds Taps taps to the sums of a column of quads, or starts these with them. Each sample
+ * is read and converted once for all spectra that it is in. \param from the column's
+ * first quad under these taps
  */
-template <class Shape, class In, int Taps>
+template <class Shape, class In, int Taps, bool First>
 __device__ __forceinline__ void add_taps(float4 (&sums)[Shape::filtered_together],
                                          const char* from,
                                          const float* __restrict__ prototype,
@@ -153,37 +180,44 @@ __device__ __forceinline__ void add_taps(float4 (&sums)[Shape::filtered_together
         const float4 x = In::unpack(raw[u]);
 #pragma unroll
         for (int s = 0; s < count; s++)
-            if (u - s >= 0 && u - s < Taps)
+            if (First && u == s)
+                sums[s] = product(h[0], x);
+            else if (u - s >= 0 && u - s < Taps)
                 add_product(sums[s], h[u - s], x);
     }
 }
 
 template <class Shape, class In>
-__device__ __forceinline__ void add_all_taps(float4 (&sums)[Shape::filtered_together],
-                                             const char* from,
-                                             const float* __restrict__ prototype,
-                                             int taps,
-                                             uint32_t& suspects)
+__device__ __forceinline__ void filter_in_row(float4 (&sums)[Shape::filtered_together],
+                                              const char* from,
+                                              const float* __restrict__ prototype,
+                                              int taps,
+                                              uint32_t& suspects)
 {
-    constexpr int most = 8;
+    constexpr int most = 8, half = most / 2;
+    const auto next = [&](int done) {
+        from += done * line_step<Shape, In>;
+        prototype += done * tap_step<Shape, In>;
+        taps -= done;
+    };
+    if (taps >= most) {
+        add_taps<Shape, In, most, true>(sums, from, prototype, suspects);
+        if (taps == most)
+            return;
+        next(most);
+    } else if (taps >= half) {
+        add_taps<Shape, In, half, true>(sums, from, prototype, suspects);
+        next(half);
+    } else {
+        add_taps<Shape, In, 1, true>(sums, from, prototype, suspects);
+        next(1);
+    }
 #pragma unroll 1
-    for (; taps >= most; taps -= most) {
-        add_taps<Shape, In, most>(sums, from, prototype, suspects);
-        from += most * line_step<Shape, In>;
-        prototype += most * tap_step<Shape, In>;
-    }
-    if (taps >= most / 2) {
-        add_taps<Shape, In, most / 2>(sums, from, prototype, suspects);
-        from += most / 2 * line_step<Shape, In>;
-        prototype += most / 2 * tap_step<Shape, In>;
-        taps -= most / 2;
-    }
+    for (; taps >= most; next(most))
+        add_taps<Shape, In, most, false>(sums, from, prototype, suspects);
 #pragma unroll 1
-    for (; taps > 0; taps--) {
-        add_taps<Shape, In, 1>(sums, from, prototype, suspects);
-        from += line_step<Shape, In>;
-        prototype += tap_step<Shape, In>;
-    }
+    for (; taps > 0; next(1))
+        add_taps<Shape, In, 1, false>(sums, from, prototype, suspects);
 }
 
 /*!
@@ -296,53 +330,69 @@ __device__ __forceinline__ int count_lowest_in_row(
     return found;
 }
 
-//! Into the second-level cache.
-template <class Shape>
-__device__ __forceinline__ void fetch_ahead(const char* from, int bytes)
+//! As many lines as a step has, into the second-level cache.
+template <class Shape, class In>
+__device__ __forceinline__ void fetch_ahead(const char* from)
 {
-    for (int i = threadIdx.x * 128; i < bytes; i += Shape::threads * 128)
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(from + i));
+    constexpr int bytes = Shape::spectra * line_step<Shape, In>, sector = 128;
+    static_assert(bytes <= sector * Shape::threads);
+    if (threadIdx.x < bytes / sector)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(from + threadIdx.x * sector));
 }
 
-//! Lines of filtered samples into shared memory. \param start of the input's samples
-//! from the first line on, if they lie in a row; else nullptr
+/*!
+ * A block of threads goes from step to step: the spectra that it makes at a time, of one
+ * input. What a step is about lies in shared memory, written once for all threads.
+ */
+struct fused_step {
+    const char* samples; // of the first line, if they lie in a row; else nullptr
+    sample_view view;    // of all samples; without numbers if they were lost
+    int64_t counted;     // samples that an earlier call has counted
+    int64_t first;       // spectrum
+    int wanted;          // spectra from there on, not more than there are; 0: the end
+    int input;
+    int round;     // of the steps whose results are turned together
+    bool last;     // of them
+    char* spectra; // where results go; nullptr: into a block
+    const float4* gains;
+};
+
+//! Lines of filtered samples into shared memory.
 template <class Shape, class In>
 __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
-                                             const char* start,
-                                             const sample_view& view,
-                                             int64_t first,
-                                             int input,
-                                             int64_t counted,
+                                             const fused_step& step,
+                                             int number_of_step,
+                                             const line_guard& guard,
                                              const fused_call& call)
 {
     constexpr int count = Shape::filtered_together;
-    constexpr int columns = Shape::N / 2;
-    const int left = int(min(int64_t(Shape::spectra), call.spectra - first));
+    constexpr unsigned columns = Shape::N / 2;
+    constexpr int items = columns * (Shape::spectra / count) / Shape::threads;
+    const char* start = step.samples;
+    const int left = step.wanted;
     int found = 0;
 #pragma unroll 1
-    for (int item = threadIdx.x; item < columns * (Shape::spectra / count);
-         item += Shape::threads) {
-        const int column = item % columns, line = item / columns * count;
+    for (int i = 0; i < items; i++) {
+        const unsigned item = threadIdx.x + i * Shape::threads;
+        const int column = item % columns;
+        const int line = count == Shape::spectra ? 0 : item / columns * count;
         float4 sums[count];
         uint32_t suspects = 0;
         const bool in_row = start && line + count <= left;
-        if (in_row) {
-#pragma unroll
-            for (int s = 0; s < count; s++)
-                sums[s] = float4{};
-            add_all_taps<Shape, In>(
+        if (in_row)
+            filter_in_row<Shape, In>(
                 sums,
                 start + line * line_step<Shape, In> + column * (In::bits / 2),
                 call.prototype + column * (2 * tap_step<Shape, In> / Shape::N),
                 call.taps,
                 suspects);
-        }
         const bool suspicious = suspects & In::suspect;
-        const int64_t time = first + line;
         if (!in_row || (suspicious && !In::clamps)) {
+            const int64_t time = step.first + line;
+            const sample_view view = step.view;
             float4 others[count];
             if (In::suspect)
-                found += count_lowest<Shape, In>(view, time, column, counted, call);
+                found += count_lowest<Shape, In>(view, time, column, step.counted, call);
             if (in_row || line + count > left)
                 filter_carefully<Shape, In>(others, view, time, column, call);
             else
@@ -354,9 +404,9 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
         } else if constexpr (In::suspect && In::clamps) {
             found += count_lowest_in_row<Shape, In>(start + line * line_step<Shape, In> +
                                                         column * (In::bits / 2),
-                                                    time,
+                                                    step.first + line,
                                                     column,
-                                                    counted,
+                                                    step.counted,
                                                     call);
         }
         if (In::complex && call.inverted) {
@@ -367,52 +417,69 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
                 sums[s].w = -sums[s].w;
             }
         }
+        if (i == 0)
+            guard.wait(number_of_step);
 #pragma unroll
         for (int s = 0; s < count; s++)
             *reinterpret_cast<float4*>(lines + (line + s) * Shape::pitch + 2 * column) =
                 sums[s];
     }
     if (In::suspect)
-        add_of_warp(call.lowest + input, found);
+        add_of_warp(call.lowest + step.input, found);
 }
 
 // ---------------------------------------------------------------------------------------
 // Transform. Of a pass of radix R, butterfly b has points b + r N/R and is one of the
 // thread's 32/R: those from its place in the line on, in steps of N/32.
 
-template <class Shape, int R>
-__device__ __forceinline__ void transform_all(float2 (&v)[Shape::points])
-{
-#pragma unroll
-    for (int q = 0; q < Shape::points / R; q++)
-        transform<R>(v + q * R);
-}
-
-//! Points from shared memory, times their twiddles; Done is the product of the radices
-//! so far.
+//! Points from shared memory; Done is the product of the radices so far.
 template <class Shape, int R, int Done>
-__device__ __forceinline__ void load_points(float2 (&v)[Shape::points],
-                                            const float2* line,
-                                            int lane,
-                                            const float2* twiddles)
+__device__ __forceinline__ void
+load_points(float2 (&v)[Shape::points], const float2* line, int lane)
 {
 #pragma unroll
     for (int q = 0; q < Shape::points / R; q++) {
         const int b = lane + q * Shape::line_threads;
-        const float2* here = twiddles + (Done < Shape::N / R ? b % Done : b);
-        // one address, and constants to add: not as many addresses as points
-        asm volatile("" : "+l"(here));
+        constexpr int step = Shape::N / R;
 #pragma unroll
-        for (int r = 0; r < R; r++) {
-            if constexpr (Done == 1) {
-                v[q * R + r] = line[b + r * (Shape::N / R)];
-            } else {
-                const float2 x =
-                    line[place<Shape>(b) +
-                         r * (Shape::N / R + 2 * (Shape::N / R / Shape::R1))];
-                v[q * R + r] = r == 0 ? x : times(x, __ldg(here + r * Done));
+        for (int r = 0; r < R; r++)
+            v[q * R + r] =
+                Done == 1 ? line[b + r * step]
+                          : line[place<Shape>(b) + r * (step + 2 * (step / Shape::R1))];
+    }
+}
+
+//! The first pass.
+template <class Shape>
+__device__ __forceinline__ void transform_points(float2 (&v)[Shape::points])
+{
+#pragma unroll
+    for (int q = 0; q < Shape::points / Shape::R1; q++)
+        transform<Shape::R1>(v + q * Shape::R1);
+}
+
+//! A later one. \param twiddles [R/4][Done][2]: what transform_by() needs
+template <class Shape, int R, int Done>
+__device__ __forceinline__ void
+transform_points(float2 (&v)[Shape::points], int lane, const float2* twiddles)
+{
+    float2 w[R / 2];
+#pragma unroll
+    for (int q = 0; q < Shape::points / R; q++) {
+        const int b = lane + q * Shape::line_threads;
+        if (q == 0 || Shape::line_threads % Done != 0) {
+            const auto* here = reinterpret_cast<const float4*>(twiddles) +
+                               (Done < Shape::N / R ? b % Done : b);
+            // one address, and constants to add: not as many addresses as points
+            asm volatile("" : "+l"(here));
+#pragma unroll
+            for (int i = 0; i < R / 2; i += 2) {
+                const float4 two = __ldg(here + i / 2 * Done);
+                w[i] = { two.x, two.y };
+                w[i + 1] = { two.z, two.w };
             }
         }
+        transform_by<R>(v + q * R, w);
     }
 }
 
@@ -443,29 +510,36 @@ store_points(const float2 (&v)[Shape::points], float2* line, int lane)
 template <class Shape>
 inline constexpr int last_radix = Shape::R3 > 1 ? Shape::R3 : Shape::R2;
 
-//! A line from shared memory into registers, transformed.
-template <class Shape>
+/*!
+ * A line from shared memory into registers, transformed. \param read is called when its
+ * memory was read for the last time
+ */
+template <class Shape, class Read>
 __device__ __forceinline__ void transform_line(float2 (&v)[Shape::points],
                                                float2* lines,
                                                int number,
                                                int lane,
-                                               const float2* __restrict__ twiddles)
+                                               const float2* __restrict__ twiddles,
+                                               Read read)
 {
+    constexpr int R1 = Shape::R1, R2 = Shape::R2, R3 = Shape::R3;
     float2* line = lines + number * Shape::pitch;
-    load_points<Shape, Shape::R1, 1>(v, line, lane, nullptr);
-    transform_all<Shape, Shape::R1>(v);
+    load_points<Shape, R1, 1>(v, line, lane);
+    transform_points<Shape>(v);
     line_sync<Shape>(number);
-    store_points<Shape, Shape::R1, 1>(v, line, lane);
+    store_points<Shape, R1, 1>(v, line, lane);
     line_sync<Shape>(number);
-    load_points<Shape, Shape::R2, Shape::R1>(v, line, lane, twiddles + Shape::twiddles_2);
-    transform_all<Shape, Shape::R2>(v);
-    if constexpr (Shape::R3 > 1) {
+    load_points<Shape, R2, R1>(v, line, lane);
+    if constexpr (R3 == 1)
+        read();
+    transform_points<Shape, R2, R1>(v, lane, twiddles + Shape::twiddles_2);
+    if constexpr (R3 > 1) {
         line_sync<Shape>(number);
-        store_points<Shape, Shape::R2, Shape::R1>(v, line, lane);
+        store_points<Shape, R2, R1>(v, line, lane);
         line_sync<Shape>(number);
-        load_points<Shape, Shape::R3, Shape::R1 * Shape::R2>(
-            v, line, lane, twiddles + Shape::twiddles_3);
-        transform_all<Shape, Shape::R3>(v);
+        load_points<Shape, R3, R1 * R2>(v, line, lane);
+        read();
+        transform_points<Shape, R3, R1 * R2>(v, lane, twiddles + Shape::twiddles_3);
     }
 }
 
@@ -481,12 +555,13 @@ __device__ __forceinline__ constexpr int point_of(int e)
  * Spectrum of 2N real numbers from that of N complex ones:
  * y[k] = (z[k] + conj z[N-k]) / 2 + w_k (z[k] - conj z[N-k]), w_k = -i/2 exp(-pi i k/N)
  */
-template <class Shape>
+template <class Shape, class Read>
 __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
                                           float2* lines,
                                           int number,
                                           int lane,
-                                          const float2* __restrict__ twiddles)
+                                          const float2* __restrict__ twiddles,
+                                          Read read)
 {
     float2* line = lines + number * Shape::pitch;
     line_sync<Shape>(number);
@@ -503,6 +578,7 @@ __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
                                make_float2(z.x - m.x, z.y + m.y));
         v[point_of<Shape>(e)] = { .5f * (z.x + m.x) + w.x, .5f * (z.y - m.y) + w.y };
     }
+    read();
 }
 
 // ---------------------------------------------------------------------------------------
@@ -516,42 +592,51 @@ __device__ __forceinline__ float2 phasor(double turns)
     return p;
 }
 
-//! Half to even, within +-127, NaN as 0; of numbers in units of 256 steps.
-__device__ __forceinline__ int quantise(float v, bool& outside)
+//! y times gain, the same bits wherever it is computed.
+__device__ __forceinline__ float2 amplified(float2 y, float2 gain)
 {
-    // beyond int32 there is no defined rounding: 128 is as much too large
-    const int rounded =
-        isnan(v) ? 0 : __float2int_rn(fminf(fmaxf(256 * v, -128.f), 128.f));
-    const int fitting = min(max(rounded, -127), 127);
-    outside |= fitting != rounded || isnan(v);
-    return fitting;
+    return { __fmaf_rn(-y.y, gain.y, __fmul_rn(y.x, gain.x)),
+             __fmaf_rn(y.y, gain.x, __fmul_rn(y.x, gain.y)) };
 }
 
-/*!
- * y times gain as 8-bit numbers, gain in units of 1/256; the low 16 bits.
- * \param fit its bits 0 and 16 stay set as long as all fitted
- */
-__device__ __forceinline__ uint32_t quantise_fast(float2 y, float2 gain, uint32_t& fit)
+//! The larger one, or NaN if one is.
+__device__ __forceinline__ float larger(float a, float b)
 {
-    // within 0 to 1, from -128 to 128 steps
-    const float re = __saturatef((y.x * gain.x + .5f) - y.y * gain.y);
-    const float im = __saturatef((y.x * gain.y + .5f) + y.y * gain.x);
-    // that leaves the number of steps, rounded half to even, in the low 16 bits
-    constexpr float magic = 12582912 - 128;
-    const uint32_t re_bits = __float_as_uint(re * 256 + magic);
-    const uint32_t im_bits = __float_as_uint(im * 256 + magic);
-    const uint32_t both = __byte_perm(re_bits, im_bits, 0x5410);
-    const uint32_t fitting = __vmins2(__vmaxs2(both, 0xff81ff81), 0x007f007f);
-    fit &= ~(both ^ fitting); // of -128 and 128 the lowest bit has changed
-    return __byte_perm(fitting, 0, 0x4420);
+    float c;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
 }
 
-//! Where the results of a group go, of one input.
-struct fused_target {
-    char* spectra;   // of channeliser: spectrum of this input, at the group's first time
-    int64_t spacing; // elements to the input's next spectrum
-};
+//! Real and imaginary part, half to even, as bytes; -128 to 127, NaN as 0.
+__device__ __forceinline__ uint16_t rounded(float2 y)
+{
+    uint32_t both;
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, 0;"
+        : "=r"(both)
+        : "r"(__float2int_rn(y.y)), "r"(__float2int_rn(y.x)));
+    return uint16_t(both);
+}
 
+//! Largest number that is not clamped: the next one above is rounded to 128.
+constexpr float most_fitting = 0x1.fdfffep6f;
+
+//! The same within +-127.
+__device__ __forceinline__ uint16_t rounded_and_clamped(float2 y)
+{
+    const auto fitting = [](float v) {
+        return isnan(v) ? 0.f : fminf(fmaxf(v, -127.f), 127.f);
+    };
+    return rounded({ fitting(y.x), fitting(y.y) });
+}
+
+//! Elements from an input's spectrum to its next one.
+template <class Shape>
+__device__ __forceinline__ int64_t spacing_of(const fused_call& call)
+{
+    return int64_t(call.inputs_per_port) * Shape::N;
+}
+
+//! \param first spectrum of the first round
 template <class Shape>
 __device__ __forceinline__ void
 store_turned(const float2* lines, int64_t first, int input, const fused_call& call)
@@ -602,8 +687,11 @@ store_turned(const float2* lines, int64_t first, int input, const fused_call& ca
                 continue;
             uint16_t* to = block + k * spacing + start + line;
             if (aligned && line + together <= count) {
-                *reinterpret_cast<uint4*>(
-                    to) = { words[odd][0], words[odd][1], words[odd][2], words[odd][3] };
+                // of an assignment the compiler makes four stores, when it likes
+                const uint4 all{
+                    words[odd][0], words[odd][1], words[odd][2], words[odd][3]
+                };
+                __stcg(reinterpret_cast<uint4*>(to), all);
             } else {
 #pragma unroll
                 for (int s = 0; s < together; s++)
@@ -616,23 +704,21 @@ store_turned(const float2* lines, int64_t first, int input, const fused_call& ca
 
 //! Of a port without samples.
 template <class Shape>
-__device__ __noinline__ void
-store_zeros(int64_t first, int input, const fused_target& target, const fused_call& call)
+__device__ __noinline__ void store_zeros(const fused_step& of, const fused_call& call)
 {
-    const int count =
-        int(min(int64_t(Shape::spectra) * call.rounds, call.spectra - first));
+    const int count = of.wanted;
     for (int i = threadIdx.x; i < Shape::N * count; i += Shape::threads) {
         int64_t to;
         if (call.block) {
             const int s = i % count, k = i / count - call.first_channel;
             if (k < 0 || k >= call.selected)
                 continue;
-            to = (int64_t(k) * call.inputs + input) * call.times + call.first_time +
-                 first + s;
+            to = (int64_t(k) * call.inputs + of.input) * call.times + call.first_time +
+                 of.first + s;
         } else {
-            to = i / Shape::N * target.spacing + i % Shape::N;
+            to = i / Shape::N * spacing_of<Shape>(call) + i % Shape::N;
         }
-        char* start = call.block ? static_cast<char*>(call.block) : target.spectra;
+        char* start = call.block ? static_cast<char*>(call.block) : of.spectra;
         if (call.eight_bit)
             reinterpret_cast<uint16_t*>(start)[to] = 0;
         else
@@ -640,87 +726,69 @@ store_zeros(int64_t first, int input, const fused_target& target, const fused_ca
     }
 }
 
-//! Phases, gains, conversion, and storing of a line in registers.
+//! The phases of delays. \param start, step channel of the thread's first point, and of
+//! each next one from there
 template <class Shape>
-__device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
-                                            float2* lines,
-                                            int number,
-                                            int lane,
-                                            int round,
-                                            int64_t first,
-                                            int input,
-                                            bool mirrored,
-                                            const fused_call& call)
+__device__ __forceinline__ void turn_phases(
+    float2 (&v)[Shape::points], const phase_slope& p, double m, int start, int step)
 {
-    constexpr int points = Shape::points;
-    // of real samples of a mirrored band: channels in reverse, and phasors turn back
-    const int start = mirrored ? Shape::N - 1 - lane : lane;
-    const int step = mirrored ? -Shape::line_threads : Shape::line_threads;
-    if (mirrored) {
+    const double slope = p.slope0 + m * p.slope_rate;
+    const double begin = p.start0 + m * p.start_rate;
+    const float2 turn = phasor(step * slope);
+    float2 factor;
 #pragma unroll
-        for (int e = 0; e < points; e++)
-            v[e].y = -v[e].y;
+    for (int e = 0; e < Shape::points; e++) {
+        factor =
+            e % 8 == 0 ? phasor(begin + (start + e * step) * slope) : times(factor, turn);
+        float2& y = v[point_of<Shape>(e)];
+        y = times(y, factor);
     }
-    if (call.slopes) {
-        const phase_slope& p = call.slopes[input];
-        const double m = double(call.number + first + number);
-        const double slope = p.slope0 + m * p.slope_rate;
-        const double begin = p.start0 + m * p.start_rate;
-        const float2 turn = phasor(step * slope);
-        float2 factor;
+}
+
+/*!
+ * Calls put(e, y) with the thread's results e, times their gains.
+ * \param gains of the thread's points, two in a row each
+ */
+template <class Shape, class Put>
+__device__ __forceinline__ void amplify(const float2 (&v)[Shape::points],
+                                        const float4* __restrict__ gains,
+                                        const fused_call& call,
+                                        Put put)
+{
 #pragma unroll
-        for (int e = 0; e < points; e++) {
-            factor = e % 8 == 0 ? phasor(begin + (start + e * step) * slope)
-                                : times(factor, turn);
-            float2& y = v[point_of<Shape>(e)];
-            y = times(y, factor);
-        }
-    }
-    // Each eight points ask whether they are wanted, as they always are: else the
-    // compiler loads all gains first, and has no registers left.
-    const float2* gains = call.gains + int64_t(input) * Shape::N + start;
-    float2* line = lines + number * Shape::pitch;
-    line_sync<Shape>(number); // all have read the line
-    if (!call.eight_bit) {
-        float2* to = line + start;
-#pragma unroll
-        for (int e = 0; e < points; e++) {
-            if (e % 8 == 0 && e >= call.points)
-                break;
-            to[e * step] = times(v[point_of<Shape>(e)], __ldg(gains + e * step));
-        }
-        return;
-    }
-    auto* to = (call.block ? reinterpret_cast<uint16_t*>(reinterpret_cast<char*>(lines) +
-                                                         Shape::line_bytes) +
-                                 (round * Shape::spectra + number) * Shape::staged_pitch
-                           : reinterpret_cast<uint16_t*>(line)) +
-               start;
-    uint32_t fit = ~0u;
-#pragma unroll
-    for (int e = 0; e < points; e++) {
+    for (int e = 0; e < Shape::points; e += 2) {
+        // Each eight points ask whether they are wanted, as they always are: else the
+        // compiler loads all gains first, and has no registers left.
         if (e % 8 == 0 && e >= call.points)
             break;
-        to[e * step] =
-            uint16_t(quantise_fast(v[point_of<Shape>(e)], __ldg(gains + e * step), fit));
+        const float4 g = __ldg(gains + e / 2 * Shape::line_threads);
+        put(e, amplified(v[point_of<Shape>(e)], { g.x, g.y }));
+        put(e + 1, amplified(v[point_of<Shape>(e + 1)], { g.z, g.w }));
     }
-    const bool clamped =
-        (fit & 0x00010001) != 0x00010001 && first + number < call.spectra;
+}
+
+//! Calls put(e, bytes) with the thread's results in 8 bits. \return how many did not fit
+template <class Shape, class Put>
+__device__ __forceinline__ int put_bytes(const float2 (&v)[Shape::points],
+                                         const float4* gains,
+                                         const fused_call& call,
+                                         Put put)
+{
+    float most = 0;
+    amplify<Shape>(v, gains, call, [&](int e, float2 y) {
+        most = larger(most, larger(fabsf(y.x), fabsf(y.y)));
+        put(e, rounded(y));
+    });
+    if (most <= most_fitting)
+        return 0;
     int found = 0;
-    if (clamped) {
-#pragma unroll
-        for (int e = 0; e < points; e++) {
-            if (e % 8 == 0 && e >= call.points)
-                break;
-            const float2 y = times(v[point_of<Shape>(e)], __ldg(gains + e * step));
-            bool outside = false;
-            const int re = quantise(y.x, outside), im = quantise(y.y, outside);
-            found += outside;
-            if (isnan(y.x) || isnan(y.y))
-                to[e * step] = uint16_t((re & 0xff) | (im & 0xff) << 8);
+    amplify<Shape>(v, gains, call, [&](int e, float2 y) {
+        if (!(larger(fabsf(y.x), fabsf(y.y)) <= most_fitting)) {
+            found++;
+            put(e, rounded_and_clamped(y));
         }
-    }
-    add_of_warp(call.clamped + input, found);
+    });
+    return found;
 }
 
 //! Elements of a line as they are.
@@ -740,14 +808,71 @@ __device__ __forceinline__ void store_line(const float2* line, element* to, int 
     }
 }
 
+/*!
+ * Phases, gains, conversion of a line in registers, and where it goes: into its spectrum,
+ * by way of shared memory if that has narrow lines, or to where it waits to be turned.
+ */
 template <class Shape>
-__device__ __forceinline__ fused_target
-target_of(int port, int within, int64_t first, const fused_call& call)
+__device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
+                                            float2* lines,
+                                            int number,
+                                            int lane,
+                                            bool mirrored,
+                                            const fused_step& of,
+                                            const fused_call& call)
 {
-    const size_t element = call.eight_bit ? sizeof(uint16_t) : sizeof(float2);
-    return { static_cast<char*>(call.block ? nullptr : call.spectra_of(port)) +
-                 (first * call.inputs_per_port + within) * (Shape::N * element),
-             int64_t(call.inputs_per_port) * Shape::N };
+    constexpr int N = Shape::N;
+    // of real samples of a mirrored band: channels in reverse, and phasors turn back
+    const int start = mirrored ? N - 1 - lane : lane;
+    const int step = mirrored ? -Shape::line_threads : Shape::line_threads;
+    if (mirrored) {
+#pragma unroll
+        for (int e = 0; e < Shape::points; e++)
+            v[e].y = -v[e].y;
+    }
+    if (call.slopes)
+        turn_phases<Shape>(v,
+                           call.slopes[of.input],
+                           double(call.number + of.first + number),
+                           start,
+                           step);
+    const float4* gains = of.gains + lane;
+    const bool wanted = number < of.wanted;
+    const int64_t at = number * spacing_of<Shape>(call) + start;
+    float2* line = lines + number * Shape::pitch;
+    const bool direct = Shape::direct && !call.block;
+    if (!direct)
+        line_sync<Shape>(number); // all have read the line
+    if (!call.eight_bit) {
+        if (direct) {
+            auto* to = reinterpret_cast<float2*>(of.spectra) + at;
+            if (wanted)
+                amplify<Shape>(
+                    v, gains, call, [&](int e, float2 y) { __stcg(to + e * step, y); });
+        } else {
+            auto* to = line + start;
+            amplify<Shape>(v, gains, call, [&](int e, float2 y) { to[e * step] = y; });
+        }
+        return;
+    }
+    int found = 0;
+    if (direct) {
+        auto* to = reinterpret_cast<uint16_t*>(of.spectra) + at;
+        if (wanted)
+            found = put_bytes<Shape>(v, gains, call, [&](int e, uint16_t bytes) {
+                __stcg(to + e * step, bytes);
+            });
+    } else {
+        auto* staged = reinterpret_cast<uint16_t*>(reinterpret_cast<char*>(lines) +
+                                                   Shape::line_bytes) +
+                       (of.round * Shape::spectra + number) * Shape::staged_pitch;
+        auto* to = (call.block ? staged : reinterpret_cast<uint16_t*>(line)) + start;
+        found = put_bytes<Shape>(
+            v, gains, call, [&](int e, uint16_t bytes) { to[e * step] = bytes; });
+        if (!wanted)
+            found = 0;
+    }
+    add_of_warp(call.clamped + of.input, found);
 }
 
 //! A line into its spectrum.
@@ -755,29 +880,26 @@ template <class Shape>
 __device__ __forceinline__ void store_own_line(const float2* lines,
                                                int number,
                                                int lane,
-                                               int64_t first,
-                                               const fused_target& target,
+                                               const fused_step& of,
                                                const fused_call& call)
 {
     const float2* line = lines + number * Shape::pitch;
-    const int64_t to = number * target.spacing;
+    const int64_t to = number * spacing_of<Shape>(call);
     line_sync<Shape>(number);
-    if (first + number >= call.spectra)
+    if (number >= of.wanted)
         return;
     if (call.eight_bit)
-        store_line<Shape>(line, reinterpret_cast<uint16_t*>(target.spectra) + to, lane);
+        store_line<Shape>(line, reinterpret_cast<uint16_t*>(of.spectra) + to, lane);
     else
-        store_line<Shape>(line, reinterpret_cast<float2*>(target.spectra) + to, lane);
+        store_line<Shape>(line, reinterpret_cast<float2*>(of.spectra) + to, lane);
 }
 
 //! A group [port][batch of spectra][input of the port], counted without divisions.
 struct group_number {
     uint32_t port, batch, input;
-    __device__ group_number(uint32_t number, uint32_t inputs, uint32_t batches)
-        : port(number / inputs / batches),
-          batch(number / inputs % batches),
-          input(number % inputs)
+    static __device__ group_number of(uint32_t number, uint32_t inputs, uint32_t batches)
     {
+        return { number / inputs / batches, number / inputs % batches, number % inputs };
     }
     __device__ void add(const group_number& other, uint32_t inputs, uint32_t batches)
     {
@@ -795,96 +917,146 @@ struct group_number {
     }
 };
 
-// ---------------------------------------------------------------------------------------
+//! How many inputs of a port are side by side: those that lie in the same memory.
+__device__ __forceinline__ uint32_t side_by_side(const fused_call& call)
+{
+    return call.rows.samples ? 1 : call.inputs_per_port;
+}
+
+//! Where a block of threads is in its work; one thread at a time looks after it.
+struct fused_schedule {
+    group_number group, stride;
+    int groups, round; // left; of the group
+};
+
+template <class Shape>
+__device__ __forceinline__ fused_schedule make_schedule(const fused_call& call)
+{
+    const int together = Shape::spectra * call.rounds;
+    const int64_t batches = (call.spectra + together - 1) / together;
+    const int64_t groups = batches * call.inputs;
+    // In a row, a block of threads finds most samples that spectra share in its cache; in
+    // turns, all blocks together fill rows of times before they leave the cache.
+    const int64_t start = call.in_a_row ? groups * blockIdx.x / gridDim.x : blockIdx.x;
+    const int64_t end = call.in_a_row ? groups * (blockIdx.x + 1) / gridDim.x : groups;
+    const int step = call.in_a_row ? 1 : gridDim.x;
+    const uint32_t inputs = side_by_side(call);
+    return { group_number::of(uint32_t(start), inputs, uint32_t(batches)),
+             group_number::of(uint32_t(step), inputs, uint32_t(batches)),
+             int((end - start + step - 1) / step),
+             0 };
+}
+
+//! The next step.
+template <class Shape, class In>
+__device__ __forceinline__ void
+plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
+{
+    step.wanted = 0;
+    if (schedule.groups == 0)
+        return;
+    const int together = Shape::spectra * call.rounds;
+    const int input = schedule.group.port * side_by_side(call) + schedule.group.input;
+    const int port = input / call.inputs_per_port;
+    const int within = input % call.inputs_per_port;
+    const int64_t first =
+        int64_t(schedule.group.batch) * together + schedule.round * Shape::spectra;
+    const int64_t left = call.spectra - first;
+    const auto source = call.source_of(port);
+    const int64_t shift = call.shifts ? call.shifts[input] : 0;
+    constexpr int sample_bits = In::bits * (In::complex ? 2 : 1);
+    sample_view view{ source.samples, -shift, call.inputs_per_port, within };
+    if (source.samples && call.rows.samples)
+        view = { call.rows.samples + input * call.rows.bytes, 0, 1, 0 };
+    const char* samples =
+        static_cast<const char*>(view.numbers) + (view.first * sample_bits >> 3);
+    const bool in_row = view.numbers && view.inputs_per_port == 1 &&
+                        view.first * sample_bits % 8 == 0 &&
+                        reinterpret_cast<uintptr_t>(samples) % In::alignment == 0;
+    const size_t element = call.eight_bit ? sizeof(uint16_t) : sizeof(float2);
+    step.samples = in_row ? samples + first * line_step<Shape, In> : nullptr;
+    step.view = view;
+    step.counted = int64_t(source.counted);
+    step.first = first;
+    step.wanted = int(min(int64_t(Shape::spectra), left));
+    step.input = input;
+    step.round = schedule.round;
+    step.last = schedule.round == call.rounds - 1 || left <= Shape::spectra;
+    step.spectra =
+        call.block ? nullptr
+                   : static_cast<char*>(call.spectra_of(port)) +
+                         (first * call.inputs_per_port + within) * (Shape::N * element);
+    step.gains = reinterpret_cast<const float4*>(call.gains + int64_t(input) * Shape::N);
+    schedule.round++;
+    if (step.last) {
+        const auto batches = uint32_t((call.spectra + together - 1) / together);
+        schedule.round = 0;
+        schedule.groups--;
+        schedule.group.add(schedule.stride, side_by_side(call), batches);
+    }
+}
 
 template <class Shape, class In>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     fused(const __grid_constant__ fused_call call)
 {
     extern __shared__ float2 lines[];
+    __shared__ uint64_t all_read;
+    __shared__ fused_schedule schedule;
+    // one in use, one that slower warps may still use, one for the next
+    __shared__ fused_step steps[3];
+    constexpr int warps = Shape::threads / 32;
+    const line_guard guard{ &all_read };
+    if (threadIdx.x == 0) {
+        init_barrier(&all_read, warps);
+        fence_barriers();
+        schedule = make_schedule<Shape>(call);
+        plan<Shape, In>(steps[0], schedule, call);
+    }
+    __syncthreads();
     const int number = threadIdx.x / Shape::line_threads;
     const int lane = threadIdx.x % Shape::line_threads;
-    const int together = Shape::spectra * call.rounds;
-    const int64_t batches = (call.spectra + together - 1) / together;
-    const int64_t groups = batches * call.inputs;
-    // In a row, a block of threads finds most samples that spectra share in its cache; in
-    // turns, all blocks together fill rows of times before they leave the cache.
-    const int64_t start_group =
-        call.in_a_row ? groups * blockIdx.x / gridDim.x : blockIdx.x;
-    const int64_t end_group =
-        call.in_a_row ? groups * (blockIdx.x + 1) / gridDim.x : groups;
-    const int step = call.in_a_row ? 1 : gridDim.x;
-    // inputs of a port side by side, if they lie in the same memory
-    const uint32_t side_by_side = call.rows.samples ? 1 : call.inputs_per_port;
-    group_number group(uint32_t(start_group), side_by_side, uint32_t(batches));
-    const group_number stride(step, side_by_side, uint32_t(batches));
-    int left = int((end_group - start_group + step - 1) / step);
 #pragma unroll 1
-    for (; left > 0; left--, group.add(stride, side_by_side, uint32_t(batches))) {
-        const int64_t batch_first = int64_t(group.batch) * together;
-        const int input = group.port * side_by_side + group.input;
-        const int port = input / call.inputs_per_port;
-        const int within = input % call.inputs_per_port;
-        const auto source = call.source_of(port);
-        if (!source.samples) {
-            store_zeros<Shape>(batch_first,
-                               input,
-                               target_of<Shape>(port, within, batch_first, call),
-                               call);
+    for (int i = 0; steps[i % 3].wanted > 0; i++) {
+        const auto& step = steps[i % 3];
+        // each warp in turn
+        if (threadIdx.x == i % warps * 32)
+            plan<Shape, In>(steps[(i + 1) % 3], schedule, call);
+        if (!step.view.numbers) {
+            store_zeros<Shape>(step, call);
+            guard.read();
+            __syncthreads();
             continue;
         }
-        const int64_t shift = call.shifts ? call.shifts[input] : 0;
-        constexpr int sample_bits = In::bits * (In::complex ? 2 : 1);
-        const sample_view view =
-            call.rows.samples
-                ? sample_view{ call.rows.samples + input * call.rows.bytes, 0, 1, 0 }
-                : sample_view{ source.samples, -shift, call.inputs_per_port, within };
-        const char* samples =
-            static_cast<const char*>(view.numbers) + (view.first * sample_bits >> 3);
-        if (view.inputs_per_port != 1 || view.first * sample_bits % 8 != 0 ||
-            reinterpret_cast<uintptr_t>(samples) % In::alignment != 0)
-            samples = nullptr;
-#pragma unroll 1
-        for (int round = 0; round < call.rounds; round++) {
-            const int64_t first = batch_first + round * Shape::spectra;
-            if (first >= call.spectra)
-                break;
-            const char* start =
-                samples ? samples + first * line_step<Shape, In> : nullptr;
-            if (In::bits <= 16 && start && call.in_a_row &&
-                first + 2 * Shape::spectra <= call.spectra)
-                fetch_ahead<Shape>(start + (Shape::spectra + call.taps - 1) *
-                                               line_step<Shape, In>,
-                                   Shape::spectra * line_step<Shape, In>);
-            filter_lines<Shape, In>(
-                lines, start, view, first, input, int64_t(source.counted), call);
-            __syncthreads();
-            float2 v[Shape::points];
-            transform_line<Shape>(v, lines, number, lane, call.twiddles);
-            if constexpr (!In::complex)
-                part_real<Shape>(v, lines, number, lane, call.twiddles);
-            finish_line<Shape>(v,
-                               lines,
-                               number,
-                               lane,
-                               round,
-                               first,
-                               input,
-                               !In::complex && call.inverted,
-                               call);
-            if (!call.block)
-                store_own_line<Shape>(lines,
-                                      number,
-                                      lane,
-                                      first,
-                                      target_of<Shape>(port, within, first, call),
-                                      call);
-            __syncthreads();
+        if constexpr (In::bits <= 16) {
+            if (call.in_a_row && step.samples &&
+                step.first + 2 * Shape::spectra <= call.spectra)
+                fetch_ahead<Shape, In>(step.samples + (Shape::spectra + call.taps - 1) *
+                                                          line_step<Shape, In>);
         }
-        if (call.block) {
-            store_turned<Shape>(lines, batch_first, input, call);
-            __syncthreads();
+        filter_lines<Shape, In>(lines, step, i, guard, call);
+        __syncthreads();
+        // what is stored by way of the lines has yet to be read there
+        const bool by_lines = call.block ? !call.eight_bit : !Shape::direct;
+        const auto read = [&] { guard.read(!by_lines); };
+        float2 v[Shape::points];
+        if constexpr (In::complex) {
+            transform_line<Shape>(v, lines, number, lane, call.twiddles, read);
+        } else {
+            transform_line<Shape>(v, lines, number, lane, call.twiddles, [] {});
+            part_real<Shape>(v, lines, number, lane, call.twiddles, read);
         }
+        const bool mirrored = !In::complex && call.inverted;
+        finish_line<Shape>(v, lines, number, lane, mirrored, step, call);
+        if (!Shape::direct && !call.block)
+            store_own_line<Shape>(lines, number, lane, step, call);
+        if (call.block && step.last) {
+            __syncthreads();
+            store_turned<Shape>(
+                lines, step.first - step.round * Shape::spectra, step.input, call);
+        }
+        if (by_lines)
+            guard.read();
     }
 }
 

@@ -21,6 +21,7 @@ namespace cuda {
 //! What a call of the fused kernel is told. Lists of few ports travel with it.
 struct fused_call {
     static constexpr int few = 64;
+    static constexpr int points_of_thread = 32;
     pfb::source sources[few];
     void* spectra_ports[few];
     const pfb::source* many_sources; //!< on the GPU; nullptr: the few above
@@ -32,7 +33,7 @@ struct fused_call {
 
     const float* prototype;
     const float2* twiddles;
-    const float2* gains;       //!< [input][channel]; of 8-bit output in 1/256 steps
+    const float2* gains;       //!< [input][channel], in the order of set_gains()
     const phase_slope* slopes; //!< [input]; nullptr: no delays
     const int64_t* shifts;
     double number; //!< of the first spectrum, since the delays were set
@@ -109,7 +110,7 @@ private:
     std::unique_ptr<uploaded_array<pfb::source>> d_sources; // of many ports
     std::unique_ptr<uploaded_array<void*>> d_spectra;
     uploaded_array<float2> d_gains;
-    std::vector<float2> d_scaled_gains;
+    std::vector<float2> d_ordered_gains;
     uploaded_array<phase_slope> d_slopes;
     uploaded_array<int64_t> d_shifts;
     bool d_delayed = false;

@@ -27,6 +27,18 @@ namespace cuda {
  *              it is
  */
 
+/*!
+ * Bits of a word, from bit First on, as a number. Written so that the conversion itself
+ * picks byte or half; of shifts the compiler makes instructions of their own.
+ */
+template <int First, int Bits>
+__device__ __forceinline__ float signed_field(uint32_t word)
+{
+    int number;
+    asm("bfe.s32 %0, %1, %2, %3;" : "=r"(number) : "r"(word), "n"(First), "n"(Bits));
+    return float(number);
+}
+
 template <class real, int Bits, bool Complex>
 struct plain_samples {
     static constexpr bool complex = Complex;
@@ -61,10 +73,10 @@ struct short_samples : plain_samples<int16_t, 16, Complex> {
     }
     static __device__ float4 unpack(quad v)
     {
-        return { float(int16_t(v.x)),
-                 float(int16_t(v.x >> 16)),
-                 float(int16_t(v.y)),
-                 float(int16_t(v.y >> 16)) };
+        return { signed_field<0, 16>(v.x),
+                 signed_field<16, 16>(v.x),
+                 signed_field<0, 16>(v.y),
+                 signed_field<16, 16>(v.y) };
     }
     static __device__ uint32_t suspects(quad) { return 0; }
 };
@@ -89,10 +101,10 @@ struct byte_samples {
     }
     static __device__ float4 unpack(quad v)
     {
-        return { float(int8_t(v)),
-                 float(int8_t(v >> 8)),
-                 float(int8_t(v >> 16)),
-                 float(int8_t(v >> 24)) };
+        return { signed_field<0, 8>(v),
+                 signed_field<8, 8>(v),
+                 signed_field<16, 8>(v),
+                 signed_field<24, 8>(v) };
     }
     //! Negative, and no longer when 1 is subtracted. A borrow may add a false one.
     static __device__ uint32_t suspects(quad v) { return v & ~(v - 0x01010101); }
