@@ -37,7 +37,9 @@ class TestDeviceFaults(unittest.TestCase):
         run_or_fail(self, CMAKE, "--build", self.build, "--target", TEST, "--parallel", "2",
                     timeout=1200)
         self.assertEqual(self.run_with(""), 0, "without a fault")
-        unseen = [fault for fault in sorted(faults) if self.run_with(fault) == 0]
+        # what a missing wait does depends on timing, and is not seen each time on a busy machine
+        unseen = [fault for fault in sorted(faults)
+                  if all(self.run_with(fault) == 0 for _ in range(5))]
         self.assertEqual(unseen, [], "left out, and no test failed")
 
 
