@@ -51,12 +51,12 @@ __global__ void __launch_bounds__(128 * crews, 1) multiply(int* out, int rounds)
     cuda::fence_async();
     __syncthreads();
     int sums[128] = {};
-    const uint64_t b = cuda::rows_descriptor(memory);
+    const cuda::rows_matrix<1024> b(memory);
     for (int i = 0; i < rounds; i++) {
         cuda::wgmma_fence();
 #pragma unroll
         for (int k = 0; k < products_a_round; k++)
-            cuda::wgmma<8>(sums, a[0], a[1], a[2], a[3], b + 2 * k, true);
+            cuda::wgmma<8>(sums, a[0], a[1], a[2], a[3], b.descriptor(32 * k), true);
         cuda::wgmma_commit();
         cuda::wgmma_wait<0>();
     }

@@ -10,8 +10,9 @@
  * GNU Radio. Exit status: 0 all the same, 1 a difference, 77 no GPU (skipped).
  *
  * check_cuda_kernels
- * [xengine|real_xengine|corner_turn|pfb|product_select|small|quick]...: small is a part
- * of pfb, real_xengine of xengine
+ * [xengine|sc8|sc4|real_xengine|corner_turn|pfb|product_select|small|quick|inputs=N]...:
+ * small is a part of pfb, sc8, sc4 and real_xengine are parts of xengine, of which
+ * inputs=N leaves what has N inputs: a sanitizer takes long
  */
 
 #include "check_cuda.h"
@@ -29,6 +30,7 @@
 #include "runtime/host_stream.h"
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <iterator>
@@ -40,6 +42,10 @@ using namespace gr::aperture;
 using namespace gr::aperture::kernels;
 
 namespace {
+
+int only_inputs = 0; // of X-engines that are checked, 0 for all
+
+bool wanted_inputs(int inputs) { return !only_inputs || inputs == only_inputs; }
 
 enum class pattern { random, lowest, highest, alternating };
 
@@ -70,6 +76,8 @@ std::vector<int8_t> voltages_of(const xengine::parameters& p, int blocks, patter
 
 void check_xengine(xengine::parameters p, int blocks, pattern kind, size_t shift = 0)
 {
+    if (!wanted_inputs(p.inputs))
+        return;
     const size_t visibilities = p.products() * p.channels;
     host_stream on_host;
     const auto host = host::make_xengine(p, host::xengine_vectors().front());
@@ -136,6 +144,8 @@ void check_real_xengine(int inputs,
                         bool steady = false,
                         size_t shift = 0)
 {
+    if (!wanted_inputs(inputs))
+        return;
     const xengine::parameters p{ channels, inputs, times, sample_type::fc32 };
     std::normal_distribution<float> normal;
     std::vector<cfloat> v(size_t(blocks) * channels * inputs * times);
@@ -754,6 +764,13 @@ int main(int argc, char** argv)
         return 77;
     std::set<std::string> wanted(argv + 1, argv + argc);
     const bool quick = wanted.erase("quick");
+    for (auto word = wanted.begin(); word != wanted.end();)
+        if (word->rfind("inputs=", 0) == 0) {
+            only_inputs = std::atoi(word->c_str() + 7);
+            word = wanted.erase(word);
+        } else {
+            word++;
+        }
     const auto want = [&](const char* name) {
         return wanted.empty() || wanted.count(name);
     };
@@ -766,6 +783,9 @@ int main(int argc, char** argv)
             check_small_pfbs();
         if (want("pfb"))
             check_pfbs(quick);
+        for (auto type : { sample_type::sc8, sample_type::sc4 })
+            if (wanted.count(name_of(type)))
+                check_integer_xengines(type, quick);
         if (wanted.count("real_xengine"))
             check_real_xengines(quick);
         if (want("xengine"))

@@ -17,13 +17,26 @@ namespace cuda {
 
 /*!
  * How the tensor cores find rows of 128 bytes that the copy engine has swizzled: rows
- * follow each other, groups of 8 rows are 1024 bytes apart (the field is in 16 bytes).
+ * follow each other, groups of 8 rows are GroupBytes apart (fields are in 16 bytes).
  */
-__device__ __forceinline__ uint64_t rows_descriptor(uint32_t address)
+template <int GroupBytes>
+class rows_matrix
 {
-    return uint64_t((address & 0x3ffff) >> 4) | uint64_t(1) << 16 |
-           uint64_t(1024 >> 4) << 32 | uint64_t(1) << 62;
-}
+public:
+    __device__ __forceinline__ explicit rows_matrix(uint32_t address)
+        : d_low((address & 0x3ffff) >> 4 | 1 << 16)
+    {
+    }
+    //! Of the matrix that begins so many bytes later.
+    __device__ __forceinline__ uint64_t descriptor(int bytes) const
+    {
+        constexpr uint32_t high = GroupBytes >> 4 | 1 << 30;
+        return uint64_t(high) << 32 | (d_low + (bytes >> 4));
+    }
+
+private:
+    uint32_t d_low;
+};
 
 //! Registers that wgmma uses may be changed before this, not after it.
 __device__ __forceinline__ void wgmma_fence()
@@ -162,6 +175,13 @@ __device__ __forceinline__ void load_matrices(uint32_t (&words)[4], uint32_t add
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(address)
+                 : "memory");
+}
+__device__ __forceinline__ void load_matrices(uint32_t (&words)[1], uint32_t address)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
+                 : "=r"(words[0])
                  : "r"(address)
                  : "memory");
 }

@@ -29,9 +29,18 @@ constexpr int threads = 128 * (crews + 1);
 // of a thread, once the fourth warp group has given away what it does not need
 constexpr int crew_registers = 160, helper_registers = 32;
 constexpr int most_stages = 12;
-constexpr int step_times = 64; // that a stage of the ring holds of each input
-constexpr int expanders = 3;   // warps that make bytes of nibbles
-constexpr int packed_row = 64; // bytes of a step of a row of nibbles
+constexpr int expanders = 3; // warps that make bytes of nibbles
+
+//! Times of each input that a stage of the ring holds: a row of a box is full.
+template <bool Packed>
+constexpr int step_times = Packed ? box_row : box_row / 2;
+
+/*!
+ * Bytes from 8 rows of operands to the next 8: bytes of nibbles take twice as much as the
+ * row that they were, each half of the times in rows of their own.
+ */
+template <bool Packed>
+constexpr int group_bytes = (Packed ? 2 : 1) * 8 * box_row;
 
 /*!
  * A strip is the products of 32 inputs a with some units of inputs b. A warp group has up
@@ -190,18 +199,18 @@ std::vector<job> narrow_jobs(int strip_count)
             const int own =
                 std::max(begin, narrow); // the first that is not a column, too
             job j{ column * unit, (column + own) * unit, std::max(0, end - own), {} };
-            // from wide to narrow, and back to the first crew
-            for (int strip = end - 1, n = 0; strip >= begin; strip--, n++) {
+            const auto add = [own](strips& mine, int strip) {
                 const auto width = int8_t(std::min(strip + 1, narrow));
                 const auto row = int8_t(strip < narrow ? strip : wide + strip - own);
-                if (n < crews) {
-                    j.crew[n].first = width;
-                    j.crew[n].row = row;
-                } else {
-                    j.crew[2 * crews - 1 - n].second = width;
-                    j.crew[2 * crews - 1 - n].second_row = row;
-                }
-            }
+                (mine.first ? mine.second : mine.first) = width;
+                (mine.second ? mine.second_row : mine.row) = row;
+            };
+            if (begin == 0) // from wide to narrow, and back to the first crew
+                for (int strip = end - 1, n = 0; strip >= 0; strip--, n++)
+                    add(j.crew[n < crews ? n : most - 1 - n], strip);
+            else // neighbours
+                for (int strip = begin; strip < end; strip++)
+                    add(j.crew[(strip - begin) * crews / (end - begin)], strip);
             jobs.push_back(j);
         }
     }
@@ -227,8 +236,9 @@ struct strip_sums {
  * A lane's part of a strip's rows in a stage, from which operands are made: of bytes,
  * where it lies.
  */
-template <bool Packed, int Products>
+template <bool Packed, int Products, int Words>
 struct stage_rows {
+    static constexpr int parts_at_once = 1;
     uint32_t address;
 
     //! Where a lane's row begins, from the start of a stage.
@@ -239,42 +249,51 @@ struct stage_rows {
         return (first_row + 8 * warp + row) * box_row + 16 * (piece ^ row);
     }
     //! from: a stage, a multiple of 1024, and the lane's offset
-    __device__ __forceinline__ void read(uint32_t from) { address = from; }
+    template <bool>
+    __device__ __forceinline__ void read(uint32_t from, int part, int rows_on)
+    {
+        address = (from ^ (32 * Products * part)) + rows_on * box_row;
+    }
 };
 
-//! Of nibbles, all of them, a word for each product: reading and clamping takes long.
-template <int Products>
-struct stage_rows<true, Products> {
-    uint32_t words[4];
+//! Of nibbles, a word for each of the next products.
+template <int Products, int Words>
+struct stage_rows<true, Products, Words> {
+    static constexpr int parts_at_once = Words;
+    uint32_t words[Words];
 
     __device__ static uint32_t lane_offset(int first_row)
     {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-        const int row = lane % 8, piece = lane / 8;
-        return (first_row + 8 * warp + row) * packed_row + 16 * (piece ^ row / 2);
+        const int row = lane % 8, piece = lane / 8 % Words;
+        return (first_row + 8 * warp + row) * box_row + 16 * (piece ^ row);
     }
-    __device__ __forceinline__ void read(uint32_t from)
+    //! Raw: -8 is still -8. rows_on: of the strip that is read after the lane's own
+    template <bool Raw>
+    __device__ __forceinline__ void read(uint32_t from, int part, int rows_on)
     {
-        load_matrices(words, from);
+        load_matrices(words, (from ^ (16 * part)) + rows_on * box_row);
+        if constexpr (Raw)
 #pragma unroll
-        for (auto& nibbles : words)
-            nibbles = clamped(nibbles);
+            for (auto& nibbles : words)
+                nibbles = clamped(nibbles);
     }
 };
 
 /*!
- * Words of 32 inputs' rows for `Products` products along the summed axis, 1 or 2 of the 4
+ * Words of 32 inputs' rows for `Products` products along the summed axis, 1 or 2 of those
  * that a stage has; in the order of wgmma().
  */
 template <int Products>
 struct operand {
     uint32_t words[Products][4];
 
-    __device__ __forceinline__ void make(const stage_rows<false, Products>& rows,
-                                         int part)
+    template <int Words>
+    __device__ __forceinline__ void make(const stage_rows<false, Products, Words>& rows,
+                                         int)
     {
         uint32_t loaded[2 * Products];
-        load_matrices(loaded, rows.address ^ (32 * Products * part));
+        load_matrices(loaded, rows.address);
 #pragma unroll
         for (int k = 0; k < Products; k++) {
             words[k][0] = loaded[2 * k];
@@ -284,41 +303,43 @@ struct operand {
         }
     }
     //! Real parts of 16 times, then imaginary parts: as in the columns.
-    __device__ __forceinline__ void make(const stage_rows<true, Products>& rows, int part)
+    template <int Words>
+    __device__ __forceinline__ void make(const stage_rows<true, Products, Words>& rows,
+                                         int part)
     {
-#pragma unroll
-        for (int k = 0; k < Products; k++) {
-            const uint32_t nibbles = rows.words[part * Products + k];
-            uint32_t(&made)[4] = words[k];
-            made[0] = real_parts(nibbles);
-            made[1] = made[2] = imaginary_parts(nibbles);
-            made[3] = negative_real_parts(nibbles);
-            // here, and not between the instructions that read them: wgmma would wait
-            asm volatile("" : "+r"(made[0]), "+r"(made[1]), "+r"(made[2]), "+r"(made[3]));
-        }
+        static_assert(Products == 1, "a word of nibbles is a product");
+        const uint32_t nibbles = rows.words[part % Words];
+        uint32_t(&made)[4] = words[0];
+        made[0] = real_parts(nibbles);
+        made[1] = made[2] = imaginary_parts(nibbles);
+        made[3] = negative_real_parts(nibbles);
+        // here, and not between the instructions that read them: wgmma would wait
+        asm volatile("" : "+r"(made[0]), "+r"(made[1]), "+r"(made[2]), "+r"(made[3]));
     }
 
-    //! columns: where the stage's are
-    template <int Units>
-    __device__ __forceinline__ void
-    multiply(strip_sums<Units>& sums, uint64_t columns, int part, int k, bool add) const
+    //! columns: where the stage's are; product: of those that a stage has
+    template <bool Packed, int Units>
+    __device__ __forceinline__ void multiply(strip_sums<Units>& sums,
+                                             rows_matrix<group_bytes<Packed>> columns,
+                                             int product,
+                                             int k,
+                                             bool add) const
     {
-        const auto some = [&](auto units, auto& of, uint64_t from) {
+        using s = strip_sums<Units>;
+        const auto some = [&](auto units, auto& of, int from) {
             wgmma<decltype(units)::value>(of,
                                           words[k][0],
                                           words[k][1],
                                           words[k][2],
                                           words[k][3],
-                                          // 32 bytes on are 2 in the descriptor
-                                          from + 2 * (part * Products + k),
+                                          columns.descriptor(from + 32 * product),
                                           add);
         };
-        using s = strip_sums<Units>;
-        some(units_of<s::left_units>(), sums.left, columns);
+        some(units_of<s::left_units>(), sums.left, 0);
         if constexpr (s::right_units > 0)
             some(units_of<s::right_units>(),
                  sums.right,
-                 columns + s::left_units * unit * box_row / 16);
+                 s::left_units * unit / 8 * group_bytes<Packed>);
     }
 };
 
@@ -427,7 +448,7 @@ __device__ __forceinline__ uint32_t stage_address(const extents& x, int stage)
 template <bool Packed>
 __device__ __forceinline__ uint32_t copied_offset(const extents& x)
 {
-    return Packed ? x.columns * box_row : 0;
+    return Packed ? x.columns / 8 * group_bytes<true> : 0;
 }
 
 /*!
@@ -441,7 +462,6 @@ __device__ __forceinline__ void feed(const extents& x,
                                      const job* jobs,
                                      ring& r)
 {
-    constexpr int row_bytes = Packed ? packed_row : box_row;
     uint64_t* const full = Packed ? r.packed_full : r.full;
     const int rank = int(rank_in_cluster()), share = x.columns / x.shared;
     place at;
@@ -452,12 +472,12 @@ __device__ __forceinline__ void feed(const extents& x,
         wait_for(r.empty + at.stage(), at.parity() ^ 1);
         uint64_t* const barrier = full + at.stage();
         const uint32_t to = stage_address(x, at.stage()) + copied_offset<Packed>(x);
-        const int byte = step * row_bytes;
-        arrive_expecting(barrier, (x.columns + j.own * unit) * row_bytes);
+        const int byte = step * box_row;
+        arrive_expecting(barrier, (x.columns + j.own * unit) * box_row);
         if (x.shared == 1)
             copy_box(to, &columns, barrier, byte, j.column, p.channel, block);
         else
-            copy_box_to_all(to + rank * share * row_bytes,
+            copy_box_to_all(to + rank * share * box_row,
                             &columns,
                             barrier,
                             byte,
@@ -466,7 +486,7 @@ __device__ __forceinline__ void feed(const extents& x,
                             block,
                             uint16_t((1 << x.shared) - 1));
         for (int own = 0; own < j.own; own++)
-            copy_box(to + (x.columns + own * unit) * row_bytes,
+            copy_box(to + (x.columns + own * unit) * box_row,
                      &rows,
                      barrier,
                      byte,
@@ -481,63 +501,82 @@ __device__ __forceinline__ void feed(const extents& x,
     }
 }
 
+//! Whether this is the one lane of its warp that speaks for all.
+__device__ __forceinline__ bool elected()
+{
+    uint32_t is;
+    asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, "
+                 "p;\n}"
+                 : "=r"(is));
+    return is;
+}
+
 //! A warp does not need a stage any more, which is filled by all that share columns.
+template <bool Packed>
 __device__ __forceinline__ void release(const extents& x, uint64_t* empty)
 {
     __syncwarp();
-    if (const unsigned lane = threadIdx.x % 32; lane < unsigned(x.shared))
-        arrive_at(empty, lane);
+    if constexpr (Packed) {
+        if (elected())
+            arrive(empty);
+    } else {
+        if (const unsigned lane = threadIdx.x % 32; lane < unsigned(x.shared))
+            arrive_at(empty, lane);
+    }
 }
 
 /*!
  * Some warps': makes bytes of the columns' nibbles, 16 times their value, so that sums
  * are 256 times theirs. 16 times become two pieces of a row, real parts and imaginary
- * parts. Warps take 8 rows at a time in turn, from one step to the next.
+ * parts. The nibbles stay, without -8: those who multiply need them, too. Warps take 8
+ * rows at a time in turn, from one step to the next.
  */
 __device__ __forceinline__ void expand(const extents& x, ring& r, int warp)
 {
-    constexpr int rows = 8, together = 2;
-    const int lane = threadIdx.x % 32, row = lane / 4;
-    const int piece = lane % 4 ^ row / 2; // what lies in the lane's place
-    const uint32_t from = copied_offset<true>(x) + 16 * lane;
+    // of two rows r and r ^ 5, half a row each has other banks, as nibbles and as bytes
+    const int lane = threadIdx.x % 32;
+    const int row = lane / 8 ^ (lane / 4 % 2 * 5), piece = lane % 4;
+    const uint32_t from = copied_offset<true>(x) + row * box_row + 16 * (piece ^ row);
     const uint32_t to = row * box_row + 16 * (2 * piece ^ row);
-    const int all = x.columns / rows;
-    const auto make = [](uint32_t at, const uint4& v) {
-        const uint4 w = { clamped(v.x), clamped(v.y), clamped(v.z), clamped(v.w) };
-        store_shared(
-            at, { real_parts(w.x), real_parts(w.y), real_parts(w.z), real_parts(w.w) });
-        store_shared(at ^ 16,
-                     { imaginary_parts(w.x),
-                       imaginary_parts(w.y),
-                       imaginary_parts(w.z),
-                       imaginary_parts(w.w) });
-    };
+    const int groups = x.columns / 8;
+    const auto make =
+        [](uint32_t nibbles, uint32_t reals, uint32_t imaginaries, uint4 w) {
+            w = { clamped(w.x), clamped(w.y), clamped(w.z), clamped(w.w) };
+            store_shared(nibbles, w);
+            store_shared(
+                reals,
+                { real_parts(w.x), real_parts(w.y), real_parts(w.z), real_parts(w.w) });
+            store_shared(imaginaries,
+                         { imaginary_parts(w.x),
+                           imaginary_parts(w.y),
+                           imaginary_parts(w.z),
+                           imaginary_parts(w.w) });
+        };
+    constexpr int half = 8 * box_row; // bytes of the second half of the times
     place at;
-    int i = warp;
+    int group = warp;
     for (int left = part(x, blockIdx.x).count(x); left > 0; left--) {
         wait_for(r.packed_full + at.stage(), at.parity());
         const uint32_t stage = stage_address(x, at.stage());
-        uint32_t nibbles = stage + from + i * rows * packed_row;
-        uint32_t bytes = stage + to + i * rows * box_row;
-        constexpr int more = expanders * rows;
+        uint32_t nibbles = stage + from + group * 8 * box_row;
+        uint32_t bytes = stage + to + group * group_bytes<true>;
+        uint4 v; // read ahead
+        if (group < groups)
+            v = load_shared(nibbles);
 #pragma unroll 1
-        for (; i + expanders < all; i += together * expanders) {
-            const uint4 v = load_shared(nibbles);
-            const uint4 w = load_shared(nibbles + more * packed_row);
-            make(bytes, v);
-            make(bytes + more * box_row, w);
-            nibbles += together * more * packed_row;
-            bytes += together * more * box_row;
+        for (; group < groups; group += expanders) {
+            const uint4 w = load_shared(nibbles ^ 64);
+            const uint32_t others = bytes ^ 16;
+            make(nibbles, bytes, others, v);
+            if (group + expanders < groups)
+                v = load_shared(nibbles + expanders * 8 * box_row);
+            make(nibbles ^ 64, bytes + half, others + half, w);
+            nibbles += expanders * 8 * box_row;
+            bytes += expanders * group_bytes<true>;
         }
-        if (i < all) {
-            make(bytes, load_shared(nibbles));
-            i += expanders;
-        }
-        i -= all;
+        group -= groups;
         fence_async();
-        __syncwarp();
-        if (lane == 0)
-            arrive(r.full + at.stage());
+        arrive(r.full + at.stage()); // each lane for what it wrote
         at.advance(x.stages);
     }
 }
@@ -546,68 +585,88 @@ __device__ __forceinline__ void expand(const extents& x, ring& r, int warp)
  * What a warp group does for a part of the work: its strips' sums over all steps. While
  * the tensor cores work on a part of a stage, the operands of the next part are made.
  */
-template <int First, int Second, bool Packed>
+template <int First, int Second, bool Packed, bool Raw>
 __device__ __forceinline__ void
 sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 {
     // with many sums there are registers for small operands only
     constexpr int products = !Packed && First + (Second ? Second + 1 : 0) <= 5 ? 2 : 1;
     constexpr int parts = 4 / products;
+    constexpr int halves = Packed ? 2 : 1; // of a stage, of `parts` each
     // 8 units leave none for operands that are made while others are multiplied; those of
-    // two strips are made in turn
+    // two strips, which are neighbours then, are made in turn
     constexpr int buffers = First + Second < wide ? 2 : 1;
     constexpr bool in_turn = Second > 0 && buffers == 1;
+    // nibbles that are read at once
+    constexpr int words = in_turn ? 1 : First + Second >= 7 ? 2 : 4;
     strip_sums<First> first;
     strip_sums<Second ? Second : 1> second;
     place at;
     {
         constexpr int first_step = INT_MIN; // a bit beside the number of steps
-        int left;
-        uint32_t first_at, second_at; // where its rows are in a stage
+        int left;                           // halves of stages, if they have halves
+        uint32_t rows_at, second_at;        // in a stage
         {
             const part p(x, blockIdx.x);
-            left = p.count(x) | first_step;
+            left = p.count(x) * halves | first_step;
             const strips& mine = jobs[p.number].crew[threadIdx.x / 128];
-            const auto offset = [&x](int row) {
-                return copied_offset<Packed>(x) +
-                       stage_rows<Packed, products>::lane_offset(
-                           row < wide ? row * unit : x.columns + (row - wide) * unit);
+            const auto row_number = [&x](int row) {
+                return row < wide ? row * unit : x.columns + (row - wide) * unit;
             };
-            first_at = offset(mine.row);
-            second_at = offset(mine.second_row);
+            const int row = row_number(mine.row), other = row_number(mine.second_row);
+            using rows = stage_rows<Packed, products, words>;
+            rows_at = copied_offset<Packed>(x) + rows::lane_offset(row);
+            second_at = copied_offset<Packed>(x) + rows::lane_offset(other);
         }
         if (left == first_step)
             return;
-        stage_rows<Packed, products> rows, second_rows;
+        stage_rows<Packed, products, words> rows, second_rows;
         operand<products> operands[buffers], second_operands[buffers];
+        const auto half = [&left] { return left & (halves - 1); };
+        const auto read_rows = [&](auto& rows, uint32_t at_row, int part, int rows_on) {
+            if (part % rows.parts_at_once == 0) {
+                uint32_t from = (stage_address(x, at.stage()) + at_row) ^ (64 * half());
+                asm volatile("" : "+r"(from)); // in one register
+                rows.template read<Raw>(from, part, rows_on);
+            }
+        };
+        const auto read = [&](int part) { read_rows(rows, rows_at, part, 0); };
+        const auto read_second = [&](int part) {
+            if constexpr (in_turn)
+                read_rows(second_rows, rows_at, part, unit);
+            else if constexpr (Second > 0)
+                read_rows(second_rows, second_at, part, 0);
+        };
         const auto make = [&](int part) { operands[part % buffers].make(rows, part); };
         const auto make_second = [&](int part) {
             if constexpr (Second > 0)
                 second_operands[part % buffers].make(second_rows, part);
         };
-        const auto begin_stage = [&] {
+        const auto begin_half = [&] {
             // whoever expanded the columns had waited for the nibbles of the rows, too
-            wait_for(r.full + at.stage(), at.parity());
-            rows.read(stage_address(x, at.stage()) + first_at);
-            if constexpr (Second > 0)
-                second_rows.read(stage_address(x, at.stage()) + second_at);
+            if (half() == 0)
+                wait_for(r.full + at.stage(), at.parity());
+            read(0);
+            if constexpr (!in_turn)
+                read_second(0);
             make(0);
             if constexpr (!in_turn)
                 make_second(0);
         };
-        begin_stage();
+        begin_half();
         while (true) {
             const bool add = left >= 0;
-            const uint64_t columns = rows_descriptor(stage_address(x, at.stage()));
+            const rows_matrix<group_bytes<Packed>> columns(stage_address(x, at.stage()) +
+                                                           half() * 8 * box_row);
             const auto multiply = [&](auto& sums, const auto& operands, int part) {
 #pragma unroll
                 for (int k = 0; k < products; k++)
-                    operands[part % buffers].multiply(
-                        sums, columns, part, k, add || part > 0 || k > 0);
+                    operands[part % buffers].template multiply<Packed>(
+                        sums, columns, part * products + k, k, add || part > 0 || k > 0);
             };
             const auto leave_stage_before = [&] { // its last part is done
-                if (add)
-                    release(x, r.empty + at.before(x.stages));
+                if (add && half() == 0)
+                    release<Packed>(x, r.empty + at.before(x.stages));
             };
 #pragma unroll
             for (int part = 0; part < parts; part++) {
@@ -618,29 +677,37 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
                     wgmma_wait<0>();
                     if (part == 0)
                         leave_stage_before();
+                    read_second(part);
                     make_second(part);
                     wgmma_fence();
                 }
                 if constexpr (Second > 0)
                     multiply(second, second_operands, part);
                 wgmma_commit();
+                if (!in_turn && part + 1 < parts) {
+                    read(part + 1);
+                    read_second(part + 1);
+                }
                 wgmma_wait<buffers - 1>(); // the part before is done, its operands can go
                 if (part == 0 && !in_turn)
                     leave_stage_before();
                 if (part + 1 < parts) {
+                    if constexpr (in_turn)
+                        read(part + 1);
                     make(part + 1);
                     if constexpr (!in_turn)
                         make_second(part + 1);
                 }
             }
-            at.advance(x.stages);
             left = (left & ~first_step) - 1;
+            if (half() == 0)
+                at.advance(x.stages);
             if (left == 0)
                 break;
-            begin_stage();
+            begin_half();
         }
         wgmma_wait<0>();
-        release(x, r.empty + at.before(x.stages));
+        release<Packed>(x, r.empty + at.before(x.stages));
     }
     // found again: registers are too short to keep it
     int block;
@@ -684,10 +751,17 @@ multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
     const part p(x, blockIdx.x);
     const strips& mine = jobs[p.number].crew[threadIdx.x / 128];
     switch (mine.first * (wide + 1) + mine.second) {
-#define APERTURE_STRIPS(first, second)                           \
-    case first*(wide + 1) + second:                              \
-        if constexpr (occurs(Packed, first, second))             \
-            sum_strips<first, second, Packed>(x, jobs, r, sums); \
+// nibbles of rows that are not columns, too, are as they came; the first strip's are if
+// any are, and two strips of `narrow` units are never of columns
+#define APERTURE_STRIPS(a, b)                                           \
+    case a*(wide + 1) + b:                                              \
+        if constexpr (occurs(Packed, a, b)) {                           \
+            constexpr bool may_be_raw = Packed && a == narrow;          \
+            if (may_be_raw && mine.row >= wide)                         \
+                sum_strips<a, b, Packed, may_be_raw>(x, jobs, r, sums); \
+            else if constexpr (!may_be_raw || b < narrow)               \
+                sum_strips<a, b, Packed, false>(x, jobs, r, sums);      \
+        }                                                               \
         break;
         APERTURE_STRIPS(1, 0)
         APERTURE_STRIPS(2, 0)
@@ -711,7 +785,7 @@ multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         place at;
         for (int left = p.count(x); left > 0; left--) {
             wait_for(r.full + at.stage(), at.parity());
-            release(x, r.empty + at.stage());
+            release<Packed>(x, r.empty + at.stage());
             at.advance(x.stages);
         }
     }
@@ -732,7 +806,7 @@ __global__ void __launch_bounds__(threads, 1)
     __shared__ ring r;
     if (threadIdx.x < most_stages) {
         const int i = threadIdx.x;
-        init_barrier(r.full + i, Packed ? expanders : 1);
+        init_barrier(r.full + i, Packed ? 32 * expanders : 1);
         init_barrier(r.empty + i, 4 * crews * x.shared);
         init_barrier(r.packed_full + i, 1);
     }
@@ -785,8 +859,9 @@ public:
                   &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
               "asking for the shared memory of a block");
         most -= 2048; // barriers, and what alignment takes
-        d_stage_bytes =
-            d_packed ? d_columns * box_row + d_rows * packed_row : d_rows * box_row;
+        d_stage_bytes = d_rows * box_row;
+        if (d_packed)
+            d_stage_bytes += d_columns / 8 * group_bytes<true>;
         d_stages = std::min(most_stages, most / d_stage_bytes);
         d_bytes = 1024 + d_stages * d_stage_bytes;
         load(d_kernel, d_bytes);
@@ -805,19 +880,20 @@ public:
         x.columns = d_columns;
         x.stages = d_stages;
         x.stage_bytes = d_stage_bytes;
-        x.steps = (d_p.times + step_times - 1) / step_times;
+        const int times = d_packed ? step_times<true> : step_times<false>;
+        x.steps = (d_p.times + times - 1) / times;
         x.total = x.steps * blocks;
         const int64_t groups = int64_t(d_p.channels) * x.jobs / x.shared;
         const int slots = d_gpu.multiprocessors / x.shared;
-        x.splits = choose_splits(groups, x.total, exact_times / step_times, slots, 16);
+        x.splits =
+            choose_splits(groups, x.total, exact_times / times, slots, 16 * 64 / times);
         x.length = (x.total + x.splits - 1) / x.splits;
         const voltage_shape shape{
             int64_t(size_of(d_p.type)) * d_p.times, d_p.inputs, d_p.channels, blocks
         };
-        const int box = d_packed ? packed_row : box_row;
         const CUtensorMap columns =
-            make_tensor_map(voltages, shape, box, x.columns / x.shared, 1);
-        const CUtensorMap rows = make_tensor_map(voltages, shape, box, unit, 1);
+            make_tensor_map(voltages, shape, box_row, x.columns / x.shared, 1);
+        const CUtensorMap rows = make_tensor_map(voltages, shape, box_row, unit, 1);
         cudaLaunchAttribute cluster;
         cluster.id = cudaLaunchAttributeClusterDimension;
         cluster.val.clusterDim = { unsigned(x.shared), 1, 1 };
