@@ -27,7 +27,8 @@ from .fx import (BYTES, INTERRUPTED, FxError, add_input_options, block_multiple,
                  open_input, positive_seconds, run_chain, say, silent, warn, whole_number)
 from .fx_report import ProgressBar, seconds_text, with_prefix
 from .pointing import pointing
-from .weights import NORMS, TAPERS, beam_masks, find_polarizations, incoherent_masks
+from .weights import (NORMS, TAPERS, beam_directions, beam_masks, find_polarizations,
+                      incoherent_masks)
 
 PROGRAM = "aperture_beams"
 LEAD_BLOCKS = 16  # that weights are sent ahead of, more than all edges hold
@@ -92,8 +93,8 @@ class BeamChain(gr.top_block):
                                     out=np.zeros(signals.inputs, complex),
                                     where=gains_of_inputs != 0)
         block = plan.times * plan.hop / plan.sample_rate
-        return pointing(
-            array, self.beams, plan.channels,
+        return silent(
+            pointing, array=array, beams=self.beams, channels=plan.channels,
             center_frequency=getattr(self.source, "center_frequency",
                                      lambda: array.center_frequency)(),
             bandwidth=plan.channels / plan.hop * plan.sample_rate, phase_error=options.phase_error,
@@ -107,8 +108,8 @@ class BeamChain(gr.top_block):
 
     def errors(self):
         """What went wrong while it ran, as texts."""
-        return [text for block in (self.source, self.channelizer, self.turn, self.beamformer,
-                                   self.sink)
+        return [text for block in (self.source, self.pointing, self.channelizer, self.turn,
+                                   self.beamformer, self.sink)
                 for text in [getattr(block, "error", lambda: "")()] if text]
 
 
@@ -126,6 +127,17 @@ def beams_to_form(options, array, time):
     more = replace(beams[0], name=name, antennas=antennas, incoherent=True)
     incoherent_masks(array, [more])  # complains about antennas
     return in_order([*beams, more])
+
+
+def below_horizon(beams, array, time):
+    """Warnings of beams that cannot see where they look, at most one."""
+    pointed = coherent(beams)
+    up = beam_directions(array, pointed, time)[:, 2] if pointed else []
+    names = [beam.name for beam, height in zip(pointed, up) if height < 0]
+    if not names:
+        return []
+    return [f"below the horizon at the start: {', '.join(map(repr, names[:4]))}"
+            + (f" and {len(names) - 4} more" if len(names) > 4 else "")]
 
 
 def form_beams(options):
@@ -149,7 +161,7 @@ def form_beams(options):
         raise FxError(f"--products {options.products}: array {array.name!r} has one polarisation")
     seconds, fraction = start_of(signals.source(1))
     beams = beams_to_form(options, array, seconds + fraction)
-    for text in signals.warnings:
+    for text in (*signals.warnings, *below_horizon(beams, array, seconds + fraction)):
         warn(text, PROGRAM)
     length = "until Ctrl-C" if plan.samples is None else \
         seconds_text(plan.spectra * plan.hop / plan.sample_rate)
