@@ -23,6 +23,7 @@ from gnuradio.aperture.array_description import (Antenna, ArrayDescription, Inpu
                                                  save_array)
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.filterbank import FilterbankFile
+from matplotlib.image import imread
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 APP = os.path.join(HERE, "..", "..", "apps", "aperture_beams")
@@ -233,6 +234,10 @@ class qa_beams_command(gr_unittest.TestCase):
             code, _, err = run(plot, *arguments, "-o", png)
             self.assertEqual((code, err), (0, ""))
             self.assertGreater(os.path.getsize(png), 20000)
+            # nothing is cut off at the edge
+            pixels = imread(png)[..., :3]
+            for edge in (pixels[:5], pixels[-5:], pixels[:, :5], pixels[:, -5:]):
+                self.assertEqual(edge.min(), 1, arguments)
             os.unlink(png)
         with open(self.path("bad.fil"), "w") as file:
             file.write("no")
