@@ -154,6 +154,7 @@ def draw_drift(array, filename, seconds=4800):
 
 if __name__ == "__main__":
     folder = sys.argv[1] if len(sys.argv) > 1 else "."
+    os.makedirs(folder, exist_ok=True)
     best2 = aperture.load_array("best-2")
     worst = draw_pattern(best2, os.path.join(folder, "best2-pattern.png"))
     print(f"pattern: within {worst:.2f} dB of the array factor where that is above -20 dB")

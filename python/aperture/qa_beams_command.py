@@ -239,6 +239,10 @@ class qa_beams_command(gr_unittest.TestCase):
             for edge in (pixels[:5], pixels[-5:], pixels[:, :5], pixels[:, -5:]):
                 self.assertEqual(edge.min(), 1, arguments)
             os.unlink(png)
+        # one integration is a point
+        self.observe("--beams", "grid:az=170,el=55", "--integration", 1, source=two)
+        curve = plot_beams.filterbank_figure([self.path("out.fil")]).axes[0].lines[0]
+        self.assertEqual((len(curve.get_ydata()), curve.get_marker()), (1, "."))
         with open(self.path("bad.fil"), "w") as file:
             file.write("no")
         for arguments, text in (([self.path("bad.fil")], "not a filterbank file"),
