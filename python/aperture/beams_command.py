@@ -5,7 +5,7 @@
 #
 """aperture_beams: tied-array beams from samples to filterbank files.
 
-source -> pfb_channelizer -> corner_turn -> beam_power -> filterbank_sink, all inputs in one port;
+source -> f_engine -> beam_power -> filterbank_sink, all inputs in one port;
 `pointing` listens to the source and sends weights to beam_power, unless all beams are incoherent.
 """
 
@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from gnuradio import gr
 
-from . import beam_power, corner_turn, pfb_channelizer
+from . import beam_power, f_engine
 from .array_source import DEFAULT_START_TIME
 from .beams import coherent, in_order, load_beams
 from .beams_plan import make_beams_plan
@@ -51,14 +51,13 @@ class BeamChain(gr.top_block):
         array, inputs, channels = signals.description, signals.inputs, plan.channels
         self.beams = beams
         self.source = signals.source(plan.samples or 0)
-        self.channelizer = pfb_channelizer(output_type=options.format,
-                                           gain=0 if gains is None else float(gains[0]),
-                                           **channelizer_parameters(signals, plan, options))
+        self.f_engine = f_engine(output_type=options.format, times=plan.times,
+                                 gain=0 if gains is None else float(gains[0]),
+                                 **channelizer_parameters(signals, plan, options))
         for number, gain in enumerate([] if gains is None else gains):
-            self.channelizer.set_gain(complex(gain), number)
+            self.f_engine.set_gain(complex(gain), number)
         sizes = dict(channels=channels, inputs=inputs, times=plan.times, type=options.format,
                      device=options.device)
-        self.turn = corner_turn(inputs_per_port=inputs, **sizes)
         polarizations = find_polarizations(array)
         pointed, others = coherent(beams), [beam for beam in beams if beam.incoherent]
         masks = [beam_masks(array, pointed)] if pointed else []
@@ -75,9 +74,9 @@ class BeamChain(gr.top_block):
         self.sink = silent(filterbank_sink, filename=options.output, array=array, beams=beams,
                            channels=channels // options.sum_channels, products=options.products,
                            nbits=options.nbits)
-        for block in (self.channelizer, self.turn, self.beamformer):
+        for block in (self.f_engine, self.beamformer):
             block.set_log_level("warning")  # lost samples, for example
-        self.connect(self.source, self.channelizer, self.turn, self.beamformer, self.sink)
+        self.connect(self.source, self.f_engine, self.beamformer, self.sink)
         if self.pointing:
             self.connect(self.source, self.pointing)
             self.msg_connect(self.pointing, "weights", self.beamformer, "weights")
@@ -104,12 +103,12 @@ class BeamChain(gr.top_block):
 
     def samples_done(self):
         """Samples of each input that the F-engine has taken."""
-        return self.channelizer.nitems_read(0)
+        return self.f_engine.nitems_read(0)
 
     def errors(self):
         """What went wrong while it ran, as texts."""
-        return [text for block in (self.source, self.pointing, self.channelizer, self.turn,
-                                   self.beamformer, self.sink)
+        return [text for block in (self.source, self.pointing, self.f_engine, self.beamformer,
+                                   self.sink)
                 for text in [getattr(block, "error", lambda: "")()] if text]
 
 
