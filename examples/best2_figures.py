@@ -100,7 +100,7 @@ def draw_pattern(array, filename):
     axes[2].legend(fontsize=8, loc="lower center", ncol=2, framealpha=1)
     figure.suptitle(f"Beam of BEST-2 at elevation {CENTRE.elevation}°, "
                     f"{array.center_frequency / 1e6:.0f} MHz: 32 receivers")
-    figure.savefig(filename, dpi=100)
+    figure.savefig(filename, dpi=100, bbox_inches="tight", pad_inches=0.15)
     plt.close(figure)
     inside = model > 0.01
     return np.abs(10 * np.log10(seen / seen.max() / model))[inside].max()
@@ -147,13 +147,14 @@ def draw_drift(array, filename, seconds=4800):
     axes[1].set_ylabel("beam, from west")
     figure.colorbar(picture, ax=axes[1], label="power (dB)")
     figure.suptitle("A source drifts through a row of eight beams of BEST-2, 0.8° apart")
-    figure.savefig(filename, dpi=100)
+    figure.savefig(filename, dpi=100, bbox_inches="tight", pad_inches=0.15)
     plt.close(figure)
     return [float(minutes[np.argmax(curve)]) for curve in curves]
 
 
 if __name__ == "__main__":
     folder = sys.argv[1] if len(sys.argv) > 1 else "."
+    os.makedirs(folder, exist_ok=True)
     best2 = aperture.load_array("best-2")
     worst = draw_pattern(best2, os.path.join(folder, "best2-pattern.png"))
     print(f"pattern: within {worst:.2f} dB of the array factor where that is above -20 dB")

@@ -17,10 +17,15 @@
 
 #include "qa_device.h"
 #include "runtime/host_wait.h"
+#include <gnuradio/aperture/beam_power.h>
+#include <gnuradio/aperture/beamformer.h>
 #include <gnuradio/aperture/copy.h>
 #include <gnuradio/aperture/corner_turn.h>
+#include <gnuradio/aperture/discard.h>
+#include <gnuradio/aperture/f_engine.h>
 #include <gnuradio/aperture/pfb_channelizer.h>
-#include <gnuradio/aperture/select.h>
+#include <gnuradio/aperture/power_detector.h>
+#include <gnuradio/aperture/replay.h>
 #include <gnuradio/aperture/xengine.h>
 #include <gnuradio/blocks/head.h>
 #include <gnuradio/blocks/null_sink.h>
@@ -29,11 +34,14 @@
 #include <cupti.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 
 using namespace gr::aperture;
 
@@ -160,6 +168,123 @@ struct chain {
     }
 };
 
+/*!
+ * Samples from the host, by way of f_engine, into beams and their powers, made by two
+ * blocks and by one; and replayed voltages of 4 bits into powers that stay on the GPU.
+ */
+class beams_chain
+{
+    static constexpr int beams = 4;
+
+public:
+    beams_chain(const std::string& type, int64_t samples, int inputs) : d_inputs(inputs)
+    {
+        f_engine::parameters f;
+        f.channels = channels;
+        f.inputs = f.inputs_per_port = inputs;
+        f.input_type = f.output_type = type;
+        f.gain = 1;
+        f.times = times;
+        f.device = "cuda";
+        d_engine = f_engine::make(f);
+        d_former = beamformer::make(sized<beamformer>(type));
+        d_detector = power_detector::make(detecting(sized<power_detector>("fc32")));
+        d_both = beam_power::make(with_masks(sized<beam_power>(type)));
+        const size_t sample = type == "sc8" ? 2 : 8;
+        d_top->connect(qa::make<qa::source>(sample * inputs, samples), 0, d_engine, 0);
+        d_top->connect(d_engine, 0, d_former, 0);
+        d_top->connect(d_former, 0, d_detector, 0);
+        d_top->connect(d_engine, 0, d_both, 0);
+        for (const gr::block_sptr& b : { gr::block_sptr(d_former),
+                                         gr::block_sptr(d_detector),
+                                         gr::block_sptr(d_both) })
+            d_top->connect(b, 0, gr::blocks::null_sink::make(item_of(b)), 0);
+
+        d_replayed = beam_power::make(with_masks(sized<beam_power>("sc4")));
+        replay::parameters r;
+        r.item_size = channels * inputs * times;
+        r.data.resize(3 * size_t(r.item_size), 0x3d);
+        r.repeats = 100;
+        r.device = "cuda";
+        discard::parameters d;
+        d.item_size = item_of(d_replayed);
+        d.device = "cuda";
+        auto voltages = replay::make(r);
+        d_top->connect(voltages, 0, d_replayed, 0);
+        d_top->connect(d_replayed, 0, discard::make(d), 0);
+    }
+
+    //! Runs it to its end; meanwhile all that can be set is set.
+    void run()
+    {
+        std::atomic<bool> ended{ false };
+        std::thread setter([&] {
+            for (float n = 1; !ended; n++) {
+                d_engine->set_gain(n, -1);
+                for (const auto& block : { d_both, d_replayed })
+                    set(*block, beams + 2, n);
+                set(*d_former, beams, n);
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+        });
+        d_top->run();
+        ended = true;
+        setter.join();
+    }
+
+private:
+    static int item_of(const gr::block_sptr& b)
+    {
+        return b->output_signature()->sizeof_stream_item(0);
+    }
+
+    template <class block>
+    typename block::parameters sized(const std::string& type) const
+    {
+        typename block::parameters p;
+        p.channels = channels;
+        p.beams = beams;
+        p.times = times;
+        p.type = type;
+        p.device = "cuda";
+        if constexpr (!std::is_same_v<block, power_detector>)
+            p.inputs = d_inputs;
+        return p;
+    }
+
+    template <class parameters>
+    static parameters detecting(parameters p)
+    {
+        p.products = "IQUV";
+        p.spectra = times / 4;
+        return p;
+    }
+
+    beam_power::parameters with_masks(beam_power::parameters p) const
+    {
+        p.incoherent_beams = 2;
+        p.masks.assign(size_t(beams + 2) * d_inputs, 1);
+        return detecting(p);
+    }
+
+    template <class block>
+    void set(block& b, int masks, float n) const
+    {
+        b.set_weights(std::vector<std::complex<float>>(size_t(beams) * d_inputs, n));
+        b.set_gains({ 1 / n });
+        std::vector<int> mask(size_t(masks) * d_inputs, 1);
+        mask[int(n) % d_inputs] = 0; // of a coherent beam
+        b.set_mask(mask);
+    }
+
+    int d_inputs;
+    gr::top_block_sptr d_top = gr::make_top_block("check");
+    f_engine::sptr d_engine;
+    beamformer::sptr d_former;
+    power_detector::sptr d_detector;
+    beam_power::sptr d_both, d_replayed;
+};
+
 //! A device block that does what none may.
 class waiting_block : public device_block
 {
@@ -239,6 +364,15 @@ void check_waits()
         expect(waits.empty(),
                "no wait in work(), " + std::to_string(inputs) + " inputs of " + type +
                    ":" + list(waits));
+        expect(calls.size() > 4, "  it was looked at:" + list(calls));
+    }
+    for (const auto& [type, inputs] : chains) {
+        const auto waits = waits_of([&, type = type, inputs = inputs] {
+            beams_chain(type, 8000000 / inputs, inputs).run();
+        });
+        expect(waits.empty(),
+               "no wait in work(), beams of " + std::to_string(inputs) + " inputs of " +
+                   type + " that are pointed anew:" + list(waits));
         expect(calls.size() > 4, "  it was looked at:" + list(calls));
     }
     expect(working_thread::forbidden_waits() == before, "and the runtime has seen none");

@@ -19,12 +19,17 @@ using qa::device_sink, qa::make, qa::sequence, qa::sink, qa::source, qa::step,
 
 namespace {
 
-gr::basic_block_sptr copy_block(size_t item_size)
+copy::sptr copy_on(const std::string& device, size_t item_size)
 {
     copy::parameters p;
     p.item_size = int(item_size);
-    p.device = "emulated";
+    p.device = device;
     return copy::make(p);
+}
+
+gr::basic_block_sptr copy_block(size_t item_size)
+{
+    return copy_on("emulated", item_size);
 }
 
 template <class checked>
@@ -73,6 +78,7 @@ class qa_device_flow : public CppUnit::TestFixture
     CPPUNIT_TEST(memory_after_many_runs);
     CPPUNIT_TEST(lock_and_unlock);
     CPPUNIT_TEST(new_host_source_is_refused);
+    CPPUNIT_TEST(an_edge_joins_no_two_devices);
     CPPUNIT_TEST(errors_end_the_flowgraph);
     CPPUNIT_TEST(memory_that_does_not_fit);
     CPPUNIT_TEST(no_device_on_the_cpu);
@@ -689,6 +695,29 @@ public:
         CPPUNIT_ASSERT_EQUAL(std::string(), d->error());
         CPPUNIT_ASSERT(k->items > 0);
         CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
+    }
+
+    void an_edge_joins_no_two_devices()
+    {
+        auto first = copy_on("emulated", 4), second = copy_on("emulated:1", 4);
+        chain({ make<source>(4, int64_t(1) << 50),
+                first,
+                second,
+                make<sink>(4, sequence(4)) });
+        d_top->run(); // it ends by itself
+        const std::string error = first->error() + second->error();
+        CPPUNIT_ASSERT(error.find("runs on emulated") != std::string::npos &&
+                       error.find("emulated:1") != std::string::npos);
+        // by way of the host they work together
+        d_top = gr::make_top_block("test");
+        auto k = make<sink>(4, sequence(4));
+        chain({ make<source>(4, 1000000),
+                copy_on("emulated", 4),
+                copy_on("cpu", 4),
+                copy_on("emulated:1", 4),
+                k });
+        d_top->run();
+        assert_right(k, 1000000);
     }
 
     void errors_end_the_flowgraph()

@@ -6,12 +6,17 @@
  */
 
 #include "kernels/corner_turn.h"
+#include "kernels/host/planes.h"
 #include "kernels/host/xengine.h"
 #include "kernels/pfb.h"
 #include "kernels/product_select.h"
 #include "kernels/prototype.h"
 #include <cppunit/extensions/HelperMacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmath>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <random>
 #include <stdexcept>
@@ -28,6 +33,9 @@ class qa_kernels : public CppUnit::TestFixture
     CPPUNIT_TEST_SUITE(qa_kernels);
     CPPUNIT_TEST(xengine_integers_are_exact);
     CPPUNIT_TEST(xengine_extreme_integers);
+#ifndef NDEBUG
+    CPPUNIT_TEST(lowest_integer_is_noticed);
+#endif
     CPPUNIT_TEST(xengine_four_bits_are_exact);
     CPPUNIT_TEST(xengine_floats);
     CPPUNIT_TEST(corner_turn_moves_all);
@@ -172,6 +180,42 @@ public:
                         CPPUNIT_ASSERT(std::abs(sum - std::complex<double>(out[at])) <
                                        1e-6 * 2 * times / 1000.);
                     }
+        }
+    }
+
+    //! A debug build ends where X-engine or beamformer are given -128.
+    void lowest_integer_is_noticed()
+    {
+        const auto ends = [](auto run) {
+            const pid_t child = fork();
+            if (child == 0) {
+                if (!std::freopen("/dev/null", "w", stderr))
+                    _exit(1);
+                run();
+                _exit(0);
+            }
+            int status = 0;
+            waitpid(child, &status, 0);
+            return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+        };
+        for (const int8_t least : { -127, -128 }) {
+            const bool noticed = least == -128;
+            const std::vector<int8_t> voltages{ 1, 127, least, 3 };
+            int32_t pairs[2];
+            float re[2], im[2];
+            CPPUNIT_ASSERT_EQUAL(noticed, ends([&] {
+                                     auto kernel = kernels::xengine::make(
+                                         { 1, 1, 2, sample_type::sc8 }, d_cpu);
+                                     kernel->accumulate(voltages.data(), 1, *d_stream);
+                                 }));
+            CPPUNIT_ASSERT_EQUAL(noticed, ends([&] {
+                                     kernels::host::unpack_pairs(
+                                         sample_type::sc8, voltages.data(), 2, pairs);
+                                 }));
+            CPPUNIT_ASSERT_EQUAL(noticed, ends([&] {
+                                     kernels::host::unpack_planes(
+                                         sample_type::sc8, voltages.data(), 2, re, im);
+                                 }));
         }
     }
 

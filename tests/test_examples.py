@@ -123,7 +123,7 @@ class TestExamples(unittest.TestCase):
 
     def test_best2_figures(self):
         """Both figures are drawn; beams agree with the array factor, and the drift with the sky."""
-        folder = fresh_folder("best2")
+        folder = fresh_folder("best2") / "new"
         output = run_or_fail(self, "python3", EXAMPLES / "best2_figures.py", folder)
         for name in ("best2-pattern.png", "best2-drift.png"):
             self.assertGreater((folder / name).stat().st_size, 50000)

@@ -24,10 +24,14 @@ REFUSED = {
         {"channels": "0"}, {"inputs": "0"}, {"vlen": "0"}, {"vlen": "268435456"},
         {"phase_error": "0"}, {"phase_error": "91"}, {"lead": "-1"}, {"bandwidth": "-1"},
         {"center_frequency": "1e9"}, {"center_frequency": "-1", "bandwidth": "1e6"},
+        {"channels": "2**24 + 1"}, {"beams": "[]"}, {"lead": "float('inf')"},
+        {"center_frequency": "1e9", "bandwidth": "float('inf')"},
     ],
     "aperture_filterbank_sink": [
         {"channels": "0"}, {"rows": "0"}, {"channels": "536870912"}, {"machine_id": "-1"},
         {"level_integrations": "1"}, {"level_integrations": "1048577"},
+        {"machine_id": "2**31"}, {"telescope": "-1"}, {"telescope": "float('nan')"},
+        {"telescope": "'GBT'"}, {"beams": "[]"},
     ],
     "aperture_pfb_channelizer": [
         {"channels": "7"}, {"channels": "2"}, {"channels": "65538"}, {"inputs": "0"},
@@ -36,6 +40,8 @@ REFUSED = {
         {"prototype": "[1.0] * 5"}, {"gain": "0", "output_type": "sc8"}, {"device": "gpu"}, {"device": "cuda:x"},
         {"channels": "65536", "inputs": "4096", "inputs_per_port": "4096"},
         {"prototype": "[1.0] * 8192", "input_type": "f32"},
+        {"inputs": "1001"}, {"gain": "float('nan')"}, {"gain": "float('inf')"},
+        {"gains": "[float('nan')] * 1024"}, {"prototype": "[float('nan')] * 8192"},
     ],
     "aperture_f_engine": [
         {"channels": "7"}, {"inputs": "3", "inputs_per_port": "2"}, {"taps": "65"},
@@ -43,17 +49,22 @@ REFUSED = {
         {"gain": "0", "output_type": "sc8"}, {"times": "0"}, {"first_channel": "1024"},
         {"first_channel": "1000", "selected_channels": "25"}, {"align": "-1"},
         {"times": "131072"}, {"output_type": "sc8", "times": "524288"}, {"device": "gpu"},
+        {"inputs": "1001"}, {"gain": "float('nan')"}, {"gain": "float('inf')"},
+        {"gains": "[float('nan')] * 1024"}, {"prototype": "[float('nan')] * 8192"},
+        {"align": "float('inf')"},
     ],
     "aperture_beamformer": [
         {"channels": "0"}, {"inputs": "0"}, {"beams": "0"}, {"beams": "4097"}, {"times": "0"},
         {"times": "524288"}, {"beams": "4096", "times": "64"}, {"weights": "[1] * 5"},
         {"gains": "[1] * 3"}, {"masks": "[1] * 3"}, {"device": "gpu"},
+        {"weights": "[1, float('nan')]"}, {"gains": "[float('inf')]"}, {"masks": "[1, 2]"},
     ],
     "aperture_beam_power": [
         {"beams": "0"}, {"beams": "4097"}, {"incoherent_beams": "-1"}, {"spectra": "100"},
         {"products": "I"}, {"products": "I", "beams": "2", "incoherent_beams": "2"},
         {"summed_channels": "3"}, {"weights": "[1] * 5"}, {"masks": "[1] * 3"},
         {"times": "524288"}, {"device": "gpu"},
+        {"weights": "[1, float('nan')]"}, {"gains": "[float('inf')]"}, {"masks": "[1, 2]"},
     ],
     "aperture_power_detector": [
         {"channels": "0"}, {"beams": "0"}, {"times": "0"}, {"spectra": "0"},
@@ -68,6 +79,7 @@ REFUSED = {
         {"first_channel": "1024"}, {"selected_channels": "-1"},
         {"first_channel": "1000", "selected_channels": "25"}, {"align": "-1"},
         {"times": "524288"}, {"type": "fc32", "times": "131072"}, {"device": "gpu"},
+        {"inputs": "1001"}, {"align": "float('inf')"},
     ],
     "aperture_xengine": [
         {"channels": "0"}, {"inputs": "0"}, {"times": "0"}, {"integration": "0"},
@@ -75,15 +87,29 @@ REFUSED = {
         {"integration": "0", "integration_unit": "seconds"}, {"times": "524288"},
         {"type": "fc32", "times": "131072"}, {"inputs": "800", "times": "1"},
         {"device": "gpu"},
+        {"integration": "2e9"},
     ],
     "aperture_replay": [
         {"vlen": "0"}, {"data": "b''"}, {"data": "bytes(12)"}, {"repeats": "-1"}, {"rate": "-1"},
         {"start_time": "(0, 1.0)"}, {"bandwidth": "-1"}, {"samples_per_item": "-1"},
         {"device": "gpu"},
+        {"rate": "float('inf')"}, {"center_frequency": "float('nan')"},
+        {"start_time": "(-1, 0.0)"}, {"samples_per_item": "2**31"},
     ],
     "aperture_select": [
         {"channels": "0"}, {"inputs": "0"}, {"products": "[]"}, {"products": "[(0, 2)]"},
         {"products": "[(-1, 0)]"}, {"products": "[(0,)]"}, {"channels": "90000000"},
+    ],
+    "aperture_array_source": [
+        {"inputs": "0"}, {"inputs_per_port": "0"}, {"inputs": "3", "inputs_per_port": "2"},
+        {"inputs": "1001"}, {"inputs_per_port": "2**31"}, {"samples": "-1"}, {"seed": "-1"},
+        {"seed": "2**64"}, {"noise_rms": "-1"}, {"noise_rms": "1e16"},
+    ],
+    "aperture_dada_source": [
+        {"begin": "-1"}, {"samples": "-1"},
+    ],
+    "aperture_uvh5_sink": [
+        {"channels": "0"}, {"inputs": "0"}, {"channels": "90000000"},
     ],
 }
 

@@ -1,7 +1,10 @@
 # Copyright 2026 gr-aperture's authors.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tests of the runtime find nothing under AddressSanitizer and ThreadSanitizer."""
+"""
+The tests of the runtime find nothing under AddressSanitizer and ThreadSanitizer, those of kernels
+nothing under the first (OpenMP's threads are not instrumented), with all assertions.
+"""
 
 import os
 import subprocess
@@ -9,21 +12,23 @@ import unittest
 
 from places import BUILD, CMAKE, SOURCE, main, run_or_fail
 
-TESTS = ("qa_device_runtime_cc", "qa_device_order_cc", "qa_device_flow_cc")
+RUNTIME = ("qa_device_runtime_cc", "qa_device_order_cc", "qa_device_flow_cc")
+KERNELS = ("qa_kernels_cc", "qa_beam_kernels_cc", "qa_f_engine_kernels_cc")
 HERE = SOURCE / "tests"
 
 
 class TestSanitizers(unittest.TestCase):
-    def check(self, name, sanitizers, **options):
+    def check(self, name, sanitizers, tests, **options):
         build = BUILD / "tests" / name
         build.mkdir(parents=True, exist_ok=True)
         flags = f"-fsanitize={sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer"
         run_or_fail(self, CMAKE, "-S", SOURCE, "-B", build, f"-DCMAKE_CXX_FLAGS={flags}",
-                    "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DENABLE_PYTHON=OFF",
-                    "-DENABLE_CUDA=OFF", "-DENABLE_DOXYGEN=OFF")
-        run_or_fail(self, CMAKE, "--build", build, "--target", *TESTS, "--parallel", "2",
+                    # not its -DNDEBUG: assertions are wanted
+                    "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g",
+                    "-DENABLE_PYTHON=OFF", "-DENABLE_CUDA=OFF", "-DENABLE_DOXYGEN=OFF")
+        run_or_fail(self, CMAKE, "--build", build, "--target", *tests, "--parallel", "2",
                     timeout=1200)
-        for test in TESTS:
+        for test in tests:
             with self.subTest(test=test):
                 result = subprocess.run([build / "lib" / test], timeout=600,
                                         env=dict(os.environ, **options),
@@ -43,10 +48,10 @@ class TestSanitizers(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
 
     def test_address(self):
-        self.check("address-sanitizer", "address,undefined")
+        self.check("address-sanitizer", "address,undefined", RUNTIME + KERNELS)
 
     def test_thread(self):
-        self.check("thread-sanitizer", "thread",
+        self.check("thread-sanitizer", "thread", RUNTIME,
                    TSAN_OPTIONS=f"suppressions={HERE / 'sanitizers' / 'thread.supp'}")
 
 

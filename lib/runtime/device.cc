@@ -71,8 +71,8 @@ device device::select(const std::string& name)
     const gpus found = find_gpus();
     if (name == "cpu" || (name == "auto" && found.count == 0))
         return device(kind::cpu, 0);
-    if (name == "emulated")
-        return device(kind::emulated, 0, emulated::make_backend());
+    if (name == "emulated" || name == "emulated:1") // two, for edges between devices
+        return device(kind::emulated, name.size() > 8, emulated::make_backend());
     if (name != "auto" && !names_cuda(name))
         throw std::invalid_argument("device: '" + name +
                                     "' is not known; allowed: auto, cpu, cuda, cuda:N");
@@ -91,7 +91,7 @@ std::string device::name() const
 {
     switch (d_kind) {
     case kind::emulated:
-        return "emulated";
+        return d_index == 0 ? "emulated" : "emulated:1";
     case kind::cuda:
         return "cuda:" + std::to_string(d_index);
     default:

@@ -5,7 +5,7 @@
 #
 """aperture_beams: tied-array beams from samples to filterbank files.
 
-source -> pfb_channelizer -> corner_turn -> beam_power -> filterbank_sink, all inputs in one port;
+source -> f_engine -> beam_power -> filterbank_sink, all inputs in one port;
 `pointing` listens to the source and sends weights to beam_power, unless all beams are incoherent.
 """
 
@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from gnuradio import gr
 
-from . import beam_power, corner_turn, pfb_channelizer
+from . import beam_power, f_engine
 from .array_source import DEFAULT_START_TIME
 from .beams import coherent, in_order, load_beams
 from .beams_plan import make_beams_plan
@@ -27,7 +27,8 @@ from .fx import (BYTES, INTERRUPTED, FxError, add_input_options, block_multiple,
                  open_input, positive_seconds, run_chain, say, silent, warn, whole_number)
 from .fx_report import ProgressBar, seconds_text, with_prefix
 from .pointing import pointing
-from .weights import NORMS, TAPERS, beam_masks, find_polarizations, incoherent_masks
+from .weights import (NORMS, TAPERS, beam_directions, beam_masks, find_polarizations,
+                      incoherent_masks)
 
 PROGRAM = "aperture_beams"
 LEAD_BLOCKS = 16  # that weights are sent ahead of, more than all edges hold
@@ -50,14 +51,13 @@ class BeamChain(gr.top_block):
         array, inputs, channels = signals.description, signals.inputs, plan.channels
         self.beams = beams
         self.source = signals.source(plan.samples or 0)
-        self.channelizer = pfb_channelizer(output_type=options.format,
-                                           gain=0 if gains is None else float(gains[0]),
-                                           **channelizer_parameters(signals, plan, options))
+        self.f_engine = f_engine(output_type=options.format, times=plan.times,
+                                 gain=0 if gains is None else float(gains[0]),
+                                 **channelizer_parameters(signals, plan, options))
         for number, gain in enumerate([] if gains is None else gains):
-            self.channelizer.set_gain(complex(gain), number)
+            self.f_engine.set_gain(complex(gain), number)
         sizes = dict(channels=channels, inputs=inputs, times=plan.times, type=options.format,
                      device=options.device)
-        self.turn = corner_turn(inputs_per_port=inputs, **sizes)
         polarizations = find_polarizations(array)
         pointed, others = coherent(beams), [beam for beam in beams if beam.incoherent]
         masks = [beam_masks(array, pointed)] if pointed else []
@@ -74,9 +74,9 @@ class BeamChain(gr.top_block):
         self.sink = silent(filterbank_sink, filename=options.output, array=array, beams=beams,
                            channels=channels // options.sum_channels, products=options.products,
                            nbits=options.nbits)
-        for block in (self.channelizer, self.turn, self.beamformer):
+        for block in (self.f_engine, self.beamformer):
             block.set_log_level("warning")  # lost samples, for example
-        self.connect(self.source, self.channelizer, self.turn, self.beamformer, self.sink)
+        self.connect(self.source, self.f_engine, self.beamformer, self.sink)
         if self.pointing:
             self.connect(self.source, self.pointing)
             self.msg_connect(self.pointing, "weights", self.beamformer, "weights")
@@ -92,8 +92,8 @@ class BeamChain(gr.top_block):
                                     out=np.zeros(signals.inputs, complex),
                                     where=gains_of_inputs != 0)
         block = plan.times * plan.hop / plan.sample_rate
-        return pointing(
-            array, self.beams, plan.channels,
+        return silent(
+            pointing, array=array, beams=self.beams, channels=plan.channels,
             center_frequency=getattr(self.source, "center_frequency",
                                      lambda: array.center_frequency)(),
             bandwidth=plan.channels / plan.hop * plan.sample_rate, phase_error=options.phase_error,
@@ -103,11 +103,11 @@ class BeamChain(gr.top_block):
 
     def samples_done(self):
         """Samples of each input that the F-engine has taken."""
-        return self.channelizer.nitems_read(0)
+        return self.f_engine.nitems_read(0)
 
     def errors(self):
         """What went wrong while it ran, as texts."""
-        return [text for block in (self.source, self.channelizer, self.turn, self.beamformer,
+        return [text for block in (self.source, self.pointing, self.f_engine, self.beamformer,
                                    self.sink)
                 for text in [getattr(block, "error", lambda: "")()] if text]
 
@@ -126,6 +126,17 @@ def beams_to_form(options, array, time):
     more = replace(beams[0], name=name, antennas=antennas, incoherent=True)
     incoherent_masks(array, [more])  # complains about antennas
     return in_order([*beams, more])
+
+
+def below_horizon(beams, array, time):
+    """Warnings of beams that cannot see where they look, at most one."""
+    pointed = coherent(beams)
+    up = beam_directions(array, pointed, time)[:, 2] if pointed else []
+    names = [beam.name for beam, height in zip(pointed, up) if height < 0]
+    if not names:
+        return []
+    return [f"below the horizon at the start: {', '.join(map(repr, names[:4]))}"
+            + (f" and {len(names) - 4} more" if len(names) > 4 else "")]
 
 
 def form_beams(options):
@@ -149,7 +160,7 @@ def form_beams(options):
         raise FxError(f"--products {options.products}: array {array.name!r} has one polarisation")
     seconds, fraction = start_of(signals.source(1))
     beams = beams_to_form(options, array, seconds + fraction)
-    for text in signals.warnings:
+    for text in (*signals.warnings, *below_horizon(beams, array, seconds + fraction)):
         warn(text, PROGRAM)
     length = "until Ctrl-C" if plan.samples is None else \
         seconds_text(plan.spectra * plan.hop / plan.sample_rate)

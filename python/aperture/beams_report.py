@@ -9,6 +9,7 @@ import os
 
 import numpy as np
 
+from .fx_plan import spectra_of
 from .fx_report import seconds_text, table, with_prefix
 
 
@@ -36,9 +37,10 @@ def beam_table(beams):
 
 def summary(chain, signals, plan, options, elapsed):
     """The table at the end, as text."""
-    samples, spectra = chain.samples_done(), chain.channelizer.nitems_written(0)
-    clamped = np.add(chain.channelizer.clamped(), chain.channelizer.clamped_samples())
-    missing = chain.channelizer.missing()
+    samples = chain.samples_done()
+    spectra = spectra_of(samples, plan.hop, plan.taps)
+    clamped = np.add(chain.f_engine.clamped(), chain.f_engine.clamped_samples())
+    missing = chain.f_engine.missing()
     values = max(1, spectra * plan.channels * signals.inputs)
     rate = samples / max(elapsed, 1e-9)
     files = chain.sink.files()
@@ -63,8 +65,8 @@ def summary(chain, signals, plan, options, elapsed):
         ("rate", f"{with_prefix(rate, 'sample/s')} of each input"),
         ("real time", f"x {rate / plan.sample_rate:.3g} "
          f"({seconds_text(samples / plan.sample_rate)} in {seconds_text(elapsed, 3)})"),
-        ("device", f"F-engine {chain.channelizer.implementation()}, corner turn "
-         f"{chain.turn.implementation()}, beams {chain.beamformer.implementation()}"),
+        ("device", f"F-engine {chain.f_engine.implementation()}, beams "
+         f"{chain.beamformer.implementation()}"),
         ("file" if len(files) == 1 else "files",
          (files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}")
          + f", {with_prefix(size, 'B')}")]

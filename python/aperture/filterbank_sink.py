@@ -127,6 +127,9 @@ class filterbank_sink(gr.sync_block):
                                        ("level_integrations", level_integrations, 2, 1 << 20)):
             if not isinstance(value, Integral) or not low <= value <= high:
                 refuse(name, value, f"a whole number from {low} to {high}")
+        if telescope is not None and not (isinstance(telescope, Integral)
+                                          and 0 <= telescope < 2**31):
+            refuse("telescope", telescope, "None or a whole number from 0 to 2147483647")
         if products not in PRODUCTS:
             refuse("products", products, ", ".join(PRODUCTS))
         if nbits not in (8, 32):

@@ -127,7 +127,7 @@ def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
     bytes_per_value: of a voltage in a block, 2 for sc8 and 8 for fc32;
     samples: of each input, of a recording, or `duration` in seconds, of a simulation, which
     is given the (taps - 1) hops more that its last spectra need and, where `duration` is a
-    multiple of the integration, as many whole integrations; or None of both: endless;
+    multiple of the integration, whole integrations; or None of both: endless;
     channels, spectra_per_block, integration (seconds): as asked, None: to be chosen;
     multiple: that spectra in a block have to be of, where they are chosen.
     Raises ValueError where the input is too short for one spectrum.
@@ -145,10 +145,11 @@ def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
     else:
         times, blocks = spectra_per_block, max(1, round(wanted / spectra_per_block))
     if duration is not None:
-        # What was asked for as whole integrations becomes whole integrations, rounded as they are.
+        # What was asked for as whole integrations becomes as many of those that come as there is
+        # time for, unless not even half of one is.
         whole = round(duration / asked)
         if whole and abs(whole * asked - duration) < 1e-6 * duration:
-            spectra = whole * times * blocks
+            spectra = round(spectra / (times * blocks)) * times * blocks or spectra
     plan = Plan(channels, taps, hop, sample_rate, spectra, times, blocks, ())
     if abs(plan.integration - asked) > 1e-9 * asked:
         reason = ("the input is shorter" if spectra is not None and

@@ -402,7 +402,8 @@ def main(arguments=None):
             raise PlotError(f"--dpi {options.dpi}: expected 30 to 600")
         figure = choose_figure(options)
         try:
-            figure.savefig(options.output, dpi=options.dpi)
+            # the layouts leave the edge no room for some labels
+            figure.savefig(options.output, dpi=options.dpi, bbox_inches="tight", pad_inches=0.15)
         except (OSError, ValueError) as error:
             raise PlotError(f"-o {options.output}: {error}") from None
         finally:

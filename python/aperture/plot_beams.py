@@ -128,7 +128,8 @@ def draw_light_curves(axis, curves, seconds, names, ylabel="power / median"):
     unit, size = time_unit(seconds[-1])
     for number, (name, curve) in enumerate(zip(names, curves)):
         axis.plot(seconds / size, curve, lw=1, color=COLOURS[number % len(COLOURS)],
-                  ls="-" if number < len(COLOURS) else "--", label=name)
+                  ls="-" if number < len(COLOURS) else "--", label=name,
+                  marker="." if len(curve) == 1 else "")  # a line of one point is not seen
     axis.set_xlim(0, (seconds[-1] + seconds[0]) / size)
     axis.set_xlabel(f"time ({unit})")
     axis.set_ylabel(ylabel)

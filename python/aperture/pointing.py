@@ -18,9 +18,11 @@ from .array_description import ArrayDescription, load_array
 from .array_model import refuse
 from .beams import Beam, beams_of, coherent, in_order
 from .geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
+from .tag_values import tag_value
 from .weights import array_frequencies, beam_directions, beam_weights, channel_frequencies
 
 YEAR_2000 = 946684800.0  # an rx_time before it does not come from a clock
+MAX_CHANNELS = 1 << 24   # what the blocks take
 
 
 def as_beams(array, beams, time=None):
@@ -31,6 +33,16 @@ def as_beams(array, beams, time=None):
     if all(isinstance(beam, Beam) for beam in beams):
         return in_order(beams)
     return beams_of(array, beams, time)
+
+
+def seconds_of(rx_time):
+    """Seconds of the value of an rx_time; None if it is none (the F-engine ignores such, too)."""
+    try:
+        time = (pmt.to_uint64(pmt.tuple_ref(rx_time, 0))
+                + pmt.to_double(pmt.tuple_ref(rx_time, 1)))
+    except (ValueError, RuntimeError):
+        return None
+    return time if 0 <= time < 2**63 else None
 
 
 def valid_for(array, beams, frequencies, time, phase_error):
@@ -78,6 +90,9 @@ class pointing(gr.sync_block):
     polarisations has two beams for each one here, 2m and 2m + 1. Where rx_time does not come from a
     clock, or there is none, the host's clock at the first item is taken.
 
+    An error (an rx_rate that is no number above 0) is logged, ends the block, and is given by
+    `error()`.
+
     Parameters
     ----------
     array : ArrayDescription, or str
@@ -111,8 +126,8 @@ class pointing(gr.sync_block):
                  item_size=8, inputs=None):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
-        if not isinstance(channels, (int, np.integer)) or channels < 1:
-            refuse("channels", channels, "a whole number from 1")
+        if not isinstance(channels, (int, np.integer)) or not 1 <= channels <= MAX_CHANNELS:
+            refuse("channels", channels, f"a whole number from 1 to {MAX_CHANNELS}")
         if not isinstance(item_size, (int, np.integer)) or not 1 <= item_size < 2**31:
             refuse("item_size", item_size, "1 to 2147483647 bytes")
         if not lead >= 0 or math.isinf(lead):
@@ -121,9 +136,9 @@ class pointing(gr.sync_block):
             refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
         self._array, self._channels, self._lead = array, int(channels), float(lead)
         if center_frequency or bandwidth:
-            if not (center_frequency >= 0 and bandwidth > 0):
+            if not (0 <= center_frequency < math.inf and 0 < bandwidth < math.inf):
                 refuse("center_frequency, bandwidth", (center_frequency, bandwidth),
-                       "both above 0, or both 0")
+                       "both above 0 and finite, or both 0")
             self._frequencies = channel_frequencies(channels, center_frequency, bandwidth)
         else:
             self._frequencies = array_frequencies(array, channels)
@@ -206,6 +221,10 @@ class pointing(gr.sync_block):
         """How many messages it has sent since the start."""
         return self._updates
 
+    def error(self):
+        """Why it ended before the stream did, or None."""
+        return self._error
+
     # ---- the block
 
     def _clear(self):
@@ -215,6 +234,7 @@ class pointing(gr.sync_block):
         self._epoch = None       # of rx_time
         self._later = []         # times of the messages that do not hold yet
         self._updates = 0
+        self._error = None
 
     def start(self):
         with self._lock:
@@ -224,13 +244,14 @@ class pointing(gr.sync_block):
     def work(self, input_items, output_items):
         count = len(input_items[0])
         with self._lock:
-            self._read_clock(count)
-            self._time = self._at(max(self.nitems_read(0), self._clock[0]))
             try:
+                self._read_clock(count)
+                self._time = self._at(max(self.nitems_read(0), self._clock[0]))
                 self._follow(self._at(self.nitems_read(0) + count))
             except ValueError as error:
                 # an exception that leaves work() would stop this thread and not the flowgraph
-                self.logger.error(str(error))
+                self._error = str(error)
+                self.logger.error(self._error)
                 return -1
         return count
 
@@ -247,12 +268,13 @@ class pointing(gr.sync_block):
         for item in sorted(found):
             expected = self._at(item)
             if tags.rx_rate in found[item]:
+                rate = tag_value(found[item], tags.rx_rate, pmt.to_double)
+                if not 0 < rate < math.inf:
+                    refuse("rx_rate", rate, "a number above 0")
                 self._clock = item, expected
-                self._rate = pmt.to_double(found[item][tags.rx_rate])
-            if tags.rx_time in found[item]:
-                value = found[item][tags.rx_time]
-                time = (pmt.to_uint64(pmt.tuple_ref(value, 0))
-                        + pmt.to_double(pmt.tuple_ref(value, 1)))
+                self._rate = rate
+            time = seconds_of(found[item].get(tags.rx_time, pmt.PMT_NIL))
+            if time is not None:
                 if self._epoch is None:
                     # one that counts from the start of the source gets an epoch
                     self._epoch = 0.0 if time >= YEAR_2000 else host.time() - time

@@ -14,14 +14,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from unittest import mock
 
 import numpy as np
 from gnuradio import gr_unittest
-from gnuradio.aperture import beams_command, geometry, plot, plot_beams
+from gnuradio.aperture import beams_command, geometry, plot, plot_beams, pointing
 from gnuradio.aperture.array_description import (Antenna, ArrayDescription, Input, Source,
                                                  save_array)
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.filterbank import FilterbankFile
+from matplotlib.image import imread
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 APP = os.path.join(HERE, "..", "..", "apps", "aperture_beams")
@@ -151,6 +153,28 @@ class qa_beams_command(gr_unittest.TestCase):
         file = FilterbankFile(self.path("out.fil"))
         self.assertAlmostEqual(file.read()[..., 1:].mean(), 30, delta=2)
 
+    def test_beams_below_the_horizon_are_said(self):
+        for beams, names in (("grid:ra=0,dec=-60,columns=5,spacing=1",
+                              "'beam 0', 'beam 1', 'beam 2', 'beam 3' and 1 more"),
+                             ("grid:ra=0,dec=-60", "'beam'"), ("grid:ra=0,dec=85", None),
+                             ("grid:az=0,el=0", None)):
+            code, _, err = run(beams_command, "--input", self.array(), "--channels", 32, "--format",
+                               "fc32", "--duration", 0.01, "--device", "cpu", "-o",
+                               self.path("out.fil"), "--beams", beams)
+            self.assertEqual(code, 0)
+            self.assertEqual(err, "" if names is None else
+                             f"aperture_beams: warning: below the horizon at the start: {names}\n")
+
+    def test_an_error_of_pointing_is_an_error_of_the_command(self):
+        def refuse(*_):
+            raise ValueError("no weights today")
+
+        with mock.patch.object(pointing, "_follow", refuse):
+            code, _, err = run(beams_command, "--input", self.array(), "--channels", 32, "--format",
+                               "fc32", "--duration", 0.01, "--device", "cpu", "-o",
+                               self.path("out.fil"), "--beams", "grid:ra=0,dec=85")
+        self.assertEqual((code, err), (1, "aperture_beams: error: no weights today\n"))
+
     def test_errors(self):
         source = self.array()
         for arguments, code, text in (
@@ -210,7 +234,15 @@ class qa_beams_command(gr_unittest.TestCase):
             code, _, err = run(plot, *arguments, "-o", png)
             self.assertEqual((code, err), (0, ""))
             self.assertGreater(os.path.getsize(png), 20000)
+            # nothing is cut off at the edge
+            pixels = imread(png)[..., :3]
+            for edge in (pixels[:5], pixels[-5:], pixels[:, :5], pixels[:, -5:]):
+                self.assertEqual(edge.min(), 1, arguments)
             os.unlink(png)
+        # one integration is a point
+        self.observe("--beams", "grid:az=170,el=55", "--integration", 1, source=two)
+        curve = plot_beams.filterbank_figure([self.path("out.fil")]).axes[0].lines[0]
+        self.assertEqual((len(curve.get_ydata()), curve.get_marker()), (1, "."))
         with open(self.path("bad.fil"), "w") as file:
             file.write("no")
         for arguments, text in (([self.path("bad.fil")], "not a filterbank file"),

@@ -388,7 +388,9 @@ class qa_filterbank_sink(gr_unittest.TestCase):
     def test_refuses(self):
         for arguments, text in (
                 (dict(channels=0), "channels: 0"), (dict(products="V"), "products: 'V'"),
-                (dict(nbits=16), "nbits: 16"), (dict(level_integrations=1), "level_integrations"),
+                (dict(nbits=16), "nbits: 16"), (dict(telescope="GBT"), "telescope: .GBT"),
+                (dict(telescope=2**31), "telescope"), (dict(telescope=float("nan")), "telescope: nan"),
+                (dict(level_integrations=1), "level_integrations"),
                 (dict(beams=[]), "beams"), (dict(array=array_of("x")), "products: 'I'"),
                 (dict(channels=2**30), "4 bytes = 12884901888"),
                 (dict(filename=str(self.folder / "{beam}"), beams=[Beam("a b", 1.0, 1.0),

@@ -120,6 +120,16 @@ class qa_fx_plan(gr_unittest.TestCase):
         # 2.5 integrations stay what they are: 976.5625 spectra
         plan = plan_for(samples=None, duration=0.25, sample_rate=4e6, integration=0.1)
         self.assertEqual((plan.times * plan.blocks, plan.spectra), (391, 977))
+        # rounding up a short integration, or to a long block, does not make the whole longer:
+        # 0.01 s is 156 spectra of 256 channels
+        for changes, integrated in ((dict(integration=1e-9), 1), (dict(integration=1e-4), 2),
+                                    (dict(spectra_per_block=100), 200),
+                                    (dict(spectra_per_block=100000), 100000)):
+            plan = plan_for(samples=None, duration=0.01, sample_rate=4e6, channels=256, **changes)
+            self.assertEqual(plan.times * plan.blocks, integrated)
+            self.assertLessEqual(abs(plan.spectra - 156), 56)
+            if "integration" in changes:
+                self.assertEqual(plan.spectra % integrated, 0)
         endless = plan_for(samples=None)
         self.assertIsNone(endless.spectra)
         self.assertIsNone(endless.samples)

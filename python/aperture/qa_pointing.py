@@ -218,11 +218,36 @@ class qa_pointing(gr_unittest.TestCase):
             x = voltages(array, second, time, 1.5e8)
             self.assertLess(np.degrees(np.abs(np.angle(weights[1, 0] * x)).max()), 1.01)
 
+    def test_tags_that_are_wrong(self):
+        """A rate that is none ends the block with an error, a time that is none is ignored."""
+        array = array_of()
+        for value in (pmt.from_double(0.0), pmt.from_double(-1.0), pmt.from_double(math.nan),
+                      pmt.from_double(math.inf), pmt.intern("fast")):
+            block = pointing(array, [target(array)], 3, item_size=1)
+            block.set_log_level("off")
+            source = stream(100, clock(0, START) + [(10, tags.rx_rate, value)], 10)
+            top = gr.top_block()
+            top.connect(source, block)
+            top.run()
+            self.assertRegex(block.error(), "rx_rate")
+            self.assertLessEqual(block.nitems_read(0), 10)
+        right = follow(array, [target(array)], clock(0, START, rate=1.0), 600)
+        for value in (pmt.intern("now"), pmt.make_tuple(pmt.from_uint64(START)),
+                      pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(math.nan)),
+                      pmt.make_tuple(pmt.from_double(START), pmt.from_double(0.0)),
+                      pmt.make_tuple(pmt.from_uint64(2**64 - 1), pmt.from_double(0.0))):
+            found = follow(array, [target(array)], clock(0, START, rate=1.0)
+                           + [(300, tags.rx_time, value)], 600)
+            self.assertEqual([time for time, _ in found], [time for time, _ in right])
+
     def test_refuses(self):
         array = array_of()
         beams = [Beam("a", 10.0, 50.0)]
         for arguments, text in (
-                (dict(channels=0), "channels: 0"), (dict(phase_error=0), "phase_error: 0"),
+                (dict(channels=0), "channels: 0"), (dict(channels=2**31), "channels: 2147483648"),
+                (dict(bandwidth=math.inf, center_frequency=1e9), "center_frequency, bandwidth"),
+                (dict(bandwidth=1e6, center_frequency=math.inf), "center_frequency, bandwidth"),
+                (dict(phase_error=0), "phase_error: 0"),
                 (dict(phase_error=91), "phase_error: 91"), (dict(lead=-1), "lead: -1"),
                 (dict(lead=math.nan), "lead: nan"), (dict(item_size=0), "item_size: 0"),
                 (dict(bandwidth=1e6, center_frequency=-1), "center_frequency, bandwidth"),

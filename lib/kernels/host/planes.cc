@@ -8,6 +8,7 @@
 // compiled so that sums may be taken in any order, as vector instructions do
 #include "kernels/host/planes.h"
 #include "kernels/host/simd.h"
+#include "kernels/host/voltage.h"
 
 namespace gr {
 namespace aperture {
@@ -23,8 +24,8 @@ APERTURE_SIMD
 void planes_of_sc8(const int8_t* in, size_t count, float* re, float* im)
 {
     for (size_t t = 0; t < count; t++) {
-        re[t] = in[2 * t];
-        im[t] = in[2 * t + 1];
+        re[t] = voltage_part(in[2 * t]);
+        im[t] = voltage_part(in[2 * t + 1]);
     }
 }
 
@@ -50,7 +51,7 @@ APERTURE_SIMD
 void pairs_of_sc8(const int8_t* in, size_t count, int16_t* pairs)
 {
     for (size_t i = 0; i < 2 * count; i++)
-        pairs[i] = in[i];
+        pairs[i] = voltage_part(in[i]);
 }
 
 APERTURE_SIMD

@@ -6,6 +6,7 @@
  */
 
 #include "kernels/host/simd.h"
+#include "kernels/host/voltage.h"
 #include "kernels/host/xengine.h"
 #include "kernels/host/xengine_tiles.h"
 #include <type_traits>
@@ -34,8 +35,8 @@ const std::vector<const tile_kernels*>& all_tiles()
 
 struct sc8 {
     int8_t parts[2];
-    int16_t re() const { return parts[0]; }
-    int16_t im() const { return parts[1]; }
+    int16_t re() const { return voltage_part(parts[0]); }
+    int16_t im() const { return voltage_part(parts[1]); }
 };
 
 struct sc4 {
