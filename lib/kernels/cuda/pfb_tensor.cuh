@@ -1,0 +1,621 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_CUH
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_CUH
+
+#include "kernels/cuda/beamformer_wgmma.cuh"
+#include "kernels/cuda/bulk_copy.cuh"
+#include "kernels/cuda/pfb_fused.cuh"
+#include "kernels/cuda/warp.cuh"
+#include "kernels/cuda/wgmma.cuh"
+#include <cuda_fp16.h>
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+/*
+ * Filter bank of 1024 channels from 8-bit samples to 8-bit spectra, transformed by tensor
+ * cores. With sample n = 32 a + b of the filtered line z and channel k = c + 32 d,
+ *
+ *   y[c + 32 d] = sum_b w32^(b d) w1024^(b c) sum_a w32^(a c) z[32 a + b]
+ *
+ * are two products with a matrix of 32 x 32, in half precision with single-precision
+ * sums, and twiddles in single precision between them. Real and imaginary parts are rows
+ * or columns of their own: the matrices have 64 x 64 real numbers.
+ *
+ * A block of threads works on its own, from one piece of an input to the next. Eight
+ * warps filter: a thread has four samples of the line, its coefficients and the window of
+ * the last lines in registers, reads and converts each sample once, and leaves filtered
+ * ones in slots of shared memory, as the tensor cores want them. Crews of four warps each
+ * take the slots in turn. What a lane has of the first product's sums is, after the
+ * twiddles, its part of an operand of the second: nothing goes through memory between
+ * them.
+ */
+namespace tensor {
+
+constexpr int channels = 1024, radix = 32;
+constexpr int most_taps = 8;
+constexpr int group = 8; // spectra that the filter makes of lines that arrive together
+constexpr int line_bytes = 2 * channels; // of samples, and of what comes out
+constexpr int group_bytes = group * line_bytes;
+constexpr int stages = 3; // of groups of lines that arrive
+constexpr int pair = 2;   // spectra of a matrix product
+constexpr int slot_spectra = 2 * pair;
+constexpr int crews = 2, slots = 6;
+constexpr int filter_warps = 8, crew_warps = 4;
+constexpr int crew_threads = 32 * crew_warps;
+constexpr int threads = crews * crew_threads + 32 * filter_warps;
+// registers of a thread: what the compiler gives to each, and what they make of it
+constexpr int filter_registers = 136, crew_registers = 120;
+constexpr int filtered_bytes = 4 * channels; // of a spectrum, in half precision
+constexpr int matrix_row = 2 * radix * int(sizeof(__half));
+constexpr int steps = 2 * radix / 16; // of a matrix product
+constexpr int matrix_bytes = 2 * radix * matrix_row;
+// two lines that warps write together begin at banks that the other leaves free
+constexpr int result_pitch = line_bytes + 32;
+
+//! Shared memory. The tensor cores want theirs at multiples of 1024.
+struct memory {
+    char filtered[slots][slot_spectra * filtered_bytes];
+    char matrices[2][matrix_bytes];
+    float4 twiddles[steps][crew_threads];
+    char samples[stages][group_bytes];
+    char results[crews][2][slot_spectra * result_pitch];
+    uint64_t full[slots], empty[slots];               // filtered
+    uint64_t stage_full[stages], stage_empty[stages]; // samples
+};
+
+//! What a call is told besides what fused kernels are; of them: prototype [most_taps]
+//! [channel], later taps in later lines; twiddles [steps][crew_threads][2], gains [input]
+//! likewise.
+struct call : fused_call {
+    const uint4* matrices; // as memory has them
+    int64_t groups;        // of spectra of an input
+};
+
+//! A place in a ring, and how often it was gone around.
+template <int Length>
+struct ring_place {
+    int index = 0, parity = 0;
+    __device__ void advance(int by = 1)
+    {
+        index += by;
+        if (index >= Length) {
+            index -= Length;
+            parity ^= 1;
+        }
+    }
+};
+
+//! Groups of spectra in a row of one input. Blocks of threads share all evenly.
+struct piece {
+    int input;
+    int groups;
+    int64_t first; // spectrum
+};
+
+struct pieces {
+    int64_t next, end; // of the groups of all inputs
+    __device__ explicit pieces(const call& c)
+        : next(c.groups * c.inputs * blockIdx.x / gridDim.x),
+          end(c.groups * c.inputs * (blockIdx.x + 1) / gridDim.x)
+    {
+    }
+    __device__ bool left() const { return next < end; }
+    __device__ piece take(const call& c)
+    {
+        const int input = int(next / c.groups);
+        const int64_t group_of_input = next - input * c.groups;
+        const int64_t groups = min(c.groups - group_of_input, end - next);
+        next += groups;
+        return { input, int(groups), group_of_input * group };
+    }
+};
+
+// ---------------------------------------------------------------------------------------
+// Filter
+
+__device__ __forceinline__ uint2 load_eight_bytes(uint32_t address)
+{
+    uint2 v;
+    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];"
+                 : "=r"(v.x), "=r"(v.y)
+                 : "r"(address)
+                 : "memory");
+    return v;
+}
+
+__device__ __forceinline__ void store_word(uint32_t address, uint32_t word)
+{
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+}
+
+//! In half precision, x in the lower half.
+__device__ __forceinline__ uint32_t halves(float x, float y)
+{
+    uint32_t word;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(y), "f"(x));
+    return word;
+}
+
+//! The highest bit of bytes that are -128.
+__device__ __forceinline__ uint32_t lowest_bytes(uint32_t v)
+{
+    return v & ~((v & 0x7f7f7f7f) + 0x7f7f7f7f) & 0x80808080;
+}
+
+//! Four samples with -128 as -127.
+__device__ __forceinline__ uint2 clamped_samples(uint2 v)
+{
+    return { v.x | lowest_bytes(v.x) >> 7, v.y | lowest_bytes(v.y) >> 7 };
+}
+
+//! Samples that are clamped. \param number of the first of the four; those from `counted`
+//! on before `end` count
+__device__ __noinline__ int
+count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
+{
+    const uint32_t words[] = { lowest_bytes(v.x), lowest_bytes(v.y) };
+    int found = 0;
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        found += (words[k / 2] >> k % 2 * 16 & 0xffff) != 0 && number + k >= counted &&
+                 number + k < end;
+    return found;
+}
+
+__device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
+{
+    const float4 low = byte_samples<true>::unpack(v.x);
+    const float4 high = byte_samples<true>::unpack(v.y);
+    x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
+    x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
+}
+
+/*!
+ * Brings the lines of a piece into shared memory, some groups ahead of the filter; for
+ * one thread.
+ */
+class line_loader
+{
+public:
+    __device__ explicit line_loader(memory& m) : d_memory(m) {}
+    //! \param lines how many there are from `first` on
+    __device__ void start(const char* first, int64_t lines)
+    {
+        d_from = first;
+        d_left = lines;
+        for (int i = 0; i < stages - 1; i++)
+            load();
+    }
+    //! The next group, if there is one.
+    __device__ void load()
+    {
+        if (d_left <= 0)
+            return;
+        const int i = d_at.index;
+        const int bytes = int(min(d_left, int64_t(group))) * line_bytes;
+        wait_for(&d_memory.stage_empty[i], d_at.parity ^ 1);
+        arrive_expecting(&d_memory.stage_full[i], bytes);
+        copy_bytes(
+            shared_address(d_memory.samples[i]), d_from, &d_memory.stage_full[i], bytes);
+        d_at.advance();
+        d_from += group_bytes;
+        d_left -= group;
+    }
+
+private:
+    memory& d_memory;
+    ring_place<stages> d_at;
+    const char* d_from = nullptr;
+    int64_t d_left = 0;
+};
+
+/*!
+ * Sample 32 a + b of spectrum s of a slot is word a of row 32 s + b / 4 + 8 (b % 4); rows
+ * have 128 bytes and are swizzled. A warp has four a, a thread b to b + 3: it reads them
+ * in a row, and the 32 words that a warp writes at a time lie in different banks.
+ */
+__device__ __forceinline__ void filter(memory& m, const call& c)
+{
+    const int lane = threadIdx.x % 32;
+    const int warp = threadIdx.x / 32 - crews * crew_warps;
+    const int row = lane % 8, a = 4 * warp + lane / 8;
+    const int place = radix * a + 4 * row; // in the line
+    const uint32_t word = row * matrix_row + ((a / 4) ^ row) * 16 + a % 4 * 4;
+    float h[most_taps][4];
+#pragma unroll
+    for (int t = 0; t < most_taps; t++) {
+        const float4 v =
+            *reinterpret_cast<const float4*>(c.prototype + t * channels + place);
+        h[t][0] = v.x, h[t][1] = v.y, h[t][2] = v.z, h[t][3] = v.w;
+    }
+    const bool loads = threadIdx.x == crews * crew_threads;
+    line_loader loader(m);
+    ring_place<stages> stage;
+    ring_place<slots> slot;
+    const int64_t end = (c.spectra + c.taps - 1) * channels; // of samples
+    pieces all(c);
+#pragma unroll 1
+    while (all.left()) {
+        const piece p = all.take(c);
+        const auto& source = c.source_of(p.input);
+        const int64_t counted = int64_t(source.counted);
+        const char* lines =
+            static_cast<const char*>(source.samples) + p.first * line_bytes;
+        if (loads)
+            loader.start(lines + (c.taps - 1) * line_bytes, c.spectra - p.first);
+        __syncwarp();
+        int found = 0;
+        // the last lines; the first spectrum's first tap is tap most_taps - taps here
+        float x[most_taps][8];
+#pragma unroll
+        for (int i = 0; i < most_taps - 1; i++) {
+            uint2 raw{};
+            const int line = i - (most_taps - c.taps);
+            if (line >= 0) {
+                raw = __ldg(reinterpret_cast<const uint2*>(lines + line * line_bytes +
+                                                           2 * place));
+                // of later pieces, those before have counted these
+                if (p.first == 0)
+                    found += count_clamped(raw, line * channels + place, counted, end);
+            }
+            unpack_samples(x[i], clamped_samples(raw));
+        }
+        int64_t number = (p.first + c.taps - 1) * channels + place;
+#pragma unroll 1
+        for (int g = 0; g < p.groups; g++) {
+            if (loads && g > 0)
+                loader.load();
+            __syncwarp();
+            wait_for(&m.stage_full[stage.index], stage.parity);
+#pragma unroll
+            for (int part = 0; part < group; part += slot_spectra) {
+                const uint32_t from = shared_address(m.samples[stage.index]) +
+                                      part * line_bytes + 2 * place;
+                uint2 raw[slot_spectra];
+                uint32_t suspects = 0;
+#pragma unroll
+                for (int s = 0; s < slot_spectra; s++) {
+                    raw[s] = load_eight_bytes(from + s * line_bytes);
+                    suspects |= byte_samples<true>::suspects(raw[s].x) |
+                                byte_samples<true>::suspects(raw[s].y);
+                }
+                if (part + slot_spectra == group) {
+                    __syncwarp();
+                    if (lane == 0)
+                        arrive(&m.stage_empty[stage.index]);
+                }
+                if (suspects & byte_samples<true>::suspect) {
+#pragma unroll
+                    for (int s = 0; s < slot_spectra; s++) {
+                        found += count_clamped(
+                            raw[s], number + (part + s) * channels, counted, end);
+                        raw[s] = clamped_samples(raw[s]);
+                    }
+                }
+                wait_for(&m.empty[slot.index], slot.parity ^ 1);
+                const uint32_t to = shared_address(m.filtered[slot.index]) + word;
+#pragma unroll
+                for (int s = 0; s < slot_spectra; s++) {
+                    constexpr int window = most_taps;
+                    unpack_samples(x[(part + s + window - 1) % window], raw[s]);
+                    float z[8];
+#pragma unroll
+                    for (int k = 0; k < 8; k++) {
+                        z[k] = h[0][k / 2] * x[(part + s) % window][k];
+#pragma unroll
+                        for (int t = 1; t < window; t++)
+                            z[k] += h[t][k / 2] * x[(part + s + t) % window][k];
+                    }
+#pragma unroll
+                    for (int k = 0; k < 4; k++)
+                        store_word(to + s * filtered_bytes + k * 8 * matrix_row,
+                                   halves(z[2 * k], z[2 * k + 1]));
+                }
+                fence_async();
+                __syncwarp();
+                if (lane == 0)
+                    arrive(&m.full[slot.index]);
+                slot.advance();
+            }
+            stage.advance();
+            number += group * channels;
+        }
+        add_of_warp(c.lowest + p.input, found);
+    }
+}
+
+// ---------------------------------------------------------------------------------------
+// Transform. Lane 4 g + t of warp w of a crew has channels with c = 8 w + g. Of the first
+// product, row 16 w + g is the real and row 16 w + g + 8 the imaginary part of its c, and
+// a column is a row of filtered samples; of the second, these rows are its c of the first
+// and of the second spectrum, and column 8 i + 2 t (+ 1) is the real (imaginary) part of
+// d = 4 i + t.
+
+//! First product: sums [64][64] of a matrix [64][16] and filtered samples [64][16], both
+//! in shared memory; as wgmma_half() otherwise.
+__device__ __forceinline__ void
+multiply_shared(float (&s)[32], uint64_t a, uint64_t b, bool add)
+{
+    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %34, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
+                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
+                 "%30, %31}, %32, %33, add, 1, 1, 0, 0;\n}"
+                 : "+f"(s[0]),
+                   "+f"(s[1]),
+                   "+f"(s[2]),
+                   "+f"(s[3]),
+                   "+f"(s[4]),
+                   "+f"(s[5]),
+                   "+f"(s[6]),
+                   "+f"(s[7]),
+                   "+f"(s[8]),
+                   "+f"(s[9]),
+                   "+f"(s[10]),
+                   "+f"(s[11]),
+                   "+f"(s[12]),
+                   "+f"(s[13]),
+                   "+f"(s[14]),
+                   "+f"(s[15]),
+                   "+f"(s[16]),
+                   "+f"(s[17]),
+                   "+f"(s[18]),
+                   "+f"(s[19]),
+                   "+f"(s[20]),
+                   "+f"(s[21]),
+                   "+f"(s[22]),
+                   "+f"(s[23]),
+                   "+f"(s[24]),
+                   "+f"(s[25]),
+                   "+f"(s[26]),
+                   "+f"(s[27]),
+                   "+f"(s[28]),
+                   "+f"(s[29]),
+                   "+f"(s[30]),
+                   "+f"(s[31])
+                 : "l"(a), "l"(b), "r"(int(add)));
+}
+
+//! From columns to the ones that are a k16 step further on.
+constexpr int next_step = 32 / 16;
+
+//! Twiddles: those of group `step` of eight columns are of 2 t and 2 t + 1.
+__device__ __forceinline__ void
+twiddle(uint32_t (&operand)[steps][4], const float (&sums)[32], const float4 (&w)[steps])
+{
+#pragma unroll
+    for (int step = 0; step < steps; step++)
+#pragma unroll
+        for (int spectrum = 0; spectrum < pair; spectrum++) {
+            const float* s = sums + 16 * spectrum + 4 * step;
+            const float2 a = times(float2{ s[0], s[2] }, float2{ w[step].x, w[step].y });
+            const float2 b = times(float2{ s[1], s[3] }, float2{ w[step].z, w[step].w });
+            operand[step][spectrum] = halves(a.x, a.y);
+            operand[step][2 + spectrum] = halves(b.x, b.y);
+        }
+}
+
+//! When this is called, neither before nor later.
+__device__ __forceinline__ float4 load_numbers(const float4* from)
+{
+    float4 v;
+    asm volatile("ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+                 : "l"(from)
+                 : "memory");
+    return v;
+}
+//! Likewise, from shared memory.
+__device__ __forceinline__ float4 load_numbers(uint32_t from)
+{
+    float4 v;
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+                 : "r"(from)
+                 : "memory");
+    return v;
+}
+
+//! Two numbers in 8 bits, half to even, within -128 and 127; NaN as 0. \param upper what
+//! the upper half of the word is
+__device__ __forceinline__ uint32_t rounded(float2 y, uint32_t upper)
+{
+    uint32_t word;
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;"
+        : "=r"(word)
+        : "r"(__float2int_rn(y.y)), "r"(__float2int_rn(y.x)), "r"(upper));
+    return word;
+}
+
+__device__ __forceinline__ bool fits(float2 y)
+{
+    return larger(fabsf(y.x), fabsf(y.y)) <= most_fitting;
+}
+
+/*!
+ * Gains and conversion: bytes[i] has d = 4 i + t of the first spectrum and, in the upper
+ * half, of the second. \param gains of two i in a row each \param valid spectra of the
+ * pair that are wanted \return how many numbers of these were clamped
+ */
+__device__ __forceinline__ int quantise(uint32_t (&bytes)[8],
+                                        const float (&sums)[32],
+                                        const float4 (&gains)[4],
+                                        int valid)
+{
+    const auto amplify = [&](int i, int spectrum) {
+        const float* y = sums + 4 * i + 2 * spectrum;
+        const float4 g = gains[i / 2];
+        return amplified({ y[0], y[1] }, i % 2 ? float2{ g.z, g.w } : float2{ g.x, g.y });
+    };
+    float most = 0;
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const float2 a = amplify(i, 0), b = amplify(i, 1);
+        most = larger(larger(most, larger(fabsf(a.x), fabsf(a.y))),
+                      larger(fabsf(b.x), fabsf(b.y)));
+        bytes[i] = rounded(a, rounded(b, 0));
+    }
+    if (most <= most_fitting)
+        return 0;
+    int found = 0;
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const float2 a = amplify(i, 0), b = amplify(i, 1);
+        found += (!fits(a) && valid > 0) + (!fits(b) && valid > 1);
+        bytes[i] = rounded_and_clamped(a) | uint32_t(rounded_and_clamped(b)) << 16;
+    }
+    return found;
+}
+
+//! Four matrices of 8 x 8 halves of words; lane 8 i + r gives the place of column r of
+//! matrix i.
+__device__ __forceinline__ void store_columns(uint32_t address, const uint32_t* words)
+{
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+            address),
+        "r"(words[0]),
+        "r"(words[1]),
+        "r"(words[2]),
+        "r"(words[3])
+        : "memory");
+}
+
+//! Lines of shared memory to memory that follow each other there, by one thread.
+__device__ __forceinline__ void store_lines(char* to, uint32_t from, int lines)
+{
+    for (int i = 0; i < lines; i++)
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
+                         to + i * line_bytes),
+                     "r"(from + i * result_pitch),
+                     "r"(line_bytes)
+                     : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+__device__ __forceinline__ void transform(memory& m, const call& c)
+{
+    const int crew = threadIdx.x / crew_threads, thread = threadIdx.x % crew_threads;
+    const int lane = thread % 32, warp = thread / 32;
+    bool stores = thread == 0;
+    asm volatile("" : "+r"(reinterpret_cast<int&>(stores)));
+    const uint64_t first_matrix = rows_descriptor(shared_address(m.matrices[0]));
+    const uint64_t second_matrix = rows_descriptor(shared_address(m.matrices[1]));
+    // column 2 t + spectrum of matrix i: d = 4 i + t
+    const uint32_t column =
+        lane % 2 * result_pitch + (lane / 8 * 4 + lane % 8 / 2) * radix * 2 + warp * 16;
+    ring_place<slots> slot;
+    slot.advance(crew);
+    pieces all(c);
+    const int64_t slots_of_all = (all.end - all.next) * (group / slot_spectra);
+    int left = int((slots_of_all - crew + crews - 1) / crews); // to this crew
+    if (left <= 0)
+        return;
+    const auto start_first = [&](float(&sums)[32], int first) {
+        const uint64_t filtered = rows_descriptor(shared_address(m.filtered[slot.index]) +
+                                                  first * filtered_bytes);
+        wgmma_fence();
+#pragma unroll
+        for (int i = 0; i < steps; i++)
+            multiply_shared(
+                sums, first_matrix + i * next_step, filtered + i * next_step, i > 0);
+        wgmma_commit();
+    };
+    // factors come when they are wanted, and leave registers to others before and after
+    const auto start_second = [&](float(&sums)[32]) {
+        float4 twiddles[steps];
+#pragma unroll
+        for (int i = 0; i < steps; i++)
+            twiddles[i] = load_numbers(shared_address(&m.twiddles[i][thread]));
+        wgmma_wait<0>();
+        uint32_t operand[steps][4];
+        twiddle(operand, sums, twiddles);
+        wgmma_fence();
+#pragma unroll
+        for (int i = 0; i < steps; i++)
+            wgmma_half<2 * radix>(sums, operand[i], second_matrix + i * next_step, i > 0);
+        wgmma_commit();
+    };
+    // two pairs in turn: while one is stored, the first product of the next is under way
+    float even[32], odd[32];
+    wait_for(&m.full[slot.index], slot.parity);
+    start_first(even, 0);
+    int buffer = 0;
+    int next = crew; // slot of the piece
+#pragma unroll 1
+    while (all.left()) {
+        const piece p = all.take(c);
+        const auto* gains =
+            reinterpret_cast<const float4*>(c.gains + int64_t(p.input) * channels) +
+            thread;
+        char* to = static_cast<char*>(c.spectra_of(p.input)) + p.first * line_bytes +
+                   next * slot_spectra * line_bytes;
+        const int count = p.groups * (group / slot_spectra);
+        int wanted = int(min(c.spectra - p.first, int64_t(count) * slot_spectra)) -
+                     next * slot_spectra;
+        int found = 0;
+#pragma unroll 1
+        for (; next < count; next += crews) {
+            const uint32_t results = shared_address(m.results[crew][buffer]);
+            const auto finish = [&](const float(&sums)[32], int first) {
+                float4 factors[4];
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    factors[i] = load_numbers(gains + i * crew_threads);
+                wgmma_wait<1>();
+                uint32_t bytes[8];
+                found += quantise(bytes, sums, factors, wanted - first);
+#pragma unroll
+                for (int i = 0; i < 8; i += 4)
+                    store_columns(results + first * result_pitch + i * 4 * radix * 2 +
+                                      column,
+                                  bytes + i);
+            };
+            start_second(even);
+            start_first(odd, pair);
+            finish(even, 0);
+            start_second(odd);
+            if (lane == 0)
+                arrive(&m.empty[slot.index]);
+            slot.advance(crews);
+            if (--left > 0)
+                wait_for(&m.full[slot.index], slot.parity);
+            start_first(even, 0); // of what was there before, if none is left
+            finish(odd, pair);
+            fence_async();
+            // the other results have left when these are complete
+            if (stores)
+                wait_for_stores();
+            asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads)
+                         : "memory");
+            if (stores)
+                store_lines(to, results, min(wanted, slot_spectra));
+            buffer ^= 1;
+            to += crews * slot_spectra * line_bytes;
+            wanted -= crews * slot_spectra;
+        }
+        next -= count;
+        add_of_warp(c.clamped + p.input, found);
+    }
+    wgmma_wait<0>();
+    if (stores)
+        asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+} // namespace tensor
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_CUH */
