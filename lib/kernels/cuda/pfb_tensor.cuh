@@ -490,24 +490,22 @@ __device__ __forceinline__ void store_columns(uint32_t address, const uint32_t* 
         : "memory");
 }
 
-//! Lines of shared memory to memory that follow each other there, by one thread.
-__device__ __forceinline__ void store_lines(char* to, uint32_t from, int lines)
+//! A line of shared memory to memory, by one thread.
+__device__ __forceinline__ void store_line(char* to, uint32_t from)
 {
-    for (int i = 0; i < lines; i++)
-        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
-                         to + i * line_bytes),
-                     "r"(from + i * result_pitch),
-                     "r"(line_bytes)
-                     : "memory");
-    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n"
+                 "cp.async.bulk.commit_group;" ::"l"(to),
+                 "r"(from),
+                 "n"(line_bytes)
+                 : "memory");
 }
 
 __device__ __forceinline__ void transform(memory& m, const call& c)
 {
     const int crew = threadIdx.x / crew_threads, thread = threadIdx.x % crew_threads;
     const int lane = thread % 32, warp = thread / 32;
-    bool stores = thread == 0;
-    asm volatile("" : "+r"(reinterpret_cast<int&>(stores)));
+    int leads = lane == 0; // its warp; kept, or it would be found out again and again
+    asm volatile("" : "+r"(leads));
     const uint64_t first_matrix = rows_descriptor(shared_address(m.matrices[0]));
     const uint64_t second_matrix = rows_descriptor(shared_address(m.matrices[1]));
     // column 2 t + spectrum of matrix i: d = 4 i + t
@@ -558,7 +556,7 @@ __device__ __forceinline__ void transform(memory& m, const call& c)
             reinterpret_cast<const float4*>(c.gains + int64_t(p.input) * channels) +
             thread;
         char* to = static_cast<char*>(c.spectra_of(p.input)) + p.first * line_bytes +
-                   next * slot_spectra * line_bytes;
+                   (next * slot_spectra + warp) * line_bytes;
         const int count = p.groups * (group / slot_spectra);
         int wanted = int(min(c.spectra - p.first, int64_t(count) * slot_spectra)) -
                      next * slot_spectra;
@@ -584,7 +582,7 @@ __device__ __forceinline__ void transform(memory& m, const call& c)
             start_first(odd, pair);
             finish(even, 0);
             start_second(odd);
-            if (lane == 0)
+            if (leads)
                 arrive(&m.empty[slot.index]);
             slot.advance(crews);
             if (--left > 0)
@@ -592,13 +590,14 @@ __device__ __forceinline__ void transform(memory& m, const call& c)
             start_first(even, 0); // of what was there before, if none is left
             finish(odd, pair);
             fence_async();
-            // the other results have left when these are complete
-            if (stores)
+            // Each warp stores a line: tensor cores wait for the slowest one. The line
+            // before, of the other results, has left when all are here.
+            if (leads)
                 wait_for_stores();
             asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads)
                          : "memory");
-            if (stores)
-                store_lines(to, results, min(wanted, slot_spectra));
+            if (leads && warp < wanted)
+                store_line(to, results + warp * result_pitch);
             buffer ^= 1;
             to += crews * slot_spectra * line_bytes;
             wanted -= crews * slot_spectra;
@@ -607,8 +606,8 @@ __device__ __forceinline__ void transform(memory& m, const call& c)
         add_of_warp(c.clamped + p.input, found);
     }
     wgmma_wait<0>();
-    if (stores)
-        asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    if (leads)
+        wait_for_stores();
 }
 
 } // namespace tensor
