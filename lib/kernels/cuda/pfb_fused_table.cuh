@@ -25,9 +25,7 @@ fused_kernel fused_kernel_of(sample_type type)
              Shape::threads,
              Shape::blocks,
              Shape::spectra,
-             Shape::line_bytes,
-             Shape::turns ? Shape::staged_bytes : 0,
-             Shape::turns ? Shape::rounds : 0,
+             Shape::line_bytes + Shape::gain_bytes,
              { Shape::R1, Shape::R2, Shape::R3 } };
 }
 
