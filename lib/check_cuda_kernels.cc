@@ -509,7 +509,7 @@ void check_pfb(pfb_case c, bool plain)
     const int64_t samples = int64_t(c.spectra - 1 + p.taps) * p.step();
     const size_t results = size_t(c.spectra) * p.inputs_per_port * p.channels;
     p.prototype = prototype(p.step(), p.taps, "hann");
-    const auto gains = random_gains(p);
+    auto gains = random_gains(p);
     const auto delays = random_delays(p);
 
     host_stream on_host;
@@ -537,6 +537,15 @@ void check_pfb(pfb_case c, bool plain)
             kernel.set_delays(delays.data(), to);
     };
     auto what = name_of(p) + (c.delayed ? ", delayed" : "");
+    // an implementation's totals; half precision is for an rms of some 20 steps
+    const auto totals_of = [&](const std::string& implementation) -> steps& {
+        what = implementation + ", " + what;
+        if (implementation.find("f16") == std::string::npos)
+            return single_precision;
+        for (auto& g : gains)
+            g *= .3f;
+        return half_precision;
+    };
     const auto compare_counts = [&](const pfb::counts& got, const pfb::counts& want) {
         expect(got.samples == want.samples, what + ", counts of the lowest number");
         uint64_t differences = 0, clamped = 0;
@@ -553,7 +562,7 @@ void check_pfb(pfb_case c, bool plain)
         };
         const auto host = f_engine::make_composed(f, device::select("cpu"));
         const auto kernel = f_engine::make(f, device::select("cuda"));
-        what = kernel->implementation() + ", " + what;
+        auto& totals = totals_of(kernel->implementation());
         set(*host, on_host);
         set(*kernel, s);
         const size_t bytes =
@@ -564,20 +573,14 @@ void check_pfb(pfb_case c, bool plain)
         host->execute(from.data(), expected.data(), first, c.spectra, on_host);
         kernel->execute(gpu_from.data(), out.data(), first, c.spectra, s);
         s.synchronize();
-        compare_outputs(
-            out.values<uint8_t>(), expected, p.output, single_precision, what);
+        compare_outputs(out.values<uint8_t>(), expected, p.output, totals, what);
         expect(out.untouched_around(), what + ", guards");
         compare_counts(kernel->clamped(), host->clamped());
         return;
     }
     const auto host = host::make_pfb(p);
     const auto kernel = plain ? cuda::make_plain_pfb(p, 0) : cuda::make_pfb(p, 0);
-    what = kernel->implementation() + ", " + what;
-    const bool rounded = what.find("f16") != std::string::npos;
-    auto& totals = rounded ? half_precision : single_precision;
-    if (rounded) // its errors are a part of what comes out: an rms of some 20 steps
-        for (auto& g : gains)
-            g *= .3f;
+    auto& totals = totals_of(kernel->implementation());
     set(*host, on_host);
     set(*kernel, s);
     std::vector<std::vector<uint8_t>> expected;
@@ -762,6 +765,8 @@ void check_small_pfbs()
         const pfb::parameters p{ n, 4, 2, inputs, t, type::sc8, false, {} };
         const int spectra = std::max(8, 8192 / n) + 1;
         check_pfb({ p, spectra, 1, true }, false);
+        if (n == 1024) // with delays not on tensor cores
+            check_pfb({ p, 4 * spectra }, false);
         if (n >= 64)
             check_pfb({ p, spectra, -1, false, true }, false);
     }
@@ -860,15 +865,23 @@ void check_pfbs(bool quick)
                             true });
             check({ with(1024, 8, 2, 3, type::sc8), 21, -1, true, true });
         }
-    // on tensor cores: any number of taps and spectra, pieces of several inputs
+    // on tensor cores: any number of taps and spectra, pieces of several inputs, also
+    // lost
     for (auto [taps, ports, spectra] : { std::tuple(8, 1, 1),
                                          std::tuple(1, 2, 6),
                                          std::tuple(5, 1, 12),
                                          std::tuple(7, 2, 1300),
                                          std::tuple(8, 64, 45),
                                          std::tuple(3, 65, 9) })
-        check_pfb({ { 1024, taps, ports, 1, type::sc8, type::sc8, false, {} }, spectra },
-                  false);
+        for (bool turned : { false, true })
+            check_pfb({ { 1024, taps, ports, 1, type::sc8, type::sc8, turned, {} },
+                        spectra,
+                        ports > 2 ? 1 : -1,
+                        false,
+                        turned },
+                      false);
+    for (bool inverted : { false, true })
+        check_cuts({ 1024, 8, 3, 1, type::sc8, type::sc8, inverted, {} }, false);
     check_interleaved(quick);
     check_cuts(quick);
     for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/f_engine.h"
 #include "kernels/cuda/pfb_split.h"
+#include "kernels/cuda/pfb_tensor.h"
 
 namespace gr {
 namespace aperture {
@@ -65,7 +66,13 @@ std::unique_ptr<f_engine> make_f_engine(const f_engine::parameters& p, int devic
 {
     const device_guard guard(device);
     const auto* kernel = find_fused_kernel(p.filter, device);
-    return kernel ? std::make_unique<fused_f_engine>(p, *kernel, device) : nullptr;
+    std::unique_ptr<f_engine> fused;
+    if (kernel)
+        fused = std::make_unique<fused_f_engine>(p, *kernel, device);
+#if defined(APERTURE_CUDA_SM_90A)
+    fused = make_tensor_f_engine(p, device, std::move(fused));
+#endif
+    return fused;
 }
 
 } // namespace cuda

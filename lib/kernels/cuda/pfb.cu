@@ -379,11 +379,10 @@ void upload_delays(const delay* delays,
 
 std::unique_ptr<pfb> make_pfb(const pfb::parameters& p, int device)
 {
-#if defined(APERTURE_CUDA_SM_90A)
-    if (auto tensor = make_tensor_pfb(p, device))
-        return tensor;
-#endif
     auto fused = make_fused_pfb(p, device);
+#if defined(APERTURE_CUDA_SM_90A)
+    fused = make_tensor_pfb(p, device, std::move(fused));
+#endif
     return fused ? std::move(fused) : make_plain_pfb(p, device);
 }
 

@@ -45,8 +45,7 @@ constexpr int most_taps = 8;
 constexpr int group = 8; // spectra that the filter makes of lines that arrive together
 constexpr int line_bytes = 2 * channels; // of samples, and of what comes out
 constexpr int group_bytes = group * line_bytes;
-constexpr int stages = 3; // of groups of lines that arrive
-constexpr int pair = 2;   // spectra of a matrix product
+constexpr int pair = 2; // spectra of a matrix product
 constexpr int slot_spectra = 2 * pair;
 constexpr int crews = 2, slots = 6;
 constexpr int filter_warps = 8, crew_warps = 4;
@@ -61,15 +60,37 @@ constexpr int matrix_bytes = 2 * radix * matrix_row;
 // two lines that warps write together begin at banks that the other leaves free
 constexpr int result_pitch = line_bytes + 32;
 
+/*!
+ * How results are stored. Spectra: a crew makes slots in turn, and its warps a line each.
+ * Blocks [channel][input][time]: it makes `set` slots in a row, 16 times, which are a
+ * sector of memory.
+ */
+enum class store { spectra, blocks };
+template <store Store>
+inline constexpr int set = Store == store::blocks ? 4 : 1;
+//! Of groups of lines that arrive.
+template <store Store>
+inline constexpr int stages = Store == store::blocks ? 2 : 3;
+constexpr int ahead = 2; // that are on their way when a piece begins
+// words of a thread for the times of a channel, two in each, follow in steps of
+// crew_threads; those of the second 8 times begin at a bank that the first leave free
+constexpr int set_times = set<store::blocks> * slot_spectra;
+constexpr int second_half = set_times / 4 * crew_threads + 1;
+constexpr int turned_channel = set_times / 2 * crew_threads + 32;
+template <store Store>
+inline constexpr int result_bytes =
+    Store == store::blocks ? 8 * turned_channel * 4 : 2 * slot_spectra* result_pitch;
+
 //! Shared memory. The tensor cores want theirs at multiples of 1024.
+template <store Store>
 struct memory {
     char filtered[slots][slot_spectra * filtered_bytes];
     char matrices[2][matrix_bytes];
     float4 twiddles[steps][crew_threads];
-    char samples[stages][group_bytes];
-    char results[crews][2][slot_spectra * result_pitch];
-    uint64_t full[slots], empty[slots];               // filtered
-    uint64_t stage_full[stages], stage_empty[stages]; // samples
+    char samples[stages<Store>][group_bytes];
+    char results[crews][result_bytes<Store>];
+    uint64_t full[slots], empty[slots];                             // filtered
+    uint64_t stage_full[stages<Store>], stage_empty[stages<Store>]; // samples
 };
 
 //! What a call is told besides what fused kernels are; of them: prototype [most_taps]
@@ -78,6 +99,7 @@ struct memory {
 struct call : fused_call {
     const uint4* matrices; // as memory has them
     int64_t groups;        // of spectra of an input
+    int run;               // of blocks: groups that a piece has at most
 };
 
 //! A place in a ring, and how often it was gone around.
@@ -94,29 +116,58 @@ struct ring_place {
     }
 };
 
-//! Groups of spectra in a row of one input. Blocks of threads share all evenly.
+//! Groups of spectra in a row of one input.
 struct piece {
     int input;
     int groups;
     int64_t first; // spectrum
 };
 
-struct pieces {
-    int64_t next, end; // of the groups of all inputs
+/*!
+ * What a block of threads works on. Of spectra an even share, of as few inputs as
+ * possible; of blocks short pieces in turn, so that all together fill rows of times
+ * before these leave the cache. Inputs whose samples were lost are left out.
+ */
+template <store Store>
+class pieces
+{
+public:
     __device__ explicit pieces(const call& c)
-        : next(c.groups * c.inputs * blockIdx.x / gridDim.x),
-          end(c.groups * c.inputs * (blockIdx.x + 1) / gridDim.x)
     {
+        if constexpr (Store == store::blocks) {
+            d_next = blockIdx.x;
+            d_end = (c.groups + c.run - 1) / c.run * c.inputs;
+        } else {
+            d_next = c.groups * c.inputs * blockIdx.x / gridDim.x;
+            d_end = c.groups * c.inputs * (blockIdx.x + 1) / gridDim.x;
+        }
     }
-    __device__ bool left() const { return next < end; }
-    __device__ piece take(const call& c)
+    //! \return whether there was one
+    __device__ bool take(piece& p, const call& c)
     {
-        const int input = int(next / c.groups);
-        const int64_t group_of_input = next - input * c.groups;
-        const int64_t groups = min(c.groups - group_of_input, end - next);
-        next += groups;
-        return { input, int(groups), group_of_input * group };
+        while (d_next < d_end) {
+            if constexpr (Store == store::blocks) {
+                const int64_t before = d_next / c.inputs * c.run;
+                p = { int(d_next % c.inputs),
+                      int(min(int64_t(c.run), c.groups - before)),
+                      before * group };
+                d_next += gridDim.x;
+            } else {
+                const int input = int(d_next / c.groups);
+                const int64_t before = d_next - input * c.groups;
+                p = { input,
+                      int(min(c.groups - before, d_end - d_next)),
+                      before * group };
+                d_next += p.groups;
+            }
+            if (c.source_of(p.input).samples)
+                return true;
+        }
+        return false;
     }
+
+private:
+    int64_t d_next, d_end;
 };
 
 // ---------------------------------------------------------------------------------------
@@ -130,6 +181,13 @@ __device__ __forceinline__ uint2 load_eight_bytes(uint32_t address)
                  : "r"(address)
                  : "memory");
     return v;
+}
+
+__device__ __forceinline__ uint32_t load_word(uint32_t address)
+{
+    uint32_t word;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
+    return word;
 }
 
 __device__ __forceinline__ void store_word(uint32_t address, uint32_t word)
@@ -183,39 +241,46 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
  * Brings the lines of a piece into shared memory, some groups ahead of the filter; for
  * one thread.
  */
+template <store Store>
 class line_loader
 {
 public:
-    __device__ explicit line_loader(memory& m) : d_memory(m) {}
-    //! \param lines how many there are from `first` on
-    __device__ void start(const char* first, int64_t lines)
+    __device__ explicit line_loader(memory<Store>& m) : d_memory(m) {}
+    //! \param lines how many there are from `first` on; of the last groups some may lack
+    __device__ void start(const char* first, int64_t lines, int groups)
     {
         d_from = first;
-        d_left = lines;
-        for (int i = 0; i < stages - 1; i++)
+        d_lines = lines;
+        d_groups = groups;
+        for (int i = 0; i < ahead; i++)
             load();
     }
     //! The next group, if there is one.
     __device__ void load()
     {
-        if (d_left <= 0)
+        if (d_groups == 0)
             return;
         const int i = d_at.index;
-        const int bytes = int(min(d_left, int64_t(group))) * line_bytes;
+        const int bytes = int(max(int64_t(0), min(d_lines, int64_t(group)))) * line_bytes;
         wait_for(&d_memory.stage_empty[i], d_at.parity ^ 1);
         arrive_expecting(&d_memory.stage_full[i], bytes);
-        copy_bytes(
-            shared_address(d_memory.samples[i]), d_from, &d_memory.stage_full[i], bytes);
+        if (bytes > 0)
+            copy_bytes(shared_address(d_memory.samples[i]),
+                       d_from,
+                       &d_memory.stage_full[i],
+                       bytes);
         d_at.advance();
         d_from += group_bytes;
-        d_left -= group;
+        d_lines -= group;
+        d_groups--;
     }
 
 private:
-    memory& d_memory;
-    ring_place<stages> d_at;
+    memory<Store>& d_memory;
+    ring_place<stages<Store>> d_at;
     const char* d_from = nullptr;
-    int64_t d_left = 0;
+    int64_t d_lines = 0;
+    int d_groups = 0;
 };
 
 /*!
@@ -223,7 +288,8 @@ private:
  * have 128 bytes and are swizzled. A warp has four a, a thread b to b + 3: it reads them
  * in a row, and the 32 words that a warp writes at a time lie in different banks.
  */
-__device__ __forceinline__ void filter(memory& m, const call& c)
+template <store Store>
+__device__ __forceinline__ void filter(memory<Store>& m, const call& c)
 {
     const int lane = threadIdx.x % 32;
     const int warp = threadIdx.x / 32 - crews * crew_warps;
@@ -238,20 +304,21 @@ __device__ __forceinline__ void filter(memory& m, const call& c)
         h[t][0] = v.x, h[t][1] = v.y, h[t][2] = v.z, h[t][3] = v.w;
     }
     const bool loads = threadIdx.x == crews * crew_threads;
-    line_loader loader(m);
-    ring_place<stages> stage;
+    line_loader<Store> loader(m);
+    ring_place<stages<Store>> stage;
     ring_place<slots> slot;
     const int64_t end = (c.spectra + c.taps - 1) * channels; // of samples
-    pieces all(c);
+    pieces<Store> all(c);
+    piece p;
 #pragma unroll 1
-    while (all.left()) {
-        const piece p = all.take(c);
+    while (all.take(p, c)) {
         const auto& source = c.source_of(p.input);
         const int64_t counted = int64_t(source.counted);
         const char* lines =
             static_cast<const char*>(source.samples) + p.first * line_bytes;
         if (loads)
-            loader.start(lines + (c.taps - 1) * line_bytes, c.spectra - p.first);
+            loader.start(
+                lines + (c.taps - 1) * line_bytes, c.spectra - p.first, p.groups);
         __syncwarp();
         int found = 0;
         // the last lines; the first spectrum's first tap is tap most_taps - taps here
@@ -310,10 +377,11 @@ __device__ __forceinline__ void filter(memory& m, const call& c)
                     float z[8];
 #pragma unroll
                     for (int k = 0; k < 8; k++) {
-                        z[k] = h[0][k / 2] * x[(part + s) % window][k];
+                        z[k] = __fmul_rn(h[0][k / 2], x[(part + s) % window][k]);
 #pragma unroll
                         for (int t = 1; t < window; t++)
-                            z[k] += h[t][k / 2] * x[(part + s + t) % window][k];
+                            z[k] = __fmaf_rn(
+                                h[t][k / 2], x[(part + s + t) % window][k], z[k]);
                     }
 #pragma unroll
                     for (int k = 0; k < 4; k++)
@@ -500,22 +568,74 @@ __device__ __forceinline__ void store_line(char* to, uint32_t from)
                  : "memory");
 }
 
-__device__ __forceinline__ void transform(memory& m, const call& c)
+//! Up to eight times.
+__device__ __noinline__ void store_times(uint16_t* to, uint4 words, int wanted)
 {
+    const uint32_t list[] = { words.x, words.y, words.z, words.w };
+#pragma unroll
+    for (int t = 0; t < 8; t++)
+        if (t < wanted)
+            to[t] = uint16_t(list[t / 2] >> 16 * (t % 2));
+}
+
+/*!
+ * Times of a set into the block. Two lanes store a sector, first that of the one's
+ * channel, then that of the other's. \param from the crew's results \param row of the
+ * block, with the set's first time \param wanted how many times there are
+ */
+__device__ __forceinline__ void
+store_set(uint32_t from, int thread, uint16_t* row, int wanted, const call& c)
+{
+    const int half = thread % 2, lane = thread % 32;
+    const int channel = thread / 32 * 8 + lane / 4 + lane % 4 / 2 * 2 * radix;
+    const int place = channel - c.first_channel;
+    const int64_t step = int64_t(radix) * c.inputs * c.times;
+    const int times = set_times / 2;
+    const bool whole = (c.times | c.first_time) % times == 0 &&
+                       reinterpret_cast<uintptr_t>(c.block) % 16 == 0 &&
+                       times * (half + 1) <= wanted;
+    uint16_t* to = row + int64_t(place) * c.inputs * c.times + times * half;
+    from += (half * second_half + thread / 2 * 2) * 4;
+#pragma unroll 2
+    for (int i = 0; i < 2 * 8; i++) { // the even one's, the odd one's, and two of others
+        uint4 words;
+        words.x = load_word(from);
+        words.y = load_word(from + crew_threads * 4);
+        words.z = load_word(from + 2 * crew_threads * 4);
+        words.w = load_word(from + 3 * crew_threads * 4);
+        if (unsigned(place + radix * (i / 2 * 4 + i % 2)) < unsigned(c.selected)) {
+            if (whole)
+                __stcg(reinterpret_cast<uint4*>(to), words);
+            else
+                store_times(to, words, wanted - times * half);
+        }
+        to += i % 2 == 0 ? step : 3 * step;
+        from += i % 2 == 0 ? 4 : (turned_channel - 1) * 4;
+    }
+}
+
+template <store Store>
+__device__ __forceinline__ void transform(memory<Store>& m, const call& c)
+{
+    constexpr bool turned = Store == store::blocks;
     const int crew = threadIdx.x / crew_threads, thread = threadIdx.x % crew_threads;
     const int lane = thread % 32, warp = thread / 32;
     int leads = lane == 0; // its warp; kept, or it would be found out again and again
     asm volatile("" : "+r"(leads));
     const uint64_t first_matrix = rows_descriptor(shared_address(m.matrices[0]));
     const uint64_t second_matrix = rows_descriptor(shared_address(m.matrices[1]));
-    // column 2 t + spectrum of matrix i: d = 4 i + t
-    const uint32_t column =
-        lane % 2 * result_pitch + (lane / 8 * 4 + lane % 8 / 2) * radix * 2 + warp * 16;
+    // of spectra: column 2 t + spectrum of matrix i has d = 4 i + t
+    const uint32_t column = turned ? thread * 4
+                                   : lane % 2 * result_pitch +
+                                         (lane / 8 * 4 + lane % 8 / 2) * radix * 2 +
+                                         warp * 16;
     ring_place<slots> slot;
-    slot.advance(crew);
-    pieces all(c);
-    const int64_t slots_of_all = (all.end - all.next) * (group / slot_spectra);
-    int left = int((slots_of_all - crew + crews - 1) / crews); // to this crew
+    slot.advance(crew * set<Store>);
+    piece p;
+    int sets = 0;
+    for (pieces<Store> all(c); all.take(p, c);)
+        sets += p.groups * (group / slot_spectra) / set<Store>;
+    int left = (sets - crew + crews - 1) / crews * set<Store>; // slots of this crew
     if (left <= 0)
         return;
     const auto start_first = [&](float(&sums)[32], int first) {
@@ -547,66 +667,102 @@ __device__ __forceinline__ void transform(memory& m, const call& c)
     float even[32], odd[32];
     wait_for(&m.full[slot.index], slot.parity);
     start_first(even, 0);
-    int buffer = 0;
-    int next = crew; // slot of the piece
+    int buffer = 0;  // of spectra, for a slot's results
+    int next = crew; // set of the piece
+    pieces<Store> all(c);
 #pragma unroll 1
-    while (all.left()) {
-        const piece p = all.take(c);
+    while (all.take(p, c)) {
         const auto* gains =
             reinterpret_cast<const float4*>(c.gains + int64_t(p.input) * channels) +
             thread;
-        char* to = static_cast<char*>(c.spectra_of(p.input)) + p.first * line_bytes +
-                   (next * slot_spectra + warp) * line_bytes;
-        const int count = p.groups * (group / slot_spectra);
-        int wanted = int(min(c.spectra - p.first, int64_t(count) * slot_spectra)) -
-                     next * slot_spectra;
+        constexpr int together = set<Store> * slot_spectra;
+        const int count = p.groups * group / together;
+        char* to = nullptr; // of the next set
+        if (turned)
+            to = static_cast<char*>(c.block) +
+                 2 * (int64_t(p.input) * c.times + c.first_time + p.first);
+        else
+            to =
+                static_cast<char*>(c.spectra_of(p.input)) + (p.first + warp) * line_bytes;
+        constexpr int time_bytes = turned ? 2 : line_bytes;
+        to += next * together * time_bytes;
+        int wanted =
+            int(min(c.spectra - p.first, int64_t(count) * together)) - next * together;
         int found = 0;
 #pragma unroll 1
         for (; next < count; next += crews) {
-            const uint32_t results = shared_address(m.results[crew][buffer]);
-            const auto finish = [&](const float(&sums)[32], int first) {
-                float4 factors[4];
+#pragma unroll 1
+            for (int in_set = 0; in_set < set<Store>; in_set++) {
+                const uint32_t results = shared_address(m.results[crew]);
+                const auto finish = [&](const float(&sums)[32], int first) {
+                    float4 factors[4];
 #pragma unroll
-                for (int i = 0; i < 4; i++)
-                    factors[i] = load_numbers(gains + i * crew_threads);
-                wgmma_wait<1>();
-                uint32_t bytes[8];
-                found += quantise(bytes, sums, factors, wanted - first);
+                    for (int i = 0; i < 4; i++)
+                        factors[i] = load_numbers(gains + i * crew_threads);
+                    wgmma_wait<1>();
+                    uint32_t bytes[8];
+                    found += quantise(
+                        bytes, sums, factors, wanted - in_set * slot_spectra - first);
+                    if constexpr (turned) {
+                        const uint32_t at =
+                            results + column +
+                            (in_set / 2 * second_half +
+                             (in_set % 2 * pair + first / pair) * crew_threads) *
+                                4;
 #pragma unroll
-                for (int i = 0; i < 8; i += 4)
-                    store_columns(results + first * result_pitch + i * 4 * radix * 2 +
-                                      column,
-                                  bytes + i);
-            };
-            start_second(even);
-            start_first(odd, pair);
-            finish(even, 0);
-            start_second(odd);
-            if (leads)
-                arrive(&m.empty[slot.index]);
-            slot.advance(crews);
-            if (--left > 0)
-                wait_for(&m.full[slot.index], slot.parity);
-            start_first(even, 0); // of what was there before, if none is left
-            finish(odd, pair);
-            fence_async();
-            // Each warp stores a line: tensor cores wait for the slowest one. The line
-            // before, of the other results, has left when all are here.
-            if (leads)
-                wait_for_stores();
-            asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads)
-                         : "memory");
-            if (leads && warp < wanted)
-                store_line(to, results + warp * result_pitch);
-            buffer ^= 1;
-            to += crews * slot_spectra * line_bytes;
-            wanted -= crews * slot_spectra;
+                        for (int i = 0; i < 8; i++)
+                            store_word(at + i * turned_channel * 4, bytes[i]);
+                    } else {
+                        const uint32_t at =
+                            results + column +
+                            (buffer * slot_spectra + first) * result_pitch;
+#pragma unroll
+                        for (int i = 0; i < 8; i += 4)
+                            store_columns(at + i * 4 * radix * 2, bytes + i);
+                    }
+                };
+                start_second(even);
+                start_first(odd, pair);
+                finish(even, 0);
+                start_second(odd);
+                if (leads)
+                    arrive(&m.empty[slot.index]);
+                slot.advance(in_set + 1 < set<Store> ? 1 : (crews - 1) * set<Store> + 1);
+                if (--left > 0)
+                    wait_for(&m.full[slot.index], slot.parity);
+                start_first(even, 0); // of what was there before, if none is left
+                finish(odd, pair);
+            }
+            if constexpr (turned) {
+                __syncwarp();
+                store_set(shared_address(m.results[crew]),
+                          thread,
+                          reinterpret_cast<uint16_t*>(to),
+                          wanted,
+                          c);
+                __syncwarp();
+            } else {
+                fence_async();
+                // Each warp stores a line: tensor cores wait for the slowest one. The
+                // line before, of the other results, has left when all are here.
+                if (leads)
+                    wait_for_stores();
+                asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads)
+                             : "memory");
+                if (leads && warp < wanted)
+                    store_line(to,
+                               shared_address(m.results[crew]) +
+                                   (buffer * slot_spectra + warp) * result_pitch);
+                buffer ^= 1;
+            }
+            to += crews * together * time_bytes;
+            wanted -= crews * together;
         }
         next -= count;
         add_of_warp(c.clamped + p.input, found);
     }
     wgmma_wait<0>();
-    if (leads)
+    if (!turned && leads)
         wait_for_stores();
 }
 
