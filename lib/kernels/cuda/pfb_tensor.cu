@@ -65,7 +65,8 @@ using complex = std::complex<double>;
  * the cosines.
  */
 constexpr double matrix_scale = 1.1149, matrix_gain = 1.1151996;
-//! In half precision, samples of an rms of 20 and what comes of them are near 20, too.
+//! With a prototype whose squares have the sum 1, samples of an rms of 20 are near 20 in
+//! half precision, too, and no samples leave its range.
 constexpr double filter_scale = 32, twiddle_scale = 1 / (8 * matrix_gain);
 constexpr double result_scale = filter_scale * matrix_gain * twiddle_scale * matrix_gain;
 
@@ -138,6 +139,15 @@ int run_for(int64_t groups, int inputs, int multiprocessors)
     return best;
 }
 
+//! Of a prototype that is not all zeros; otherwise 1.
+double norm_of(const std::vector<float>& prototype)
+{
+    double squares = 0;
+    for (double h : prototype)
+        squares += h * h;
+    return squares > 0 ? std::sqrt(squares) : 1;
+}
+
 //! Filter, transform, gains and conversion of a call.
 template <store Store>
 class tensor_filter
@@ -147,6 +157,7 @@ public:
         : d_p(p),
           d_device(device),
           d_multiprocessors(facts_of(device).multiprocessors),
+          d_norm(norm_of(p.prototype)),
           d_prototype(size_t(most_taps) * channels),
           d_matrices(2 * matrix_bytes / sizeof(uint16_t)),
           d_twiddles(size_t(2) * steps * crew_threads),
@@ -164,7 +175,7 @@ public:
         const size_t skipped = prototype.size() - p.prototype.size();
         for (size_t j = 0; j < p.prototype.size(); j++)
             prototype[skipped + j] =
-                float(p.prototype[j] * (j % 2 ? -filter_scale : filter_scale));
+                float(p.prototype[j] / d_norm * (j % 2 ? -filter_scale : filter_scale));
         upload(d_prototype, prototype);
         upload(d_matrices, make_matrices(p.inverted));
         upload(d_twiddles, make_twiddles());
@@ -181,12 +192,12 @@ public:
     void set_gains(const cfloat* gains, cudaStream_t s)
     {
         const device_guard guard(d_device);
+        const double scale = d_norm / result_scale;
         for (size_t i = 0; i < d_ordered_gains.size(); i++) {
             const int place = int(i % channels), thread = place / 2 % crew_threads;
             const int d = 4 * (place / 2 / crew_threads * 2 + place % 2) + thread % 4;
             const auto g = gains[i - place + thread / 4 + radix * d];
-            d_ordered_gains[i] = { float(g.real() / result_scale),
-                                   float(g.imag() / result_scale) };
+            d_ordered_gains[i] = { float(g.real() * scale), float(g.imag() * scale) };
         }
         d_gains.set(d_ordered_gains.data(), s);
     }
@@ -288,6 +299,7 @@ private:
 
     const pfb::parameters d_p;
     const int d_device, d_multiprocessors;
+    const double d_norm;                                    // of the prototype
     std::unique_ptr<uploaded_array<pfb::source>> d_sources; // of many ports
     std::unique_ptr<uploaded_array<void*>> d_spectra;
     device_array<float> d_prototype;
