@@ -116,16 +116,26 @@ inline constexpr int line_step = Shape::N * 2 * In::bits / 8;
 template <class Shape, class In>
 inline constexpr int tap_step = In::complex ? Shape::N : 2 * Shape::N;
 
-//! A quad of filter coefficients: of complex samples both numbers have the same.
+/*!
+ * A quad of filter coefficients: of complex samples both numbers have the same. All steps
+ * use the same ones, so that they stay in the cache where samples only pass.
+ */
 template <class In>
-__device__ __forceinline__ float4 coefficients(const float* __restrict__ h)
+__device__ __forceinline__ float4 coefficients(const float* h)
 {
+    float4 v;
     if constexpr (In::complex) {
-        const float2 v = __ldg(reinterpret_cast<const float2*>(h));
-        return { v.x, v.x, v.y, v.y };
+        asm("ld.global.nc.L1::evict_last.v2.f32 {%0, %1}, [%2];"
+            : "=f"(v.x), "=f"(v.z)
+            : "l"(h));
+        v.y = v.x;
+        v.w = v.z;
     } else {
-        return __ldg(reinterpret_cast<const float4*>(h));
+        asm("ld.global.nc.L1::evict_last.v4.f32 {%0, %1, %2, %3}, [%4];"
+            : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+            : "l"(h));
     }
+    return v;
 }
 
 __device__ __forceinline__ float4 product(float4 a, float4 b)
@@ -152,7 +162,7 @@ __device__ __forceinline__ void add_product(float4& sum, float4 a, float4 b)
 template <class Shape, class In, int Taps, bool First>
 __device__ __forceinline__ void add_taps(float4 (&sums)[Shape::filtered_together],
                                          const char* from,
-                                         const float* __restrict__ prototype,
+                                         const float* prototype,
                                          uint32_t& suspects)
 {
     constexpr int count = Shape::filtered_together;
@@ -180,7 +190,7 @@ __device__ __forceinline__ void add_taps(float4 (&sums)[Shape::filtered_together
 template <class Shape, class In>
 __device__ __forceinline__ void filter_in_row(float4 (&sums)[Shape::filtered_together],
                                               const char* from,
-                                              const float* __restrict__ prototype,
+                                              const float* prototype,
                                               int taps,
                                               uint32_t& suspects)
 {
@@ -223,7 +233,7 @@ __device__ __noinline__ void filter_one_by_one(float4* all,
                                                const sample_view& view,
                                                int64_t time,
                                                int column,
-                                               const float* __restrict__ prototype,
+                                               const float* prototype,
                                                int taps)
 {
     constexpr int count = Shape::filtered_together;
@@ -346,7 +356,7 @@ struct fused_step {
     int round;        // of the steps whose results are turned together
     bool last;        // of them
     char* spectra;    // where results go
-    int64_t spacing;  // of these, in elements
+    int64_t spacing;  // of these, in bytes
     const float4* gains;
 };
 
@@ -354,8 +364,8 @@ struct fused_step {
 template <class Shape, class In>
 __device__ __forceinline__ void fetch_ahead(const fused_step& next, int taps)
 {
-    if (!next.wanted || !next.samples)
-        return;
+    if (In::bits > 16 || !next.wanted || !next.samples)
+        return; // wide ones would push others out
     constexpr int at_once = 128;
     const char* from = next.samples + next.known * line_step<Shape, In>;
     const int bytes = (next.wanted + taps - 1 - next.known) * line_step<Shape, In>;
@@ -622,26 +632,27 @@ __device__ __forceinline__ float larger(float a, float b)
     return c;
 }
 
-//! Real and imaginary part, half to even, as bytes; -128 to 127, NaN as 0.
-__device__ __forceinline__ uint16_t rounded(float2 y)
+//! Real and imaginary part, half to even, as bytes; -128 to 127, NaN as 0. \param above
+//! goes into the higher half of the word
+__device__ __forceinline__ uint32_t rounded(float2 y, uint32_t above = 0)
 {
     uint32_t both;
-    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, 0;"
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;"
         : "=r"(both)
-        : "r"(__float2int_rn(y.y)), "r"(__float2int_rn(y.x)));
-    return uint16_t(both);
+        : "r"(__float2int_rn(y.y)), "r"(__float2int_rn(y.x)), "r"(above));
+    return both;
 }
 
 //! Largest number that is not clamped: the next one above is rounded to 128.
 constexpr float most_fitting = 0x1.fdfffep6f;
 
-//! The same within +-127.
-__device__ __forceinline__ uint16_t rounded_and_clamped(float2 y)
+//! What is rounded to a number within +-127.
+__device__ __forceinline__ float2 fitting(float2 y)
 {
-    const auto fitting = [](float v) {
+    const auto clamped = [](float v) {
         return isnan(v) ? 0.f : fminf(fmaxf(v, -127.f), 127.f);
     };
-    return rounded({ fitting(y.x), fitting(y.y) });
+    return { clamped(y.x), clamped(y.y) };
 }
 
 //! Of a port without samples.
@@ -649,11 +660,11 @@ template <class Shape>
 __device__ __noinline__ void store_zeros(const fused_step& of, bool eight_bit)
 {
     for (int i = threadIdx.x; i < Shape::N * of.wanted; i += Shape::threads) {
-        const int64_t to = i / Shape::N * of.spacing + i % Shape::N;
+        char* to = of.spectra + i / Shape::N * of.spacing;
         if (eight_bit)
-            reinterpret_cast<uint16_t*>(of.spectra)[to] = 0;
+            reinterpret_cast<uint16_t*>(to)[i % Shape::N] = 0;
         else
-            reinterpret_cast<float2*>(of.spectra)[to] = make_float2(0, 0);
+            reinterpret_cast<float2*>(to)[i % Shape::N] = make_float2(0, 0);
     }
 }
 
@@ -677,8 +688,8 @@ __device__ __forceinline__ void turn_phases(
 }
 
 /*!
- * Calls put(e, y) with the thread's results e, times their gains.
- * \param gains of the thread's points, two in a row each
+ * Calls put(e, y, z) with the thread's results e and e + 1, times their gains, for all
+ * even e. \param gains of the thread's points, two in a row each
  */
 template <class Shape, class Put>
 __device__ __forceinline__ void amplify(const float2 (&v)[Shape::points],
@@ -693,31 +704,38 @@ __device__ __forceinline__ void amplify(const float2 (&v)[Shape::points],
         if (e % 8 == 0 && e >= call.points)
             break;
         const float4 g = gains[e / 2 * Shape::line_threads];
-        put(e, amplified(v[point_of<Shape>(e)], { g.x, g.y }));
-        put(e + 1, amplified(v[point_of<Shape>(e + 1)], { g.z, g.w }));
+        put(e,
+            amplified(v[point_of<Shape>(e)], { g.x, g.y }),
+            amplified(v[point_of<Shape>(e + 1)], { g.z, g.w }));
     }
 }
 
-//! Calls put(e, bytes) with the thread's results in 8 bits. \return how many did not fit
+__device__ __forceinline__ float largest(float2 y)
+{
+    return larger(fabsf(y.x), fabsf(y.y));
+}
+
+/*!
+ * The same for results that become bytes: they are put once more, clamped, if some do not
+ * fit. \return how many
+ */
 template <class Shape, class Put>
-__device__ __forceinline__ int put_bytes(const float2 (&v)[Shape::points],
-                                         const float4* gains,
-                                         const fused_call& call,
-                                         Put put)
+__device__ __forceinline__ int amplify_fitting(const float2 (&v)[Shape::points],
+                                               const float4* gains,
+                                               const fused_call& call,
+                                               Put put)
 {
     float most = 0;
-    amplify<Shape>(v, gains, call, [&](int e, float2 y) {
-        most = larger(most, larger(fabsf(y.x), fabsf(y.y)));
-        put(e, rounded(y));
+    amplify<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+        most = larger(most, larger(largest(y), largest(z)));
+        put(e, y, z);
     });
     if (most <= most_fitting)
         return 0;
     int found = 0;
-    amplify<Shape>(v, gains, call, [&](int e, float2 y) {
-        if (!(larger(fabsf(y.x), fabsf(y.y)) <= most_fitting)) {
-            found++;
-            put(e, rounded_and_clamped(y));
-        }
+    amplify<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+        found += !(largest(y) <= most_fitting) + !(largest(z) <= most_fitting);
+        put(e, fitting(y), fitting(z));
     });
     return found;
 }
@@ -740,9 +758,85 @@ __device__ __forceinline__ void store_line(const float2* line, element* to, int 
 }
 
 /*!
- * Phases, gains, conversion of a line in registers, and where it goes: into its spectrum,
- * by way of shared memory if that has narrow lines.
+ * Gains, conversion of a line in registers, and where it goes: into its spectrum, by way
+ * of shared memory if that has narrow lines. \return numbers that did not fit
  */
+template <class Shape>
+__device__ __forceinline__ int put_line(const float2 (&v)[Shape::points],
+                                        float2* line,
+                                        const float4* gains,
+                                        char* spectrum,
+                                        int start,
+                                        int step,
+                                        bool wanted,
+                                        const fused_call& call)
+{
+    if constexpr (Shape::direct) {
+        if (!wanted)
+            return 0;
+        if (!call.eight_bit) {
+            auto* to = reinterpret_cast<float2*>(spectrum) + start;
+            amplify<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+                __stcg(to + e * step, y);
+                __stcg(to + (e + 1) * step, z);
+            });
+            return 0;
+        }
+        auto* to = reinterpret_cast<uint16_t*>(spectrum) + start;
+        return amplify_fitting<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+            __stcg(to + e * step, uint16_t(rounded(y)));
+            __stcg(to + (e + 1) * step, uint16_t(rounded(z)));
+        });
+    }
+    if (!call.eight_bit) {
+        auto* to = line + start;
+        amplify<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+            to[e * step] = y;
+            to[(e + 1) * step] = z;
+        });
+        return 0;
+    }
+    auto* to = reinterpret_cast<uint16_t*>(line) + start;
+    const int found =
+        amplify_fitting<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+            to[e * step] = uint16_t(rounded(y));
+            to[(e + 1) * step] = uint16_t(rounded(z));
+        });
+    return wanted ? found : 0;
+}
+
+/*!
+ * The same into scratch memory, for turn_spectra(): there a line is made of pieces of 16
+ * bytes, [points / side][thread of the line][side] if so many results fill a piece.
+ */
+template <class Shape>
+__device__ __forceinline__ int put_pieces(const float2 (&v)[Shape::points],
+                                          const float4* gains,
+                                          char* spectrum,
+                                          int lane,
+                                          bool wanted,
+                                          const fused_call& call)
+{
+    if (!wanted)
+        return 0;
+    auto* to = reinterpret_cast<uint4*>(spectrum) + lane;
+    if (!call.eight_bit) {
+        auto* pairs = reinterpret_cast<float4*>(to);
+        amplify<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+            __stcg(pairs + e / 2 * Shape::line_threads, { y.x, y.y, z.x, z.y });
+        });
+        return 0;
+    }
+    uint32_t words[4];
+    return amplify_fitting<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+        words[e / 2 % 4] = rounded(y, rounded(z));
+        if (e % 8 == 6)
+            __stcg(to + e / 8 * Shape::line_threads,
+                   { words[0], words[1], words[2], words[3] });
+    });
+}
+
+//! A line in registers into its spectrum, with the phases of delays and gains.
 template <class Shape>
 __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
                                             float2* lines,
@@ -753,9 +847,8 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
                                             const fused_step& of,
                                             const fused_call& call)
 {
-    constexpr int N = Shape::N;
     // of real samples of a mirrored band: channels in reverse, and phasors turn back
-    const int start = mirrored ? N - 1 - lane : lane;
+    const int start = mirrored ? Shape::N - 1 - lane : lane;
     const int step = mirrored ? -Shape::line_threads : Shape::line_threads;
     if (mirrored) {
 #pragma unroll
@@ -770,121 +863,130 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
                            step);
     gains += lane;
     const bool wanted = number < of.wanted;
-    const int64_t at = number * of.spacing + start;
-    float2* line = lines + number * Shape::pitch;
+    char* spectrum = of.spectra + number * of.spacing;
     if (!Shape::direct)
         line_sync<Shape>(number); // all have read the line
-    if (!call.eight_bit) {
-        if (Shape::direct) {
-            auto* to = reinterpret_cast<float2*>(of.spectra) + at;
-            if (wanted)
-                amplify<Shape>(
-                    v, gains, call, [&](int e, float2 y) { __stcg(to + e * step, y); });
-        } else {
-            auto* to = line + start;
-            amplify<Shape>(v, gains, call, [&](int e, float2 y) { to[e * step] = y; });
-        }
-        return;
-    }
-    int found = 0;
-    if (Shape::direct) {
-        auto* to = reinterpret_cast<uint16_t*>(of.spectra) + at;
-        if (wanted)
-            found = put_bytes<Shape>(v, gains, call, [&](int e, uint16_t bytes) {
-                __stcg(to + e * step, bytes);
-            });
-    } else {
-        auto* to = reinterpret_cast<uint16_t*>(line) + start;
-        found = put_bytes<Shape>(
-            v, gains, call, [&](int e, uint16_t bytes) { to[e * step] = bytes; });
-        if (!wanted)
-            found = 0;
-    }
-    add_of_warp(call.clamped + of.input, found);
+    const int found = call.block
+                          ? put_pieces<Shape>(v, gains, spectrum, lane, wanted, call)
+                          : put_line<Shape>(v,
+                                            lines + number * Shape::pitch,
+                                            gains,
+                                            spectrum,
+                                            start,
+                                            step,
+                                            wanted,
+                                            call);
+    if (call.eight_bit)
+        add_of_warp(call.clamped + of.input, found);
 }
 
-//! A line into its spectrum.
+//! A line from shared memory into its spectrum.
 template <class Shape>
 __device__ __forceinline__ void store_own_line(
     const float2* lines, int number, int lane, const fused_step& of, bool eight_bit)
 {
     const float2* line = lines + number * Shape::pitch;
-    const int64_t to = number * of.spacing;
+    char* to = of.spectra + number * of.spacing;
     line_sync<Shape>(number);
     if (number >= of.wanted)
         return;
     if (eight_bit)
-        store_line<Shape>(line, reinterpret_cast<uint16_t*>(of.spectra) + to, lane);
+        store_line<Shape>(line, reinterpret_cast<uint16_t*>(to), lane);
     else
-        store_line<Shape>(line, reinterpret_cast<float2*>(of.spectra) + to, lane);
+        store_line<Shape>(line, reinterpret_cast<float2*>(to), lane);
 }
 
 /*!
  * What a block of threads has made in the steps of a group, out of its scratch memory
- * into the block: each sector of that is written at once. \param last of the steps
+ * into the block: whole sectors of that are written at once. \param last of the steps
  */
 template <class Shape, class voltage>
-__device__ __noinline__ void turn_spectra(const fused_step& last, const fused_call& call)
+__device__ __forceinline__ void
+turn_pieces(const fused_step& last, bool mirrored, const fused_call& call)
 {
     using square = turned_square<voltage>;
     constexpr int side = square::side;
     constexpr int squares = 8 / side; // of a thread at a time
+    constexpr int pieces = Shape::N / side / squares;
+    // neighbouring threads write a row together
     constexpr int abreast = fused_call::turned_bytes / int(sizeof(uint4));
-    constexpr int columns = Shape::N / side;
-    const int64_t first = last.first - last.round * Shape::spectra;
     const int together = Shape::spectra * call.rounds;
+    const int64_t first = last.first - last.round * Shape::spectra;
     const int count = int(min(int64_t(together), call.spectra - first));
-    const auto* from = static_cast<const voltage*>(call.scratch) +
-                       int64_t(blockIdx.x) * together * Shape::N;
+    const auto* scratch = reinterpret_cast<const voltage*>(last.spectra) -
+                          last.round * (Shape::spectra * Shape::N);
     const int64_t row = call.first_time + first;               // of the block
     const int64_t spacing = int64_t(call.inputs) * call.times; // of channels
-    voltage* block = static_cast<voltage*>(call.block) +
-                     int64_t(last.input) * call.times + row -
-                     call.first_channel * spacing;
+    auto* block =
+        static_cast<voltage*>(call.block) + int64_t(last.input) * call.times + row;
     const bool aligned = (call.times | row) % side == 0 &&
                          reinterpret_cast<uintptr_t>(call.block) % sizeof(uint4) == 0;
-    // neighbouring threads write a row together
-    const int chunk = threadIdx.x % abreast;
 #pragma unroll 1
-    for (int i = threadIdx.x / abreast;
-         i < columns / squares * (together / side / abreast);
-         i += Shape::threads / abreast) {
-        const int time = (i / (columns / squares) * abreast + chunk) * side;
-        const int column = i % (columns / squares) * side;
-        square v[squares];
-#pragma unroll
-        for (int s = 0; s < squares; s++)
+    for (int i = threadIdx.x; i < pieces * (together / side); i += Shape::threads) {
+        const int time = (i / abreast / pieces * abreast + i % abreast) * side;
+        const int piece = i / abreast % pieces;
+        const voltage* from = scratch + time * Shape::N + piece * side;
+        // channel of the block that has number c in square s
+        const auto channel_of = [&](int s, int c) {
+            const int p = piece + s * pieces;
+            const int k = p % Shape::line_threads +
+                          (p / Shape::line_threads * side + c) * Shape::line_threads;
+            return (mirrored ? Shape::N - 1 - k : k) - call.first_channel;
+        };
+        const auto is_selected = [&](int channel) {
+            return unsigned(channel) < unsigned(call.selected);
+        };
+        if (aligned && time + side <= count) {
+            square v[squares];
 #pragma unroll
             for (int t = 0; t < side; t++)
-                // not left as it is, or it would keep registers all the time
-                v[s].rows[t] = time + t < count
-                                   ? __ldcg(reinterpret_cast<const uint4*>(
-                                         from + (time + t) * Shape::N + column +
-                                         s * (columns / squares) * side))
-                                   : uint4{};
 #pragma unroll
-        for (int s = 0; s < squares; s++) {
-            square turned;
-            transpose(v[s], turned);
+                for (int s = 0; s < squares; s++)
+                    v[s].rows[t] = __ldcg(reinterpret_cast<const uint4*>(
+                        from + t * Shape::N + s * pieces * side));
 #pragma unroll
-            for (int c = 0; c < side; c++) {
-                const int channel = column + s * (columns / squares) * side + c;
-                if (channel < call.first_channel ||
-                    channel >= call.first_channel + call.selected)
-                    continue;
-                voltage* to = block + channel * spacing + time;
-                if (aligned && time + side <= count) {
+            for (int s = 0; s < squares; s++) {
+                square turned;
+                transpose(v[s], turned);
+                const int64_t step = channel_of(s, 1) - channel_of(s, 0);
+                voltage* to = block + channel_of(s, 0) * spacing + time;
+#pragma unroll
+                for (int c = 0; c < side; c++, to += step * spacing)
                     // of an assignment the compiler makes four stores, when it likes
-                    __stcg(reinterpret_cast<uint4*>(to), turned.rows[c]);
-                } else {
+                    if (is_selected(channel_of(s, c)))
+                        __stcg(reinterpret_cast<uint4*>(to), turned.rows[c]);
+            }
+        } else {
+#pragma unroll 1
+            for (int i = 0; i < squares * side; i++) {
+                const int s = i / side, c = i % side;
+                if (!is_selected(channel_of(s, c)))
+                    continue;
+                voltage* to = block + channel_of(s, c) * spacing + time;
+                voltage v[side];
 #pragma unroll
-                    for (int t = 0; t < side; t++)
-                        if (time + t < count)
-                            to[t] = turned.values[c][t];
-                }
+                for (int t = 0; t < side; t++)
+                    v[t] = time + t < count
+                               ? __ldcg(from + t * Shape::N + s * pieces * side + c)
+                               : voltage{};
+#pragma unroll
+                for (int t = 0; t < side; t++)
+                    if (time + t < count)
+                        to[t] = v[t];
             }
         }
     }
+}
+
+//! A function of its own, which leaves the registers of the others alone.
+template <class Shape>
+__device__ __noinline__ void
+turn_spectra(const fused_step& last, bool mirrored, const fused_call& call)
+{
+    if (call.eight_bit)
+        turn_pieces<Shape, uint16_t>(last, mirrored, call);
+    else
+        turn_pieces<Shape, float2>(last, mirrored, call);
 }
 
 //! A group [port][batch of spectra][input of the port], counted without divisions.
@@ -989,7 +1091,7 @@ plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
                       (Shape::N * element)
             : static_cast<char*>(call.spectra_of(port)) +
                   (first * call.inputs_per_port + within) * (Shape::N * element);
-    step.spacing = call.block ? Shape::N : int64_t(call.inputs_per_port) * Shape::N;
+    step.spacing = (call.block ? 1 : call.inputs_per_port) * (Shape::N * element);
     step.gains = reinterpret_cast<const float4*>(call.gains + int64_t(input) * Shape::N);
     schedule.input = input;
     schedule.read = first + step.wanted + call.taps - 1;
@@ -1000,6 +1102,13 @@ plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
         schedule.groups--;
         schedule.group.add(schedule.stride, side_by_side(call), batches);
     }
+}
+
+//! Whether channels are to be in reverse.
+template <class In>
+__device__ __forceinline__ bool mirrored(const fused_call& call)
+{
+    return !In::complex && call.inverted;
 }
 
 //! The spectra of a step.
@@ -1028,10 +1137,10 @@ __device__ __forceinline__ void make_spectra(float2* lines,
         transform_line<Shape>(v, lines, number, lane, call.twiddles, [] {});
         part_real<Shape>(v, lines, number, lane, call.twiddles, read);
     }
-    const bool mirrored = !In::complex && call.inverted;
-    finish_line<Shape>(v, lines, gains, number, lane, mirrored, step, call);
+    finish_line<Shape>(v, lines, gains, number, lane, mirrored<In>(call), step, call);
     if constexpr (!Shape::direct) {
-        store_own_line<Shape>(lines, number, lane, step, call.eight_bit);
+        if (!call.block)
+            store_own_line<Shape>(lines, number, lane, step, call.eight_bit);
         guard.read();
     }
 }
@@ -1074,10 +1183,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         }
         if (call.block && step.last) {
             __syncthreads();
-            if (call.eight_bit)
-                turn_spectra<Shape, uint16_t>(step, call);
-            else
-                turn_spectra<Shape, float2>(step, call);
+            turn_spectra<Shape>(step, mirrored<In>(call), call);
         }
     }
 }

@@ -32,7 +32,7 @@ struct fused_call {
 
     void* block; //!< [channel][input][time]; nullptr: each port has its own spectra
     int first_time, times, first_channel, selected; //!< of the block
-    void* scratch; //!< [block of threads][spectrum of a group][channel], to be turned
+    void* scratch; //!< [block of threads][spectrum of a group], to be turned
 
     const float* prototype;
     const float2* twiddles;

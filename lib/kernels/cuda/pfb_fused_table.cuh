@@ -39,7 +39,7 @@ void add_fused_kernels(sample_type type, std::vector<fused_kernel>& all)
              fused_kernel_of<fused_shape<256, 32, 16, 16>, In>(type),
              fused_kernel_of<fused_shape<512, 16, 16, 32>, In>(type),
              fused_kernel_of<fused_shape<1024, 8, 32, 32>, In>(type),
-             fused_kernel_of<fused_shape<2048, 4, 16, 16, 8>, In>(type),
+             fused_kernel_of<fused_shape<2048, 8, 16, 16, 8>, In>(type),
              fused_kernel_of<fused_shape<4096, 4, 16, 16, 16>, In>(type),
              fused_kernel_of<fused_shape<8192, 2, 32, 16, 16>, In>(type),
          })
