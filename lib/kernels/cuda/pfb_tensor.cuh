@@ -493,22 +493,6 @@ __device__ __forceinline__ float4 load_numbers(uint32_t from)
     return v;
 }
 
-//! Two numbers in 8 bits, half to even, within -128 and 127; NaN as 0. \param upper what
-//! the upper half of the word is
-__device__ __forceinline__ uint32_t rounded(float2 y, uint32_t upper)
-{
-    uint32_t word;
-    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;"
-        : "=r"(word)
-        : "r"(__float2int_rn(y.y)), "r"(__float2int_rn(y.x)), "r"(upper));
-    return word;
-}
-
-__device__ __forceinline__ bool fits(float2 y)
-{
-    return larger(fabsf(y.x), fabsf(y.y)) <= most_fitting;
-}
-
 /*!
  * Gains and conversion: bytes[i] has d = 4 i + t of the first spectrum and, in the upper
  * half, of the second. \param gains of two i in a row each \param valid spectra of the
@@ -528,8 +512,7 @@ __device__ __forceinline__ int quantise(uint32_t (&bytes)[8],
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         const float2 a = amplify(i, 0), b = amplify(i, 1);
-        most = larger(larger(most, larger(fabsf(a.x), fabsf(a.y))),
-                      larger(fabsf(b.x), fabsf(b.y)));
+        most = larger(most, larger(largest(a), largest(b)));
         bytes[i] = rounded(a, rounded(b, 0));
     }
     if (most <= most_fitting)
@@ -538,8 +521,9 @@ __device__ __forceinline__ int quantise(uint32_t (&bytes)[8],
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         const float2 a = amplify(i, 0), b = amplify(i, 1);
-        found += (!fits(a) && valid > 0) + (!fits(b) && valid > 1);
-        bytes[i] = rounded_and_clamped(a) | uint32_t(rounded_and_clamped(b)) << 16;
+        found += (valid > 0 && !(largest(a) <= most_fitting)) +
+                 (valid > 1 && !(largest(b) <= most_fitting));
+        bytes[i] = rounded(fitting(a), rounded(fitting(b)));
     }
     return found;
 }
