@@ -78,8 +78,23 @@ constexpr int set_times = set<store::blocks> * slot_spectra;
 constexpr int second_half = set_times / 4 * crew_threads + 1;
 constexpr int turned_channel = set_times / 2 * crew_threads + 32;
 template <store Store>
-inline constexpr int result_bytes =
-    Store == store::blocks ? 8 * turned_channel * 4 : 2 * slot_spectra* result_pitch;
+inline constexpr int result_bytes = Store == store::blocks
+                                        ? 8 * turned_channel * 4
+                                        : 2 * (slot_spectra * result_pitch);
+
+//! A place in a ring, and how often it was gone around.
+template <int Length>
+struct ring_place {
+    int index, parity;
+    __device__ void advance(int by = 1)
+    {
+        index += by;
+        if (index >= Length) {
+            index -= Length;
+            parity ^= 1;
+        }
+    }
+};
 
 //! Shared memory. The tensor cores want theirs at multiples of 1024.
 template <store Store>
@@ -91,6 +106,13 @@ struct memory {
     char results[crews][result_bytes<Store>];
     uint64_t full[slots], empty[slots];                             // filtered
     uint64_t stage_full[stages<Store>], stage_empty[stages<Store>]; // samples
+    // of the thread that brings samples; here, for others have no registers to spare
+    struct {
+        const char* from;
+        int64_t lines;
+        int groups;
+        ring_place<stages<Store>> at;
+    } loader;
 };
 
 //! What a call is told besides what fused kernels are; of them: prototype [most_taps]
@@ -100,20 +122,6 @@ struct call : fused_call {
     const uint4* matrices; // as memory has them
     int64_t groups;        // of spectra of an input
     int run;               // of blocks: groups that a piece has at most
-};
-
-//! A place in a ring, and how often it was gone around.
-template <int Length>
-struct ring_place {
-    int index = 0, parity = 0;
-    __device__ void advance(int by = 1)
-    {
-        index += by;
-        if (index >= Length) {
-            index -= Length;
-            parity ^= 1;
-        }
-    }
 };
 
 //! Groups of spectra in a row of one input.
@@ -237,51 +245,24 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
     x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
 }
 
-/*!
- * Brings the lines of a piece into shared memory, some groups ahead of the filter; for
- * one thread.
- */
+//! The next group of lines, if there is one; of the last groups some lines may lack.
 template <store Store>
-class line_loader
+__device__ __forceinline__ void load_group(memory<Store>& m)
 {
-public:
-    __device__ explicit line_loader(memory<Store>& m) : d_memory(m) {}
-    //! \param lines how many there are from `first` on; of the last groups some may lack
-    __device__ void start(const char* first, int64_t lines, int groups)
-    {
-        d_from = first;
-        d_lines = lines;
-        d_groups = groups;
-        for (int i = 0; i < ahead; i++)
-            load();
-    }
-    //! The next group, if there is one.
-    __device__ void load()
-    {
-        if (d_groups == 0)
-            return;
-        const int i = d_at.index;
-        const int bytes = int(max(int64_t(0), min(d_lines, int64_t(group)))) * line_bytes;
-        wait_for(&d_memory.stage_empty[i], d_at.parity ^ 1);
-        arrive_expecting(&d_memory.stage_full[i], bytes);
-        if (bytes > 0)
-            copy_bytes(shared_address(d_memory.samples[i]),
-                       d_from,
-                       &d_memory.stage_full[i],
-                       bytes);
-        d_at.advance();
-        d_from += group_bytes;
-        d_lines -= group;
-        d_groups--;
-    }
-
-private:
-    memory<Store>& d_memory;
-    ring_place<stages<Store>> d_at;
-    const char* d_from = nullptr;
-    int64_t d_lines = 0;
-    int d_groups = 0;
-};
+    auto& l = m.loader;
+    if (l.groups == 0)
+        return;
+    const int i = l.at.index;
+    const int bytes = int(max(int64_t(0), min(l.lines, int64_t(group)))) * line_bytes;
+    wait_for(&m.stage_empty[i], l.at.parity ^ 1);
+    arrive_expecting(&m.stage_full[i], bytes);
+    if (bytes > 0)
+        copy_bytes(shared_address(m.samples[i]), l.from, &m.stage_full[i], bytes);
+    l.at.advance();
+    l.from += group_bytes;
+    l.lines -= group;
+    l.groups--;
+}
 
 /*!
  * Sample 32 a + b of spectrum s of a slot is word a of row 32 s + b / 4 + 8 (b % 4); rows
@@ -304,9 +285,10 @@ __device__ __forceinline__ void filter(memory<Store>& m, const call& c)
         h[t][0] = v.x, h[t][1] = v.y, h[t][2] = v.z, h[t][3] = v.w;
     }
     const bool loads = threadIdx.x == crews * crew_threads;
-    line_loader<Store> loader(m);
-    ring_place<stages<Store>> stage;
-    ring_place<slots> slot;
+    ring_place<stages<Store>> stage{};
+    ring_place<slots> slot{};
+    if (loads)
+        m.loader.at = {};
     const int64_t end = (c.spectra + c.taps - 1) * channels; // of samples
     pieces<Store> all(c);
     piece p;
@@ -316,9 +298,13 @@ __device__ __forceinline__ void filter(memory<Store>& m, const call& c)
         const int64_t counted = int64_t(source.counted);
         const char* lines =
             static_cast<const char*>(source.samples) + p.first * line_bytes;
-        if (loads)
-            loader.start(
-                lines + (c.taps - 1) * line_bytes, c.spectra - p.first, p.groups);
+        if (loads) {
+            m.loader.from = lines + (c.taps - 1) * line_bytes;
+            m.loader.lines = c.spectra - p.first;
+            m.loader.groups = p.groups;
+            for (int i = 0; i < ahead; i++)
+                load_group(m);
+        }
         __syncwarp();
         int found = 0;
         // the last lines; the first spectrum's first tap is tap most_taps - taps here
@@ -340,7 +326,7 @@ __device__ __forceinline__ void filter(memory<Store>& m, const call& c)
 #pragma unroll 1
         for (int g = 0; g < p.groups; g++) {
             if (loads && g > 0)
-                loader.load();
+                load_group(m);
             __syncwarp();
             wait_for(&m.stage_full[stage.index], stage.parity);
 #pragma unroll
@@ -613,7 +599,7 @@ __device__ __forceinline__ void transform(memory<Store>& m, const call& c)
                                    : lane % 2 * result_pitch +
                                          (lane / 8 * 4 + lane % 8 / 2) * radix * 2 +
                                          warp * 16;
-    ring_place<slots> slot;
+    ring_place<slots> slot{};
     slot.advance(crew * set<Store>);
     piece p;
     int sets = 0;
