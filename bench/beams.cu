@@ -9,9 +9,10 @@
  * Times the kernels that form beams and detect powers without GNU Radio, beside the
  * ceilings of the same run.
  *
- * bench_beams [all] [json=FILE] [beams=N inputs=N channels=N times=N]: `all` times every
- * implementation that the GPU has, not only the one that is chosen; the others give
- * one shape in place of the table's.
+ * bench_beams [all] [shapes] [best2] [json=FILE] [beams=N inputs=N channels=N times=N]:
+ * `all` times every implementation that the GPU has, not only the one that is chosen;
+ * `shapes` and `best2` time one part of the table; the others give one shape in its
+ * place.
  */
 
 #include "gpu.cuh"
@@ -185,26 +186,33 @@ std::vector<cfloat> some_weights(const shape& x)
 
 int main(int argc, char** argv)
 try {
-    bool all = false;
+    bool all = false, only_shapes = false, only_best2 = false;
     shape only{};
     std::string json;
     for (int i = 1; i < argc; i++) {
         const std::string word = argv[i];
         if (word == "all")
             all = true;
+        else if (word == "shapes")
+            only_shapes = true;
+        else if (word == "best2")
+            only_best2 = true;
         else if (word.rfind("json=", 0) == 0)
             json = word.substr(5);
         else if (!set_number(word, "beams=", only.beams) &&
                  !set_number(word, "inputs=", only.inputs) &&
                  !set_number(word, "channels=", only.channels) &&
                  !set_number(word, "times=", only.times))
-            throw std::invalid_argument(word + ": allowed are all, json=FILE, beams=N, "
-                                               "inputs=N, channels=N and times=N");
+            throw std::invalid_argument(word + ": allowed are all, shapes, best2, "
+                                               "json=FILE, beams=N, inputs=N, "
+                                               "channels=N and times=N");
     }
     std::vector<shape> wanted(std::begin(shapes), std::end(shapes));
     const bool one = only.beams && only.inputs && only.channels && only.times;
     if (one)
         wanted = { only };
+    else if (only_best2 && !only_shapes)
+        wanted.clear();
     size_t most_in = size_t(1) << 30, most_out = size_t(1) << 30;
     for (const auto& x : wanted) {
         most_in = std::max(most_in, x.in(sample_type::sc8));
@@ -280,11 +288,13 @@ try {
         return longer;
     };
     const float scale = 1;
-    const auto time_power = [&](const shape& x,
-                                sample_type type,
-                                detection::product_set products,
-                                const std::string& what,
-                                const std::string& name) {
+    using set = detection::product_set;
+    // seconds of one, and then of as many calls in a row as parts_for() says after each
+    const auto time_powers = [&](const shape& x,
+                                 sample_type type,
+                                 set products,
+                                 const std::string& what,
+                                 const std::function<int(int, double)>& parts_for) {
         const beam_power::parameters p{ x.channels,
                                         x.inputs,
                                         x.beams,
@@ -292,20 +302,27 @@ try {
                                         x.times,
                                         type,
                                         { products, detection::feeds::linear, 64, 1 } };
-        const auto kernel = cuda::make_beam_power(p, 0, name);
+        const auto kernel = cuda::make_beam_power(p, 0);
         kernel->set_weights(some_weights(x).data(), s);
         const size_t out = sizeof(float) * p.rows() * p.detect.product_count() *
                            (x.times / 64) * size_t(x.channels);
-        return report(
-            x,
-            what,
-            bare_time(s, 5, processors, voltages.data(), x.in(type), powers.data(), out),
-            kernel->implementation(),
-            [&] {
-                kernel->execute(voltages.data(), powers.data(), 1, { &scale, 1 }, s);
-            });
+        const double bare =
+            bare_time(s, 5, processors, voltages.data(), x.in(type), powers.data(), out);
+        for (int parts = 1; parts > 0;) {
+            shape all = x;
+            all.beams *= parts;
+            const double seconds =
+                report(all, what, parts * bare, kernel->implementation(), [&] {
+                    for (int i = 0; i < parts; i++)
+                        kernel->execute(
+                            voltages.data(), powers.data(), 1, { &scale, 1 }, s);
+                });
+            parts = parts_for(parts, seconds);
+        }
     };
-    using set = detection::product_set;
+    const auto time_power = [&](const shape& x, set products, const std::string& what) {
+        time_powers(x, sample_type::sc8, products, what, [](int, double) { return 0; });
+    };
     for (const auto& x : wanted) {
         for (auto output : { sample_type::fc32, sample_type::sc8 }) {
             const beamformer::parameters p{ x.channels, x.inputs,         x.beams,
@@ -331,8 +348,8 @@ try {
                     });
             }
         }
-        time_power(x, sample_type::sc8, set::intensity, "beam_power I", "");
-        time_power(x, sample_type::sc8, set::stokes, "beam_power IQUV", "");
+        time_power(x, set::intensity, "beam_power I");
+        time_power(x, set::stokes, "beam_power IQUV");
         for (auto type : { sample_type::fc32, sample_type::sc8 }) {
             const power_detector::parameters p{
                 x.channels,
@@ -357,15 +374,24 @@ try {
                    });
         }
     }
-    if (!one) {
+    if (!one && (only_best2 || !only_shapes)) {
         // 20 MHz in 1024 channels: 19531.25 spectra a second
         std::printf("BEST-2: 32 inputs, 4 bit, 1024 channels of a band of 20 MHz\n");
         for (int count : best2_beams) {
             const shape x{ count, 32, 2048, 1024 };
-            const double seconds =
-                time_power(x, sample_type::sc4, set::power, "beam_power sc4", "");
-            std::printf(
-                "%d beams: %.1f times real time\n", count, x.times / 19531.25 / seconds);
+            const bool most = count == best2_beams[std::size(best2_beams) - 1];
+            const auto parts_for = [&](int parts, double seconds) {
+                const double times_real = x.times / 19531.25 / seconds;
+                std::printf(
+                    "%d beams: %.2f times real time\n", parts * count, times_real);
+                // as many kernels, one after the other on the same voltages, as there is
+                // time for
+                return !most            ? 0
+                       : parts == 1     ? int(times_real)
+                       : times_real < 1 ? parts - 1
+                                        : 0;
+            };
+            time_powers(x, sample_type::sc4, set::power, "beam_power sc4", parts_for);
         }
     }
     if (!json.empty()) {

@@ -176,10 +176,11 @@ struct program {
                      (is_complex(p.input) ? 0 : 10)));
     }
 
-    //! \param at_once spectra of a call; 0: all
+    //! \param shift of delays in samples; 0: no delays \param at_once spectra of a call;
+    //! 0: all
     void channelise(const pfb::parameters& p,
                     const std::string& what,
-                    bool delayed = false,
+                    int shift = 0,
                     int at_once = 0)
     {
         const int all = spectra_of(p), each = at_once ? at_once : all;
@@ -194,9 +195,10 @@ struct program {
         const double samples = double(spectra) * p.step() * p.inputs();
         const auto time = [&](pfb& kernel) {
             set_gains(kernel, p);
-            if (delayed)
+            if (shift)
                 kernel.set_delays(
-                    std::vector<delay>(p.inputs(), { 4, .3, 1e-6, .1, .01 }).data(), s);
+                    std::vector<delay>(p.inputs(), { shift, .3, 1e-6, .1, .01 }).data(),
+                    s);
             return median_time(s, 10, [&] {
                 for (int first = 0; first < spectra; first += each) {
                     auto here = from;
@@ -303,7 +305,8 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.channelise(b.filter(1024, taps, 1), "sc8");
         for (int inputs : { 8, 64, 512 })
             b.channelise(b.filter(1024, 8, inputs), "sc8");
-        b.channelise(b.filter(1024, 8, 64), "sc8, delays", true);
+        b.channelise(b.filter(1024, 8, 64), "sc8, delays", 4);
+        b.channelise(b.filter(1024, 8, 64), "sc8, odd delays", 5);
         for (int per_port : { 2, 16, 64 })
             b.channelise(b.interleaved(b.filter(1024, 8, 64), per_port),
                          "sc8, " + std::to_string(per_port) + " a port");
@@ -324,7 +327,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
         for (int inputs : { 1, 8, 64, 512 }) {
             const int times = 65536 / inputs;
             b.f_engine_of(b.filter(1024, 8, inputs), times, "f_engine sc8");
-            b.channelise(b.filter(1024, 8, inputs), "sc8, calls as large", false, times);
+            b.channelise(b.filter(1024, 8, inputs), "sc8, calls as large", 0, times);
         }
         b.f_engine_of(
             b.interleaved(b.filter(1024, 8, 64), 16), 1024, "f_engine sc8, 16 a port");

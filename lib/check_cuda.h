@@ -9,8 +9,10 @@
 #define INCLUDED_APERTURE_CHECK_CUDA_H
 
 #include "kernels/cuda/memory.h"
+#include <chrono>
 #include <cstdio>
 #include <random>
+#include <thread>
 
 /*
  * What the programs share that check CUDA kernels. Each is one source file.
@@ -31,6 +33,7 @@ public:
         : d_bytes(bytes), d_shift(shift), d_memory(bytes + 2 * guard_bytes + shift)
     {
         cuda::check(cudaMemset(d_memory.data(), guard_value, d_memory.size()), "guard");
+        cuda::check(cudaStreamSynchronize(nullptr), "guard"); // before other streams
     }
     template <class T>
     guarded(const std::vector<T>& values, size_t shift = 0)
@@ -67,6 +70,19 @@ private:
     size_t d_bytes, d_shift;
     cuda::device_array<uint8_t> d_memory;
 };
+
+/*!
+ * Keeps the default stream busy for a while, for kernels to be made meanwhile: what their
+ * constructors leave unfinished there comes after what is set next, and spoils it.
+ */
+[[maybe_unused]] void delay_default_stream()
+{
+    const auto wait = [](void*) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    };
+    cuda::check(cudaLaunchHostFunc(nullptr, wait, nullptr),
+                "delaying the default stream");
+}
 
 int failures = 0;
 int comparisons = 0;

@@ -10,7 +10,8 @@
  * precision. Needs no GNU Radio. Exit status: 0 all as expected, 1 a difference, 77 no
  * GPU (skipped).
  *
- * check_cuda_beams [quick]
+ * check_cuda_beams [quick] [beamformer] [power_detector] [beam_power]: all three if none
+ * is named
  */
 
 #include "check_cuda.h"
@@ -18,6 +19,7 @@
 #include "kernels/cuda/beamformer.h"
 #include "kernels/cuda/power_detector.h"
 #include <cmath>
+#include <set>
 
 using namespace gr::aperture;
 using namespace gr::aperture::kernels;
@@ -158,6 +160,7 @@ void check_beamformer(const shape& x, sample_type input, sample_type output, boo
                           name_of(output) + ", " + x.name() + (exact ? ", exact" : "");
         const auto own_stream = device::select("cuda").make_stream();
         stream& s = *own_stream;
+        delay_default_stream();
         const auto kernel = cuda::make_beamformer(p, 0, name);
         // weights of before must leave no trace
         kernel->set_weights(old_weights.data(), s);
@@ -411,6 +414,7 @@ void check_power_detector(const shape& x, sample_type type, const detection& d, 
            scales);
     const guarded in(v.bytes), out(model.values.size() * sizeof(float));
     const auto own_stream = device::select("cuda").make_stream();
+    delay_default_stream();
     const auto kernel = cuda::make_power_detector(p, 0);
     run(*kernel,
         d,
@@ -485,6 +489,7 @@ void check_beam_power(
         const guarded out(model.values.size() * sizeof(float));
         const auto own_stream = device::select("cuda").make_stream();
         stream& s = *own_stream;
+        delay_default_stream();
         const auto kernel = cuda::make_beam_power(p, 0, name);
         kernel->set_weights(weights.data(), s);
         kernel->set_gains(gains.data(), s);
@@ -546,7 +551,7 @@ void check_beamformers(bool quick)
         worst_rms);
 }
 
-void check_detectors(bool quick)
+void check_power_detectors()
 {
     for (auto type : { sample_type::fc32, sample_type::sc8 })
         for (bool many : { false, true }) {
@@ -569,6 +574,10 @@ void check_detectors(bool quick)
             check_power_detector(many_times, type, { stokes, linear, 32, 1 }, many);
             check_power_detector(many_times, type, { power, linear, 128, 3 }, many);
         }
+}
+
+void check_beam_powers(bool quick)
+{
     for (auto type : { sample_type::sc8, sample_type::sc4, sample_type::fc32 })
         for (bool many : { false, true }) {
             const shape x{ 6, 33, 34, 192, 4 };
@@ -602,10 +611,18 @@ int main(int argc, char** argv)
 {
     if (no_gpu())
         return 77;
-    const bool quick = argc > 1 && argv[1] == std::string("quick");
+    std::set<std::string> wanted(argv + 1, argv + argc);
+    const bool quick = wanted.erase("quick");
+    const auto want = [&](const char* name) {
+        return wanted.empty() || wanted.count(name);
+    };
     try {
-        check_beamformers(quick);
-        check_detectors(quick);
+        if (want("beamformer"))
+            check_beamformers(quick);
+        if (want("power_detector"))
+            check_power_detectors();
+        if (want("beam_power"))
+            check_beam_powers(quick);
     } catch (const std::exception& e) {
         std::printf("FAILED: %s\n", e.what());
         return 1;

@@ -69,7 +69,7 @@ case "$*" in
         exit 99 ;;
     *racecheck*) echo '========= RACECHECK SUMMARY: 0 hazards displayed' ;;
     *silent*) ;;
-    *) echo '========= ERROR SUMMARY: 0 errors'; echo '12 comparisons, 0 failed' ;;
+    *) echo '========= ERROR SUMMARY: 0 errors'; echo "12 comparisons on $CUDA_VISIBLE_DEVICES" ;;
 esac
 """
 
@@ -102,6 +102,13 @@ class TestSanitizeGpu(unittest.TestCase):
                      "qa_xengine", "qa_f_engine", "qa_beam_power", "qa_fx"):
             self.assertIn(f"memcheck  {test}", output)
         self.assertNotIn("qa_tools", output)
+
+    def test_gpus(self):
+        status, output = self.sanitize("--gpus", "2,5", "--jobs", "1", "--tool", "memcheck",
+                                       *[f"check_cuda_kernels {i}" for i in range(9)])
+        self.assertEqual(status, 0, output)
+        for gpu in "2", "5":
+            self.assertIn(f"12 comparisons on {gpu}", output)
 
     def test_found(self):
         for words, said in [

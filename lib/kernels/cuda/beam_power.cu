@@ -88,8 +88,7 @@ public:
         for (const int numbers : numbers_of(p.detect))
             load_signal_sums(
                 p.input, p.detect.spectra, p.times, numbers, p.detect.of_pairs());
-        check(cudaMemset(d_starts.data(), 0, (rows() + 1) * sizeof(int)),
-              "clearing masks");
+        start_with_zeros(d_starts.data(), rows() + 1);
     }
 
     int rows() const { return d_p.detect.rows(d_p.incoherent); }

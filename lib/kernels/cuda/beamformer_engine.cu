@@ -161,15 +161,8 @@ beam_engine::beam_engine(const beam_extents& x, int device, const std::string& w
         cuda::load(find_largest);
         cuda::load(pack_weights);
     }
-    check(
-        cudaMemset(d_weights.data(), 0, sizeof(cfloat) * x.channels * x.beams * x.inputs),
-        "clearing weights");
-    const std::vector<float> ones(x.beams, 1);
-    check(cudaMemcpy(d_gains.data(),
-                     ones.data(),
-                     ones.size() * sizeof(float),
-                     cudaMemcpyHostToDevice),
-          "setting gains");
+    start_with_zeros(d_weights.data(), size_t(x.channels) * x.beams * x.inputs);
+    start_with(d_gains.data(), std::vector<float>(x.beams, 1));
 }
 
 void beam_engine::load(beam_target::kind what, int piece)

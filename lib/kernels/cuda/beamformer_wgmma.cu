@@ -58,6 +58,7 @@ struct extents {
     int total;  // steps of all blocks
     int length; // steps of a split; the last may be shorter, or empty
     int stages, slots;
+    int skew; // chunks that all warp groups but the first are behind it
 };
 
 struct job {
@@ -124,11 +125,34 @@ __device__ __forceinline__ void feed(const CUtensorMap& map,
     using memory = layout<Voltage, Products, Beams>;
     const bool stay = x.chunks <= x.slots;
     ring_place stage, slot;
+    // of the first warp group, and of those behind it as long as they are still there;
+    // what comes before the first step, and for the first after the last, is not used
+    struct place {
+        int channel, step;
+    } now{}, before{};
+    const auto bring = [&](int chunk) {
+        wait_for(b.empty + stage.index, stage.parity ^ 1);
+        arrive_expecting(b.full + stage.index, memory::stage);
+#pragma unroll
+        for (int crew = 0; crew < memory::crews; crew++) {
+            const int behind = crew > 0 ? x.skew : 0;
+            const place& at = chunk < behind ? before : now;
+            copy_box(stages + stage.index * memory::stage + crew * memory::box,
+                     &map,
+                     b.full + stage.index,
+                     (at.step % x.steps * memory::crews + crew) * memory::row,
+                     (chunk - behind + (chunk < behind ? x.chunks : 0)) * memory::chunk,
+                     at.channel,
+                     at.step / x.steps);
+        }
+        stage.advance(x.stages);
+    };
     for (int number = blockIdx.x; number < x.jobs; number += gridDim.x) {
         const job j(number, x);
         const __half* from = weights + (int64_t(j.channel) * x.tiles + j.tile) *
                                            x.chunks * (memory::slot / sizeof(__half));
-        for (int step = j.begin; step < j.end; step++)
+        for (int step = j.begin; step < j.end; step++) {
+            now = { j.channel, step };
             for (int chunk = 0; chunk < x.chunks; chunk++) {
                 if (step == j.begin || !stay) {
                     wait_for(b.empty_slot + slot.index, slot.parity ^ 1);
@@ -139,20 +163,13 @@ __device__ __forceinline__ void feed(const CUtensorMap& map,
                                memory::slot);
                     slot.advance(x.slots);
                 }
-                wait_for(b.empty + stage.index, stage.parity ^ 1);
-                arrive_expecting(b.full + stage.index, memory::stage);
-#pragma unroll
-                for (int crew = 0; crew < memory::crews; crew++)
-                    copy_box(stages + stage.index * memory::stage + crew * memory::box,
-                             &map,
-                             b.full + stage.index,
-                             (step % x.steps * memory::crews + crew) * memory::row,
-                             chunk * memory::chunk,
-                             j.channel,
-                             step / x.steps);
-                stage.advance(x.stages);
+                bring(chunk);
             }
+            before = now;
+        }
     }
+    for (int chunk = 0; chunk < x.skew; chunk++)
+        bring(chunk);
 }
 
 //! The weights of a chunk: where the tensor cores find them, and whether sums begin.
@@ -315,7 +332,9 @@ __device__ __forceinline__ void form(const Target& target,
 {
     using memory = layout<Voltage, Products, Beams>;
     const bool stay = x.chunks <= x.slots;
-    const int crew = threadIdx.x / 128;
+    // the same in all lanes, which the compiler must know: what follows from it then
+    // stays in uniform registers, where the tensor cores' instructions want it
+    const int crew = __shfl_sync(~0u, threadIdx.x / 128, 0);
     const bool speaks = threadIdx.x % 32 == 0; // for its warp
     const float factor = *factor_at;
     // only the lower half of a descriptor depends on the address
@@ -325,6 +344,16 @@ __device__ __forceinline__ void form(const Target& target,
                uint32_t(uint32_t(first_rows) + i * (memory::slot >> 4));
     };
     ring_place stage, slot;
+    const auto skip = [&] { // what is there for others only
+        for (int chunk = 0; chunk < x.skew; chunk++) {
+            wait_for(b.full + stage.index, stage.parity);
+            if (speaks)
+                arrive(b.empty + stage.index);
+            stage.advance(x.stages);
+        }
+    };
+    if (crew > 0)
+        skip();
     for (int number = blockIdx.x; number < x.jobs; number += gridDim.x) {
         const job j(number, x);
         const ring_place first_slot = slot;
@@ -376,6 +405,8 @@ __device__ __forceinline__ void form(const Target& target,
                 scratch);
         }
     }
+    if (crew == 0)
+        skip();
     wait_for_stores();
 }
 
@@ -405,7 +436,7 @@ __global__ void __launch_bounds__(128 * (crews_for(Beams) + 1), 1)
         fence_barriers();
     }
     __syncthreads();
-    const int crew = threadIdx.x / 128;
+    const int crew = __shfl_sync(~0u, threadIdx.x / 128, 0);
     if (crew == memory::crews) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_feeder));
         if (threadIdx.x % 128 == 0)
@@ -453,6 +484,21 @@ rings rings_for(const beam_extents& e, const machine& gpu)
              1024 + stages * memory::stage + slots * memory::slot + scratch };
 }
 
+/*!
+ * Half of a tile's chunks if beams take about as long to write as to form, so that one
+ * warp group writes while the other multiplies; a quarter if there is less to do with
+ * them. With fewer inputs there are stages for more than a tile, and warp groups come
+ * apart by themselves. In smaller tiles weights may not stay, and would have to wait for
+ * those behind.
+ */
+template <class Products, int Beams, class Target>
+int skew_for(int chunks)
+{
+    if (Beams < 128 || !std::is_same_v<Products, three_products>)
+        return 0;
+    return std::is_same_v<Target, write_fc32<true>> ? chunks / 2 : chunks / 4;
+}
+
 template <class Voltage, class Products, int Beams, class Target>
 void launch(const beam_extents& e,
             const machine& gpu,
@@ -478,6 +524,7 @@ void launch(const beam_extents& e,
     x.jobs = e.channels * x.tiles * x.splits;
     x.stages = shared.stages;
     x.slots = shared.slots;
+    x.skew = skew_for<Products, Beams, Target>(x.chunks);
     const voltage_shape shape{
         int64_t(e.times) * Voltage::bytes, e.inputs, e.channels, blocks
     };

@@ -127,6 +127,27 @@ private:
     std::unique_ptr<T, deleter> d_memory;
 };
 
+/*!
+ * For constructors: what memory on the GPU holds before any stream works on it. The
+ * streams of blocks do not wait for the default one, and cudaMemset() as well as a copy
+ * from memory that is not pinned may return before it is done: what a block sets next
+ * could be overwritten. So these wait.
+ */
+template <class T>
+void start_with(T* to, const std::vector<T>& values)
+{
+    check(
+        cudaMemcpy(to, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
+        "copying first values to the GPU");
+    check(cudaStreamSynchronize(nullptr), "copying first values to the GPU");
+}
+template <class T>
+void start_with_zeros(T* to, size_t count)
+{
+    check(cudaMemset(to, 0, count * sizeof(T)), "clearing GPU memory");
+    check(cudaStreamSynchronize(nullptr), "clearing GPU memory");
+}
+
 //! Elements in host memory that the GPU can copy from and to while the host goes on.
 template <class T>
 class pinned_array
@@ -244,9 +265,7 @@ public:
     explicit counters(size_t count) : d_counts(count)
     {
         check(cudaGetDevice(&d_device), "asking for the current GPU");
-        check(cudaMemset(d_counts.data(), 0, d_counts.bytes()), "clearing counters");
-        check(cudaStreamSynchronize(nullptr),
-              "clearing counters"); // before other streams
+        start_with_zeros(d_counts.data(), count);
     }
 
     unsigned long long* data() const { return d_counts.data(); }

@@ -522,7 +522,7 @@ power_sums::power_sums(
         });
     if (d_sums.size() == 0)
         return;
-    check(cudaMemset(d_sums.data(), 0, d_sums.bytes()), "clearing sums");
+    start_with_zeros(d_sums.data(), d_sums.size());
     with_numbers(numbers_of(d).front(), [](auto n) {
         load(finish<n.value, true>);
         load(dump_sums<n.value>);

@@ -53,9 +53,7 @@ public:
             const int64_t high = std::max(a, b), low = std::min(a, b);
             picks.push_back({ high * (high + 1) / 2 + low, a < b });
         }
-        check(cudaMemcpy(
-                  d_picks.data(), picks.data(), d_picks.bytes(), cudaMemcpyHostToDevice),
-              "copying the products to select");
+        start_with(d_picks.data(), picks);
         load(select);
     }
 

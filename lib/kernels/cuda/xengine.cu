@@ -105,7 +105,7 @@ public:
           d_scales(p.products(), 2)
     {
         load(dump_sums<sum>);
-        check(cudaMemset(d_sums.data(), 0, d_sums.bytes()), "clearing sums");
+        start_with_zeros(d_sums.data(), d_sums.size());
     }
 
     std::string implementation() const override

@@ -778,9 +778,7 @@ public:
             own = std::max(own, j.own);
         d_rows = d_columns + own * unit;
         d_jobs = device_array<job>(jobs.size());
-        check(cudaMemcpy(
-                  d_jobs.data(), jobs.data(), d_jobs.bytes(), cudaMemcpyHostToDevice),
-              "copying the X-engine's jobs");
+        start_with(d_jobs.data(), jobs);
         int device, most;
         check(cudaGetDevice(&device), "asking for the current GPU");
         check(cudaDeviceGetAttribute(
