@@ -176,32 +176,48 @@ struct program {
                      (is_complex(p.input) ? 0 : 10)));
     }
 
-    void
-    channelise(const pfb::parameters& p, const std::string& what, bool delayed = false)
+    //! \param shift of delays in samples; 0: no delays \param at_once spectra of a call;
+    //! 0: all
+    void channelise(const pfb::parameters& p,
+                    const std::string& what,
+                    int shift = 0,
+                    int at_once = 0)
     {
-        const int spectra = spectra_of(p);
+        const int all = spectra_of(p), each = at_once ? at_once : all;
+        const int spectra = all / each * each;
         const auto from = sources(p, spectra);
         std::vector<void*> to;
-        const size_t port =
-            size_t(spectra) * p.channels * p.inputs_per_port * size_of(p.output);
+        const size_t spectrum =
+            size_t(p.channels) * p.inputs_per_port * size_of(p.output);
         for (int i = 0; i < p.ports; i++)
-            to.push_back(static_cast<char*>(out) + i * port);
+            to.push_back(static_cast<char*>(out) + i * spectra * spectrum);
         fill(p.input);
         const double samples = double(spectra) * p.step() * p.inputs();
         const auto time = [&](pfb& kernel) {
             set_gains(kernel, p);
-            if (delayed)
+            if (shift)
                 kernel.set_delays(
-                    std::vector<delay>(p.inputs(), { 4, .3, 1e-6, .1, .01 }).data(), s);
-            return median_time(
-                s, 10, [&] { kernel.execute(from.data(), to.data(), spectra, s); });
+                    std::vector<delay>(p.inputs(), { shift, .3, 1e-6, .1, .01 }).data(),
+                    s);
+            return median_time(s, 10, [&] {
+                for (int first = 0; first < spectra; first += each) {
+                    auto here = from;
+                    auto there = to;
+                    for (int i = 0; i < p.ports; i++) {
+                        here[i] = pfb::later(p, from[i], first);
+                        there[i] = static_cast<char*>(to[i]) + first * spectrum;
+                    }
+                    kernel.execute(here.data(), there.data(), each, s);
+                }
+            });
         };
         const auto kernel = cuda::make_pfb(p, 0);
         row r{
             what, p.channels, p.taps, p.inputs(), 0, 0, 0, 0, kernel->implementation()
         };
         r.rate = samples / time(*kernel);
-        r.plain = samples / time(*cuda::make_plain_pfb(p, 0));
+        if (!at_once) // the plain way does not mind
+            r.plain = samples / time(*cuda::make_plain_pfb(p, 0));
         bounds(r, p);
         add(r);
     }
@@ -289,7 +305,8 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.channelise(b.filter(1024, taps, 1), "sc8");
         for (int inputs : { 8, 64, 512 })
             b.channelise(b.filter(1024, 8, inputs), "sc8");
-        b.channelise(b.filter(1024, 8, 64), "sc8, delays", true);
+        b.channelise(b.filter(1024, 8, 64), "sc8, delays", 4);
+        b.channelise(b.filter(1024, 8, 64), "sc8, odd delays", 5);
         for (int per_port : { 2, 16, 64 })
             b.channelise(b.interleaved(b.filter(1024, 8, 64), per_port),
                          "sc8, " + std::to_string(per_port) + " a port");
@@ -306,12 +323,15 @@ void run_all(program& b, const std::set<std::string>& wanted)
         b.channelise(b.filter(1024, 8, 8, type::sc8, type::fc32), "sc8 to fc32");
     }
     if (want("f_engine")) {
-        // blocks of 128 MB
-        for (int inputs : { 1, 8, 64, 512 })
-            b.f_engine_of(b.filter(1024, 8, inputs), 65536 / inputs, "f_engine sc8");
+        // blocks of 128 MB, and the filter bank alone in calls as large
+        for (int inputs : { 1, 8, 64, 512 }) {
+            const int times = 65536 / inputs;
+            b.f_engine_of(b.filter(1024, 8, inputs), times, "f_engine sc8");
+            b.channelise(b.filter(1024, 8, inputs), "sc8, calls as large", 0, times);
+        }
         b.f_engine_of(
             b.interleaved(b.filter(1024, 8, 64), 16), 1024, "f_engine sc8, 16 a port");
-        for (int n : { 64, 256, 4096 })
+        for (int n : { 64, 256, 2048, 4096, 8192 })
             b.f_engine_of(b.filter(n, 8, 64), (1 << 20) / n, "f_engine sc8");
         b.f_engine_of(
             b.filter(1024, 8, 8, type::sc8, type::fc32), 2048, "f_engine sc8 to fc32");

@@ -10,9 +10,11 @@
  * GNU Radio. Exit status: 0 all the same, 1 a difference, 77 no GPU (skipped).
  *
  * check_cuda_kernels
- * [xengine|sc8|sc4|real_xengine|corner_turn|pfb|product_select|small|quick|inputs=N]...:
- * small is a part of pfb, sc8, sc4 and real_xengine are parts of xengine, of which
- * inputs=N leaves what has N inputs: a sanitizer takes long
+ * [xengine|sc8|sc4|real_xengine|corner_turn|pfb|cuts|product_select|small|quick|
+ *  inputs=N|channels=N]...
+ * sc8, sc4 and real_xengine are parts of xengine, cuts of pfb; small is a few
+ * channelisers. inputs=N (of X-engines) and channels=N (of channelisers; may be given
+ * again) choose among them: a sanitizer takes long.
  */
 
 #include "check_cuda.h"
@@ -379,7 +381,29 @@ struct pfb_case {
     bool turned = false; //!< by the f_engine, into a block with a few times more
 };
 
-size_t total_outputs = 0, total_steps = 0;
+//! 8-bit numbers of the channeliser: how many, and how many of them a step apart.
+struct steps {
+    size_t all = 0, differ = 0;
+    double most; //!< of all; design.md, section 2
+};
+steps single_precision{ 0, 0, 1e-4 }, half_precision{ 0, 0, 1e-2 };
+
+void expect_few(const steps& s, const char* kind)
+{
+    std::printf("channeliser, %s: %zu of %zu 8-bit numbers differ by a step (%.2g)\n",
+                kind,
+                s.differ,
+                s.all,
+                double(s.differ) / std::max<size_t>(s.all, 1));
+    expect(s.differ <= s.most * s.all, std::string("steps of the channeliser, ") + kind);
+}
+
+std::set<int> wanted_channels; //!< of channelisers; none: all
+
+bool wanted(const pfb::parameters& p)
+{
+    return wanted_channels.empty() || wanted_channels.count(p.channels);
+}
 
 bool floating(sample_type type)
 {
@@ -420,6 +444,24 @@ float gain_for(sample_type type)
     }
 }
 
+std::string name_of(const pfb::parameters& p)
+{
+    return name_of(p.input) + " to " + name_of(p.output) + ", " +
+           std::to_string(p.channels) + " channels, " + std::to_string(p.taps) +
+           " taps, " + std::to_string(p.ports) + " ports of " +
+           std::to_string(p.inputs_per_port) + " inputs" +
+           (p.inverted ? ", inverted" : "");
+}
+
+std::vector<cfloat> random_gains(const pfb::parameters& p)
+{
+    std::vector<cfloat> gains(size_t(p.inputs()) * p.channels);
+    std::normal_distribution<float> normal;
+    for (auto& g : gains)
+        g = gain_for(p.input) * cfloat(normal(random_bits), normal(random_bits));
+    return gains;
+}
+
 std::vector<delay> random_delays(const pfb::parameters& p)
 {
     std::uniform_real_distribution<double> any(-1, 1);
@@ -436,6 +478,7 @@ std::vector<delay> random_delays(const pfb::parameters& p)
 void compare_outputs(const std::vector<uint8_t>& got,
                      const std::vector<uint8_t>& expected,
                      sample_type type,
+                     steps& totals,
                      const std::string& what)
 {
     if (type == sample_type::sc8) {
@@ -446,11 +489,11 @@ void compare_outputs(const std::vector<uint8_t>& got,
             worst = std::max(worst, d);
             steps += d != 0;
         }
-        total_outputs += got.size();
-        total_steps += steps;
+        totals.all += got.size();
+        totals.differ += steps;
         expect(worst <= 1, what + ": " + std::to_string(worst) + " steps");
-        // at most 1e-4, within 5 standard deviations of a small sample
-        const double most = 1e-4 * got.size();
+        // within 5 standard deviations of a small sample
+        const double most = totals.most * got.size();
         expect(steps <= most + 5 * std::sqrt(most),
                what + ": " + std::to_string(steps) + " of " + std::to_string(got.size()) +
                    " differ");
@@ -471,14 +514,13 @@ void compare_outputs(const std::vector<uint8_t>& got,
 void check_pfb(pfb_case c, bool plain)
 {
     auto& p = c.p;
+    if (!wanted(p))
+        return;
     constexpr int64_t margin = 40; // samples around, for delays
     const int64_t samples = int64_t(c.spectra - 1 + p.taps) * p.step();
     const size_t results = size_t(c.spectra) * p.inputs_per_port * p.channels;
     p.prototype = prototype(p.step(), p.taps, "hann");
-    std::vector<cfloat> gains(size_t(p.inputs()) * p.channels);
-    std::normal_distribution<float> normal;
-    for (auto& g : gains)
-        g = gain_for(p.input) * cfloat(normal(random_bits), normal(random_bits));
+    auto gains = random_gains(p);
     const auto delays = random_delays(p);
 
     host_stream on_host;
@@ -505,11 +547,16 @@ void check_pfb(pfb_case c, bool plain)
         if (c.delayed)
             kernel.set_delays(delays.data(), to);
     };
-    auto what = name_of(p.input) + " to " + name_of(p.output) + ", " +
-                std::to_string(p.channels) + " channels, " + std::to_string(p.taps) +
-                " taps, " + std::to_string(p.ports) + " ports of " +
-                std::to_string(p.inputs_per_port) + " inputs" +
-                (p.inverted ? ", inverted" : "") + (c.delayed ? ", delayed" : "");
+    auto what = name_of(p) + (c.delayed ? ", delayed" : "");
+    // an implementation's totals; half precision is for an rms of some 20 steps
+    const auto totals_of = [&](const std::string& implementation) -> steps& {
+        what = implementation + ", " + what;
+        if (implementation.find("f16") == std::string::npos)
+            return single_precision;
+        for (auto& g : gains)
+            g *= .3f;
+        return half_precision;
+    };
     const auto compare_counts = [&](const pfb::counts& got, const pfb::counts& want) {
         expect(got.samples == want.samples, what + ", counts of the lowest number");
         uint64_t differences = 0, clamped = 0;
@@ -526,7 +573,7 @@ void check_pfb(pfb_case c, bool plain)
         };
         const auto host = f_engine::make_composed(f, device::select("cpu"));
         const auto kernel = f_engine::make(f, device::select("cuda"));
-        what = kernel->implementation() + ", " + what;
+        auto& totals = totals_of(kernel->implementation());
         set(*host, on_host);
         set(*kernel, s);
         const size_t bytes =
@@ -537,14 +584,14 @@ void check_pfb(pfb_case c, bool plain)
         host->execute(from.data(), expected.data(), first, c.spectra, on_host);
         kernel->execute(gpu_from.data(), out.data(), first, c.spectra, s);
         s.synchronize();
-        compare_outputs(out.values<uint8_t>(), expected, p.output, what);
+        compare_outputs(out.values<uint8_t>(), expected, p.output, totals, what);
         expect(out.untouched_around(), what + ", guards");
         compare_counts(kernel->clamped(), host->clamped());
         return;
     }
     const auto host = host::make_pfb(p);
     const auto kernel = plain ? cuda::make_plain_pfb(p, 0) : cuda::make_pfb(p, 0);
-    what = kernel->implementation() + ", " + what;
+    auto& totals = totals_of(kernel->implementation());
     set(*host, on_host);
     set(*kernel, s);
     std::vector<std::vector<uint8_t>> expected;
@@ -583,10 +630,137 @@ void check_pfb(pfb_case c, bool plain)
     }
     s.synchronize();
     for (int port = 0; port < p.ports; port++) {
-        compare_outputs(out[port].values<uint8_t>(), expected[port], p.output, what);
+        compare_outputs(
+            out[port].values<uint8_t>(), expected[port], p.output, totals, what);
         expect(out[port].untouched_around(), what + ", guards");
     }
     compare_counts(kernel->clamped(), host->clamped());
+}
+
+/*!
+ * The same samples give the same bits, whatever calls the stream is cut into and wherever
+ * the results are stored.
+ */
+void check_cuts(pfb::parameters p, bool delayed)
+{
+    if (!wanted(p))
+        return;
+    constexpr int64_t margin = 40; // samples around, for delays
+    const int spectra = 2 * std::max(16, 8192 / p.channels) + 7;
+    const int64_t samples = int64_t(spectra - 1 + p.taps) * p.step() + 2 * margin;
+    p.prototype = prototype(p.step(), p.taps, "hann");
+    const auto gains = random_gains(p);
+    const auto delays = random_delays(p);
+    std::vector<guarded> data;
+    std::vector<pfb::source> from;
+    for (int port = 0; port < p.ports; port++) {
+        data.emplace_back(random_samples(p.input, samples, p.inputs_per_port));
+        from.push_back({ static_cast<char*>(data.back().data()) +
+                             bytes_of(p.input, margin, p.inputs_per_port),
+                         0 });
+    }
+    const std::vector<int> whole{ spectra };
+    std::vector<int> uneven;
+    for (int left = spectra, next = 1; left > 0; next = 2 * next % 17 + 1) {
+        uneven.push_back(std::min(next, left));
+        left -= uneven.back();
+    }
+    const auto own_stream = device::select("cuda").make_stream();
+    stream& s = *own_stream;
+    const auto run = [&](auto& kernel, const std::vector<int>& calls, auto execute) {
+        kernel.set_gains(gains.data(), s);
+        if (delayed)
+            kernel.set_delays(delays.data(), s);
+        int first = 0;
+        for (int count : calls) {
+            auto here = from;
+            for (auto& source : here)
+                source = pfb::later(p, source, first);
+            execute(here.data(), first, count);
+            first += count;
+        }
+        s.synchronize();
+    };
+    const size_t size = size_of(p.output);
+    const size_t spectrum = size * p.inputs_per_port * p.channels;
+    const auto spectra_of = [&](const std::vector<int>& calls) {
+        const auto kernel = cuda::make_pfb(p, 0);
+        const size_t port = spectrum * spectra;
+        const guarded out(port * p.ports);
+        run(*kernel, calls, [&](const pfb::source* sources, int first, int count) {
+            std::vector<void*> to;
+            for (int i = 0; i < p.ports; i++)
+                to.push_back(static_cast<char*>(out.data()) + port * i +
+                             spectrum * first);
+            kernel->execute(sources, to.data(), count, s);
+        });
+        return std::pair(out.values<uint8_t>(), kernel->clamped());
+    };
+    const int before = 8, skipped = p.channels / 8 + 1;
+    const f_engine::parameters f{
+        p, (before + spectra + 15) / 8 * 8, skipped, p.channels - 2 * skipped
+    };
+    const size_t block_bytes = size * f.selected_channels * p.inputs() * f.times;
+    const auto block_of = [&](const std::vector<int>& calls) {
+        const auto kernel = f_engine::make(f, device::select("cuda"));
+        const guarded out(block_bytes);
+        run(*kernel, calls, [&](const pfb::source* sources, int first, int count) {
+            kernel->execute(sources, out.data(), before + first, count, s);
+        });
+        return std::pair(out.values<uint8_t>(), kernel->clamped());
+    };
+    const auto expected = spectra_of(whole);
+    std::vector<uint8_t> turned(block_bytes, guard_value);
+    for (int k = 0; k < f.selected_channels; k++)
+        for (int input = 0; input < p.inputs(); input++)
+            for (int t = 0; t < spectra; t++) {
+                const size_t line = input / p.inputs_per_port * size_t(spectra) + t;
+                const size_t item = line * p.inputs_per_port + input % p.inputs_per_port;
+                std::memcpy(
+                    &turned[((size_t(k) * p.inputs() + input) * f.times + before + t) *
+                            size],
+                    &expected.first[(item * p.channels + k + skipped) * size],
+                    size);
+            }
+    const auto what = name_of(p) + (delayed ? ", delayed" : "");
+    const auto compare = [&](const auto& got, const auto& bytes, const char* how) {
+        expect(same_bits(got.first, bytes), what + ", same bits " + how);
+        expect(got.second.samples == expected.second.samples &&
+                   got.second.output == expected.second.output,
+               what + ", same counts " + how);
+    };
+    compare(spectra_of(uneven), expected.first, "in uneven calls");
+    compare(block_of(whole), turned, "in a block");
+    compare(block_of(uneven), turned, "in a block in uneven calls");
+}
+
+void check_cuts(bool quick)
+{
+    using type = sample_type;
+    int variant = 0;
+    for (int n = 64; n <= 8192; n *= 2)
+        for (auto t : { type::sc8,
+                        type::s8,
+                        type::sc16,
+                        type::s16,
+                        type::fc32,
+                        type::f32,
+                        type::sc4,
+                        type::s12,
+                        type::s10 })
+            for (auto output : { type::fc32, type::sc8 }) {
+                variant++;
+                if (quick && variant % 4 != 1)
+                    continue;
+                const bool odd = variant % 5 == 0;
+                check_cuts({ n, odd ? 5 : 8, 2, 1, t, output, odd, {} },
+                           variant % 3 == 0);
+            }
+    for (auto t : { type::sc8, type::fc32, type::s10 })
+        check_cuts({ 64, 8, 2, 3, t, type::fc32, false, {} }, false);
+    for (int n : { 30, 32768 }) // not by the fused kernel
+        for (auto t : { type::fc32, type::f32 })
+            check_cuts({ n, 8, 2, 1, t, type::fc32, false, {} }, false);
 }
 
 //! A few cases of each kind, for tools that make a GPU slow.
@@ -602,6 +776,8 @@ void check_small_pfbs()
         const pfb::parameters p{ n, 4, 2, inputs, t, type::sc8, false, {} };
         const int spectra = std::max(8, 8192 / n) + 1;
         check_pfb({ p, spectra, 1, true }, false);
+        if (n == 1024) // with delays not on tensor cores
+            check_pfb({ p, 4 * spectra }, false);
         if (n >= 64)
             check_pfb({ p, spectra, -1, false, true }, false);
     }
@@ -700,7 +876,25 @@ void check_pfbs(bool quick)
                             true });
             check({ with(1024, 8, 2, 3, type::sc8), 21, -1, true, true });
         }
+    // on tensor cores: any number of taps and spectra, pieces of several inputs, also
+    // lost
+    for (auto [taps, ports, spectra] : { std::tuple(8, 1, 1),
+                                         std::tuple(1, 2, 6),
+                                         std::tuple(5, 1, 12),
+                                         std::tuple(7, 2, 1300),
+                                         std::tuple(8, 64, 45),
+                                         std::tuple(3, 65, 9) })
+        for (bool turned : { false, true })
+            check_pfb({ { 1024, taps, ports, 1, type::sc8, type::sc8, turned, {} },
+                        spectra,
+                        ports > 2 ? 1 : -1,
+                        false,
+                        turned },
+                      false);
+    for (bool inverted : { false, true })
+        check_cuts({ 1024, 8, 3, 1, type::sc8, type::sc8, inverted, {} }, false);
     check_interleaved(quick);
+    check_cuts(quick);
     for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways
         check({ { 64, 4, ports, 1, type::sc8, type::sc8, false, {} }, 17, 7 });
     for (int n = 64; !quick && n <= 8192; n *= 2)
@@ -714,11 +908,8 @@ void check_pfbs(bool quick)
                         type::s12,
                         type::s10 })
             check({ { n, 8, 2, 1, t, type::sc8, false, {} }, 3 * std::max(8, 8192 / n) });
-    std::printf("channeliser: %zu of %zu 8-bit numbers differ by a step (%.2g)\n",
-                total_steps,
-                total_outputs,
-                double(total_steps) / total_outputs);
-    expect(total_steps <= 1e-4 * total_outputs, "steps of the channeliser");
+    expect_few(single_precision, "single precision");
+    expect_few(half_precision, "half precision");
 }
 
 void check_product_select()
@@ -762,31 +953,34 @@ int main(int argc, char** argv)
 {
     if (no_gpu())
         return 77;
-    std::set<std::string> wanted(argv + 1, argv + argc);
-    const bool quick = wanted.erase("quick");
-    for (auto word = wanted.begin(); word != wanted.end();)
-        if (word->rfind("inputs=", 0) == 0) {
-            only_inputs = std::atoi(word->c_str() + 7);
-            word = wanted.erase(word);
-        } else {
-            word++;
+    std::set<std::string> words;
+    for (int i = 1; i < argc; i++)
+        if (std::sscanf(argv[i], "inputs=%d", &only_inputs) != 1) {
+            int channels;
+            if (std::sscanf(argv[i], "channels=%d", &channels) == 1)
+                wanted_channels.insert(channels);
+            else
+                words.insert(argv[i]);
         }
+    const bool quick = words.erase("quick");
     const auto want = [&](const char* name) {
-        return wanted.empty() || wanted.count(name);
+        return words.empty() || words.count(name);
     };
     try {
         if (want("product_select"))
             check_product_select();
         if (want("corner_turn"))
             check_corner_turns();
-        if (wanted.count("small"))
+        if (words.count("small"))
             check_small_pfbs();
+        if (words.count("cuts"))
+            check_cuts(quick);
         if (want("pfb"))
             check_pfbs(quick);
         for (auto type : { sample_type::sc8, sample_type::sc4 })
-            if (wanted.count(name_of(type)))
+            if (words.count(name_of(type)))
                 check_integer_xengines(type, quick);
-        if (wanted.count("real_xengine"))
+        if (words.count("real_xengine"))
             check_real_xengines(quick);
         if (want("xengine"))
             check_xengines(quick);

@@ -48,6 +48,11 @@ pfb_prototype(int channels, int taps, const std::string& window = "hann");
  * All ports advance together: they are lined up by rx_time, and lost samples (an rx_time
  * that jumps) become spectra of zeros with `missing` tags.
  *
+ * sc8 output differs from device to device by at most one step, in at most 1e-4 of the
+ * numbers. Where Hopper's tensor cores make 1024 channels of sc8 from sc8 samples (up to
+ * 8 taps, one input a port) it is 0.4 % of them at an rms of 20 steps: the transform is
+ * in half precision, and implementation() says f16.
+ *
  * Message port `gains`: dictionary of `gain` (complex or real, or a c32vector of one per
  * channel), optionally `input` (all without it) and `time`. Message port `status`:
  * dictionaries about lost samples and late settings.

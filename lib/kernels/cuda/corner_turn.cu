@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/corner_turn.h"
 #include "kernels/cuda/memory.h"
+#include "kernels/cuda/turned_square.cuh"
 #include "kernels/cuda/turning_tile.cuh"
 #include "kernels/cuda/warp.cuh"
 
@@ -18,9 +19,6 @@ namespace cuda {
 namespace {
 
 constexpr int few = 64; // ports whose list travels with the call
-
-using sc8 = uint16_t; // both bytes of a voltage move together
-using sc4 = uint8_t;  // and both nibbles
 
 //! Makes -128 (-8) -127 (-7) in a word of voltages; how many voltages that were.
 template <class voltage>
@@ -79,7 +77,7 @@ struct turn_call {
  */
 template <class voltage>
 struct tile {
-    static constexpr int side = sizeof(uint4) / sizeof(voltage);
+    static constexpr int side = turned_square<voltage>::side;
     static constexpr int squares = side == 2 ? 4 : 1; // one after the other in channels
     static constexpr int lanes_of_channels = 8, lanes_of_times = 4;
     static constexpr int warps_of_channels = 2, warps_of_times = 2;
@@ -90,56 +88,6 @@ struct tile {
     static constexpr int channels = channels_of_warp * warps_of_channels;
     static constexpr int times = times_of_warp * warps_of_times;
 };
-
-template <class voltage>
-union square {
-    static constexpr int side = tile<voltage>::side;
-    static constexpr int row_words = sizeof(uint4) / sizeof(uint32_t);
-    uint4 rows[side];
-    uint32_t words[side * row_words];
-    voltage values[side][side];
-    __device__ square() {}
-};
-
-//! Rows of two-byte voltages into columns: two of each word at a time.
-__device__ __forceinline__ void transpose(const square<sc8>& from, square<sc8>& to)
-{
-#pragma unroll
-    for (int c = 0; c < 8; c++)
-#pragma unroll
-        for (int t = 0; t < 8; t += 2)
-            to.words[c * 4 + t / 2] = __byte_perm(from.words[t * 4 + c / 2],
-                                                  from.words[(t + 1) * 4 + c / 2],
-                                                  c % 2 ? 0x7632 : 0x5410);
-}
-//! Blocks of four times four bytes.
-__device__ __forceinline__ void transpose(const square<sc4>& from, square<sc4>& to)
-{
-#pragma unroll
-    for (int c = 0; c < 4; c++)
-#pragma unroll
-        for (int t = 0; t < 4; t++) {
-            const uint32_t* rows = from.words + 4 * t * 4 + c;
-            // columns 0 and 1, 2 and 3 of two rows each
-            const uint32_t left = __byte_perm(rows[0], rows[4], 0x5140);
-            const uint32_t right = __byte_perm(rows[0], rows[4], 0x7362);
-            const uint32_t left_below = __byte_perm(rows[8], rows[12], 0x5140);
-            const uint32_t right_below = __byte_perm(rows[8], rows[12], 0x7362);
-            uint32_t* columns = to.words + 4 * c * 4 + t;
-            columns[0] = __byte_perm(left, left_below, 0x5410);
-            columns[4] = __byte_perm(left, left_below, 0x7632);
-            columns[8] = __byte_perm(right, right_below, 0x5410);
-            columns[12] = __byte_perm(right, right_below, 0x7632);
-        }
-}
-__device__ __forceinline__ void transpose(const square<float2>& from, square<float2>& to)
-{
-#pragma unroll
-    for (int c = 0; c < 2; c++)
-#pragma unroll
-        for (int t = 0; t < 2; t++)
-            to.values[c][t] = from.values[t][c];
-}
 
 //! Grid: channels, times, inputs.
 template <class voltage>
@@ -161,7 +109,7 @@ __global__ void __launch_bounds__(tile<voltage>::threads, tile<voltage>::blocks)
     const voltage* in = from + time * row;
     voltage* out = x.target<voltage>(input) + time;
     int found = 0;
-    square<voltage> v[shape::squares];
+    turned_square<voltage> v[shape::squares];
 #pragma unroll
     for (int s = 0; s < shape::squares; s++) {
         const int channel = first_channel + s * shape::lanes_of_channels * side;
@@ -184,9 +132,9 @@ __global__ void __launch_bounds__(tile<voltage>::threads, tile<voltage>::blocks)
     for (int s = 0; s < shape::squares; s++) {
         const int channel = first_channel + s * shape::lanes_of_channels * side;
 #pragma unroll
-        for (int i = 0; i < side * square<voltage>::row_words; i++)
+        for (int i = 0; i < side * turned_square<voltage>::row_words; i++)
             found += clamp<voltage>(v[s].words[i]);
-        square<voltage> turned;
+        turned_square<voltage> turned;
         transpose(v[s], turned);
 #pragma unroll
         for (int c = 0; c < side; c++) {

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/f_engine.h"
 #include "kernels/cuda/pfb_split.h"
+#include "kernels/cuda/pfb_tensor.h"
 
 namespace gr {
 namespace aperture {
@@ -19,7 +20,7 @@ class fused_f_engine : public f_engine
 {
 public:
     fused_f_engine(const parameters& p, const fused_kernel& kernel, int device)
-        : d_p(p), d_filter(p.filter, kernel, device)
+        : d_p(p), d_filter(p.filter, kernel, fused_filter::store::blocks, device)
     {
     }
 
@@ -65,9 +66,13 @@ std::unique_ptr<f_engine> make_f_engine(const f_engine::parameters& p, int devic
 {
     const device_guard guard(device);
     const auto* kernel = find_fused_kernel(p.filter, device);
-    if (!kernel || (p.filter.output == sample_type::sc8 && !kernel->turned_rounds))
-        return nullptr;
-    return std::make_unique<fused_f_engine>(p, *kernel, device);
+    std::unique_ptr<f_engine> fused;
+    if (kernel)
+        fused = std::make_unique<fused_f_engine>(p, *kernel, device);
+#if defined(APERTURE_CUDA_SM_90A)
+    fused = make_tensor_f_engine(p, device, std::move(fused));
+#endif
+    return fused;
 }
 
 } // namespace cuda

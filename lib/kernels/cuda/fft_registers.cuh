@@ -42,9 +42,19 @@ constexpr int reversed_bits(int i, int count)
     return r;
 }
 
+// Which product is fused with which sum is said by name: left to the compiler, it would
+// differ from one copy of the same source to the next, and so would the last bits.
+
 __device__ __forceinline__ float2 times(float2 a, float2 b)
 {
-    return { a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x };
+    return { __fmaf_rn(-a.y, b.y, __fmul_rn(a.x, b.x)),
+             __fmaf_rn(a.y, b.x, __fmul_rn(a.x, b.y)) };
+}
+
+//! a + factor b
+__device__ __forceinline__ float2 sum(float2 a, float factor, float2 b)
+{
+    return { __fmaf_rn(factor, b.x, a.x), __fmaf_rn(factor, b.y, a.y) };
 }
 
 /*!
@@ -68,10 +78,10 @@ __device__ __forceinline__ void butterfly(float2& a, float2& b)
         constexpr bool real_larger = (re < 0 ? -re : re) >= -im;
         constexpr float larger = float(real_larger ? re : im);
         constexpr float ratio = float(real_larger ? im / re : re / im);
-        const float2 t = real_larger ? make_float2(b.x - ratio * b.y, b.y + ratio * b.x)
-                                     : make_float2(ratio * b.x - b.y, ratio * b.y + b.x);
-        a = { x.x + larger * t.x, x.y + larger * t.y };
-        b = { x.x - larger * t.x, x.y - larger * t.y };
+        const float2 turned{ -b.y, b.x };
+        const float2 t = real_larger ? sum(b, ratio, turned) : sum(turned, ratio, b);
+        a = sum(x, larger, t);
+        b = sum(x, -larger, t);
     }
 }
 
@@ -93,10 +103,10 @@ template <bool Turned>
 __device__ __forceinline__ void butterfly_by(float2& a, float2& b, float2 w)
 {
     const float2 x = a;
-    const float2 t = { b.x - w.y * b.y, b.y + w.y * b.x };
+    const float2 t = sum(b, w.y, { -b.y, b.x });
     const float2 u = Turned ? make_float2(t.y, -t.x) : t;
-    a = { x.x + w.x * u.x, x.y + w.x * u.y };
-    b = { x.x - w.x * u.x, x.y - w.x * u.y };
+    a = sum(x, w.x, u);
+    b = sum(x, -w.x, u);
 }
 
 template <int Points, int Length, int... I>

@@ -9,6 +9,7 @@
 #include "kernels/cuda/pfb.h"
 #include "kernels/cuda/pfb_fused.h"
 #include "kernels/cuda/pfb_samples.cuh"
+#include "kernels/cuda/pfb_tensor.h"
 
 namespace gr {
 namespace aperture {
@@ -379,6 +380,9 @@ void upload_delays(const delay* delays,
 std::unique_ptr<pfb> make_pfb(const pfb::parameters& p, int device)
 {
     auto fused = make_fused_pfb(p, device);
+#if defined(APERTURE_CUDA_SM_90A)
+    fused = make_tensor_pfb(p, device, std::move(fused));
+#endif
     return fused ? std::move(fused) : make_plain_pfb(p, device);
 }
 

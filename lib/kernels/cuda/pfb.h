@@ -15,7 +15,8 @@ namespace aperture {
 namespace kernels {
 namespace cuda {
 
-//! One fused kernel where the table has one for the size, otherwise the plain way.
+//! On tensor cores where there is a kernel for the parameters, one fused kernel where the
+//! table has one for the size, otherwise the plain way.
 std::unique_ptr<pfb> make_pfb(const pfb::parameters& p, int device);
 
 //! FIR in single precision, cuFFT, then gain and conversion: any size, and what the fused

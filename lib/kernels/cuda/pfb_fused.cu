@@ -63,7 +63,7 @@ std::vector<float2> make_twiddles(const fused_kernel& kernel)
 
 //! Asks for no more shared memory than `blocks` of a multiprocessor need: filter, gains
 //! and twiddles want the rest as a cache.
-void leave_cache(const fused_kernel& kernel, int shared, int device)
+void leave_cache(const fused_kernel& kernel, int device)
 {
     int reserved = 0, all = 0;
     check(cudaDeviceGetAttribute(
@@ -73,11 +73,18 @@ void leave_cache(const fused_kernel& kernel, int shared, int device)
         cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device),
         "asking for shared memory");
     constexpr int fixed = 1024; // at most, what kernels have besides
-    const int wanted = kernel.blocks * (shared + reserved + fixed);
+    const int wanted = kernel.blocks * (kernel.shared_bytes + reserved + fixed);
     check(cudaFuncSetAttribute(kernel.function,
                                cudaFuncAttributePreferredSharedMemoryCarveout,
                                std::min(100, (100 * wanted + all - 1) / all)),
           "parting shared memory and cache");
+}
+
+//! Rounds of a block of threads until what is turned fills rows.
+int rounds_of(const fused_kernel& kernel, sample_type output)
+{
+    const int times = fused_call::turned_bytes / int(size_of(output));
+    return std::max(1, times / kernel.spectra);
 }
 
 size_t gains_of(const pfb::parameters& p) { return size_t(p.inputs()) * p.channels; }
@@ -86,7 +93,7 @@ class fused_pfb : public pfb
 {
 public:
     fused_pfb(const parameters& p, const fused_kernel& kernel, int device)
-        : d_filter(p, kernel, device)
+        : d_filter(p, kernel, fused_filter::store::spectra, device)
     {
     }
     std::string implementation() const override { return d_filter.name(); }
@@ -121,17 +128,19 @@ const fused_kernel* find_fused_kernel(const pfb::parameters& p, int device)
          { &fused_byte_kernels(), &fused_wide_kernels(), &fused_packed_kernels() })
         for (const auto& kernel : *kernels)
             if (kernel.input == p.input && kernel.channels == p.channels &&
-                kernel.line_bytes + kernel.staged_bytes <= shared_bytes)
+                kernel.shared_bytes <= shared_bytes)
                 return &kernel;
     return nullptr;
 }
 
 fused_filter::fused_filter(const pfb::parameters& p,
                            const fused_kernel& kernel,
+                           store stored,
                            int device)
     : d_p(p),
       d_kernel(kernel),
       d_device(device),
+      d_rounds(stored == store::blocks ? rounds_of(kernel, p.output) : 1),
       d_prototype(p.prototype.size()),
       d_gains(gains_of(p), 2),
       d_ordered_gains(gains_of(p)),
@@ -139,12 +148,16 @@ fused_filter::fused_filter(const pfb::parameters& p,
       d_shifts(p.inputs(), 3),
       d_counts(2 * size_t(p.inputs()))
 {
-    load(kernel.function, kernel.line_bytes + kernel.staged_bytes);
+    load(kernel.function, kernel.shared_bytes);
+    leave_cache(kernel, device);
     int multiprocessors = 0;
     check(
         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
         "counting multiprocessors");
     d_most_blocks = multiprocessors * kernel.blocks;
+    if (stored == store::blocks)
+        d_scratch = device_array<char>(size_t(d_most_blocks) * kernel.spectra * d_rounds *
+                                       p.channels * size_of(p.output));
     if (p.ports > fused_call::few) {
         d_sources = std::make_unique<uploaded_array<pfb::source>>(p.ports);
         d_spectra = std::make_unique<uploaded_array<void*>>(p.ports);
@@ -234,6 +247,7 @@ void fused_filter::execute(const pfb::source* sources,
     call.times = to.times;
     call.first_channel = to.first_channel;
     call.selected = to.selected;
+    call.scratch = d_scratch.data();
     call.prototype = d_prototype.data();
     call.twiddles = d_twiddles.data();
     call.gains = d_gains.data();
@@ -250,13 +264,11 @@ void fused_filter::execute(const pfb::source* sources,
     call.inverted = d_p.inverted;
     call.eight_bit = d_p.output == sample_type::sc8;
     call.in_a_row = !to.block;
-    call.rounds = to.block && call.eight_bit ? d_kernel.turned_rounds : 1;
+    call.rounds = d_rounds;
     const int64_t together = int64_t(d_kernel.spectra) * call.rounds;
     const int64_t groups = (call.spectra + together - 1) / together * call.inputs;
     const unsigned blocks = unsigned(std::min<int64_t>(groups, d_most_blocks));
-    const int shared = d_kernel.line_bytes + (to.block ? d_kernel.staged_bytes : 0);
-    leave_cache(d_kernel, shared, d_device);
-    d_kernel.function<<<blocks, d_kernel.threads, shared, s>>>(call);
+    d_kernel.function<<<blocks, d_kernel.threads, d_kernel.shared_bytes, s>>>(call);
     check_launch("channeliser");
     d_number += double(count);
 }

@@ -12,7 +12,9 @@
 #include "kernels/cuda/fft_registers.cuh"
 #include "kernels/cuda/pfb_fused.h"
 #include "kernels/cuda/pfb_samples.cuh"
+#include "kernels/cuda/turned_square.cuh"
 #include "kernels/cuda/warp.cuh"
+#include <type_traits>
 
 namespace gr {
 namespace aperture {
@@ -41,13 +43,8 @@ struct fused_shape {
     static constexpr int blocks = 512 / threads; // of a multiprocessor
     // lines begin at banks that their threads leave free
     static constexpr int pitch = N + 2 * N / R1 + (line_threads < 16 ? line_threads : 2);
-    // 8-bit spectra that are turned wait for others, so that what is stored fills whole
-    // sectors of memory: 32 bytes are 16 times
-    static constexpr int rounds = spectra < 16 ? 16 / spectra : 1;
-    static constexpr int staged_pitch = N + 4; // two times eight lines meet no bank twice
     static constexpr int line_bytes = pitch * spectra * int(sizeof(float2));
-    static constexpr int staged_bytes = staged_pitch * spectra * rounds * 2;
-    static constexpr bool turns = N <= 1024; // with room for as many blocks
+    static constexpr int gain_bytes = N * int(sizeof(float2)); // behind the lines
     static constexpr int filtered_together = spectra < 8 ? spectra : 8;
     // threads that follow each other write whole sectors of a spectrum
     static constexpr bool direct = line_threads >= 16;
@@ -74,23 +71,13 @@ __device__ __forceinline__ void line_sync(int line)
                      : "memory");
 }
 
-//! Keeps new lines out of shared memory until every warp has read the old ones: it need
+//! Keeps new lines out of shared memory until every thread has read the old ones: it need
 //! not wait for what the others then do with them.
 struct line_guard {
-    uint64_t* barrier; // of all warps
+    uint64_t* barrier; // of all threads
     __device__ void wait(int step) const { wait_for(barrier, step % 2 ^ 1); }
-    //! \param now or not at all, without a branch
-    __device__ void read(bool now = true) const
-    {
-        __syncwarp();
-        asm volatile("{\n"
-                     ".reg .pred first;\n"
-                     "setp.ne.s32 first, %1, 0;\n"
-                     "@first mbarrier.arrive.shared::cta.b64 _, [%0];\n"
-                     "}" ::"r"(shared_address(barrier)),
-                     "r"(int(now && threadIdx.x % 32 == 0))
-                     : "memory");
-    }
+    //! Each thread for itself: racecheck does not see one that arrives for its warp.
+    __device__ void read() const { arrive(barrier); }
 };
 
 // ---------------------------------------------------------------------------------------
@@ -129,29 +116,42 @@ inline constexpr int line_step = Shape::N * 2 * In::bits / 8;
 template <class Shape, class In>
 inline constexpr int tap_step = In::complex ? Shape::N : 2 * Shape::N;
 
-//! A quad of filter coefficients: of complex samples both numbers have the same.
+/*!
+ * A quad of filter coefficients: of complex samples both numbers have the same. All steps
+ * use the same ones, so that they stay in the cache where samples only pass.
+ */
 template <class In>
-__device__ __forceinline__ float4 coefficients(const float* __restrict__ h)
+__device__ __forceinline__ float4 coefficients(const float* h)
 {
+    float4 v;
     if constexpr (In::complex) {
-        const float2 v = __ldg(reinterpret_cast<const float2*>(h));
-        return { v.x, v.x, v.y, v.y };
+        asm("ld.global.nc.L1::evict_last.v2.f32 {%0, %1}, [%2];"
+            : "=f"(v.x), "=f"(v.z)
+            : "l"(h));
+        v.y = v.x;
+        v.w = v.z;
     } else {
-        return __ldg(reinterpret_cast<const float4*>(h));
+        asm("ld.global.nc.L1::evict_last.v4.f32 {%0, %1, %2, %3}, [%4];"
+            : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+            : "l"(h));
     }
+    return v;
 }
 
 __device__ __forceinline__ float4 product(float4 a, float4 b)
 {
-    return { a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w };
+    return {
+        __fmul_rn(a.x, b.x), __fmul_rn(a.y, b.y), __fmul_rn(a.z, b.z), __fmul_rn(a.w, b.w)
+    };
 }
 
+//! By name, so that the same samples give the same bits on each way through the filter.
 __device__ __forceinline__ void add_product(float4& sum, float4 a, float4 b)
 {
-    sum.x += a.x * b.x;
-    sum.y += a.y * b.y;
-    sum.z += a.z * b.z;
-    sum.w += a.w * b.w;
+    sum.x = __fmaf_rn(a.x, b.x, sum.x);
+    sum.y = __fmaf_rn(a.y, b.y, sum.y);
+    sum.z = __fmaf_rn(a.z, b.z, sum.z);
+    sum.w = __fmaf_rn(a.w, b.w, sum.w);
 }
 
 /*!
@@ -162,7 +162,7 @@ __device__ __forceinline__ void add_product(float4& sum, float4 a, float4 b)
 template <class Shape, class In, int Taps, bool First>
 __device__ __forceinline__ void add_taps(float4 (&sums)[Shape::filtered_together],
                                          const char* from,
-                                         const float* __restrict__ prototype,
+                                         const float* prototype,
                                          uint32_t& suspects)
 {
     constexpr int count = Shape::filtered_together;
@@ -190,7 +190,7 @@ __device__ __forceinline__ void add_taps(float4 (&sums)[Shape::filtered_together
 template <class Shape, class In>
 __device__ __forceinline__ void filter_in_row(float4 (&sums)[Shape::filtered_together],
                                               const char* from,
-                                              const float* __restrict__ prototype,
+                                              const float* prototype,
                                               int taps,
                                               uint32_t& suspects)
 {
@@ -220,35 +220,37 @@ __device__ __forceinline__ void filter_in_row(float4 (&sums)[Shape::filtered_tog
         add_taps<Shape, In, 1, false>(sums, from, prototype, suspects);
 }
 
+//! What sums of products begin with: with 0, a sum of nothing but -0 would be another
+//! one.
+inline constexpr float nothing = -0.f;
+
 /*!
- * The same of inputs that are interleaved: a function of its own, which leaves the
- * registers of the others alone.
+ * The same of samples that do not lie in a row, or not where quads of them can be read: a
+ * function of its own, which leaves the registers of the others alone.
  */
 template <class Shape, class In>
-__device__ __noinline__ void add_interleaved(float4* all,
-                                             const sample_view& view,
-                                             int64_t time,
-                                             int column,
-                                             const float* __restrict__ prototype,
-                                             int taps)
+__device__ __noinline__ void filter_one_by_one(float4* all,
+                                               const sample_view& view,
+                                               int64_t time,
+                                               int column,
+                                               const float* prototype,
+                                               int taps)
 {
     constexpr int count = Shape::filtered_together;
-    float4 sums[count] = {};
+    float4 sums[count];
+#pragma unroll
+    for (int s = 0; s < count; s++)
+        sums[s] = { nothing, nothing, nothing, nothing };
     uint32_t lowest = 0; // counted elsewhere
-    constexpr int together = 4;
     prototype += column * (2 * tap_step<Shape, In> / Shape::N);
-#pragma unroll 1
-    for (int tap = 0; tap < taps; tap += together) {
+    const auto add = [&](int tap, auto number_of_taps) {
+        constexpr int together = decltype(number_of_taps)::value;
         float4 h[together];
 #pragma unroll
         for (int t = 0; t < together; t++)
-            h[t] = tap + t < taps
-                       ? coefficients<In>(prototype + (tap + t) * tap_step<Shape, In>)
-                       : float4{};
+            h[t] = coefficients<In>(prototype + (tap + t) * tap_step<Shape, In>);
 #pragma unroll
         for (int u = 0; u < count + together - 1; u++) {
-            if (tap + u >= count + taps - 1)
-                break; // behind the last sample
             const int64_t i = (time + tap + u) * (2 * Shape::N) + 4 * column;
             const float4 x = view.quad<In>(i, lowest);
 #pragma unroll
@@ -256,7 +258,15 @@ __device__ __noinline__ void add_interleaved(float4* all,
                 if (u - s >= 0 && u - s < together)
                     add_product(sums[s], h[u - s], x);
         }
-    }
+    };
+    constexpr int most = 4;
+    int tap = 0;
+#pragma unroll 1
+    for (; tap + most <= taps; tap += most)
+        add(tap, std::integral_constant<int, most>());
+#pragma unroll 1
+    for (; tap < taps; tap++)
+        add(tap, std::integral_constant<int, 1>());
 #pragma unroll
     for (int s = 0; s < count; s++)
         all[s] = sums[s];
@@ -275,7 +285,7 @@ __device__ __noinline__ void filter_carefully(float4* sums,
     uint32_t lowest = 0;
 #pragma unroll 1
     for (int s = 0; s < Shape::filtered_together; s++) {
-        float4 sum{};
+        float4 sum{ nothing, nothing, nothing, nothing };
 #pragma unroll 1
         for (int t = 0; time + s < call.spectra && t < call.taps; t++)
             add_product(
@@ -330,16 +340,6 @@ __device__ __forceinline__ int count_lowest_in_row(
     return found;
 }
 
-//! As many lines as a step has, into the second-level cache.
-template <class Shape, class In>
-__device__ __forceinline__ void fetch_ahead(const char* from)
-{
-    constexpr int bytes = Shape::spectra * line_step<Shape, In>, sector = 128;
-    static_assert(bytes <= sector * Shape::threads);
-    if (threadIdx.x < bytes / sector)
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(from + threadIdx.x * sector));
-}
-
 /*!
  * A block of threads goes from step to step: the spectra that it makes at a time, of one
  * input. What a step is about lies in shared memory, written once for all threads.
@@ -351,11 +351,36 @@ struct fused_step {
     int64_t first;       // spectrum
     int wanted;          // spectra from there on, not more than there are; 0: the end
     int input;
-    int round;     // of the steps whose results are turned together
-    bool last;     // of them
-    char* spectra; // where results go; nullptr: into a block
+    bool other_input; // than that of the step before
+    int known;        // lines of samples that the step before has read, too
+    int round;        // of the steps whose results are turned together
+    bool last;        // of them
+    char* spectra;    // where results go
+    int64_t spacing;  // of these, in bytes
     const float4* gains;
 };
+
+//! Samples of the next step that no step has read yet, into the second-level cache.
+template <class Shape, class In>
+__device__ __forceinline__ void fetch_ahead(const fused_step& next, int taps)
+{
+    if (In::bits > 16 || !next.wanted || !next.samples)
+        return; // wide ones would push others out
+    constexpr int at_once = 128;
+    const char* from = next.samples + next.known * line_step<Shape, In>;
+    const int bytes = (next.wanted + taps - 1 - next.known) * line_step<Shape, In>;
+    for (int i = threadIdx.x * at_once; i < bytes; i += Shape::threads * at_once)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(from + i));
+}
+
+//! Gains of an input into shared memory, in the order of the threads that use them.
+template <class Shape>
+__device__ __forceinline__ void load_gains(float4* to, const fused_step& step)
+{
+#pragma unroll 1
+    for (int i = threadIdx.x; i < Shape::N / 2; i += Shape::threads)
+        to[i] = __ldg(step.gains + i);
+}
 
 //! Lines of filtered samples into shared memory.
 template <class Shape, class In>
@@ -396,7 +421,7 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
             if (in_row || line + count > left)
                 filter_carefully<Shape, In>(others, view, time, column, call);
             else
-                add_interleaved<Shape, In>(
+                filter_one_by_one<Shape, In>(
                     others, view, time, column, call.prototype, call.taps);
 #pragma unroll
             for (int s = 0; s < count; s++)
@@ -576,7 +601,7 @@ __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
         const float2 m = line[(Shape::N - k) % Shape::N];
         const float2 w = times(__ldg(twiddles + Shape::twiddles_real + k),
                                make_float2(z.x - m.x, z.y + m.y));
-        v[point_of<Shape>(e)] = { .5f * (z.x + m.x) + w.x, .5f * (z.y - m.y) + w.y };
+        v[point_of<Shape>(e)] = sum(w, .5f, make_float2(z.x + m.x, z.y - m.y));
     }
     read();
 }
@@ -607,122 +632,39 @@ __device__ __forceinline__ float larger(float a, float b)
     return c;
 }
 
-//! Real and imaginary part, half to even, as bytes; -128 to 127, NaN as 0.
-__device__ __forceinline__ uint16_t rounded(float2 y)
+//! Real and imaginary part, half to even, as bytes; -128 to 127, NaN as 0. \param above
+//! goes into the higher half of the word
+__device__ __forceinline__ uint32_t rounded(float2 y, uint32_t above = 0)
 {
     uint32_t both;
-    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, 0;"
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;"
         : "=r"(both)
-        : "r"(__float2int_rn(y.y)), "r"(__float2int_rn(y.x)));
-    return uint16_t(both);
+        : "r"(__float2int_rn(y.y)), "r"(__float2int_rn(y.x)), "r"(above));
+    return both;
 }
 
 //! Largest number that is not clamped: the next one above is rounded to 128.
 constexpr float most_fitting = 0x1.fdfffep6f;
 
-//! The same within +-127.
-__device__ __forceinline__ uint16_t rounded_and_clamped(float2 y)
+//! What is rounded to a number within +-127.
+__device__ __forceinline__ float2 fitting(float2 y)
 {
-    const auto fitting = [](float v) {
+    const auto clamped = [](float v) {
         return isnan(v) ? 0.f : fminf(fmaxf(v, -127.f), 127.f);
     };
-    return rounded({ fitting(y.x), fitting(y.y) });
-}
-
-//! Elements from an input's spectrum to its next one.
-template <class Shape>
-__device__ __forceinline__ int64_t spacing_of(const fused_call& call)
-{
-    return int64_t(call.inputs_per_port) * Shape::N;
-}
-
-//! \param first spectrum of the first round
-template <class Shape>
-__device__ __forceinline__ void
-store_turned(const float2* lines, int64_t first, int input, const fused_call& call)
-{
-    const int count =
-        int(min(int64_t(Shape::spectra) * call.rounds, call.spectra - first));
-    const int64_t row = call.first_time + first;               // of the block
-    const int64_t spacing = int64_t(call.inputs) * call.times; // of channels
-    const int64_t start = int64_t(input) * call.times + row;
-    if (!call.eight_bit) {
-        auto* block = static_cast<float2*>(call.block);
-#pragma unroll 4
-        for (int i = threadIdx.x; i < Shape::N * Shape::spectra; i += Shape::threads) {
-            const int s = i % Shape::spectra, k = i / Shape::spectra - call.first_channel;
-            if (s < count && k >= 0 && k < call.selected)
-                block[k * spacing + start + s] =
-                    lines[s * Shape::pitch + k + call.first_channel];
-        }
-        return;
-    }
-    auto* block = static_cast<uint16_t*>(call.block);
-    constexpr int together = 8; // times of 16 bytes
-    constexpr int chunks = Shape::spectra * Shape::rounds / together;
-    const auto* staged = reinterpret_cast<const uint16_t*>(
-        reinterpret_cast<const char*>(lines) + Shape::line_bytes);
-    const bool aligned = (call.times | row) % together == 0 &&
-                         reinterpret_cast<uintptr_t>(block) % 16 == 0;
-#pragma unroll 1
-    for (int i = threadIdx.x; i < Shape::N / 2 * chunks; i += Shape::threads) {
-        // two threads write a sector
-        const int column = i / 2 % (Shape::N / 2);
-        const int line = (i / 2 / (Shape::N / 2) * 2 + i % 2) * together;
-        const auto* from =
-            reinterpret_cast<const uint32_t*>(staged + line * Shape::staged_pitch) +
-            column;
-        uint32_t words[2][together / 2]; // of two channels
-#pragma unroll
-        for (int s = 0; s < together; s += 2) {
-            const uint32_t a = from[s * (Shape::staged_pitch / 2)];
-            const uint32_t b = from[(s + 1) * (Shape::staged_pitch / 2)];
-            words[0][s / 2] = __byte_perm(a, b, 0x5410);
-            words[1][s / 2] = __byte_perm(a, b, 0x7632);
-        }
-#pragma unroll
-        for (int odd = 0; odd < 2; odd++) {
-            const int k = 2 * column + odd - call.first_channel;
-            if (k < 0 || k >= call.selected)
-                continue;
-            uint16_t* to = block + k * spacing + start + line;
-            if (aligned && line + together <= count) {
-                // of an assignment the compiler makes four stores, when it likes
-                const uint4 all{
-                    words[odd][0], words[odd][1], words[odd][2], words[odd][3]
-                };
-                __stcg(reinterpret_cast<uint4*>(to), all);
-            } else {
-#pragma unroll
-                for (int s = 0; s < together; s++)
-                    if (line + s < count)
-                        to[s] = uint16_t(words[odd][s / 2] >> 16 * (s % 2));
-            }
-        }
-    }
+    return { clamped(y.x), clamped(y.y) };
 }
 
 //! Of a port without samples.
 template <class Shape>
-__device__ __noinline__ void store_zeros(const fused_step& of, const fused_call& call)
+__device__ __noinline__ void store_zeros(const fused_step& of, bool eight_bit)
 {
-    const int count = of.wanted;
-    for (int i = threadIdx.x; i < Shape::N * count; i += Shape::threads) {
-        int64_t to;
-        if (call.block) {
-            const int s = i % count, k = i / count - call.first_channel;
-            if (k < 0 || k >= call.selected)
-                continue;
-            to = (int64_t(k) * call.inputs + of.input) * call.times + call.first_time +
-                 of.first + s;
-        } else {
-            to = i / Shape::N * spacing_of<Shape>(call) + i % Shape::N;
-        }
-        char* start = call.block ? static_cast<char*>(call.block) : of.spectra;
-        if (call.eight_bit)
-            reinterpret_cast<uint16_t*>(start)[to] = 0;
+    for (int i = threadIdx.x; i < Shape::N * of.wanted; i += Shape::threads) {
+        char* to = of.spectra + i / Shape::N * of.spacing;
+        if (eight_bit)
+            reinterpret_cast<uint16_t*>(to)[i % Shape::N] = 0;
         else
-            reinterpret_cast<float2*>(start)[to] = make_float2(0, 0);
+            reinterpret_cast<float2*>(to)[i % Shape::N] = make_float2(0, 0);
     }
 }
 
@@ -746,12 +688,12 @@ __device__ __forceinline__ void turn_phases(
 }
 
 /*!
- * Calls put(e, y) with the thread's results e, times their gains.
- * \param gains of the thread's points, two in a row each
+ * Calls put(e, y, z) with the thread's results e and e + 1, times their gains, for all
+ * even e. \param gains of the thread's points, two in a row each
  */
 template <class Shape, class Put>
 __device__ __forceinline__ void amplify(const float2 (&v)[Shape::points],
-                                        const float4* __restrict__ gains,
+                                        const float4* gains,
                                         const fused_call& call,
                                         Put put)
 {
@@ -761,32 +703,39 @@ __device__ __forceinline__ void amplify(const float2 (&v)[Shape::points],
         // compiler loads all gains first, and has no registers left.
         if (e % 8 == 0 && e >= call.points)
             break;
-        const float4 g = __ldg(gains + e / 2 * Shape::line_threads);
-        put(e, amplified(v[point_of<Shape>(e)], { g.x, g.y }));
-        put(e + 1, amplified(v[point_of<Shape>(e + 1)], { g.z, g.w }));
+        const float4 g = gains[e / 2 * Shape::line_threads];
+        put(e,
+            amplified(v[point_of<Shape>(e)], { g.x, g.y }),
+            amplified(v[point_of<Shape>(e + 1)], { g.z, g.w }));
     }
 }
 
-//! Calls put(e, bytes) with the thread's results in 8 bits. \return how many did not fit
+__device__ __forceinline__ float largest(float2 y)
+{
+    return larger(fabsf(y.x), fabsf(y.y));
+}
+
+/*!
+ * The same for results that become bytes: they are put once more, clamped, if some do not
+ * fit. \return how many
+ */
 template <class Shape, class Put>
-__device__ __forceinline__ int put_bytes(const float2 (&v)[Shape::points],
-                                         const float4* gains,
-                                         const fused_call& call,
-                                         Put put)
+__device__ __forceinline__ int amplify_fitting(const float2 (&v)[Shape::points],
+                                               const float4* gains,
+                                               const fused_call& call,
+                                               Put put)
 {
     float most = 0;
-    amplify<Shape>(v, gains, call, [&](int e, float2 y) {
-        most = larger(most, larger(fabsf(y.x), fabsf(y.y)));
-        put(e, rounded(y));
+    amplify<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+        most = larger(most, larger(largest(y), largest(z)));
+        put(e, y, z);
     });
     if (most <= most_fitting)
         return 0;
     int found = 0;
-    amplify<Shape>(v, gains, call, [&](int e, float2 y) {
-        if (!(larger(fabsf(y.x), fabsf(y.y)) <= most_fitting)) {
-            found++;
-            put(e, rounded_and_clamped(y));
-        }
+    amplify<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+        found += !(largest(y) <= most_fitting) + !(largest(z) <= most_fitting);
+        put(e, fitting(y), fitting(z));
     });
     return found;
 }
@@ -809,21 +758,97 @@ __device__ __forceinline__ void store_line(const float2* line, element* to, int 
 }
 
 /*!
- * Phases, gains, conversion of a line in registers, and where it goes: into its spectrum,
- * by way of shared memory if that has narrow lines, or to where it waits to be turned.
+ * Gains, conversion of a line in registers, and where it goes: into its spectrum, by way
+ * of shared memory if that has narrow lines. \return numbers that did not fit
  */
+template <class Shape>
+__device__ __forceinline__ int put_line(const float2 (&v)[Shape::points],
+                                        float2* line,
+                                        const float4* gains,
+                                        char* spectrum,
+                                        int start,
+                                        int step,
+                                        bool wanted,
+                                        const fused_call& call)
+{
+    if constexpr (Shape::direct) {
+        if (!wanted)
+            return 0;
+        if (!call.eight_bit) {
+            auto* to = reinterpret_cast<float2*>(spectrum) + start;
+            amplify<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+                __stcg(to + e * step, y);
+                __stcg(to + (e + 1) * step, z);
+            });
+            return 0;
+        }
+        auto* to = reinterpret_cast<uint16_t*>(spectrum) + start;
+        return amplify_fitting<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+            __stcg(to + e * step, uint16_t(rounded(y)));
+            __stcg(to + (e + 1) * step, uint16_t(rounded(z)));
+        });
+    }
+    if (!call.eight_bit) {
+        auto* to = line + start;
+        amplify<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+            to[e * step] = y;
+            to[(e + 1) * step] = z;
+        });
+        return 0;
+    }
+    auto* to = reinterpret_cast<uint16_t*>(line) + start;
+    const int found =
+        amplify_fitting<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+            to[e * step] = uint16_t(rounded(y));
+            to[(e + 1) * step] = uint16_t(rounded(z));
+        });
+    return wanted ? found : 0;
+}
+
+/*!
+ * The same into scratch memory, for turn_spectra(): there a line is made of pieces of 16
+ * bytes, [points / side][thread of the line][side] if so many results fill a piece.
+ */
+template <class Shape>
+__device__ __forceinline__ int put_pieces(const float2 (&v)[Shape::points],
+                                          const float4* gains,
+                                          char* spectrum,
+                                          int lane,
+                                          bool wanted,
+                                          const fused_call& call)
+{
+    if (!wanted)
+        return 0;
+    auto* to = reinterpret_cast<uint4*>(spectrum) + lane;
+    if (!call.eight_bit) {
+        auto* pairs = reinterpret_cast<float4*>(to);
+        amplify<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+            __stcg(pairs + e / 2 * Shape::line_threads, { y.x, y.y, z.x, z.y });
+        });
+        return 0;
+    }
+    uint32_t words[4];
+    return amplify_fitting<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
+        words[e / 2 % 4] = rounded(y, rounded(z));
+        if (e % 8 == 6)
+            __stcg(to + e / 8 * Shape::line_threads,
+                   { words[0], words[1], words[2], words[3] });
+    });
+}
+
+//! A line in registers into its spectrum, with the phases of delays and gains.
 template <class Shape>
 __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
                                             float2* lines,
+                                            const float4* gains,
                                             int number,
                                             int lane,
                                             bool mirrored,
                                             const fused_step& of,
                                             const fused_call& call)
 {
-    constexpr int N = Shape::N;
     // of real samples of a mirrored band: channels in reverse, and phasors turn back
-    const int start = mirrored ? N - 1 - lane : lane;
+    const int start = mirrored ? Shape::N - 1 - lane : lane;
     const int step = mirrored ? -Shape::line_threads : Shape::line_threads;
     if (mirrored) {
 #pragma unroll
@@ -836,62 +861,132 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
                            double(call.number + of.first + number),
                            start,
                            step);
-    const float4* gains = of.gains + lane;
+    gains += lane;
     const bool wanted = number < of.wanted;
-    const int64_t at = number * spacing_of<Shape>(call) + start;
-    float2* line = lines + number * Shape::pitch;
-    const bool direct = Shape::direct && !call.block;
-    if (!direct)
+    char* spectrum = of.spectra + number * of.spacing;
+    if (!Shape::direct)
         line_sync<Shape>(number); // all have read the line
-    if (!call.eight_bit) {
-        if (direct) {
-            auto* to = reinterpret_cast<float2*>(of.spectra) + at;
-            if (wanted)
-                amplify<Shape>(
-                    v, gains, call, [&](int e, float2 y) { __stcg(to + e * step, y); });
-        } else {
-            auto* to = line + start;
-            amplify<Shape>(v, gains, call, [&](int e, float2 y) { to[e * step] = y; });
-        }
-        return;
-    }
-    int found = 0;
-    if (direct) {
-        auto* to = reinterpret_cast<uint16_t*>(of.spectra) + at;
-        if (wanted)
-            found = put_bytes<Shape>(v, gains, call, [&](int e, uint16_t bytes) {
-                __stcg(to + e * step, bytes);
-            });
-    } else {
-        auto* staged = reinterpret_cast<uint16_t*>(reinterpret_cast<char*>(lines) +
-                                                   Shape::line_bytes) +
-                       (of.round * Shape::spectra + number) * Shape::staged_pitch;
-        auto* to = (call.block ? staged : reinterpret_cast<uint16_t*>(line)) + start;
-        found = put_bytes<Shape>(
-            v, gains, call, [&](int e, uint16_t bytes) { to[e * step] = bytes; });
-        if (!wanted)
-            found = 0;
-    }
-    add_of_warp(call.clamped + of.input, found);
+    const int found = call.block
+                          ? put_pieces<Shape>(v, gains, spectrum, lane, wanted, call)
+                          : put_line<Shape>(v,
+                                            lines + number * Shape::pitch,
+                                            gains,
+                                            spectrum,
+                                            start,
+                                            step,
+                                            wanted,
+                                            call);
+    if (call.eight_bit)
+        add_of_warp(call.clamped + of.input, found);
 }
 
-//! A line into its spectrum.
+//! A line from shared memory into its spectrum.
 template <class Shape>
-__device__ __forceinline__ void store_own_line(const float2* lines,
-                                               int number,
-                                               int lane,
-                                               const fused_step& of,
-                                               const fused_call& call)
+__device__ __forceinline__ void store_own_line(
+    const float2* lines, int number, int lane, const fused_step& of, bool eight_bit)
 {
     const float2* line = lines + number * Shape::pitch;
-    const int64_t to = number * spacing_of<Shape>(call);
+    char* to = of.spectra + number * of.spacing;
     line_sync<Shape>(number);
     if (number >= of.wanted)
         return;
-    if (call.eight_bit)
-        store_line<Shape>(line, reinterpret_cast<uint16_t*>(of.spectra) + to, lane);
+    if (eight_bit)
+        store_line<Shape>(line, reinterpret_cast<uint16_t*>(to), lane);
     else
-        store_line<Shape>(line, reinterpret_cast<float2*>(of.spectra) + to, lane);
+        store_line<Shape>(line, reinterpret_cast<float2*>(to), lane);
+}
+
+/*!
+ * What a block of threads has made in the steps of a group, out of its scratch memory
+ * into the block: whole sectors of that are written at once. \param last of the steps
+ */
+template <class Shape, class voltage>
+__device__ __forceinline__ void
+turn_pieces(const fused_step& last, bool mirrored, const fused_call& call)
+{
+    using square = turned_square<voltage>;
+    constexpr int side = square::side;
+    constexpr int squares = 8 / side; // of a thread at a time
+    constexpr int pieces = Shape::N / side / squares;
+    // neighbouring threads write a row together
+    constexpr int abreast = fused_call::turned_bytes / int(sizeof(uint4));
+    const int together = Shape::spectra * call.rounds;
+    const int64_t first = last.first - last.round * Shape::spectra;
+    const int count = int(min(int64_t(together), call.spectra - first));
+    const auto* scratch = reinterpret_cast<const voltage*>(last.spectra) -
+                          last.round * (Shape::spectra * Shape::N);
+    const int64_t row = call.first_time + first;               // of the block
+    const int64_t spacing = int64_t(call.inputs) * call.times; // of channels
+    auto* block =
+        static_cast<voltage*>(call.block) + int64_t(last.input) * call.times + row;
+    const bool aligned = (call.times | row) % side == 0 &&
+                         reinterpret_cast<uintptr_t>(call.block) % sizeof(uint4) == 0;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < pieces * (together / side); i += Shape::threads) {
+        const int time = (i / abreast / pieces * abreast + i % abreast) * side;
+        const int piece = i / abreast % pieces;
+        const voltage* from = scratch + time * Shape::N + piece * side;
+        // channel of the block that has number c in square s
+        const auto channel_of = [&](int s, int c) {
+            const int p = piece + s * pieces;
+            const int k = p % Shape::line_threads +
+                          (p / Shape::line_threads * side + c) * Shape::line_threads;
+            return (mirrored ? Shape::N - 1 - k : k) - call.first_channel;
+        };
+        const auto is_selected = [&](int channel) {
+            return unsigned(channel) < unsigned(call.selected);
+        };
+        if (aligned && time + side <= count) {
+            square v[squares];
+#pragma unroll
+            for (int t = 0; t < side; t++)
+#pragma unroll
+                for (int s = 0; s < squares; s++)
+                    v[s].rows[t] = __ldcg(reinterpret_cast<const uint4*>(
+                        from + t * Shape::N + s * pieces * side));
+#pragma unroll
+            for (int s = 0; s < squares; s++) {
+                square turned;
+                transpose(v[s], turned);
+                const int64_t step = channel_of(s, 1) - channel_of(s, 0);
+                voltage* to = block + channel_of(s, 0) * spacing + time;
+#pragma unroll
+                for (int c = 0; c < side; c++, to += step * spacing)
+                    // of an assignment the compiler makes four stores, when it likes
+                    if (is_selected(channel_of(s, c)))
+                        __stcg(reinterpret_cast<uint4*>(to), turned.rows[c]);
+            }
+        } else {
+#pragma unroll 1
+            for (int i = 0; i < squares * side; i++) {
+                const int s = i / side, c = i % side;
+                if (!is_selected(channel_of(s, c)))
+                    continue;
+                voltage* to = block + channel_of(s, c) * spacing + time;
+                voltage v[side];
+#pragma unroll
+                for (int t = 0; t < side; t++)
+                    v[t] = time + t < count
+                               ? __ldcg(from + t * Shape::N + s * pieces * side + c)
+                               : voltage{};
+#pragma unroll
+                for (int t = 0; t < side; t++)
+                    if (time + t < count)
+                        to[t] = v[t];
+            }
+        }
+    }
+}
+
+//! A function of its own, which leaves the registers of the others alone.
+template <class Shape>
+__device__ __noinline__ void
+turn_spectra(const fused_step& last, bool mirrored, const fused_call& call)
+{
+    if (call.eight_bit)
+        turn_pieces<Shape, uint16_t>(last, mirrored, call);
+    else
+        turn_pieces<Shape, float2>(last, mirrored, call);
 }
 
 //! A group [port][batch of spectra][input of the port], counted without divisions.
@@ -927,6 +1022,8 @@ __device__ __forceinline__ uint32_t side_by_side(const fused_call& call)
 struct fused_schedule {
     group_number group, stride;
     int groups, round; // left; of the group
+    int input;         // of the step before; -1: there was none
+    int64_t read;      // lines of its samples
 };
 
 template <class Shape>
@@ -944,6 +1041,8 @@ __device__ __forceinline__ fused_schedule make_schedule(const fused_call& call)
     return { group_number::of(uint32_t(start), inputs, uint32_t(batches)),
              group_number::of(uint32_t(step), inputs, uint32_t(batches)),
              int((end - start + step - 1) / step),
+             0,
+             -1,
              0 };
 }
 
@@ -980,13 +1079,22 @@ plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
     step.first = first;
     step.wanted = int(min(int64_t(Shape::spectra), left));
     step.input = input;
+    step.other_input = input != schedule.input;
+    step.known =
+        step.other_input || first >= schedule.read ? 0 : int(schedule.read - first);
     step.round = schedule.round;
     step.last = schedule.round == call.rounds - 1 || left <= Shape::spectra;
     step.spectra =
-        call.block ? nullptr
-                   : static_cast<char*>(call.spectra_of(port)) +
-                         (first * call.inputs_per_port + within) * (Shape::N * element);
+        call.block
+            ? static_cast<char*>(call.scratch) +
+                  (int64_t(blockIdx.x) * together + schedule.round * Shape::spectra) *
+                      (Shape::N * element)
+            : static_cast<char*>(call.spectra_of(port)) +
+                  (first * call.inputs_per_port + within) * (Shape::N * element);
+    step.spacing = (call.block ? 1 : call.inputs_per_port) * (Shape::N * element);
     step.gains = reinterpret_cast<const float4*>(call.gains + int64_t(input) * Shape::N);
+    schedule.input = input;
+    schedule.read = first + step.wanted + call.taps - 1;
     schedule.round++;
     if (step.last) {
         const auto batches = uint32_t((call.spectra + together - 1) / together);
@@ -996,67 +1104,87 @@ plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
     }
 }
 
+//! Whether channels are to be in reverse.
+template <class In>
+__device__ __forceinline__ bool mirrored(const fused_call& call)
+{
+    return !In::complex && call.inverted;
+}
+
+//! The spectra of a step.
+template <class Shape, class In>
+__device__ __forceinline__ void make_spectra(float2* lines,
+                                             const float4* gains,
+                                             int number_of_step,
+                                             const fused_step& step,
+                                             const fused_step& next,
+                                             const line_guard& guard,
+                                             const fused_call& call)
+{
+    const int number = threadIdx.x / Shape::line_threads;
+    const int lane = threadIdx.x % Shape::line_threads;
+    filter_lines<Shape, In>(lines, step, number_of_step, guard, call);
+    __syncthreads();
+    fetch_ahead<Shape, In>(next, call.taps);
+    const auto read = [&] {
+        if constexpr (Shape::direct)
+            guard.read();
+    };
+    float2 v[Shape::points];
+    if constexpr (In::complex) {
+        transform_line<Shape>(v, lines, number, lane, call.twiddles, read);
+    } else {
+        transform_line<Shape>(v, lines, number, lane, call.twiddles, [] {});
+        part_real<Shape>(v, lines, number, lane, call.twiddles, read);
+    }
+    finish_line<Shape>(v, lines, gains, number, lane, mirrored<In>(call), step, call);
+    if constexpr (!Shape::direct) {
+        if (!call.block)
+            store_own_line<Shape>(lines, number, lane, step, call.eight_bit);
+        guard.read();
+    }
+}
+
 template <class Shape, class In>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     fused(const __grid_constant__ fused_call call)
 {
     extern __shared__ float2 lines[];
+    auto* gains = reinterpret_cast<float4*>(lines + Shape::line_bytes / sizeof(float2));
     __shared__ uint64_t all_read;
     __shared__ fused_schedule schedule;
     // one in use, one that slower warps may still use, one for the next
     __shared__ fused_step steps[3];
-    constexpr int warps = Shape::threads / 32;
     const line_guard guard{ &all_read };
     if (threadIdx.x == 0) {
-        init_barrier(&all_read, warps);
+        init_barrier(&all_read, Shape::threads);
         fence_barriers();
         schedule = make_schedule<Shape>(call);
         plan<Shape, In>(steps[0], schedule, call);
     }
     __syncthreads();
-    const int number = threadIdx.x / Shape::line_threads;
-    const int lane = threadIdx.x % Shape::line_threads;
 #pragma unroll 1
     for (int i = 0; steps[i % 3].wanted > 0; i++) {
         const auto& step = steps[i % 3];
+        auto& next = steps[(i + 1) % 3];
         // each warp in turn
-        if (threadIdx.x == i % warps * 32)
-            plan<Shape, In>(steps[(i + 1) % 3], schedule, call);
-        if (!step.view.numbers) {
-            store_zeros<Shape>(step, call);
-            guard.read();
-            __syncthreads();
-            continue;
+        if (threadIdx.x == i % (Shape::threads / 32) * 32)
+            plan<Shape, In>(next, schedule, call);
+        if (step.other_input) {
+            __syncthreads(); // nobody uses those of the one before
+            load_gains<Shape>(gains, step);
         }
-        if constexpr (In::bits <= 16) {
-            if (call.in_a_row && step.samples &&
-                step.first + 2 * Shape::spectra <= call.spectra)
-                fetch_ahead<Shape, In>(step.samples + (Shape::spectra + call.taps - 1) *
-                                                          line_step<Shape, In>);
-        }
-        filter_lines<Shape, In>(lines, step, i, guard, call);
-        __syncthreads();
-        // what is stored by way of the lines has yet to be read there
-        const bool by_lines = call.block ? !call.eight_bit : !Shape::direct;
-        const auto read = [&] { guard.read(!by_lines); };
-        float2 v[Shape::points];
-        if constexpr (In::complex) {
-            transform_line<Shape>(v, lines, number, lane, call.twiddles, read);
+        if (step.view.numbers) {
+            make_spectra<Shape, In>(lines, gains, i, step, next, guard, call);
         } else {
-            transform_line<Shape>(v, lines, number, lane, call.twiddles, [] {});
-            part_real<Shape>(v, lines, number, lane, call.twiddles, read);
+            __syncthreads(); // what was to be turned was read
+            store_zeros<Shape>(step, call.eight_bit);
+            guard.read();
         }
-        const bool mirrored = !In::complex && call.inverted;
-        finish_line<Shape>(v, lines, number, lane, mirrored, step, call);
-        if (!Shape::direct && !call.block)
-            store_own_line<Shape>(lines, number, lane, step, call);
         if (call.block && step.last) {
             __syncthreads();
-            store_turned<Shape>(
-                lines, step.first - step.round * Shape::spectra, step.input, call);
+            turn_spectra<Shape>(step, mirrored<In>(call), call);
         }
-        if (by_lines)
-            guard.read();
     }
 }
 

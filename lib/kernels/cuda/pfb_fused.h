@@ -22,6 +22,8 @@ namespace cuda {
 struct fused_call {
     static constexpr int few = 64;
     static constexpr int points_of_thread = 32;
+    //! that follow each other in a block and are written together: a sector of memory
+    static constexpr int turned_bytes = 32;
     pfb::source sources[few];
     void* spectra_ports[few];
     const pfb::source* many_sources; //!< on the GPU; nullptr: the few above
@@ -30,6 +32,7 @@ struct fused_call {
 
     void* block; //!< [channel][input][time]; nullptr: each port has its own spectra
     int first_time, times, first_channel, selected; //!< of the block
+    void* scratch; //!< [block of threads][spectrum of a group], to be turned
 
     const float* prototype;
     const float2* twiddles;
@@ -61,10 +64,9 @@ struct fused_kernel {
     sample_type input;
     int channels;
     void (*function)(fused_call);
-    int threads, blocks;          //!< of a multiprocessor
-    int spectra;                  //!< that a block of threads makes at a time
-    int line_bytes, staged_bytes; //!< shared memory, and more for what is turned
-    int turned_rounds;            //!< of 8-bit spectra that are turned; 0: they cannot be
+    int threads, blocks; //!< of a multiprocessor
+    int spectra;         //!< that a block of threads makes at a time
+    int shared_bytes;
     int radices[3];
 };
 
@@ -78,13 +80,17 @@ const fused_kernel* find_fused_kernel(const pfb::parameters& p, int device);
 class fused_filter
 {
 public:
-    fused_filter(const pfb::parameters& p, const fused_kernel& kernel, int device);
+    enum class store { spectra, blocks };
+    fused_filter(const pfb::parameters& p,
+                 const fused_kernel& kernel,
+                 store stored,
+                 int device);
 
     std::string name() const;
     void set_gains(const cfloat* gains, cudaStream_t s);
     void set_delays(const delay* delays, cudaStream_t s);
 
-    //! Where spectra are put: each port's own, or a block.
+    //! Where spectra are put: each port's own, or a block, as was said at the start.
     struct target {
         void* const* spectra;
         void* block;
@@ -104,7 +110,9 @@ private:
     const pfb::parameters d_p;
     const fused_kernel d_kernel;
     const int d_device;
+    const int d_rounds; // of groups of spectra that are stored together
     int d_most_blocks = 0;
+    device_array<char> d_scratch; // of spectra that are turned; it stays in the cache
     device_array<float> d_prototype;
     device_array<float2> d_twiddles;
     std::unique_ptr<uploaded_array<pfb::source>> d_sources; // of many ports

@@ -25,9 +25,7 @@ fused_kernel fused_kernel_of(sample_type type)
              Shape::threads,
              Shape::blocks,
              Shape::spectra,
-             Shape::line_bytes,
-             Shape::turns ? Shape::staged_bytes : 0,
-             Shape::turns ? Shape::rounds : 0,
+             Shape::line_bytes + Shape::gain_bytes,
              { Shape::R1, Shape::R2, Shape::R3 } };
 }
 
@@ -41,7 +39,7 @@ void add_fused_kernels(sample_type type, std::vector<fused_kernel>& all)
              fused_kernel_of<fused_shape<256, 32, 16, 16>, In>(type),
              fused_kernel_of<fused_shape<512, 16, 16, 32>, In>(type),
              fused_kernel_of<fused_shape<1024, 8, 32, 32>, In>(type),
-             fused_kernel_of<fused_shape<2048, 4, 16, 16, 8>, In>(type),
+             fused_kernel_of<fused_shape<2048, 8, 16, 16, 8>, In>(type),
              fused_kernel_of<fused_shape<4096, 4, 16, 16, 16>, In>(type),
              fused_kernel_of<fused_shape<8192, 2, 32, 16, 16>, In>(type),
          })

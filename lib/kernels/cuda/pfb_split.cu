@@ -36,11 +36,12 @@ int64_t samples_of(const pfb::parameters& p, size_t spectra)
 
 split_filter::split_filter(const pfb::parameters& p,
                            const fused_kernel& kernel,
+                           fused_filter::store stored,
                            int device)
     : d_p(p),
       d_device(device),
       d_batch(spectra_at_once(p)),
-      d_filter(p, kernel, device),
+      d_filter(p, kernel, stored, device),
       d_sources(p.ports),
       d_spectra(p.ports)
 {

@@ -24,7 +24,10 @@ namespace cuda {
 class split_filter
 {
 public:
-    split_filter(const pfb::parameters& p, const fused_kernel& kernel, int device);
+    split_filter(const pfb::parameters& p,
+                 const fused_kernel& kernel,
+                 fused_filter::store stored,
+                 int device);
 
     std::string name() const;
     void set_gains(const cfloat* gains, cudaStream_t s) { d_filter.set_gains(gains, s); }

@@ -1,0 +1,430 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/cuda/gpu_facts.h"
+#include "kernels/cuda/pfb_tensor.cuh"
+#include "kernels/cuda/pfb_tensor.h"
+#include <cmath>
+#include <complex>
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+namespace tensor {
+
+namespace {
+
+template <store Store>
+__global__ void __launch_bounds__(threads, 1) channelise(const __grid_constant__ call c)
+{
+    extern __shared__ __align__(1024) uint8_t unaligned[];
+    auto& m = *reinterpret_cast<memory<Store>*>(
+        unaligned + (1024 - shared_address(unaligned) % 1024) % 1024);
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < slots; i++) {
+            init_barrier(m.full + i, filter_warps);
+            init_barrier(m.empty + i, crew_warps);
+        }
+        for (int i = 0; i < stages<Store>; i++) {
+            init_barrier(m.stage_full + i, 1);
+            init_barrier(m.stage_empty + i, filter_warps);
+        }
+        fence_barriers();
+    }
+    for (int i = threadIdx.x; i < int(sizeof m.matrices / sizeof(uint4)); i += threads)
+        reinterpret_cast<uint4*>(m.matrices)[i] = c.matrices[i];
+    for (int i = threadIdx.x; i < steps * crew_threads; i += threads)
+        m.twiddles[0][i] = reinterpret_cast<const float4*>(c.twiddles)[i];
+    fence_async();
+    __syncthreads();
+    if (threadIdx.x < crews * crew_threads) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(crew_registers));
+        transform(m, c);
+    } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(filter_registers));
+        filter(m, c);
+    }
+}
+
+template <store Store>
+constexpr int shared_bytes = int(sizeof(memory<Store>)) + 1024;
+static_assert(shared_bytes<store::spectra> <= 227 << 10 &&
+              shared_bytes<store::blocks> <= 227 << 10);
+
+using complex = std::complex<double>;
+
+/*!
+ * What cosines are multiplied by so that half precision is nearest to them: the products
+ * are rounded to 3e-5 of the largest, in place of 9e-5, and are then `matrix_gain` times
+ * the cosines.
+ */
+constexpr double matrix_scale = 1.1149, matrix_gain = 1.1151996;
+//! With a prototype whose squares have the sum 1, samples of an rms of 20 are near 20 in
+//! half precision, too, and no samples leave its range.
+constexpr double filter_scale = 32, twiddle_scale = 1 / (8 * matrix_gain);
+constexpr double result_scale = filter_scale * matrix_gain * twiddle_scale * matrix_gain;
+
+complex phasor_of(int turns, int parts)
+{
+    return std::polar(1., -2 * M_PI * (turns % parts) / parts);
+}
+
+uint16_t half_bits(double v) { return __half_as_ushort(__double2half(v * matrix_scale)); }
+
+//! Rows [64][64] of both matrices, in the swizzled order of shared memory.
+std::vector<uint16_t> make_matrices(bool inverted)
+{
+    constexpr int size = 2 * radix;
+    std::vector<uint16_t> all(2 * size * size);
+    // f times (re + i im) -> the real or the imaginary part
+    const auto put =
+        [&](int matrix, int row, int pair, complex f, bool imaginary, bool conjugate) {
+            const complex real_part = imaginary ? f.imag() : f.real();
+            const complex imaginary_part =
+                (imaginary ? f.real() : -f.imag()) * (conjugate ? -1 : 1);
+            const int word = (pair / 4 ^ row % 8) * 4 + pair % 4;
+            auto* to = &all[(size_t(matrix) * size + row) * size + 2 * word];
+            to[0] = half_bits(real_part.real());
+            to[1] = half_bits(imaginary_part.real());
+        };
+    for (int row = 0; row < size; row++)
+        for (int pair = 0; pair < radix; pair++) {
+            const int c = row / 16 * 8 + row % 8;
+            put(0, row, pair, phasor_of(pair * c, radix), row / 8 % 2, inverted);
+            // of k16 step pair / 8: what a lane has of the first product, two columns
+            const int b = 4 * (2 * (pair % 4) + pair / 4 % 2) + pair / 8;
+            const int d = row / 8 * 4 + row % 8 / 2;
+            put(1, row, pair, phasor_of(b * d, radix), row % 2, false);
+        }
+    return all;
+}
+
+//! [steps][crew_threads][2]
+std::vector<float2> make_twiddles()
+{
+    std::vector<float2> all;
+    for (int step = 0; step < steps; step++)
+        for (int thread = 0; thread < crew_threads; thread++)
+            for (int odd = 0; odd < 2; odd++) {
+                const int c = thread / 4, t = thread % 4;
+                const int b = 4 * (2 * t + odd) + step;
+                const auto w = twiddle_scale * phasor_of(b * c, channels);
+                all.push_back({ float(w.real()), float(w.imag()) });
+            }
+    return all;
+}
+
+//! Groups of a piece of blocks: many, as each costs the filter's length and some time to
+//! begin, but such that all multiprocessors have the same number of pieces.
+int run_for(int64_t groups, int inputs, int multiprocessors)
+{
+    constexpr int beginning = 2; // groups that could have been made meanwhile
+    int best = 0;
+    double least = 0;
+    for (int run = 8; run <= 64; run *= 2) {
+        const int64_t all = (groups + run - 1) / run * inputs;
+        const int64_t rounds = (all + multiprocessors - 1) / multiprocessors;
+        const double time = double(rounds) * (std::min<int64_t>(run, groups) + beginning);
+        if (best == 0 || time < least) {
+            best = run;
+            least = time;
+        }
+    }
+    return best;
+}
+
+//! Of a prototype that is not all zeros; otherwise 1.
+double norm_of(const std::vector<float>& prototype)
+{
+    double squares = 0;
+    for (double h : prototype)
+        squares += h * h;
+    return squares > 0 ? std::sqrt(squares) : 1;
+}
+
+//! Filter, transform, gains and conversion of a call.
+template <store Store>
+class tensor_filter
+{
+public:
+    tensor_filter(const pfb::parameters& p, int device)
+        : d_p(p),
+          d_device(device),
+          d_multiprocessors(facts_of(device).multiprocessors),
+          d_norm(norm_of(p.prototype)),
+          d_prototype(size_t(most_taps) * channels),
+          d_matrices(2 * matrix_bytes / sizeof(uint16_t)),
+          d_twiddles(size_t(2) * steps * crew_threads),
+          d_gains(size_t(p.inputs()) * channels, 2),
+          d_ordered_gains(size_t(p.inputs()) * channels),
+          d_counts(2 * size_t(p.inputs()))
+    {
+        load(channelise<Store>, shared_bytes<Store>);
+        if (p.ports > fused_call::few) {
+            d_sources = std::make_unique<uploaded_array<pfb::source>>(p.ports);
+            d_spectra = std::make_unique<uploaded_array<void*>>(p.ports);
+        }
+        // later taps in later lines; (-1)^j moves channel 0 to -fs/2
+        std::vector<float> prototype(d_prototype.size());
+        const size_t skipped = prototype.size() - p.prototype.size();
+        for (size_t j = 0; j < p.prototype.size(); j++)
+            prototype[skipped + j] =
+                float(p.prototype[j] / d_norm * (j % 2 ? -filter_scale : filter_scale));
+        upload(d_prototype, prototype);
+        upload(d_matrices, make_matrices(p.inverted));
+        upload(d_twiddles, make_twiddles());
+        set_gains(std::vector<cfloat>(d_ordered_gains.size(), 1.f).data(), nullptr);
+        check(cudaStreamSynchronize(nullptr), "copying gains"); // before other streams
+    }
+
+    static std::string name()
+    {
+        return "cuda tensor f16 fft " + std::to_string(channels);
+    }
+
+    //! Into [input][4][crew_threads][2], as crews read them.
+    void set_gains(const cfloat* gains, cudaStream_t s)
+    {
+        const device_guard guard(d_device);
+        const double scale = d_norm / result_scale;
+        for (size_t i = 0; i < d_ordered_gains.size(); i++) {
+            const int place = int(i % channels), thread = place / 2 % crew_threads;
+            const int d = 4 * (place / 2 / crew_threads * 2 + place % 2) + thread % 4;
+            const auto g = gains[i - place + thread / 4 + radix * d];
+            d_ordered_gains[i] = { float(g.real() * scale), float(g.imag() * scale) };
+        }
+        d_gains.set(d_ordered_gains.data(), s);
+    }
+
+    //! Whether all addresses are multiples of 16.
+    bool can_do(const pfb::source* sources, const fused_filter::target& to) const
+    {
+        const auto aligned = [](const void* p) {
+            return reinterpret_cast<uintptr_t>(p) % 16 == 0;
+        };
+        for (int port = 0; port < d_p.ports; port++)
+            if (!aligned(sources[port].samples) ||
+                (to.spectra && !aligned(to.spectra[port])))
+                return false;
+        return true;
+    }
+
+    void execute(const pfb::source* sources,
+                 const fused_filter::target& to,
+                 size_t count,
+                 cudaStream_t s)
+    {
+        const device_guard guard(d_device);
+        call c{};
+        if (d_sources) {
+            d_sources->set(sources, s);
+            c.many_sources = d_sources->data();
+            if (to.spectra) {
+                d_spectra->set(to.spectra, s);
+                c.many_spectra = d_spectra->data();
+            }
+        } else {
+            std::copy(sources, sources + d_p.ports, c.sources);
+            if (to.spectra)
+                std::copy(to.spectra, to.spectra + d_p.ports, c.spectra_ports);
+        }
+        c.block = to.block;
+        c.first_time = to.first_time;
+        c.times = to.times;
+        c.first_channel = to.first_channel;
+        c.selected = to.selected;
+        c.prototype = d_prototype.data();
+        c.twiddles = d_twiddles.data();
+        c.gains = d_gains.data();
+        c.matrices = reinterpret_cast<const uint4*>(d_matrices.data());
+        c.clamped = d_counts.data();
+        c.lowest = d_counts.data() + d_p.inputs();
+        c.spectra = int64_t(count);
+        c.inputs = d_p.inputs();
+        c.taps = d_p.taps;
+        constexpr int together = std::max(group, set<Store> * slot_spectra);
+        c.groups = (c.spectra + together - 1) / together * (together / group);
+        c.run = run_for(c.groups, c.inputs, d_multiprocessors);
+        const auto blocks = std::min<int64_t>(c.groups * c.inputs, d_multiprocessors);
+        channelise<Store><<<unsigned(blocks), threads, shared_bytes<Store>, s>>>(c);
+        check_launch("channeliser on tensor cores");
+        for (int port = 0; port < d_p.ports; port++)
+            if (!sources[port].samples)
+                clear(port, to, count, s);
+    }
+
+    //! Adds its own counts.
+    void add_counts(pfb::counts& all) const
+    {
+        const auto own = d_counts.read();
+        for (int i = 0; i < d_p.inputs(); i++) {
+            all.output[i] += own[i];
+            all.samples[i] += own[d_p.inputs() + i];
+        }
+    }
+
+private:
+    template <class T>
+    static void upload(const device_array<T>& to, const std::vector<T>& values)
+    {
+        check(cudaMemcpy(to.data(), values.data(), to.bytes(), cudaMemcpyHostToDevice),
+              "copying tables of the channeliser");
+    }
+
+    //! Of a port whose samples were lost.
+    void
+    clear(int port, const fused_filter::target& to, size_t count, cudaStream_t s) const
+    {
+        if (to.spectra) {
+            check(cudaMemsetAsync(to.spectra[port], 0, count * line_bytes, s),
+                  "clearing spectra");
+            return;
+        }
+        const size_t row = 2 * size_t(to.times);
+        check(cudaMemset2DAsync(static_cast<char*>(to.block) + port * row +
+                                    2 * size_t(to.first_time),
+                                row * d_p.inputs(),
+                                0,
+                                2 * count,
+                                to.selected,
+                                s),
+              "clearing times of a block");
+    }
+
+    const pfb::parameters d_p;
+    const int d_device, d_multiprocessors;
+    const double d_norm;                                    // of the prototype
+    std::unique_ptr<uploaded_array<pfb::source>> d_sources; // of many ports
+    std::unique_ptr<uploaded_array<void*>> d_spectra;
+    device_array<float> d_prototype;
+    device_array<uint16_t> d_matrices;
+    device_array<float2> d_twiddles;
+    uploaded_array<float2> d_gains;
+    std::vector<float2> d_ordered_gains;
+    counters d_counts; // [clamped output, lowest numbers][input]
+};
+
+/*!
+ * A filter bank or an F-engine; calls with delays, and those with addresses that are no
+ * multiples of 16, it leaves to another.
+ */
+template <class Base, store Store>
+class with_tensor_cores : public Base
+{
+public:
+    with_tensor_cores(const pfb::parameters& p, int device, std::unique_ptr<Base> other)
+        : d_other(std::move(other)), d_filter(p, device)
+    {
+    }
+    void set_gains(const cfloat* gains, stream& s) override
+    {
+        d_other->set_gains(gains, s);
+        d_filter.set_gains(gains, native(s));
+    }
+    void set_delays(const delay* delays, stream& s) override
+    {
+        d_other->set_delays(delays, s);
+        d_delayed = delays;
+    }
+    pfb::counts clamped() const override
+    {
+        auto all = d_other->clamped();
+        d_filter.add_counts(all);
+        return all;
+    }
+
+protected:
+    bool serves(const pfb::source* sources, const fused_filter::target& to) const
+    {
+        return !d_delayed && d_filter.can_do(sources, to);
+    }
+    const std::unique_ptr<Base> d_other;
+    tensor_filter<Store> d_filter;
+
+private:
+    bool d_delayed = false;
+};
+
+class tensor_pfb : public with_tensor_cores<pfb, store::spectra>
+{
+public:
+    using with_tensor_cores::with_tensor_cores;
+    std::string implementation() const override { return d_filter.name(); }
+    void
+    execute(const source* sources, void* const* spectra, size_t count, stream& s) override
+    {
+        const fused_filter::target to{ spectra, nullptr, 0, 0, 0, 0 };
+        if (!serves(sources, to))
+            d_other->execute(sources, spectra, count, s);
+        else if (count > 0)
+            d_filter.execute(sources, to, count, native(s));
+    }
+};
+
+class tensor_f_engine : public with_tensor_cores<f_engine, store::blocks>
+{
+public:
+    tensor_f_engine(const parameters& p, int device, std::unique_ptr<f_engine> other)
+        : with_tensor_cores(p.filter, device, std::move(other)), d_p(p)
+    {
+    }
+    std::string implementation() const override
+    {
+        return d_filter.name() + ", stored by channel";
+    }
+    void execute(
+        const pfb::source* sources, void* block, int first, int count, stream& s) override
+    {
+        const fused_filter::target to{
+            nullptr, block, first, d_p.times, d_p.first_channel, d_p.selected_channels
+        };
+        if (!serves(sources, to))
+            d_other->execute(sources, block, first, count, s);
+        else if (count > 0)
+            d_filter.execute(sources, to, count, native(s));
+    }
+
+private:
+    const parameters d_p;
+};
+
+bool serves(const pfb::parameters& p, int device)
+{
+    return facts_of(device).architecture == 90 && p.channels == channels &&
+           p.taps <= most_taps && p.inputs_per_port == 1 && p.input == sample_type::sc8 &&
+           p.output == sample_type::sc8;
+}
+
+} // namespace
+
+} // namespace tensor
+
+std::unique_ptr<pfb>
+make_tensor_pfb(const pfb::parameters& p, int device, std::unique_ptr<pfb> other)
+{
+    if (!tensor::serves(p, device))
+        return other;
+    const device_guard guard(device);
+    return std::make_unique<tensor::tensor_pfb>(p, device, std::move(other));
+}
+
+std::unique_ptr<f_engine> make_tensor_f_engine(const f_engine::parameters& p,
+                                               int device,
+                                               std::unique_ptr<f_engine> other)
+{
+    if (!tensor::serves(p.filter, device))
+        return other;
+    const device_guard guard(device);
+    return std::make_unique<tensor::tensor_f_engine>(p, device, std::move(other));
+}
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr

@@ -1,0 +1,38 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_H
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_H
+
+#include "kernels/f_engine.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+
+/*!
+ * The filter bank whose transform tensor cores multiply in half precision: 1024 channels,
+ * up to 8 taps, sc8 in and out, one input a port, on Hopper GPUs. At an rms of 20 steps
+ * 0.5% of the numbers differ by one step from those of single precision, and in
+ * proportion to the rms elsewhere. What it cannot do it leaves to `other`, the whole of
+ * it for other parameters, and calls with delays.
+ */
+std::unique_ptr<pfb>
+make_tensor_pfb(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
+
+//! Likewise, the same bits stored by channel.
+std::unique_ptr<f_engine> make_tensor_f_engine(const f_engine::parameters& p,
+                                               int device,
+                                               std::unique_ptr<f_engine> other);
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_H */
