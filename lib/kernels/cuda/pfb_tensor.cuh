@@ -439,8 +439,9 @@ multiply_shared(float (&s)[32], uint64_t a, uint64_t b, bool add)
                  : "l"(a), "l"(b), "r"(int(add)));
 }
 
+using rows = rows_matrix<8 * matrix_row>;
 //! From columns to the ones that are a k16 step further on.
-constexpr int next_step = 32 / 16;
+constexpr int step_bytes = 16 * int(sizeof(__half));
 
 //! Twiddles: those of group `step` of eight columns are of 2 t and 2 t + 1.
 __device__ __forceinline__ void
@@ -592,8 +593,8 @@ __device__ __forceinline__ void transform(memory<Store>& m, const call& c)
     const int lane = thread % 32, warp = thread / 32;
     int leads = lane == 0; // its warp; kept, or it would be found out again and again
     asm volatile("" : "+r"(leads));
-    const uint64_t first_matrix = rows_descriptor(shared_address(m.matrices[0]));
-    const uint64_t second_matrix = rows_descriptor(shared_address(m.matrices[1]));
+    const rows first_matrix(shared_address(m.matrices[0]));
+    const rows second_matrix(shared_address(m.matrices[1]));
     // of spectra: column 2 t + spectrum of matrix i has d = 4 i + t
     const uint32_t column = turned ? thread * 4
                                    : lane % 2 * result_pitch +
@@ -609,13 +610,15 @@ __device__ __forceinline__ void transform(memory<Store>& m, const call& c)
     if (left <= 0)
         return;
     const auto start_first = [&](float(&sums)[32], int first) {
-        const uint64_t filtered = rows_descriptor(shared_address(m.filtered[slot.index]) +
-                                                  first * filtered_bytes);
+        const rows filtered(shared_address(m.filtered[slot.index]) +
+                            first * filtered_bytes);
         wgmma_fence();
 #pragma unroll
         for (int i = 0; i < steps; i++)
-            multiply_shared(
-                sums, first_matrix + i * next_step, filtered + i * next_step, i > 0);
+            multiply_shared(sums,
+                            first_matrix.descriptor(i * step_bytes),
+                            filtered.descriptor(i * step_bytes),
+                            i > 0);
         wgmma_commit();
     };
     // factors come when they are wanted, and leave registers to others before and after
@@ -630,7 +633,8 @@ __device__ __forceinline__ void transform(memory<Store>& m, const call& c)
         wgmma_fence();
 #pragma unroll
         for (int i = 0; i < steps; i++)
-            wgmma_half<2 * radix>(sums, operand[i], second_matrix + i * next_step, i > 0);
+            wgmma_half<2 * radix>(
+                sums, operand[i], second_matrix.descriptor(i * step_bytes), i > 0);
         wgmma_commit();
     };
     // two pairs in turn: while one is stored, the first product of the next is under way
