@@ -571,7 +571,7 @@ try {
                 "filter",
                 "turn",
                 "multiply");
-    const std::vector<array> arrays{ { 16, 16 }, { 64, 16 }, { 256, 16 } };
+    const std::vector<array> arrays{ { 16, 16 }, { 64, 16 }, { 256, 16 }, { 16, 1 } };
     for (const array& a : arrays) {
         const auto data = noise(a);
         const double in_flowgraph =
