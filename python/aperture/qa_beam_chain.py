@@ -119,8 +119,8 @@ class qa_beam_chain(gr_unittest.TestCase):
         array, channels = array_of(sample_rate=800.0), 8
         source = source_at(array, 170.0, 55.0, START)
         beams = [Beam("tracks", ra=source.ra, dec=source.dec), Beam("stays", 170.0, 55.0)]
-        # a minute each; of so slow a stream the buffers on a GPU hold more than a minute
-        levels = observe(array, source, beams, START, 3600 * 800, channels, 20, 6000, lead=300.0)
+        # a minute each; of so slow a stream the buffers on a GPU hold half an hour
+        levels = observe(array, source, beams, START, 3600 * 800, channels, 20, 6000, lead=3600.0)
         self.assertEqual(len(levels), 60)
         tracks = 10 * np.log10(levels[:, 0, 1:])
         self.assertLess(np.abs(tracks).max(), 0.1)

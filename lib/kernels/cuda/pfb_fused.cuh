@@ -71,13 +71,27 @@ __device__ __forceinline__ void line_sync(int line)
                      : "memory");
 }
 
-//! Keeps new lines out of shared memory until every thread has read the old ones: it need
-//! not wait for what the others then do with them.
+/*!
+ * Keeps new lines out of shared memory until every thread has read the old ones. From
+ * Hopper on it need not wait for what the others then do with them.
+ */
 struct line_guard {
     uint64_t* barrier; // of all threads
+
+#if __CUDA_ARCH__ >= 900
+    __device__ void start(int threads) const
+    {
+        init_barrier(barrier, threads);
+        fence_barriers();
+    }
     __device__ void wait(int step) const { wait_for(barrier, step % 2 ^ 1); }
     //! Each thread for itself: racecheck does not see one that arrives for its warp.
     __device__ void read() const { arrive(barrier); }
+#else
+    __device__ void start(int) const {}
+    __device__ void wait(int) const { __syncthreads(); }
+    __device__ void read() const {}
+#endif
 };
 
 // ---------------------------------------------------------------------------------------
@@ -627,9 +641,13 @@ __device__ __forceinline__ float2 amplified(float2 y, float2 gain)
 //! The larger one, or NaN if one is.
 __device__ __forceinline__ float larger(float a, float b)
 {
+#if __CUDA_ARCH__ >= 800
     float c;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
     return c;
+#else
+    return a > b || isnan(a) ? a : b;
+#endif
 }
 
 //! Real and imaginary part, half to even, as bytes; -128 to 127, NaN as 0. \param above
@@ -1157,8 +1175,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     __shared__ fused_step steps[3];
     const line_guard guard{ &all_read };
     if (threadIdx.x == 0) {
-        init_barrier(&all_read, Shape::threads);
-        fence_barriers();
+        guard.start(Shape::threads);
         schedule = make_schedule<Shape>(call);
         plan<Shape, In>(steps[0], schedule, call);
     }
