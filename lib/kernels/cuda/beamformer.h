@@ -30,10 +30,10 @@ namespace cuda {
  * Weights may be 2^-28 of the largest of all before they lose precision. fp32 has the
  * error of single-precision sums.
  *
- * Numbers are rounded up to tiles. wgmma f16: 32 inputs; 32 beams (up to 32 beams, or
- * more than 512 inputs), 64 (up to 64 beams, or more than 256 inputs) or 128; 128 times
- * of 128 beams, otherwise 192. mma f16: 32 inputs, 32 beams, 64 times. fp32: 16 inputs,
- * 32 beams, 64 times.
+ * Numbers are rounded up to tiles. wgmma f16: 16 inputs (of more than 128: 32); 32 beams
+ * (up to 32 beams, or more than 512 inputs), 64 (up to 64 beams, or more than 256 inputs)
+ * or 128; 128 times of 128 beams, otherwise 192. mma f16: 32 inputs, 32 beams, 64 times.
+ * fp32: 16 inputs, 32 beams, 64 times.
  *
  * \throws std::invalid_argument if there is none
  */
