@@ -373,6 +373,13 @@ void check_corner_turns()
     }
 }
 
+//! What a channeliser takes.
+constexpr sample_type types_of_samples[] = { sample_type::sc8,  sample_type::s8,
+                                             sample_type::sc16, sample_type::s16,
+                                             sample_type::fc32, sample_type::f32,
+                                             sample_type::sc4,  sample_type::s12,
+                                             sample_type::s10 };
+
 struct pfb_case {
     pfb::parameters p;
     int spectra;
@@ -739,15 +746,7 @@ void check_cuts(bool quick)
     using type = sample_type;
     int variant = 0;
     for (int n = 64; n <= 8192; n *= 2)
-        for (auto t : { type::sc8,
-                        type::s8,
-                        type::sc16,
-                        type::s16,
-                        type::fc32,
-                        type::f32,
-                        type::sc4,
-                        type::s12,
-                        type::s10 })
+        for (auto t : types_of_samples)
             for (auto output : { type::fc32, type::sc8 }) {
                 variant++;
                 if (quick && variant % 4 != 1)
@@ -789,15 +788,7 @@ void check_interleaved(bool quick)
 {
     using type = sample_type;
     int variant = 0;
-    for (auto t : { type::sc8,
-                    type::s8,
-                    type::sc4,
-                    type::sc16,
-                    type::s16,
-                    type::fc32,
-                    type::f32,
-                    type::s12,
-                    type::s10 })
+    for (auto t : types_of_samples)
         for (int inputs : { 2, 3, 16, 61, 150 }) {
             if (quick && inputs > 16)
                 continue;
@@ -898,15 +889,7 @@ void check_pfbs(bool quick)
     for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways
         check({ { 64, 4, ports, 1, type::sc8, type::sc8, false, {} }, 17, 7 });
     for (int n = 64; !quick && n <= 8192; n *= 2)
-        for (auto t : { type::sc8,
-                        type::s8,
-                        type::sc16,
-                        type::s16,
-                        type::fc32,
-                        type::f32,
-                        type::sc4,
-                        type::s12,
-                        type::s10 })
+        for (auto t : types_of_samples)
             check({ { n, 8, 2, 1, t, type::sc8, false, {} }, 3 * std::max(8, 8192 / n) });
     expect_few(single_precision, "single precision");
     expect_few(half_precision, "half precision");

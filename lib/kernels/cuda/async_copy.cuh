@@ -18,22 +18,27 @@ namespace cuda {
  * thread does not wait for; zeros where there is nothing. From Ampere on.
  */
 template <int Bytes>
-__device__ __forceinline__ void copy_async(void* to, const void* from, bool there)
+__device__ __forceinline__ void copy_async(unsigned to, const void* from, bool there)
 {
 #if __CUDA_ARCH__ >= 800
-    const auto address = unsigned(__cvta_generic_to_shared(to));
     if constexpr (Bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address),
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
                      "l"(from),
                      "r"(there ? 16 : 0)
                      : "memory");
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address),
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to),
                      "l"(from),
                      "n"(Bytes),
                      "r"(there ? Bytes : 0)
                      : "memory");
 #endif
+}
+
+template <int Bytes>
+__device__ __forceinline__ void copy_async(void* to, const void* from, bool there)
+{
+    copy_async<Bytes>(unsigned(__cvta_generic_to_shared(to)), from, there);
 }
 
 //! Ends a group of the thread's copies.

@@ -62,6 +62,30 @@ make_products(const recipe& r, const T (&v)[Numbers], const Scale& scale, float 
     }
 }
 
+//! Products of a row and a channel into powers [row][product][channel].
+//! \param scales [row][part]; nullptr: all are `scale`
+template <int Numbers, class T>
+__device__ __forceinline__ void store_products(float* __restrict__ powers,
+                                               const recipe& r,
+                                               const T (&v)[Numbers],
+                                               const float* __restrict__ scales,
+                                               float scale,
+                                               int64_t row,
+                                               int channels,
+                                               int64_t channel)
+{
+    float out[4];
+    make_products<Numbers>(
+        r,
+        v,
+        [&](int part) { return scales ? scales[row * r.parts + part] : scale; },
+        out);
+#pragma unroll
+    for (int p = 0; p < 4; p++)
+        if (p < r.count)
+            powers[(row * r.count + p) * channels + channel] = out[p];
+}
+
 struct extents {
     int channels, summed; // in, and how many become one
     int pieces;           // of a block
@@ -130,16 +154,8 @@ __global__ void __launch_bounds__(threads) finish(const float* __restrict__ piec
                 sums[(out_row * Numbers + n) * channels_out + channel] += v[n];
         } else {
             const int64_t at = int64_t(blockIdx.z) * x.all_rows + out_row;
-            float out[4];
-            make_products<Numbers>(
-                r,
-                v,
-                [&](int part) { return scales ? scales[at * r.parts + part] : scale; },
-                out);
-#pragma unroll
-            for (int p = 0; p < 4; p++)
-                if (p < r.count)
-                    powers[(at * r.count + p) * channels_out + channel] = out[p];
+            store_products<Numbers>(
+                powers, r, v, scales, scale, at, channels_out, channel);
         }
     }
 }
@@ -195,19 +211,11 @@ __global__ void __launch_bounds__(threads) turn(const float* __restrict__ pieces
             break;
         const int64_t at =
             int64_t(blockIdx.z) * x.all_rows + x.first_row + first_row + row;
-        float v[Numbers], out[4];
+        float v[Numbers];
 #pragma unroll
         for (int n = 0; n < Numbers; n++)
             v[n] = values[n][lane][row];
-        make_products<Numbers>(
-            r,
-            v,
-            [&](int part) { return scales ? scales[at * r.parts + part] : scale; },
-            out);
-#pragma unroll
-        for (int p = 0; p < 4; p++)
-            if (p < r.count)
-                powers[(at * r.count + p) * x.channels + channel] = out[p];
+        store_products<Numbers>(powers, r, v, scales, scale, at, x.channels, channel);
     }
 }
 
@@ -232,16 +240,7 @@ __global__ void __launch_bounds__(threads) dump_sums(double* sums,
         v[n] = sum;
         sum = 0;
     }
-    float out[4];
-    make_products<Numbers>(
-        r,
-        v,
-        [&](int part) { return scales ? scales[row * r.parts + part] : scale; },
-        out);
-#pragma unroll
-    for (int p = 0; p < 4; p++)
-        if (p < r.count)
-            powers[(row * r.count + p) * channels_out + channel] = out[p];
+    store_products<Numbers>(powers, r, v, scales, scale, row, channels_out, channel);
 }
 
 //! run(std::integral_constant) with 1, 2 or 4

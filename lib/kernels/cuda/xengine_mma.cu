@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/integer_tile.cuh"
 #include "kernels/cuda/integer_xengine.h"
 #include "kernels/cuda/memory.h"
@@ -38,10 +39,7 @@ __device__ __forceinline__ void copy_16(uint32_t to, const uint8_t* from, bool t
 {
 #if __CUDA_ARCH__ >= 800
     if (!Turing) {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
-                     "l"(from),
-                     "r"(there ? 16 : 0)
-                     : "memory");
+        copy_async<16>(to, from, there);
         return;
     }
 #endif
@@ -53,20 +51,6 @@ __device__ __forceinline__ void copy_16(uint32_t to, const uint8_t* from, bool t
                  "r"(v.z),
                  "r"(v.w)
                  : "memory");
-}
-__device__ __forceinline__ void commit_copies()
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-//! Until all but the last `Pending` groups have arrived.
-template <int Pending>
-__device__ __forceinline__ void wait_for_copies()
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
-#endif
 }
 
 /*!
@@ -132,7 +116,7 @@ __global__ void __launch_bounds__(32 * warps)
     for (int i = 0; i < depth - 1; i++) {
         if (i < count)
             request(i);
-        commit_copies();
+        commit_async();
     }
 
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -144,11 +128,11 @@ __global__ void __launch_bounds__(32 * warps)
     const int at_b = (diagonal ? 0 : rows - side) + row_b + lane / 4;
     int warp_sums[groups * groups][4] = {};
     for (int i = 0; i < count; i++) {
-        wait_for_copies<depth - 2>();
+        wait_async<depth - 2>();
         __syncthreads(); // arrived for all, and all are done with what comes next
         if (i + depth - 1 < count)
             request((i + depth - 1) % depth);
-        commit_copies();
+        commit_async();
         const uint8_t* stage = ring[i % depth] + warp % sharing * rows * step_bytes;
         uint4 a[groups], b[groups];
         if (wanted) {
