@@ -24,14 +24,16 @@ constexpr int few = 64; // ports whose list travels with the call
 template <class voltage>
 __device__ __forceinline__ int clamp(uint32_t& word)
 {
-    if constexpr (sizeof(voltage) > 2)
+    if constexpr (sizeof(voltage) > 2) {
         return 0;
-    constexpr int bits = 4 * sizeof(voltage); // of a number
-    constexpr uint32_t highest = bits == 4 ? 0x88888888 : 0x80808080;
-    const uint32_t other = word ^ highest; // not 0 where another number is
-    const uint32_t found = ~(((other & ~highest) + ~highest) | other) & highest;
-    word += found >> (bits - 1);
-    return __popc((found | found << bits) & (bits == 4 ? 0x80808080 : 0x80008000));
+    } else {
+        constexpr int bits = 4 * sizeof(voltage); // of a number
+        constexpr uint32_t highest = bits == 4 ? 0x88888888 : 0x80808080;
+        const uint32_t other = word ^ highest; // not 0 where another number is
+        const uint32_t found = ~(((other & ~highest) + ~highest) | other) & highest;
+        word += found >> (bits - 1);
+        return __popc((found | found << bits) & (bits == 4 ? 0x80808080 : 0x80008000));
+    }
 }
 
 struct turn_call {
