@@ -5,10 +5,11 @@
 #
 """aperture_plot: one picture of a UVH5 file, of filterbank files, or of the beams of an array.
 
-plot_beams.py draws the latter two. Of a UVH5 file: on top the bandpass of each input and, of arrays, a matrix of all pairs of inputs; below, for
-each baseline, amplitude and phase over frequency (and time, where there are several
-integrations) and its lags. Amplitudes are correlation coefficients where the file has the
-autocorrelations. A file of one antenna shows the coherence of its two polarisations.
+plot_beams.py draws the latter two. Of a UVH5 file: on top the bandpass of each input and, of arrays,
+a matrix of all pairs of inputs; below, for each baseline, amplitude and phase over frequency (and
+time, where there are several integrations) and its lags. Amplitudes are correlation coefficients
+where the file has the autocorrelations. A file of one antenna shows the coherence of its two
+polarisations.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)
 import numpy as np  # noqa: E402
 from matplotlib.ticker import MaxNLocator  # noqa: E402
 
+from .array_description import shipped_arrays  # noqa: E402
 from .plot_beams import filterbank_figure, pattern_figure  # noqa: E402
 from .plot_data import (PlotError, VisibilityFile, coherence, decibels, find_products,  # noqa: E402
                         root_mean_square_lags, spread)
@@ -376,17 +378,35 @@ def parser():
     return result
 
 
+#: which options choose what is shown, and of what
+CHOICES = {"field": "the pattern of an array", "baselines": "a UVH5 file",
+           "integration": "a UVH5 file"}
+
+
+def refuse_choices(options, kind):
+    """Those of other kinds of pictures."""
+    for name, of in CHOICES.items():
+        if of != kind and getattr(options, name) is not None:
+            raise PlotError(f"--{name} {getattr(options, name)}: chooses what is shown of {of}, not "
+                            f"of {kind}")
+
+
 def choose_figure(options):
     """The picture that fits what the files are."""
     files = options.files
     if options.beams is not None:
+        refuse_choices(options, "the pattern of an array")
         if len(files) > 1:
             raise PlotError(f"--beams: one array description, not {len(files)} files")
         if options.field is not None and not 0 < options.field <= 180:
             raise PlotError(f"--field {options.field:g}: expected above 0 to 180 degrees")
         return pattern_figure(files[0], options.beams, options.field)
     if all(name.endswith(".fil") for name in files):
+        refuse_choices(options, "filterbank files")
         return filterbank_figure(files)
+    if files[0].endswith((".yml", ".yaml")) or files[0] in shipped_arrays():
+        raise PlotError(f"{files[0]}: of an array description the beams are drawn that --beams says")
+    refuse_choices(options, "a UVH5 file")
     if len(files) > 1:
         raise PlotError(f"{files[1]}: one UVH5 file at a time; several files are filterbank files, "
                         "named .fil")
