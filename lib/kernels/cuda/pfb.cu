@@ -251,11 +251,7 @@ public:
         auto prototype = p.prototype;
         for (size_t j = 1; d_complex && j < prototype.size(); j += 2)
             prototype[j] = -prototype[j];
-        check(cudaMemcpy(d_prototype.data(),
-                         prototype.data(),
-                         d_prototype.bytes(),
-                         cudaMemcpyHostToDevice),
-              "copying the prototype filter");
+        start_with(d_prototype.data(), prototype);
         const std::vector<cfloat> ones(size_t(p.inputs()) * p.channels, 1.f);
         d_gains.set(reinterpret_cast<const float2*>(ones.data()), nullptr);
         check(cudaStreamSynchronize(nullptr), "copying gains"); // before other streams

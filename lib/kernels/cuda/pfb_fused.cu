@@ -166,18 +166,10 @@ fused_filter::fused_filter(const pfb::parameters& p,
     auto prototype = p.prototype;
     for (size_t j = 1; is_complex(p.input) && j < prototype.size(); j += 2)
         prototype[j] = -prototype[j];
-    check(cudaMemcpy(d_prototype.data(),
-                     prototype.data(),
-                     d_prototype.bytes(),
-                     cudaMemcpyHostToDevice),
-          "copying the prototype filter");
+    start_with(d_prototype.data(), prototype);
     const auto twiddles = make_twiddles(kernel);
     d_twiddles = device_array<float2>(twiddles.size());
-    check(cudaMemcpy(d_twiddles.data(),
-                     twiddles.data(),
-                     d_twiddles.bytes(),
-                     cudaMemcpyHostToDevice),
-          "copying twiddle factors");
+    start_with(d_twiddles.data(), twiddles);
     set_gains(std::vector<cfloat>(gains_of(p), 1.f).data(), nullptr);
     check(cudaStreamSynchronize(nullptr), "copying gains"); // before other streams
 }

@@ -176,9 +176,9 @@ public:
         for (size_t j = 0; j < p.prototype.size(); j++)
             prototype[skipped + j] =
                 float(p.prototype[j] / d_norm * (j % 2 ? -filter_scale : filter_scale));
-        upload(d_prototype, prototype);
-        upload(d_matrices, make_matrices(p.inverted));
-        upload(d_twiddles, make_twiddles());
+        start_with(d_prototype.data(), prototype);
+        start_with(d_matrices.data(), make_matrices(p.inverted));
+        start_with(d_twiddles.data(), make_twiddles());
         set_gains(std::vector<cfloat>(d_ordered_gains.size(), 1.f).data(), nullptr);
         check(cudaStreamSynchronize(nullptr), "copying gains"); // before other streams
     }
@@ -270,13 +270,6 @@ public:
     }
 
 private:
-    template <class T>
-    static void upload(const device_array<T>& to, const std::vector<T>& values)
-    {
-        check(cudaMemcpy(to.data(), values.data(), to.bytes(), cudaMemcpyHostToDevice),
-              "copying tables of the channeliser");
-    }
-
     //! Of a port whose samples were lost.
     void
     clear(int port, const fused_filter::target& to, size_t count, cudaStream_t s) const

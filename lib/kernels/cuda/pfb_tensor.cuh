@@ -472,12 +472,11 @@ __device__ __forceinline__ float4 load_numbers(const float4* from)
 //! Likewise, from shared memory.
 __device__ __forceinline__ float4 load_numbers(uint32_t from)
 {
-    float4 v;
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-                 : "r"(from)
-                 : "memory");
-    return v;
+    const uint4 v = load_shared(from);
+    return { __uint_as_float(v.x),
+             __uint_as_float(v.y),
+             __uint_as_float(v.z),
+             __uint_as_float(v.w) };
 }
 
 /*!
