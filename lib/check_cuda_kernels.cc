@@ -564,15 +564,21 @@ void check_pfb(pfb_case c, bool plain)
             g *= .3f;
         return half_precision;
     };
-    const auto compare_counts = [&](const pfb::counts& got, const pfb::counts& want) {
-        expect(got.samples == want.samples, what + ", counts of the lowest number");
-        uint64_t differences = 0, clamped = 0;
-        for (int i = 0; i < p.inputs(); i++) {
-            clamped += want.output[i];
-            differences += std::abs(int64_t(got.output[i] - want.output[i]));
-        }
-        expect(differences <= 1 + 1e-3 * clamped, what + ", counts of clamped output");
-    };
+    // a number is clamped on one side only when it is within a small part of a step of
+    // the limit: of those beyond the limit, a few hundredths are for each step (Gauss)
+    const auto compare_counts =
+        [&](const pfb::counts& got, const pfb::counts& want, const steps& totals) {
+            expect(got.samples == want.samples, what + ", counts of the lowest number");
+            uint64_t differences = 0, clamped = 0;
+            for (int i = 0; i < p.inputs(); i++) {
+                clamped += want.output[i];
+                differences += std::abs(int64_t(got.output[i] - want.output[i]));
+            }
+            const bool coarse = &totals == &half_precision;
+            expect(differences <= (coarse ? 3 + 1e-2 * clamped : 1 + 1e-3 * clamped),
+                   what + ", counts of clamped output: " + std::to_string(differences) +
+                       " of " + std::to_string(clamped) + " differ");
+        };
     if (c.turned) {
         const int first = c.spectra % 2 ? 3 : 16, skipped = p.channels / 8 + 1;
         const f_engine::parameters f{
@@ -593,7 +599,7 @@ void check_pfb(pfb_case c, bool plain)
         s.synchronize();
         compare_outputs(out.values<uint8_t>(), expected, p.output, totals, what);
         expect(out.untouched_around(), what + ", guards");
-        compare_counts(kernel->clamped(), host->clamped());
+        compare_counts(kernel->clamped(), host->clamped(), totals);
         return;
     }
     const auto host = host::make_pfb(p);
@@ -641,7 +647,7 @@ void check_pfb(pfb_case c, bool plain)
             out[port].values<uint8_t>(), expected[port], p.output, totals, what);
         expect(out[port].untouched_around(), what + ", guards");
     }
-    compare_counts(kernel->clamped(), host->clamped());
+    compare_counts(kernel->clamped(), host->clamped(), totals);
 }
 
 /*!
