@@ -42,16 +42,16 @@ def powers_of(array, source, beams, channels, samples, times, spectra, start):
                                  inputs_per_port=inputs)
     points = aperture.pointing(array, beams, channels, item_size=8 * inputs)
     power = aperture.beam_power(channels=channels, inputs=inputs, beams=len(beams), times=times,
-                                type="fc32", spectra=spectra, weights=points.weights(start))
+                                type="fc32", spectra=spectra)
     sink = blocks.vector_sink_f(len(beams) * channels)
     flowgraph = gr.top_block()
     flowgraph.connect(
         feed,
+        points,
         aperture.pfb_channelizer(channels=channels, inputs=inputs, inputs_per_port=inputs),
         aperture.corner_turn(channels=channels, inputs=inputs, inputs_per_port=inputs,
                              times=times, type="fc32"),
         power, sink)
-    flowgraph.connect(feed, points)
     flowgraph.msg_connect(points, "weights", power, "weights")
     flowgraph.run()
     return np.array(sink.data(), float).reshape(-1, len(beams), channels)

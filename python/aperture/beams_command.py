@@ -6,7 +6,8 @@
 """aperture_beams: tied-array beams from samples to filterbank files.
 
 source -> f_engine -> beam_power -> filterbank_sink, all inputs in one port;
-`pointing` listens to the source and sends weights to beam_power, unless all beams are incoherent.
+`pointing`, between source and f_engine, sends weights to beam_power, unless all beams are
+incoherent.
 """
 
 import argparse
@@ -31,7 +32,6 @@ from .weights import (NORMS, TAPERS, beam_directions, beam_masks, find_polarizat
                       incoherent_masks)
 
 PROGRAM = "aperture_beams"
-LEAD_BLOCKS = 16  # that weights are sent ahead of, more than all edges hold
 
 
 def start_of(source):
@@ -63,12 +63,9 @@ class BeamChain(gr.top_block):
         masks = [beam_masks(array, pointed)] if pointed else []
         masks += [incoherent_masks(array, others)] if others else []
         self.pointing = self._make_pointing(signals, plan, options, gains) if pointed else None
-        seconds, fraction = start_of(self.source)
         self.beamformer = beam_power(
             beams=len(pointed) * len(polarizations),
             incoherent_beams=len(others) * len(polarizations), masks=np.concatenate(masks),
-            # the first blocks may come before the first message
-            weights=self.pointing.weights(seconds + fraction) if pointed else [],
             products=options.products, basis="circular" if polarizations[0] in "rl" else "linear",
             spectra=plan.integrated, summed_channels=options.sum_channels, **sizes)
         self.sink = silent(filterbank_sink, filename=options.output, array=array, beams=beams,
@@ -76,9 +73,9 @@ class BeamChain(gr.top_block):
                            nbits=options.nbits)
         for block in (self.f_engine, self.beamformer):
             block.set_log_level("warning")  # lost samples, for example
-        self.connect(self.source, self.f_engine, self.beamformer, self.sink)
+        self.connect(*[block for block in (self.source, self.pointing, self.f_engine,
+                                           self.beamformer, self.sink) if block])
         if self.pointing:
-            self.connect(self.source, self.pointing)
             self.msg_connect(self.pointing, "weights", self.beamformer, "weights")
 
     def _make_pointing(self, signals, plan, options, gains):
@@ -91,13 +88,12 @@ class BeamChain(gr.top_block):
             calibration = np.divide(np.max(gains), gains_of_inputs * gains,
                                     out=np.zeros(signals.inputs, complex),
                                     where=gains_of_inputs != 0)
-        block = plan.times * plan.hop / plan.sample_rate
         return silent(
             pointing, array=array, beams=self.beams, channels=plan.channels,
             center_frequency=getattr(self.source, "center_frequency",
                                      lambda: array.center_frequency)(),
             bandwidth=plan.channels / plan.hop * plan.sample_rate, phase_error=options.phase_error,
-            lead=max(1.0, LEAD_BLOCKS * block), calibration=calibration, taper=options.taper,
+            calibration=calibration, taper=options.taper,
             normalise=options.normalise,
             item_size=self.source.output_signature().sizeof_stream_item(0))
 

@@ -77,9 +77,13 @@ class pointing(gr.sync_block):
     Points beams, and follows the sky with those that move with it.
 
     In: any stream with the tags rx_time and rx_rate, of which only the tags are read: connect
-    what the source sends, beside the channeliser. It says what time it is.
+    what the source sends. It says what time it is.
 
-    Out: messages on the port `weights`, for the port of that name of `beamformer` and
+    Out: optionally the same stream, each item after all weights that hold from its time on. Put
+    between the source and the channeliser, weights are never late, however fast the stream
+    comes. Without, beside the channeliser, nothing is copied, and `lead` must do.
+
+    Also out: messages on the port `weights`, for the port of that name of `beamformer` and
     `beam_power`: dictionaries of `weights` (c32vector, [channel][beam][input], of all beams) and
     `time` (tuple(uint64, double) as rx_time: from when on they hold). The first has no time: it
     holds at once. More follow as often as `phase_error` asks for (never, where no beam moves), each
@@ -107,7 +111,8 @@ class pointing(gr.sync_block):
     phase_error : float
         Degrees by which the weight of any input may be wrong, 0.001 to 90.
     lead : float
-        Seconds: at least what the stream's buffers hold between here and the beamformer.
+        Seconds: beside the channeliser, at least what the stream's buffers hold between the
+        source and the beamformer.
     calibration, taper, normalise
         As in `beam_weights`.
     item_size : int
@@ -147,9 +152,9 @@ class pointing(gr.sync_block):
         self._clear()
         self._made = dict(calibration=calibration, taper=taper, normalise=normalise)
         self._beams = None
-        gr.sync_block.__init__(self, "pointing", out_sig=None,
-                               # NumPy deprecates what GNU Radio makes of a vector of one
-                               in_sig=[(np.uint8, int(item_size)) if item_size > 1 else np.uint8])
+        # NumPy deprecates what GNU Radio makes of a vector of one
+        items = [(np.uint8, int(item_size)) if item_size > 1 else np.uint8]
+        gr.sync_block.__init__(self, "pointing", items, gr.py_io_signature(0, 1, items))
         self._port = pmt.intern(tags.weights)
         self.message_port_register_out(self._port)
         self.set_phase_error(phase_error)
@@ -248,6 +253,8 @@ class pointing(gr.sync_block):
                 self._read_clock(count)
                 self._time = self._at(max(self.nitems_read(0), self._clock[0]))
                 self._follow(self._at(self.nitems_read(0) + count))
+                for passed_on in output_items:
+                    passed_on[:] = input_items[0]
             except ValueError as error:
                 # an exception that leaves work() would stop this thread and not the flowgraph
                 self._error = str(error)

@@ -39,24 +39,22 @@ def source_at(array, azimuth, elevation, time):
     return Source("s", ra=float(ra), dec=float(dec), flux=1e6)
 
 
-def observe(array, source, beams, start, samples, channels, times, spectra, **arguments):
-    """Powers float64 [integration][beam][channel] over those of antenna A0, of gain 1. The
-    arguments are those of `pointing`, which points the beams throughout."""
+def observe(array, source, beams, start, samples, channels, times, spectra):
+    """Powers float64 [integration][beam][channel] over those of antenna A0, of gain 1."""
     reference = Beam("one", 0.0, 90.0, antennas=("A0",))
     inputs = len(array.inputs)
     feed = array_source(array, [source], samples=samples, start_time=start,
                         inputs_per_port=inputs)
     points = pointing(array, [*beams, reference], channels, item_size=8 * inputs,
-                      normalise="signal", **arguments)
+                      normalise="signal")
     sizes = dict(channels=channels, inputs=inputs)
     power = aperture.beam_power(beams=len(beams) + 1, times=times, type="fc32", spectra=spectra,
-                                weights=points.weights(start), **sizes)
+                                **sizes)
     sink = blocks.vector_sink_f((len(beams) + 1) * channels)
     top = gr.top_block()
-    top.connect(feed, aperture.pfb_channelizer(inputs_per_port=inputs, **sizes),
+    top.connect(feed, points, aperture.pfb_channelizer(inputs_per_port=inputs, **sizes),
                 aperture.corner_turn(inputs_per_port=inputs, times=times, type="fc32", **sizes),
                 power, sink)
-    top.connect(feed, points)
     top.msg_connect(points, "weights", power, "weights")
     top.run()
     found = np.array(sink.data(), float).reshape(-1, len(beams) + 1, channels)
@@ -120,7 +118,7 @@ class qa_beam_chain(gr_unittest.TestCase):
         source = source_at(array, 170.0, 55.0, START)
         beams = [Beam("tracks", ra=source.ra, dec=source.dec), Beam("stays", 170.0, 55.0)]
         # a minute each; of so slow a stream the buffers on a GPU hold half an hour
-        levels = observe(array, source, beams, START, 3600 * 800, channels, 20, 6000, lead=3600.0)
+        levels = observe(array, source, beams, START, 3600 * 800, channels, 20, 6000)
         self.assertEqual(len(levels), 60)
         tracks = 10 * np.log10(levels[:, 0, 1:])
         self.assertLess(np.abs(tracks).max(), 0.1)

@@ -11,7 +11,7 @@ import time as host
 
 import numpy as np
 import pmt
-from gnuradio import gr, gr_unittest
+from gnuradio import blocks, gr, gr_unittest
 from gnuradio.aperture import geometry, pointing, tags
 from gnuradio.aperture.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams import Beam
@@ -47,6 +47,14 @@ def voltages(array, target, time, frequency):
     return np.exp(2j * np.pi * frequency / 299792458.0 * (array.input_positions() @ towards))
 
 
+def time_of(message):
+    """From when on the weights of a message hold; None: at once."""
+    time = pmt.dict_ref(message, pmt.intern("time"), pmt.PMT_NIL)
+    if pmt.is_null(time):
+        return None
+    return pmt.to_uint64(pmt.tuple_ref(time, 0)) + pmt.to_double(pmt.tuple_ref(time, 1))
+
+
 class messages(gr.basic_block):
     """Keeps what comes: (time or None, weights [...])."""
 
@@ -58,13 +66,9 @@ class messages(gr.basic_block):
         self.found = []
 
     def _take(self, message):
-        time = pmt.dict_ref(message, pmt.intern("time"), pmt.PMT_NIL)
-        if not pmt.is_null(time):
-            time = pmt.to_uint64(pmt.tuple_ref(time, 0)) + pmt.to_double(pmt.tuple_ref(time, 1))
-        else:
-            time = None
         weights = pmt.dict_ref(message, pmt.intern("weights"), pmt.PMT_NIL)
-        self.found.append((time, np.reshape(pmt.c32vector_elements(weights), self._shape)))
+        self.found.append((time_of(message),
+                           np.reshape(pmt.c32vector_elements(weights), self._shape)))
 
 
 class stream(gr.sync_block):
@@ -82,7 +86,7 @@ class stream(gr.sync_block):
             if first <= item < first + count:
                 self.add_item_tag(0, item, pmt.intern(key), value)
         self._left -= count
-        outputs[0][:count] = 0
+        outputs[0][:count] = (first + np.arange(count)) % 251
         return count
 
 
@@ -145,6 +149,42 @@ class qa_pointing(gr_unittest.TestCase):
         step = np.diff(sent).mean()
         self.assertLess(sent[-1], START + 120)
         self.assertGreater(sent[-1], START + 120 - 2 * step)
+
+    def test_hands_on_what_is_pointed_at(self):
+        """In line, with no lead: each item comes after all weights that hold from its time on."""
+        array = array_of()
+
+        class reader(gr.sync_block):
+            """As a beamformer: messages are taken between two calls of work()."""
+
+            def __init__(self):
+                gr.sync_block.__init__(self, "reader", [np.uint8], None)
+                self.message_port_register_in(pmt.intern("weights"))
+                self.set_msg_handler(pmt.intern("weights"), self._take)
+                self.found, self.tags = [], []
+
+            def _take(self, message):
+                if (time := time_of(message)) is not None:
+                    self.found.append((time, self.nitems_read(0)))
+
+            def work(self, inputs, _):
+                self.tags += self.get_tags_in_window(0, 0, len(inputs[0]))
+                return len(inputs[0])
+
+        block = pointing(array, [target(array)], 3, item_size=1, lead=0.0)
+        source, sink, copy = stream(3600, clock(0, START, rate=1.0), 700), reader(), \
+            blocks.vector_sink_b()
+        top = gr.top_block()
+        top.connect(source, block, sink)
+        top.connect(block, copy)
+        top.msg_connect(block, "weights", sink, "weights")
+        top.run()
+        self.assertEqual(list(copy.data()), [item % 251 for item in range(3600)])
+        self.assertEqual({pmt.symbol_to_string(tag.key) for tag in sink.tags},
+                         {"rx_time", "rx_rate"})
+        self.assertGreater(len(sink.found), 100)
+        for time, items in sink.found:
+            self.assertLessEqual(items, time - START + 1)
 
     def test_beams_that_stand_still_are_sent_once(self):
         array = array_of()
