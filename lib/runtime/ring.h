@@ -53,7 +53,8 @@ private:
 
 /*!
  * Items of a ring: at least `wanted`, and more where that lets it be mapped twice or hold
- * whole periods.
+ * whole periods. One that is mapped twice holds one more at least: GNU Radio leaves one
+ * item free, and two calls of half of what is wanted are to fit.
  * \param item bytes
  * \param granularity that which is mapped is a multiple of
  * \param period items after which its contents come again
