@@ -9,18 +9,18 @@
  * The FX chain in GNU Radio: channeliser (8 taps, 1024 channels, sc8), corner turn and
  * X-engine. Prints tables; with a file name, writes JSON, too.
  *
- * bench_chain [DEVICE [SECONDS [FILE.json]]]
+ * bench_chain [DEVICE [SECONDS [FILE.json [BLOCKS]]]]
  *
  *  - From replay to discard, beside the same kernels without GNU Radio: on one stream,
- *    each called on as much as half a ring of the flowgraph holds, or on less where that
- *    is faster.
+ *    each called on as many blocks, up to BLOCKS, as is fastest.
  *  - From a source in host memory, in one thread.
  *  - The latency from a sample's arrival at a host source to its visibility at a host
  *    sink, of two inputs in real time.
  *
  * DEVICE: as blocks have it (default cuda); SECONDS: of a run (default 1). A rate is that
  * of the difference between two runs, one three times as long as the other, so that the
- * start does not count; the median of three.
+ * start does not count; the median of three. BLOCKS: that a call of the flowgraph works
+ * on at most, half of what a ring holds (default 16, an integration).
  */
 
 #include "kernels/corner_turn.h"
@@ -55,8 +55,6 @@ namespace {
 
 constexpr int channels = 1024, taps = 8, times = 256;
 constexpr int blocks_per_integration = 16;
-//! Bytes of half a ring: what a call works on at most.
-constexpr size_t call_bytes = 64 << 20;
 constexpr double center_frequency = 1.42e9; // Hz
 
 double now()
@@ -143,15 +141,13 @@ struct chain {
     }
 
     //! For throughput: rings of which half holds the largest call.
-    void enlarge(const array& a, const std::vector<gr::block_sptr>& sources)
+    void enlarge(int blocks_per_call, const std::vector<gr::block_sptr>& sources)
     {
-        // of all ports together
-        const size_t ring = 2 * call_bytes / a.ports();
+        const long blocks = 2 * blocks_per_call;
         for (auto& source : sources)
-            source->set_min_output_buffer(long(ring / a.sample_bytes()));
-        channelizer->set_min_output_buffer(long(ring / a.spectrum_bytes()));
-        turn->set_min_output_buffer(
-            long(std::max<size_t>(4, 2 * call_bytes / a.block_bytes())));
+            source->set_min_output_buffer(blocks * times * channels);
+        channelizer->set_min_output_buffer(blocks * times);
+        turn->set_min_output_buffer(blocks);
     }
 
     void check(gr::block& end, uint64_t least) const
@@ -202,14 +198,23 @@ private:
     int64_t d_left;
 };
 
+//! Where and how a flowgraph runs.
+struct setting {
+    const device& d;
+    const array& a;
+    int blocks_per_call; // at most
+    double seconds;      // of a run
+};
+
 //! Seconds for `n` times the data on each port, from some sources to discard.
 template <class F>
-double run_chain(const device& d,
-                 const array& a,
+double run_chain(const setting& s,
                  const std::vector<char>& data,
                  int64_t n,
                  const F& make_source)
 {
+    const device& d = s.d;
+    const array& a = s.a;
     chain c(d.name(), a, "sc8", blocks_per_integration);
     std::vector<gr::block_sptr> sources;
     for (int port = 0; port < a.ports(); port++) {
@@ -221,7 +226,7 @@ double run_chain(const device& d,
     p.device = d.name();
     const auto end = discard::make(p);
     c.top->connect(c.correlator, 0, end, 0);
-    c.enlarge(a, sources);
+    c.enlarge(s.blocks_per_call, sources);
     const double start = now();
     c.top->run();
     const double seconds = now() - start;
@@ -229,26 +234,24 @@ double run_chain(const device& d,
     return seconds;
 }
 
-double
-from_device(const device& d, const array& a, const std::vector<char>& data, int64_t n)
+double from_device(const setting& s, const std::vector<char>& data, int64_t n)
 {
-    return run_chain(d, a, data, n, [&]() -> gr::block_sptr {
+    return run_chain(s, data, n, [&]() -> gr::block_sptr {
         replay::parameters p;
         p.data = data;
-        p.item_size = int(a.sample_bytes());
+        p.item_size = int(s.a.sample_bytes());
         p.repeats = n;
         p.center_frequency = center_frequency;
         p.rate = 1e6;
-        p.device = d.name();
+        p.device = s.d.name();
         return replay::make(p);
     });
 }
 
-double
-from_host(const device& d, const array& a, const std::vector<char>& data, int64_t n)
+double from_host(const setting& s, const std::vector<char>& data, int64_t n)
 {
-    return run_chain(d, a, data, n, [&]() -> gr::block_sptr {
-        return gnuradio::make_block_sptr<host_source>(data, int(a.sample_bytes()), n);
+    return run_chain(s, data, n, [&]() -> gr::block_sptr {
+        return gnuradio::make_block_sptr<host_source>(data, int(s.a.sample_bytes()), n);
     });
 }
 
@@ -281,6 +284,7 @@ memory allocate(const device& d, size_t bytes)
 
 //! Samples (of all inputs) a second of the kernels: one after the other, and each.
 struct kernel_rates {
+    int blocks; // a call
     double all, filter, turn, multiply;
 };
 
@@ -288,12 +292,15 @@ struct kernel_rates {
 class bare_chain
 {
 public:
-    bare_chain(const device& d, const array& a, const std::vector<char>& data, int blocks)
-        : d_a(a),
+    bare_chain(const setting& s, const std::vector<char>& data, int blocks)
+        : d_a(s.a),
           d_blocks(blocks),
+          d_seconds(std::min(0.2, s.seconds)),
           d_spectra(size_t(blocks) * times),
-          d_stream(d.make_stream())
+          d_stream(s.d.make_stream())
     {
+        const device& d = s.d;
+        const array& a = s.a;
         kernels::pfb::parameters f{};
         f.channels = channels;
         f.taps = taps;
@@ -332,16 +339,25 @@ public:
         d_stream->synchronize();
     }
 
-    kernel_rates measure()
+    double measure_all()
     {
-        return { rate_of([this](size_t half) {
-                     filter(half);
-                     turn(half);
-                     multiply(half);
-                 }),
-                 rate_of([this](size_t half) { filter(half); }),
-                 rate_of([this](size_t half) { turn(half); }),
-                 rate_of([this](size_t half) { multiply(half); }) };
+        return rate_of([this](size_t half) {
+            filter(half);
+            turn(half);
+            multiply(half);
+        });
+    }
+    double measure_filter()
+    {
+        return rate_of([this](size_t half) { filter(half); });
+    }
+    double measure_turn()
+    {
+        return rate_of([this](size_t half) { turn(half); });
+    }
+    double measure_multiply()
+    {
+        return rate_of([this](size_t half) { multiply(half); });
     }
 
 private:
@@ -413,13 +429,14 @@ private:
             return (now() - start) / double(calls);
         };
         time(4); // the warm-up
-        const auto calls = std::max<int64_t>(4, std::llround(0.2 / time(4)));
+        const auto calls = std::max<int64_t>(4, std::llround(d_seconds / time(4)));
         const double typical = median({ time(calls), time(calls), time(calls) });
         return double(d_blocks) * double(d_a.block_bytes()) / 2 / typical;
     }
 
     const array d_a;
     const int d_blocks;
+    const double d_seconds; // of a measurement
     const size_t d_spectra; // of a call
     const std::unique_ptr<stream> d_stream;
     std::unique_ptr<kernels::pfb> d_pfb;
@@ -431,16 +448,20 @@ private:
 };
 
 //! On as many blocks a call as is fastest.
-kernel_rates kernels_alone(const device& d, const array& a, const std::vector<char>& data)
+kernel_rates kernels_alone(const setting& s, const std::vector<char>& data)
 {
-    kernel_rates best{};
-    const size_t most = std::max<size_t>(1, call_bytes / a.block_bytes());
-    for (size_t blocks = 1; blocks <= most; blocks *= 2) {
-        const kernel_rates found = bare_chain(d, a, data, int(blocks)).measure();
-        if (found.all > best.all)
-            best = found;
-    }
-    return best;
+    int best = 0;
+    double rate = 0;
+    for (int blocks = 1; blocks <= s.blocks_per_call; blocks *= 2)
+        if (const double found = bare_chain(s, data, blocks).measure_all();
+            found > rate) {
+            best = blocks;
+            rate = found;
+        }
+    bare_chain chain(s, data, best);
+    return {
+        best, rate, chain.measure_filter(), chain.measure_turn(), chain.measure_multiply()
+    };
 }
 
 // ---- latency
@@ -547,44 +568,55 @@ try {
     if (!(seconds > 0))
         throw std::invalid_argument("SECONDS: " + std::string(argv[2]) +
                                     " is not allowed: it must be above 0");
+    const int blocks = argc > 4 ? std::atoi(argv[4]) : blocks_per_integration;
+    if (blocks < 1 || blocks > blocks_per_integration)
+        throw std::invalid_argument("BLOCKS: " + std::string(argv[4]) +
+                                    " is not allowed: it must be from 1 to " +
+                                    std::to_string(blocks_per_integration));
     const std::string hardware = d.own_memory() ? d.own_memory()->description() : "CPU";
     std::printf("%s: %s; %d channels, %d taps, blocks of %d spectra, %d blocks "
-                "an integration\n\n",
+                "an integration, %d a call\n\n",
                 d.name().c_str(),
                 hardware.c_str(),
                 channels,
                 taps,
                 times,
-                blocks_per_integration);
+                blocks_per_integration,
+                blocks);
     std::string json = "{\"device\": \"" + hardware + "\", " + field("seconds", seconds) +
-                       ", \"chain\": [";
+                       ", " + field("blocks", blocks) + ", \"chain\": [";
 
     std::printf("Gsample/s of all inputs together; the kernels without GNU Radio: all, "
-                "and each by "
-                "itself\n%-16s %6s %5s %9s %9s %10s %9s %9s %9s\n",
+                "on so many blocks a call, and each by itself\n"
+                "%-16s %6s %5s %9s %9s %7s %10s %9s %9s %9s\n",
                 "source",
                 "inputs",
                 "ports",
                 "flowgraph",
                 "kernels",
+                "blocks",
                 "time ratio",
                 "filter",
                 "turn",
                 "multiply");
-    const std::vector<array> arrays{ { 16, 16 }, { 64, 16 }, { 256, 16 }, { 16, 1 } };
+    const std::vector<array> arrays{
+        { 16, 16 }, { 64, 16 }, { 256, 16 }, { 16, 1 }, { 64, 1 }
+    };
     for (const array& a : arrays) {
+        const setting s{ d, a, blocks, seconds };
         const auto data = noise(a);
         const double in_flowgraph =
-            rate([&](int64_t n) { return from_device(d, a, data, n); },
+            rate([&](int64_t n) { return from_device(s, data, n); },
                  double(data.size()) / 2 * a.ports(),
                  seconds);
-        const kernel_rates alone = kernels_alone(d, a, data);
-        std::printf("%-16s %6d %5d %9.3f %9.3f %10.2f %9.2f %9.2f %9.2f\n",
+        const kernel_rates alone = kernels_alone(s, data);
+        std::printf("%-16s %6d %5d %9.3f %9.3f %7d %10.2f %9.2f %9.2f %9.2f\n",
                     "replay",
                     a.inputs,
                     a.ports(),
                     in_flowgraph / 1e9,
                     alone.all / 1e9,
+                    alone.blocks,
                     alone.all / in_flowgraph,
                     alone.filter / 1e9,
                     alone.turn / 1e9,
@@ -594,13 +626,15 @@ try {
                 field("ports", a.ports()) + ", " +
                 field("flowgraph_samples_per_second", in_flowgraph) + ", " +
                 field("kernels_samples_per_second", alone.all) + ", " +
+                field("kernels_blocks", alone.blocks) + ", " +
                 field("filter_samples_per_second", alone.filter) + ", " +
                 field("turn_samples_per_second", alone.turn) + ", " +
                 field("multiply_samples_per_second", alone.multiply) + "}";
     }
     const array one{ 16, 16 };
     const auto data = noise(one);
-    const double host = rate([&](int64_t n) { return from_host(d, one, data, n); },
+    const setting s{ d, one, blocks, seconds };
+    const double host = rate([&](int64_t n) { return from_host(s, data, n); },
                              double(data.size()) / 2,
                              seconds);
     std::printf("%-16s %6d %5d %9.3f  (%.2f GB/s)\n",

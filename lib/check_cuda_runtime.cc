@@ -8,9 +8,10 @@
 /*
  * What can be seen only where there is a GPU: no thread waits for it in work() but in the
  * three waits that are meant to be, memory is given back after a run, a kernel that fails
- * ends the flowgraph with one error, and an edge between two GPUs is refused. Every call
- * of CUDA's runtime and of its driver is looked at, by way of CUPTI.
- * Exit status: 0 all is well, 1 something is not, 77 no GPU (skipped).
+ * ends the flowgraph with one error, an edge between two GPUs is refused, and data that
+ * is replayed stays right in a ring that is written once. Every call of CUDA's runtime
+ * and of its driver is looked at, by way of CUPTI. Exit status: 0 all is well, 1
+ * something is not, 77 no GPU (skipped).
  *
  * check_cuda_runtime
  */
@@ -453,6 +454,41 @@ void check_two_gpus()
            "two GPUs in one flowgraph, with a host block between them");
 }
 
+//! Repetitions that the ring holds, and others; readers on the host and on the GPU.
+void check_replay()
+{
+    constexpr int item = 8, repeats = 30;
+    for (const int64_t items : { 1 << 19, 300007 }) {
+        replay::parameters r;
+        r.item_size = item;
+        r.data.resize(size_t(items * item));
+        for (size_t i = 0; i < r.data.size(); i++)
+            r.data[i] = char(qa::sequence_byte(i));
+        r.repeats = repeats;
+        r.device = "cuda";
+        gr::aperture::copy::parameters c;
+        c.item_size = item;
+        c.device = "cuda";
+        const auto sent = [=](int64_t i, size_t b) {
+            return qa::sequence_byte(i % items * item + b);
+        };
+        const auto direct = qa::make<qa::sink>(item, sent);
+        const auto copied = qa::make<qa::sink>(item, sent);
+        const auto source = replay::make(r);
+        const auto between = gr::aperture::copy::make(c);
+        auto top = gr::make_top_block("check");
+        top->connect(source, 0, direct, 0);
+        top->connect(source, 0, between, 0);
+        top->connect(between, 0, copied, 0);
+        top->run();
+        for (const auto& k : { direct, copied })
+            expect(k->items == items * repeats && k->wrong == 0,
+                   std::to_string(items) + " items " + std::to_string(repeats) +
+                       " times: " + std::to_string(k->items) + ", " +
+                       std::to_string(k->wrong) + " bytes wrong");
+    }
+}
+
 //! In a process of its own: what uses the GPU after that fails, too.
 int run_failing_flowgraph()
 {
@@ -508,5 +544,6 @@ int main()
     check_waits();
     check_memory();
     check_two_gpus();
+    check_replay();
     return failures ? 1 : 0;
 }

@@ -158,7 +158,7 @@ public:
                 bad += *in++ != d_model(items + i, b);
         wrong += bad;
         std::vector<gr::tag_t> found;
-        get_tags_in_window(found, 0, 0, n);
+        get_tags_in_window(found, 0, 0, n, pmt::intern("number"));
         for (const auto& t : found) {
             tags++;
             wrong_tags += pmt::to_uint64(t.value) != t.offset;

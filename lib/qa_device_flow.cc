@@ -749,8 +749,8 @@ public:
         d_top->run();
         CPPUNIT_ASSERT_EQUAL(
             std::string(
-                "output 0: emulated: 65536 bytes of device memory were asked for, "
-                "34464 of 100000 are free"),
+                "output 0: emulated: 69632 bytes of device memory were asked for, "
+                "30368 of 100000 are free"),
             d->error());
     }
 

@@ -156,8 +156,8 @@ public:
     {
         using result = std::pair<size_t, bool>;
         const size_t mebi = 1 << 20;
-        // 4 bytes: as many as asked for, rounded to pages
-        CPPUNIT_ASSERT(ring_items(16384, 4, 4096) == result(16384, true));
+        // 4 bytes: one more than asked for, rounded to pages
+        CPPUNIT_ASSERT(ring_items(16384, 4, 4096) == result(17408, true));
         CPPUNIT_ASSERT(ring_items(1000, 4, 4096) == result(1024, true));
         // 12 bytes: 2 MiB / gcd(12, 2 MiB) = 524288 items are 6 MiB
         CPPUNIT_ASSERT(ring_items(8 * mebi / 12, 12, 2 * mebi) ==
@@ -168,7 +168,16 @@ public:
         CPPUNIT_ASSERT(ring_items(20, 440000, 2 * mebi) == result(20, false));
         CPPUNIT_ASSERT(ring_items(4, 440000, 4096) == result(4, false));
         // a page: nothing to round
-        CPPUNIT_ASSERT(ring_items(4, 4096, 4096) == result(4, true));
+        CPPUNIT_ASSERT(ring_items(4, 4096, 4096) == result(5, true));
+
+        // whole periods, and whole pages of 1024 items
+        CPPUNIT_ASSERT(ring_items(16384, 4, 4096, 1024) == result(17408, true));
+        CPPUNIT_ASSERT(ring_items(16384, 4, 4096, 3072) == result(6 * 3072, true));
+        CPPUNIT_ASSERT(ring_items(16384, 4, 4096, 100) == result(25600, true));
+        // 384000 items would be whole periods of 3000: 23 times what is wanted
+        CPPUNIT_ASSERT(ring_items(16384, 4, 4096, 3000) == result(17408, true));
+        CPPUNIT_ASSERT(ring_items(1049, 8000, 2 * mebi, 50) == result(1050, false));
+        CPPUNIT_ASSERT(ring_items(1049, 8000, 2 * mebi, 5000) == result(1049, false));
     }
 
     //! Writes at random places and reads at others, against a plain model of a ring.

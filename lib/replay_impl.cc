@@ -53,12 +53,6 @@ void check(const replay::parameters& p)
         "samples_per_item", p.samples_per_item, 0, std::numeric_limits<int>::max());
 }
 
-int64_t total_items(const replay::parameters& p)
-{
-    return p.repeats == 0 ? std::numeric_limits<int64_t>::max()
-                          : int64_t(p.data.size()) / p.item_size * p.repeats;
-}
-
 replay::parameters with_long_data(replay::parameters p)
 {
     const size_t length = p.data.size();
@@ -82,7 +76,9 @@ replay_impl::replay_impl(parameters&& p, const device& d)
     : gr::block(
           "replay", gr::io_signature::make(0, 0, 0), signature_on(d, 1, p.item_size)),
       device_block(d),
-      d_total(total_items(p)),
+      d_length(int64_t(p.data.size()) / p.item_size),
+      d_total(p.repeats == 0 ? std::numeric_limits<int64_t>::max()
+                             : d_length * p.repeats),
       d_p(with_long_data(std::move(p)))
 {
 }
@@ -136,6 +132,10 @@ int replay_impl::process(int noutput_items,
         return WORK_DONE;
     if (d_sent == 0)
         add_first_tags();
+    if (outputs_held()) {
+        d_sent += wanted;
+        return int(wanted);
+    }
     const int64_t item = d_p.item_size, length = int64_t(d_p.data.size()) / item;
     const char* from = on_device() ? d_uploaded.get() : d_p.data.data();
     auto* to = static_cast<char*>(output_items[0]);

@@ -24,6 +24,7 @@ public:
     bool stop() override;
 
     void finish() override { d_finish = true; }
+    int64_t period() const override { return d_p.repeats == 1 ? 0 : d_length; }
 
 private:
     int process(int noutput_items,
@@ -33,10 +34,11 @@ private:
     void before_first_call() override;
     void add_first_tags();
 
-    const int64_t d_total; // items until the end
-    const parameters d_p;  // its data repeated until copies of it are long
-    memory d_uploaded;     // the data in memory of the device
-    int64_t d_sent = 0;    // items
+    const int64_t d_length; // items of the data
+    const int64_t d_total;  // items until the end
+    const parameters d_p;   // its data repeated until copies of it are long
+    memory d_uploaded;      // the data in memory of the device
+    int64_t d_sent = 0;     // items
     std::atomic<bool> d_finish{ false };
 };
 

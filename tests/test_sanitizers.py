@@ -12,7 +12,8 @@ import unittest
 
 from places import BUILD, CMAKE, SOURCE, main, run_or_fail
 
-RUNTIME = ("qa_device_runtime_cc", "qa_device_order_cc", "qa_device_flow_cc")
+RUNTIME = ("qa_device_runtime_cc", "qa_device_order_cc", "qa_device_flow_cc",
+           "qa_device_repeats_cc")
 KERNELS = ("qa_kernels_cc", "qa_beam_kernels_cc", "qa_f_engine_kernels_cc")
 HERE = SOURCE / "tests"
 

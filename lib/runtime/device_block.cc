@@ -151,8 +151,14 @@ int device_block::general_work(int noutput_items,
         }
         for (auto& p : d_outputs)
             noutput_items = p.buffer->contiguous_for_write(noutput_items);
+        d_outputs_held = !d_outputs.empty();
         for (auto& p : d_outputs)
-            p.buffer->begin_write(*d_stream, noutput_items);
+            d_outputs_held = d_outputs_held && p.buffer->holds_next();
+        for (auto& p : d_outputs)
+            if (d_outputs_held)
+                p.buffer->keep();
+            else
+                p.buffer->begin_write(*d_stream, noutput_items);
         d_reading = true;
         const int done = process(noutput_items, ninput_items, input_items, output_items);
         release_inputs();

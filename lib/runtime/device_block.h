@@ -58,6 +58,13 @@ public:
      */
     bool needs_windows() const { return history() > 1 || output_multiple() > 1; }
 
+    /*!
+     * Items after which those of all outputs come again, from the first one of a run on;
+     * 0: they do not. A ring that holds whole periods is written once: see
+     * outputs_held(). Rings do where that is not wastefully large.
+     */
+    virtual int64_t period() const { return 0; }
+
     // block_on_device
     std::string device_name() const final { return d_device.name(); }
     std::string error() const final;
@@ -80,6 +87,10 @@ protected:
                         gr_vector_void_star& output_items) = 0;
 
     stream& work_stream() { return *d_stream; }
+
+    //! In process(): the next items of all outputs are in their rings already, and not to
+    //! be written again; readers may be at them.
+    bool outputs_held() const { return d_outputs_held; }
 
     //! gr::block's, after the work so far was made known as the last that reads the
     //! inputs.
@@ -114,6 +125,7 @@ private:
     const std::shared_ptr<stream> d_stream;
     std::vector<port> d_inputs, d_outputs; // what is attached
     std::deque<event_sptr> d_calls;        // the ends of the last calls
+    bool d_outputs_held = false;           // by their rings, in the present call
     bool d_reading = false;                // release_inputs() is still to come
     std::atomic<double> d_latency{ 0.1 };
     //! since when a call waits for more input

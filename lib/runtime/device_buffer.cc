@@ -144,8 +144,13 @@ device_buffer::device_buffer(size_t nitems,
 
 bool device_buffer::allocate_buffer(int nitems)
 {
-    const auto [items, twice] =
-        ring_items(nitems, d_sizeof_item, d_device.own_memory()->granularity());
+    const auto* writer = dynamic_cast<const device_block*>(link().get());
+    const auto period = size_t(d_host_writer ? 0 : writer->period());
+    const auto [items, twice] = ring_items(nitems,
+                                           d_sizeof_item,
+                                           d_device.own_memory()->granularity(),
+                                           std::max<size_t>(1, period));
+    d_repeats = period > 0 && items % period == 0;
     d_twice_mapped = twice;
     d_bufsize = unsigned(items);
     d_copies = d_device.make_stream();
@@ -216,6 +221,7 @@ void device_buffer::attach(const device_block& b, const std::shared_ptr<stream>&
         d_copied_down.clear();
         d_read.clear();
         d_error.clear();
+        d_filled = 0;
         find_host_readers();
         allocate_device_memory();
     }
@@ -327,11 +333,26 @@ void device_buffer::wait_for_readers(stream& s, int64_t limit)
         s.wait(log.second.last_use_below(limit));
 }
 
+bool device_buffer::holds_next() const
+{
+    std::lock_guard<std::mutex> guard(d_state);
+    return d_repeats && d_filled >= int64_t(d_bufsize);
+}
+
+void device_buffer::keep()
+{
+    std::lock_guard<std::mutex> guard(d_state);
+    if (!d_error.empty())
+        throw std::runtime_error(d_error);
+    d_kept = true;
+}
+
 void device_buffer::begin_write(stream& s, int items)
 {
     std::lock_guard<std::mutex> guard(d_state);
     if (!d_error.empty())
         throw std::runtime_error(d_error);
+    d_kept = false;
     // Copies to the host that read these items are done: a host reader has waited for
     // them before it consumed the items.
     if (!left_out("write waits for readers"))
@@ -360,6 +381,10 @@ void device_buffer::end_read(const gr::buffer_reader& r,
 void device_buffer::post_work(int nitems)
 {
     std::lock_guard<std::mutex> guard(d_state);
+    // Readers wait for the last work that wrote, and a turn ago it went to the mirror.
+    if (d_kept)
+        return;
+    d_filled += nitems;
     const int64_t first = d_abs_write_offset;
     const size_t offset = d_write_index * d_sizeof_item, bytes = nitems * d_sizeof_item;
     try {

@@ -85,6 +85,13 @@ public:
     //! the last one frees the memory on the device.
     void detach();
 
+    /*!
+     * Whether the writer's next items are in the ring already: those of a block that
+     * repeats itself are, once a ring of whole periods is full.
+     */
+    bool holds_next() const;
+    //! The writer writes nothing: its next items are the ones that the ring holds.
+    void keep();
     //! The stream waits until it may write so many items.
     void begin_write(stream& s, int items);
     //! The stream waits until it may read so many items.
@@ -123,6 +130,7 @@ private:
 
     const device d_device;
     const uint64_t d_identity; // among the buffers of a writer
+    bool d_repeats;            // each turn of the ring holds what the one before held
     bool d_twice_mapped;       // the ring on the device
     //! outputs of the writer when this buffer took the place of one of them
     std::vector<gr::buffer_sptr> d_replaced;
@@ -134,6 +142,8 @@ private:
     std::optional<ring> d_ring;   // on the device
     std::optional<ring> d_mirror; // in host memory
     std::shared_ptr<void> d_pin;  // of the mirror: given up before the memory
+    int64_t d_filled = 0;         // items that were written since the ring was allocated
+    bool d_kept = false;          // the writer left what is there
     std::shared_ptr<stream> d_writer;
     std::unique_ptr<stream> d_copies;
     event_log d_written;     // to device memory, by the writer or by copies

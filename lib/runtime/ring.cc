@@ -7,6 +7,7 @@
 
 #include "runtime/ring.h"
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace gr {
@@ -45,13 +46,26 @@ std::vector<ring::piece> ring::twins(size_t offset, size_t bytes) const
     return all;
 }
 
-std::pair<size_t, bool> ring_items(size_t wanted, size_t item, size_t granularity)
+std::pair<size_t, bool>
+ring_items(size_t wanted, size_t item, size_t granularity, size_t period)
 {
     constexpr size_t small = 1 << 20; // bytes that are no waste
-    const size_t unit = granularity / std::gcd(item, granularity);
-    const size_t items = (wanted + unit - 1) / unit * unit;
-    if (items * item <= std::max(small, 4 * wanted * item))
-        return { items, true };
+    constexpr size_t countable = std::numeric_limits<int>::max(); // by GNU Radio
+    const size_t most = std::min(countable, std::max(small / item, 4 * wanted));
+    const size_t mapped = granularity / std::gcd(item, granularity);
+    const auto whole = [](size_t items, size_t unit) {
+        return (items + unit - 1) / unit * unit;
+    };
+    // where a call must end at the end of the ring, the one more would be a call by
+    // itself
+    const std::pair<size_t, bool> sizes[] = {
+        { whole(wanted + 1, std::lcm(mapped, period)), true },
+        { whole(wanted + 1, mapped), true },
+        { whole(wanted, period), false },
+    };
+    for (const auto& size : sizes)
+        if (size.first <= most)
+            return size;
     return { wanted, false };
 }
 

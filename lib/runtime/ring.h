@@ -52,13 +52,17 @@ private:
 };
 
 /*!
- * Items of a ring: at least `wanted`, and more where that lets it be mapped twice.
+ * Items of a ring: at least `wanted`, and more where that lets it be mapped twice or hold
+ * whole periods. One that is mapped twice holds one more at least: GNU Radio leaves one
+ * item free, and two calls of half of what is wanted are to fit.
  * \param item bytes
  * \param granularity that which is mapped is a multiple of
- * \returns the number of items, and whether the ring is mapped twice: not where it would
- *   be wastefully large
+ * \param period items after which its contents come again
+ * \returns the number of items, and whether the ring is mapped twice: neither that nor
+ *   whole periods where it would be wastefully large, and being mapped twice first
  */
-std::pair<size_t, bool> ring_items(size_t wanted, size_t item, size_t granularity);
+std::pair<size_t, bool>
+ring_items(size_t wanted, size_t item, size_t granularity, size_t period = 1);
 
 } // namespace aperture
 } // namespace gr

@@ -56,6 +56,13 @@ class qa_replay(gr_unittest.TestCase):
             with self.subTest(device=device):
                 self.check(6, 1900001, 3, device)
 
+    def test_data_that_stays_in_the_ring(self):
+        """Its length in bytes divides a page or is a multiple of one, and many turns are sent."""
+        for device in DEVICES:
+            for item_size, count in ((2, 2048), (4, 65536), (16, 64), (4096, 21)):
+                with self.subTest(device=device, item_size=item_size, count=count):
+                    self.check(item_size, count, 3000000 // (item_size * count) + 3, device)
+
     def test_data_of_any_type(self):
         numbers = np.arange(12, dtype=np.complex64).reshape(3, 4)
         for data in (numbers, numbers.tobytes(), bytearray(numbers.tobytes())):

@@ -25,6 +25,13 @@ namespace aperture {
  * The data goes to the device once, when the flowgraph starts: a source that is as fast
  * as the device, for tests, teaching and benchmarks. No port in; one port out.
  *
+ * Where the buffer of the output holds whole repetitions of the data, they are copied
+ * there once, and from then on the source takes no time of the device. The buffer is made
+ * to, where it need be no more than four times as large for it: on a GPU that is so for
+ * data of a whole number of times 2 MiB, or of a power of two below, up to four times the
+ * 32 MiB that a buffer has (8 MiB on a GPU of less than 64 GiB), or what
+ * set_min_output_buffer() asks for. Any other data is copied for each repetition.
+ *
  * Item 0 carries rx_time, rx_freq, and those of rx_rate, bandwidth and samples_per_item
  * that were given. The clock goes on from one repetition to the next, without a gap. Each
  * start of the flowgraph, also by unlock(), begins at the first item.

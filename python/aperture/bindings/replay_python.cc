@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(replay.h) */
-/* BINDTOOL_HEADER_FILE_HASH(d9b33b6ef736694c01db2990541ff636) */
+/* BINDTOOL_HEADER_FILE_HASH(a59efd6a4bc22a7642aa16fbd711b5a7) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/replay.h>
