@@ -50,7 +50,7 @@ struct store_sc8 {
         if (speaks)
             wait_for_stores(); // of the beams before
         sync_warp_group();
-        constexpr int together = 4; // words, of a beam's 2 times
+        constexpr int together = 8; // words, of a beam's 2 times
 #pragma unroll
         for (int i = 0; i < Beams / 4; i += together) {
             uint32_t words[together];

@@ -380,21 +380,24 @@ struct voltage_sc8 {
         to[2 * half + 1] = __byte_perm(first, second, 0x7362) ^ 0x80808080u;
     }
     static constexpr uint32_t bias = 0x64806480; // 1024 + 128
-    static __device__ __forceinline__ uint32_t re(uint32_t v)
+    static __device__ __forceinline__ uint32_t re(uint32_t v,
+                                                  uint32_t bytes_64 = half_pair::bytes_64)
     {
-        return half_pair::minus(__byte_perm(v, half_pair::bytes_64, 0x4140), bias);
+        return half_pair::minus(__byte_perm(v, bytes_64, 0x4140), bias);
     }
-    static __device__ __forceinline__ uint32_t im(uint32_t v)
+    static __device__ __forceinline__ uint32_t im(uint32_t v,
+                                                  uint32_t bytes_64 = half_pair::bytes_64)
     {
-        return half_pair::minus(__byte_perm(v, half_pair::bytes_64, 0x4342), bias);
+        return half_pair::minus(__byte_perm(v, bytes_64, 0x4342), bias);
     }
 
     //! re and im together, of an input at two times
-    static __device__ __forceinline__ void pairs(uint32_t (&to)[2], uint32_t word)
+    static __device__ __forceinline__ void
+    pairs(uint32_t (&to)[2], uint32_t word, uint32_t bytes_64)
     {
         const uint32_t v = word ^ 0x80808080u;
-        to[0] = half_pair::minus(__byte_perm(v, half_pair::bytes_64, 0x4140), bias);
-        to[1] = half_pair::minus(__byte_perm(v, half_pair::bytes_64, 0x4342), bias);
+        to[0] = re(v, bytes_64);
+        to[1] = im(v, bytes_64);
     }
 };
 
@@ -417,7 +420,7 @@ struct voltage_sc4 {
         to[2 * half] = __byte_perm(all, half_pair::bytes_64, 0x4140);
         to[2 * half + 1] = __byte_perm(all, half_pair::bytes_64, 0x4342);
     }
-    static __device__ __forceinline__ uint32_t re(uint32_t v)
+    static __device__ __forceinline__ uint32_t re(uint32_t v, uint32_t = 0)
     {
         uint32_t re; // from 1024 + 16 (re + 8)
         asm("fma.rn.f16x2 %0, %1, %2, %3;"
@@ -425,12 +428,13 @@ struct voltage_sc4 {
             : "r"(v & 0xfff0fff0u), "r"(0x2c002c00), "r"(0xd480d480)); // / 16 - 72
         return at_least_minus_7(re);
     }
-    static __device__ __forceinline__ uint32_t im(uint32_t v)
+    static __device__ __forceinline__ uint32_t im(uint32_t v, uint32_t = 0)
     {
         return at_least_minus_7(half_pair::minus(v & 0xff0fff0fu, 0x64086408));
     }
 
-    static __device__ __forceinline__ void pairs(uint32_t (&to)[2], uint32_t word)
+    static __device__ __forceinline__ void
+    pairs(uint32_t (&to)[2], uint32_t word, uint32_t bytes_64)
     {
         const uint32_t v = word ^ 0x8888u;
         const auto pair = [](uint32_t twice) { // that byte, above 1024 each
@@ -440,8 +444,8 @@ struct voltage_sc4 {
                 : "r"(twice & 0xff0ffff0u), "r"(0x3c002c00), "r"(0xe408d480));
             return at_least_minus_7(both);
         };
-        to[0] = pair(__byte_perm(v, half_pair::bytes_64, 0x4040));
-        to[1] = pair(__byte_perm(v, half_pair::bytes_64, 0x4141));
+        to[0] = pair(__byte_perm(v, bytes_64, 0x4040));
+        to[1] = pair(__byte_perm(v, bytes_64, 0x4141));
     }
 
     static __device__ __forceinline__ uint32_t at_least_minus_7(uint32_t a)

@@ -9,9 +9,9 @@
 #include "kernels/cuda/beamformer_tile.cuh"
 #include "kernels/cuda/beamformer_wgmma.cuh"
 #include "kernels/cuda/bulk_copy.cuh"
-#include "kernels/cuda/integer_xengine.h"
 #include "kernels/cuda/wgmma.cuh"
 #include <algorithm>
+#include <cstddef>
 
 namespace gr {
 namespace aperture {
@@ -21,8 +21,9 @@ namespace cuda {
 namespace {
 
 constexpr int crew_times = 64; // of a warp group: the rows of its matrix instructions
+constexpr int most_crews = 3;
 constexpr int most_stages = 8;
-constexpr int most_slots = 48;
+constexpr int most_slots = 34; // more would leave 256 inputs a stage less
 constexpr int packed_row = packed_numbers * sizeof(__half);
 
 //! How many real products make a complex one; see weight_packing.
@@ -39,37 +40,73 @@ struct four_products {
     }
 };
 
-//! Warp groups that form beams; each has 64 times of the same beams. As many as registers
-//! allow.
+//! Warp groups that form beams, here called crews; each has 64 times of the same beams.
+//! As many as registers allow.
 constexpr int crews_for(int beams) { return beams == 128 ? 2 : 3; }
 constexpr int registers_of_crew(int beams) { return beams == 128 ? 240 : 160; }
 constexpr int registers_of_feeder = 24;
 
 /*!
- * A job is the beams of a tile, a channel, and a part of the time, in steps of 64 times
- * for each warp group. The inputs come in chunks of 32 or 16. Stages of shared memory
- * hold chunks of voltages, slots hold chunks of weights: if there are as many slots as
- * chunks, weights stay for all steps of a job, otherwise they come anew in each step.
+ * A job is the beams of a tile in a channel, in steps of 64 times for each crew. The
+ * inputs come in chunks of 32 or 16. Stages of shared memory hold chunks of voltages,
+ * slots hold chunks of weights: if there are as many slots as chunks, weights stay for
+ * all steps of a job, otherwise they come anew in each step.
  */
 struct extents {
     int beams, times, channels;
-    int chunks, tiles, splits, jobs;
+    int chunks, tiles;
     int steps;  // in a block of voltages
     int total;  // steps of all blocks
-    int length; // steps of a split; the last may be shorter, or empty
-    int stages, slots;
-    int skew; // chunks that all warp groups but the first are behind it
+    int rounds; // whole jobs of a thread block
+    int share;  // its steps of the jobs that are left, one more in the first `longer`
+    int longer;
+    int stages, slots; // stages: of each crew
 };
 
+/*!
+ * What a thread block does, one after the other: as many whole jobs as the others, and
+ * then as many steps as they of the jobs that are left. Those that run at a time are of
+ * few channels, whose voltages the cache holds.
+ */
 struct job {
-    int channel, tile, begin, end;
+    int channel, tile;
+    int begin, end; // steps; there are none if there is no such job
 
-    __device__ job(int number, const extents& x)
-        : channel(number / x.tiles / x.splits),
-          tile(number % x.tiles),
-          begin(number / x.tiles % x.splits * x.length),
-          end(min(begin + x.length, x.total))
+    //! The one with this index of this thread block.
+    __device__ job(int index, const extents& x)
     {
+        const int block = blockIdx.x, blocks = gridDim.x;
+        int number = index * blocks + block;
+        begin = 0;
+        end = x.total;
+        if (index >= x.rounds) {
+            const int first = block * x.share + min(block, x.longer);
+            const int last = first + x.share + (block < x.longer);
+            const int left = first / x.total + index - x.rounds;
+            number = x.rounds * blocks + left;
+            begin = max(first - left * x.total, 0);
+            end = min(last - left * x.total, x.total);
+        }
+        channel = number / x.tiles;
+        tile = number % x.tiles;
+    }
+    __device__ bool exists() const { return begin < end; }
+};
+
+//! A step of a block of voltages.
+struct moment {
+    int block, step;
+
+    __device__ moment(int step_of_all, const extents& x)
+        : block(step_of_all / x.steps), step(step_of_all % x.steps)
+    {
+    }
+    __device__ void advance(const extents& x)
+    {
+        if (++step == x.steps) {
+            step = 0;
+            block++;
+        }
     }
 };
 
@@ -91,13 +128,11 @@ struct layout {
     static constexpr int forms = Products::packing(Beams).forms;
     static constexpr int chunk = Products::packing(Beams).chunk; // inputs
     static constexpr int row = crew_times * Voltage::bytes;      // of a box
-    static constexpr int box = chunk * row;
-    static constexpr int stage = crews * box;
+    static constexpr int stage = chunk * row;                    // a box
     static constexpr int form = Beams * packed_row;
     static constexpr int slot = forms * form;
 
-    //! Of word w of a warp's 16 times of an input, in a box that the copy engine
-    //! swizzled.
+    //! Of this byte of an input, in a box that the copy engine swizzled.
     static __device__ __forceinline__ uint32_t place(int input, int byte)
     {
         const int swizzle = row == 128 ? input % 8 : input / 2 % 4;
@@ -106,70 +141,148 @@ struct layout {
 };
 
 struct barriers {
-    uint64_t full[most_stages], empty[most_stages]; // of stages
+    struct {
+        uint64_t full[most_stages], empty[most_stages]; // of stages
+    } of_crew[most_crews];
     uint64_t full_slot[most_slots], empty_slot[most_slots];
+    uint64_t turn[most_crews];
 };
 
 /*!
- * Asks for voltages and weights, in the order in which they are used, as far ahead as
- * there is room.
+ * A number that is the same in all lanes. The compiler learns that it is, and keeps what
+ * follows from it in uniform registers, where the tensor cores' instructions want it; and
+ * it keeps the number, in place of finding it anew in each chunk.
+ */
+__device__ __forceinline__ uint32_t uniform(uint32_t number)
+{
+    return __shfl_sync(~0u, number, 0);
+}
+
+//! Where the barriers are in shared memory.
+class barrier_places
+{
+public:
+    __device__ barrier_places(const barriers& b, int crew)
+        : d_at(uniform(shared_address(&b))),
+          d_crew(uniform(shared_address(b.of_crew + crew)))
+    {
+    }
+    __device__ uint32_t full(int i) const { return place(d_crew, 0, i); }
+    __device__ uint32_t empty(int i) const
+    {
+        return place(d_crew, sizeof barriers::of_crew[0].full, i);
+    }
+    __device__ uint32_t full_slot(int i) const
+    {
+        return place(d_at, offsetof(barriers, full_slot), i);
+    }
+    __device__ uint32_t empty_slot(int i) const
+    {
+        return place(d_at, offsetof(barriers, empty_slot), i);
+    }
+
+    __device__ uint32_t turn(int crew) const
+    {
+        return place(d_at, offsetof(barriers, turn), crew);
+    }
+
+private:
+    uint32_t d_at, d_crew;
+
+    static __device__ uint32_t place(uint32_t at, size_t first, int i)
+    {
+        return at + uint32_t(first) + i * uint32_t(sizeof(uint64_t));
+    }
+};
+
+/*!
+ * Reads what a thread needs of 16 inputs: two times of the inputs 2 t and 2 t + 1 and of
+ * 8 more, with t = threadIdx.x % 4.
  */
 template <class Voltage, class Products, int Beams>
-__device__ __forceinline__ void feed(const CUtensorMap& map,
-                                     const __half* weights,
-                                     const extents& x,
-                                     barriers& b,
-                                     uint32_t stages,
-                                     uint32_t slots)
+class voltage_reader
+{
+public:
+    __device__ explicit voltage_reader(uint32_t stages)
+    {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+        const int g = lane / 4, t = lane % 4;
+        const int byte = (16 * warp + 2 * g) * Voltage::bytes;
+        for (int i = 0; i < 2; i++)
+            d_at[i] = stages + memory::place(2 * t + i, byte);
+    }
+    __device__ __forceinline__ void read(uint32_t (&words)[4], int stage, int k) const
+    {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            words[i] = Voltage::load(d_at[i % 2] + stage * memory::stage +
+                                     (16 * k + i / 2 * 8) * memory::row);
+    }
+
+private:
+    using memory = layout<Voltage, Products, Beams>;
+    uint32_t d_at[2];
+};
+
+//! half_pair::bytes_64, which the assembler cannot know: it would put a constant, or what
+//! chooses its bytes, into a register for each use.
+__device__ __forceinline__ uint32_t unknown_bytes_64()
+{
+    uint32_t own_bit;
+    asm volatile("mov.u32 %0, %%lanemask_eq;" : "=r"(own_bit));
+    return half_pair::bytes_64 * (own_bit >> threadIdx.x % 32);
+}
+
+//! Asks for the voltages of a crew, as far ahead as it has stages.
+template <class Voltage, class Products, int Beams>
+__device__ __forceinline__ void feed_voltages(
+    const CUtensorMap& map, const extents& x, barriers& b, uint32_t stages, int crew)
 {
     using memory = layout<Voltage, Products, Beams>;
-    const bool stay = x.chunks <= x.slots;
-    ring_place stage, slot;
-    // of the first warp group, and of those behind it as long as they are still there;
-    // what comes before the first step, and for the first after the last, is not used
-    struct place {
-        int channel, step;
-    } now{}, before{};
-    const auto bring = [&](int chunk) {
-        wait_for(b.empty + stage.index, stage.parity ^ 1);
-        arrive_expecting(b.full + stage.index, memory::stage);
-#pragma unroll
-        for (int crew = 0; crew < memory::crews; crew++) {
-            const int behind = crew > 0 ? x.skew : 0;
-            const place& at = chunk < behind ? before : now;
-            copy_box(stages + stage.index * memory::stage + crew * memory::box,
-                     &map,
-                     b.full + stage.index,
-                     (at.step % x.steps * memory::crews + crew) * memory::row,
-                     (chunk - behind + (chunk < behind ? x.chunks : 0)) * memory::chunk,
-                     at.channel,
-                     at.step / x.steps);
-        }
-        stage.advance(x.stages);
-    };
-    for (int number = blockIdx.x; number < x.jobs; number += gridDim.x) {
-        const job j(number, x);
+    auto& own = b.of_crew[crew];
+    ring_place stage;
+    int index = 0;
+    for (job j(index, x); j.exists(); j = job(++index, x)) {
+        moment now(j.begin, x);
+        for (int step = j.begin; step < j.end; step++, now.advance(x))
+            for (int chunk = 0; chunk < x.chunks; chunk++) {
+                wait_for(own.empty + stage.index, stage.parity ^ 1);
+                arrive_expecting(own.full + stage.index, memory::stage);
+                copy_box(stages + stage.index * memory::stage,
+                         &map,
+                         own.full + stage.index,
+                         (now.step * memory::crews + crew) * memory::row,
+                         chunk * memory::chunk,
+                         j.channel,
+                         now.block);
+                stage.advance(x.stages);
+            }
+    }
+}
+
+//! Asks for weights, as far ahead as there are slots.
+template <class Voltage, class Products, int Beams>
+__device__ __forceinline__ void
+feed_weights(const __half* weights, const extents& x, barriers& b, uint32_t slots)
+{
+    using memory = layout<Voltage, Products, Beams>;
+    ring_place slot;
+    int index = 0;
+    for (job j(index, x); j.exists(); j = job(++index, x)) {
         const __half* from = weights + (int64_t(j.channel) * x.tiles + j.tile) *
                                            x.chunks * (memory::slot / sizeof(__half));
-        for (int step = j.begin; step < j.end; step++) {
-            now = { j.channel, step };
+        const int times = x.chunks <= x.slots ? 1 : j.end - j.begin;
+        for (int time = 0; time < times; time++)
             for (int chunk = 0; chunk < x.chunks; chunk++) {
-                if (step == j.begin || !stay) {
-                    wait_for(b.empty_slot + slot.index, slot.parity ^ 1);
-                    arrive_expecting(b.full_slot + slot.index, memory::slot);
-                    copy_bytes(slots + slot.index * memory::slot,
-                               from + chunk * (memory::slot / sizeof(__half)),
-                               b.full_slot + slot.index,
-                               memory::slot);
-                    slot.advance(x.slots);
-                }
-                bring(chunk);
+                wait_for(b.empty_slot + slot.index, slot.parity ^ 1);
+                arrive_expecting(b.full_slot + slot.index, memory::slot);
+                copy_bytes(slots + slot.index * memory::slot,
+                           from + chunk * (memory::slot / sizeof(__half)),
+                           b.full_slot + slot.index,
+                           memory::slot);
+                slot.advance(x.slots);
             }
-            before = now;
-        }
     }
-    for (int chunk = 0; chunk < x.skew; chunk++)
-        bring(chunk);
 }
 
 //! The weights of a chunk: where the tensor cores find them, and whether sums begin.
@@ -181,10 +294,13 @@ struct chunk_weights {
 /*!
  * The sums of a warp group, for its times and the beams of a tile.
  *
- *     multiply(box, ready, weights, done)   adds a chunk. ready() waits for its weights;
- *                                           done() is called when the chunk before is
- *     finish(), beam(i)                     when all products are there: the sum of
- *                                           column and row i as wgmma_half() orders them
+ *     words               voltages of 16 inputs as they were read, the first of a chunk
+ *     multiply(read, next, ready, weights, bytes_64, done)
+ *                         adds the chunk. read(1) reads 16 inputs more of it, next() the
+ *                         first of the next chunk; ready() waits for the weights; done()
+ *                         is called when the chunk before is
+ *     finish(), beam(i)   when all products are there: the sum of column and row i as
+ *                         wgmma_half() orders them
  */
 template <class Voltage, class Products, int Beams>
 class multiplier;
@@ -195,17 +311,25 @@ class multiplier<Voltage, three_products, Beams>
 {
 public:
     float sums[beam_forms][Beams / 2];
+    uint32_t words[4];
 
-    template <class Ready, class Done>
-    __device__ __forceinline__ void
-    multiply(uint32_t box, const Ready& ready, const chunk_weights& w, const Done& done)
+    template <class Read, class Next, class Ready, class Done>
+    __device__ __forceinline__ void multiply(const Read& read,
+                                             const Next& next,
+                                             const Ready& ready,
+                                             const chunk_weights& w,
+                                             uint32_t bytes_64,
+                                             const Done& done)
     {
 #pragma unroll
         for (int k = 0; k < beam_chunk / 16; k++) {
             operand_words both;
-            load(both, box, k);
-            if (k == 0)
+            Voltage::join(both, 0, words[0], words[1]);
+            Voltage::join(both, 1, words[2], words[3]);
+            if (k == 0) {
+                read(1);
                 ready();
+            }
             const bool add = !w.first || k > 0;
             const auto multiply = [&](int f, const operand_words& a) {
                 wgmma_fence();
@@ -217,13 +341,15 @@ public:
             wgmma_wait<2>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                d_re[i] = Voltage::re(both[i]);
+                d_re[i] = Voltage::re(both[i], bytes_64);
             multiply(1, d_re);
             wgmma_wait<2>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                d_im[i] = Voltage::im(both[i]);
+                d_im[i] = Voltage::im(both[i], bytes_64);
             multiply(2, d_im);
+            if (k > 0)
+                next();
             wgmma_wait<2>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
@@ -250,21 +376,6 @@ public:
 private:
     using memory = layout<Voltage, three_products, Beams>;
     operand_words d_sum, d_re, d_im; // as the tensor cores read them
-
-    //! Loads 16 inputs at the warp's 16 times.
-    static __device__ __forceinline__ void load(operand_words& to, uint32_t box, int k)
-    {
-        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-        const int g = lane / 4, t = lane % 4;
-        const int byte = (16 * warp + 2 * g) * Voltage::bytes;
-        uint32_t words[4];
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            words[i] = Voltage::load(
-                box + memory::place(16 * k + 2 * t + i % 2 + i / 2 * 8, byte));
-        Voltage::join(to, 0, words[0], words[1]);
-        Voltage::join(to, 1, words[2], words[3]);
-    }
 };
 
 //! 16 inputs, of which each makes four products.
@@ -273,27 +384,24 @@ class multiplier<Voltage, four_products, Beams>
 {
 public:
     float sums[2][Beams / 2];
+    uint32_t words[4];
 
-    template <class Ready, class Done>
-    __device__ __forceinline__ void
-    multiply(uint32_t box, const Ready& ready, const chunk_weights& w, const Done& done)
+    template <class Read, class Next, class Ready, class Done>
+    __device__ __forceinline__ void multiply(const Read&,
+                                             const Next& next,
+                                             const Ready& ready,
+                                             const chunk_weights& w,
+                                             uint32_t bytes_64,
+                                             const Done& done)
     {
-        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-        const int g = lane / 4, t = lane % 4;
-        const int byte = (16 * warp + 2 * g) * Voltage::bytes;
-        uint32_t words[4];
-#pragma unroll
-        for (int i = 0; i < 4; i++) // 8 inputs in a step
-            words[i] =
-                Voltage::load(box + memory::place(i / 2 * 8 + 2 * t + i % 2, byte));
         ready();
 #pragma unroll
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < 2; k++) { // 8 inputs
             wgmma_wait<1>(); // one is under way while the operand of the other is made
 #pragma unroll
             for (int i = 0; i < 2; i++) {
                 uint32_t pair[2];
-                Voltage::pairs(pair, words[2 * k + i]);
+                Voltage::pairs(pair, words[2 * k + i], bytes_64);
                 d_a[k][2 * i] = pair[0];
                 d_a[k][2 * i + 1] = pair[1];
             }
@@ -305,9 +413,9 @@ public:
                                   w.rows + 2 * k + f * (memory::form >> 4),
                                   !w.first || k > 0);
             wgmma_commit();
-            if (k == 1)
-                done();
         }
+        done();
+        next();
     }
 
     __device__ __forceinline__ void finish() {}
@@ -321,6 +429,13 @@ private:
     operand_words d_a[2]; // as the tensor cores read them
 };
 
+//! Whether crews do this one after the other, and multiply meanwhile, because memory is
+//! slower. It costs others more than it gains them.
+template <class Target>
+constexpr bool in_turns = false;
+template <bool Even>
+constexpr bool in_turns<write_fc32<Even>> = true;
+
 template <class Voltage, class Products, int Beams, class Target>
 __device__ __forceinline__ void form(const Target& target,
                                      const float* factor_at,
@@ -332,70 +447,77 @@ __device__ __forceinline__ void form(const Target& target,
 {
     using memory = layout<Voltage, Products, Beams>;
     const bool stay = x.chunks <= x.slots;
-    // the same in all lanes, which the compiler must know: what follows from it then
-    // stays in uniform registers, where the tensor cores' instructions want it
-    const int crew = __shfl_sync(~0u, threadIdx.x / 128, 0);
+    const int crew = uniform(threadIdx.x / 128);
     const bool speaks = threadIdx.x % 32 == 0; // for its warp
     const float factor = *factor_at;
     // only the lower half of a descriptor depends on the address
-    const uint64_t first_rows = half_rows_descriptor(slots);
+    const uint32_t first_rows = uniform(uint32_t(half_rows_descriptor(slots)));
     const auto rows_at = [&](int i) {
-        return (first_rows & ~0xffffffffull) |
-               uint32_t(uint32_t(first_rows) + i * (memory::slot >> 4));
+        return (half_rows_descriptor(0) & ~0xffffffffull) |
+               uint32_t(first_rows + i * (memory::slot >> 4));
     };
+    const barrier_places at(b, crew);
+    const voltage_reader<Voltage, Products, Beams> voltages(stages);
+    const uint32_t bytes_64 = unknown_bytes_64();
     ring_place stage, slot;
-    const auto skip = [&] { // what is there for others only
-        for (int chunk = 0; chunk < x.skew; chunk++) {
-            wait_for(b.full + stage.index, stage.parity);
-            if (speaks)
-                arrive(b.empty + stage.index);
-            stage.advance(x.stages);
-        }
+    const auto leave = [&] { // the stage, for the next
+        __syncwarp();
+        if (speaks)
+            arrive(at.empty(stage.index));
+        stage.advance(x.stages);
     };
-    if (crew > 0)
-        skip();
-    for (int number = blockIdx.x; number < x.jobs; number += gridDim.x) {
-        const job j(number, x);
+    int turn = crew == 0; // parity; the first crew does not wait for its first turn
+    int index = 0;
+    for (job j(index, x); j.exists(); j = job(++index, x)) {
         const ring_place first_slot = slot;
-        for (int step = j.begin; step < j.end; step++) {
+        moment now(j.begin, x);
+        for (int step = j.begin; step < j.end; step++, now.advance(x)) {
             if (stay)
                 slot = first_slot;
-            const bool come = step == j.begin || !stay; // weights, in this step
-            const bool go = step + 1 == j.end || !stay;
+            const bool come = uniform(step == j.begin || !stay); // weights, in this step
+            const bool go = uniform(step + 1 == j.end || !stay);
             multiplier<Voltage, Products, Beams> all;
-            int before = -1; // slot of the chunk before, if it can go
-            const auto let_go = [&] {
-                if (before >= 0 && speaks)
-                    arrive(b.empty_slot + before);
+            const auto read = [&](int k) { voltages.read(all.words, stage.index, k); };
+            const auto begin = [&] { // a chunk
+                wait_for(at.full(stage.index), stage.parity);
+                read(0);
             };
+            const auto let_go = [&](int chunk) { // the weights of the one before
+                if (go && chunk > 0 && speaks)
+                    arrive(at.empty_slot((slot.index > 0 ? slot.index : x.slots) - 1));
+            };
+            begin();
             for (int chunk = 0; chunk < x.chunks; chunk++) {
-                wait_for(b.full + stage.index, stage.parity);
                 all.multiply(
-                    stages + stage.index * memory::stage + crew * memory::box,
+                    read,
+                    [&] {
+                        leave();
+                        if (chunk + 1 < x.chunks)
+                            begin();
+                    },
                     [&] {
                         if (come)
-                            wait_for(b.full_slot + slot.index, slot.parity);
+                            wait_for(at.full_slot(slot.index), slot.parity);
                     },
                     { rows_at(slot.index), chunk == 0 },
-                    let_go);
-                __syncwarp();
-                if (speaks)
-                    arrive(b.empty + stage.index);
-                before = go ? slot.index : -1;
-                stage.advance(x.stages);
+                    bytes_64,
+                    [&] { let_go(chunk); });
                 slot.advance(x.slots);
             }
             wgmma_wait<0>();
-            let_go();
-            const int block = step / x.steps;
+            let_go(x.chunks);
             const int warp = threadIdx.x / 32 % 4;
-            const beam_place place{ int64_t(block) * x.channels + j.channel,
+            const beam_place place{ int64_t(now.block) * x.channels + j.channel,
                                     j.tile * Beams,
-                                    (step % x.steps * memory::crews + crew) * crew_times +
+                                    (now.step * memory::crews + crew) * crew_times +
                                         16 * warp,
                                     x.beams,
                                     x.times };
             all.finish();
+            if (in_turns<Target>) {
+                wait_for(at.turn(crew), turn);
+                turn ^= 1;
+            }
             target.template operator()<Beams>(
                 [&](int column, int c, int h) {
                     return all.beam(4 * column + 2 * h + c);
@@ -403,14 +525,16 @@ __device__ __forceinline__ void form(const Target& target,
                 place,
                 factor,
                 scratch);
+            __syncwarp();
+            if (in_turns<Target> && speaks)
+                arrive(at.turn((crew + 1) % memory::crews));
         }
     }
-    if (crew == 0)
-        skip();
     wait_for_stores();
 }
 
-//! A block: warp groups that form beams, and one whose first thread feeds them.
+//! A block: crews, and warps that feed them, one each with voltages, the last all of them
+//! with weights.
 template <class Voltage, class Products, int Beams, class Target>
 __global__ void __launch_bounds__(128 * (crews_for(Beams) + 1), 1)
     form_beams(const __grid_constant__ CUtensorMap map,
@@ -420,14 +544,20 @@ __global__ void __launch_bounds__(128 * (crews_for(Beams) + 1), 1)
                const __grid_constant__ extents x)
 {
     using memory = layout<Voltage, Products, Beams>;
-    __shared__ barriers b;
-    extern __shared__ uint8_t unaligned[];
-    const uint32_t stages = (shared_address(unaligned) + 1023) & ~1023u;
-    const uint32_t slots = stages + x.stages * memory::stage;
+    static_assert(memory::crews <= most_crews);
+    extern __shared__ __align__(1024) uint8_t shared[];
+    const uint32_t stages = shared_address(shared);
+    const uint32_t slots = stages + memory::crews * x.stages * memory::stage;
+    uint8_t* scratch = shared + (slots - stages) + x.slots * memory::slot;
+    auto& b =
+        *reinterpret_cast<barriers*>(scratch + memory::crews * Target::scratch(Beams));
     if (threadIdx.x == 0) {
-        for (int i = 0; i < x.stages; i++) {
-            init_barrier(b.full + i, 1);
-            init_barrier(b.empty + i, 4 * memory::crews);
+        for (int crew = 0; crew < memory::crews; crew++) {
+            init_barrier(b.turn + crew, 4);
+            for (int i = 0; i < x.stages; i++) {
+                init_barrier(b.of_crew[crew].full + i, 1);
+                init_barrier(b.of_crew[crew].empty + i, 4);
+            }
         }
         for (int i = 0; i < x.slots; i++) {
             init_barrier(b.full_slot + i, 1);
@@ -436,18 +566,27 @@ __global__ void __launch_bounds__(128 * (crews_for(Beams) + 1), 1)
         fence_barriers();
     }
     __syncthreads();
-    const int crew = __shfl_sync(~0u, threadIdx.x / 128, 0);
+    const int crew = uniform(threadIdx.x / 128);
     if (crew == memory::crews) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_feeder));
-        if (threadIdx.x % 128 == 0)
-            feed<Voltage, Products, Beams>(map, weights, x, b, stages, slots);
+        const int warp = uniform(threadIdx.x % 128 / 32);
+        if (threadIdx.x % 32 == 0) {
+            if (warp < memory::crews)
+                feed_voltages<Voltage, Products, Beams>(
+                    map, x, b, stages + warp * x.stages * memory::stage, warp);
+            else if (warp == most_crews)
+                feed_weights<Voltage, Products, Beams>(weights, x, b, slots);
+        }
     } else {
         asm volatile(
             "setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_crew(Beams)));
-        uint8_t* scratch = unaligned +
-                           (slots + x.slots * memory::slot - shared_address(unaligned)) +
-                           crew * Target::scratch(Beams);
-        form<Voltage, Products, Beams>(target, factor, x, b, stages, slots, scratch);
+        form<Voltage, Products, Beams>(target,
+                                       factor,
+                                       x,
+                                       b,
+                                       stages + crew * x.stages * memory::stage,
+                                       slots,
+                                       scratch + crew * Target::scratch(Beams));
     }
 }
 
@@ -473,30 +612,13 @@ rings rings_for(const beam_extents& e, const machine& gpu)
     const int chunks = Products::packing(Beams).chunks(e.inputs);
     // weights that stay come first, then voltages on their way, then the next job's
     // weights
-    const int room = gpu.shared - int(sizeof(barriers)) - 1024 - scratch;
+    const int room = gpu.shared - int(sizeof(barriers)) - scratch;
     constexpr int least_stages = 3;
-    const int most = (room - least_stages * memory::stage) / memory::slot;
+    constexpr int stage = memory::crews * memory::stage;
+    const int most = (room - least_stages * stage) / memory::slot;
     const int slots = std::min({ most, 2 * chunks, most_slots });
-    const int stages =
-        std::min((room - slots * memory::slot) / memory::stage, most_stages);
-    return { stages,
-             slots,
-             1024 + stages * memory::stage + slots * memory::slot + scratch };
-}
-
-/*!
- * Half of a tile's chunks if beams take about as long to write as to form, so that one
- * warp group writes while the other multiplies; a quarter if there is less to do with
- * them. With fewer inputs there are stages for more than a tile, and warp groups come
- * apart by themselves. In smaller tiles weights may not stay, and would have to wait for
- * those behind.
- */
-template <class Products, int Beams, class Target>
-int skew_for(int chunks)
-{
-    if (Beams < 128 || !std::is_same_v<Products, three_products>)
-        return 0;
-    return std::is_same_v<Target, write_fc32<true>> ? chunks / 2 : chunks / 4;
+    const int stages = std::min((room - slots * memory::slot) / stage, most_stages);
+    return { stages, slots, gpu.shared - room + stages * stage + slots * memory::slot };
 }
 
 template <class Voltage, class Products, int Beams, class Target>
@@ -509,32 +631,31 @@ void launch(const beam_extents& e,
             cudaStream_t s)
 {
     using memory = layout<Voltage, Products, Beams>;
+    constexpr int step = crews_for(Beams) * crew_times;
     const auto shared = rings_for<Voltage, Products, Beams, Target>(e, gpu);
     extents x;
     x.beams = e.beams;
     x.times = e.times;
     x.channels = e.channels;
     x.chunks = Products::packing(Beams).chunks(e.inputs);
-    x.tiles = Products::packing(Beams).tiles(e.beams);
-    x.steps = (e.times + memory::crews * crew_times - 1) / (memory::crews * crew_times);
+    x.tiles = (e.beams + Beams - 1) / Beams;
+    x.steps = (e.times + step - 1) / step;
     x.total = x.steps * blocks;
-    x.splits = choose_splits(
-        int64_t(e.channels) * x.tiles, x.total, x.total, gpu.multiprocessors, 4);
-    x.length = (x.total + x.splits - 1) / x.splits;
-    x.jobs = e.channels * x.tiles * x.splits;
+    const int jobs = e.channels * x.tiles;
+    const int grid = int(std::min<int64_t>(int64_t(jobs) * x.total, gpu.multiprocessors));
+    x.rounds = jobs / grid;
+    x.share = jobs % grid * x.total / grid;
+    x.longer = jobs % grid * x.total % grid;
     x.stages = shared.stages;
     x.slots = shared.slots;
-    x.skew = skew_for<Products, Beams, Target>(x.chunks);
     const voltage_shape shape{
         int64_t(e.times) * Voltage::bytes, e.inputs, e.channels, blocks
     };
     const CUtensorMap map =
         make_tensor_map(voltages, shape, memory::row, memory::chunk, 1);
     form_beams<Voltage, Products, Beams, Target>
-        <<<std::min(x.jobs, gpu.multiprocessors),
-           128 * (memory::crews + 1),
-           shared.bytes,
-           s>>>(map, weights.values, weights.factor, target, x);
+        <<<grid, 128 * (crews_for(Beams) + 1), shared.bytes, s>>>(
+            map, weights.values, weights.factor, target, x);
     check_launch("wgmma f16 beamformer");
 }
 

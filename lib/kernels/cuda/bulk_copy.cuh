@@ -87,10 +87,14 @@ __device__ __forceinline__ void fence_async()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+//! \param barrier its address in shared memory
+__device__ __forceinline__ void arrive(uint32_t barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
 __device__ __forceinline__ void arrive(uint64_t* barrier)
 {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
-                 : "memory");
+    arrive(shared_address(barrier));
 }
 
 //! Arrives at the barrier of a thread block of the cluster that this one's is a copy of.
@@ -114,17 +118,21 @@ __device__ __forceinline__ void arrive_expecting(uint64_t* barrier, int bytes)
                  : "memory");
 }
 
-//! Until phase `parity` of the barrier is over.
-__device__ __forceinline__ void wait_for(uint64_t* barrier, int parity)
+//! Until phase `parity` of the barrier, whose address in shared memory it is, is over.
+__device__ __forceinline__ void wait_for(uint32_t barrier, int parity)
 {
     asm volatile("{\n"
                  ".reg .pred done;\n"
                  "again:\n"
                  "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
                  "@!done bra again;\n"
-                 "}" ::"r"(shared_address(barrier)),
+                 "}" ::"r"(barrier),
                  "r"(parity)
                  : "memory");
+}
+__device__ __forceinline__ void wait_for(uint64_t* barrier, int parity)
+{
+    wait_for(shared_address(barrier), parity);
 }
 
 //! One box from byte, input, channel, block on; the barrier counts its bytes.
