@@ -317,8 +317,11 @@ public:
             return WORK_DONE;
         const int n = int(std::min<int64_t>(noutput_items, d_items - d_sent));
         d_sent += n;
+        largest_call = std::max(largest_call, n);
         return n;
     }
+
+    int largest_call = 0; // items
 
 private:
     const int64_t d_items;

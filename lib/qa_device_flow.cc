@@ -71,6 +71,7 @@ class qa_device_flow : public CppUnit::TestFixture
     CPPUNIT_TEST(awkward_items_with_multiples);
     CPPUNIT_TEST(rings_hold_four_items);
     CPPUNIT_TEST(a_minimum_outlives_a_restart);
+    CPPUNIT_TEST(calls_of_half_a_ring);
     CPPUNIT_TEST(slow_readers);
     CPPUNIT_TEST(latency_bounds_the_wait_for_more);
     CPPUNIT_TEST(integrator_does_not_wait_for_a_slow_reader);
@@ -411,6 +412,29 @@ public:
             assert_right(k, 100000);
             CPPUNIT_ASSERT(s->detail()->output(0)->bufsize() >= 1 << 18);
             CPPUNIT_ASSERT(d->detail()->output(0)->bufsize() >= 1 << 19);
+        }
+    }
+
+    //! GNU Radio would limit calls to what its own buffers hold.
+    void calls_of_half_a_ring()
+    {
+        const qa::emulation restored;
+        emulated::current_settings().default_ring = 1 << 20;
+        for (int limit : { 0, 1000 }) {
+            d_top = gr::make_top_block("test");
+            auto s = make<qa::device_source>(4, 2000000);
+            auto k = make<device_sink>(4, [](int64_t, size_t) { return 0; });
+            if (limit)
+                s->set_max_noutput_items(limit);
+            chain({ s, k });
+            for (int run = 0; run < 2; run++) {
+                s->largest_call = 0;
+                d_top->run();
+                assert_right(k, 2000000);
+                const int half = s->detail()->output(0)->bufsize() / 2;
+                CPPUNIT_ASSERT(half >= 1 << 17);
+                CPPUNIT_ASSERT_EQUAL(limit ? limit : half, s->largest_call);
+            }
         }
     }
 

@@ -53,13 +53,13 @@ public:
         CPPUNIT_ASSERT_EQUAL(0l, working_thread::forbidden_waits());
     }
 
-    //! A chain whose rings hold a page: 1024 items of 4 bytes.
+    //! A chain whose rings hold a page: 1023 items of 4 bytes and one that stays free.
     void chain(const std::vector<gr::basic_block_sptr>& blocks)
     {
         for (size_t i = 1; i < blocks.size(); i++)
             d_top->connect(blocks[i - 1], 0, blocks[i], 0);
         for (size_t i = 0; i + 1 < blocks.size(); i++)
-            gr::cast_to_block_sptr(blocks[i])->set_max_output_buffer(1024);
+            gr::cast_to_block_sptr(blocks[i])->set_max_output_buffer(1023);
     }
 
     void run_and_check(const std::vector<std::shared_ptr<sink>>& sinks)

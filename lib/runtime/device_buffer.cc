@@ -119,6 +119,10 @@ gr::buffer_sptr device_buffer::make_buffer(int nitems,
     auto made = std::make_shared<device_buffer>(
         wanted, sizeof_item, downstream_max_out_mult, link, block->runs_on());
     made->d_replaced = std::move(outputs);
+    // GNU Radio is about to limit the calls of a block for which nobody has done so to
+    // the items that it asked for, of which the ring holds many times more.
+    if (!replaces && !link->is_set_max_noutput_items())
+        link->set_max_noutput_items(std::numeric_limits<int>::max());
     return made;
 }
 
