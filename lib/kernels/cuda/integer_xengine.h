@@ -78,6 +78,9 @@ std::unique_ptr<integer_xengine> make_row_mma_xengine(const xengine::parameters&
 //! mma.sync, fed by bulk copies; Hopper, up to 64 inputs
 std::unique_ptr<integer_xengine> make_bulk_mma_xengine(const xengine::parameters&,
                                                        gpu_facts);
+//! of sc4: three products of warp-group matrix instructions for a complex one; Hopper
+std::unique_ptr<integer_xengine> make_nibbles_xengine(const xengine::parameters&,
+                                                      gpu_facts);
 //! warp-group matrix instructions fed by bulk copies; Hopper
 std::unique_ptr<integer_xengine> make_wgmma_xengine(const xengine::parameters&,
                                                     gpu_facts);
