@@ -70,6 +70,15 @@ __device__ void wgmma(int (&sums)[16 * Units],
                       uint32_t a3,
                       uint64_t b,
                       bool add);
+//! The same of numbers without a sign.
+template <int Units>
+__device__ void wgmma_unsigned(int (&sums)[16 * Units],
+                               uint32_t a0,
+                               uint32_t a1,
+                               uint32_t a2,
+                               uint32_t a3,
+                               uint64_t b,
+                               bool add);
 
 #define APERTURE_16_SUMS(first)                                                 \
     "+r"(sums[first]), "+r"(sums[first + 1]), "+r"(sums[first + 2]),            \
@@ -79,9 +88,9 @@ __device__ void wgmma(int (&sums)[16 * Units],
         "+r"(sums[first + 12]), "+r"(sums[first + 13]), "+r"(sums[first + 14]), \
         "+r"(sums[first + 15])
 
-#define APERTURE_WGMMA(units, columns, names, a, b_name, add_name, ...)            \
+#define APERTURE_WGMMA_OF(name, type, units, columns, names, a, b_name, add_name, ...) \
     template <>                                                                    \
-    __device__ __forceinline__ void wgmma<units>(int(&sums)[16 * units],           \
+    __device__ __forceinline__ void name<units>(int(&sums)[16 * units],           \
                                                  uint32_t a0,                      \
                                                  uint32_t a1,                      \
                                                  uint32_t a2,                      \
@@ -91,10 +100,14 @@ __device__ void wgmma(int (&sums)[16 * Units],
     {                                                                              \
         asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " add_name ", 0;\n"     \
                      "wgmma.mma_async.sync.aligned.m64n" #columns                  \
-                     "k32.s32.s8.s8 {" names "}, {" a "}, " b_name ", add;\n}"     \
+                     "k32.s32." type " {" names "}, {" a "}, " b_name ", add;\n}"     \
                      : __VA_ARGS__                                                 \
                      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(int(add))); \
     }
+
+#define APERTURE_WGMMA(...)                             \
+    APERTURE_WGMMA_OF(wgmma, "s8.s8", __VA_ARGS__)      \
+    APERTURE_WGMMA_OF(wgmma_unsigned, "u8.u8", __VA_ARGS__)
 
 #define APERTURE_NAMES_1 \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
@@ -149,6 +162,7 @@ APERTURE_WGMMA(
     8, 256, APERTURE_NAMES_8, "%128, %129, %130, %131", "%132", "%133", APERTURE_SUMS_8)
 
 #undef APERTURE_WGMMA
+#undef APERTURE_WGMMA_OF
 #undef APERTURE_16_SUMS
 #undef APERTURE_NAMES_1
 #undef APERTURE_NAMES_2

@@ -41,6 +41,7 @@ constexpr int byte_stages = 2;
 constexpr int most_nibble_stages = 8;
 
 struct extents {
+    unsigned one;
     int inputs, channels, splits;
     int tiles;       // along a side of the triangle
     int jobs;        // tiles of a channel
@@ -85,6 +86,7 @@ struct part {
 struct rings {
     uint64_t nibbles_full[most_nibble_stages];
     uint64_t bytes_full[byte_stages], bytes_empty[byte_stages];
+    int4 column_sums[tile / 2]; // re, im of two columns
 };
 
 //! Of a thread block's dynamic shared memory, for a step.
@@ -169,10 +171,18 @@ __device__ __forceinline__ uint32_t sums_of_parts(uint32_t re, uint32_t im)
     constexpr uint32_t sign = 0x80808080;
     return (((re ^ sign) & (im ^ sign)) + ((re ^ im) >> 1)) ^ sign;
 }
-__device__ __forceinline__ uint32_t differences_of_parts(uint32_t re, uint32_t im)
+
+__device__ __forceinline__ uint32_t both(uint32_t v, uint32_t mask, uint32_t flip)
 {
-    // 8 (re + 8) + 128 and 8 (im + 8): no byte borrows of another
-    return (((re >> 1) ^ 0xc0c0c0c0) - ((im >> 1) ^ 0x40404040)) ^ 0x80808080;
+    uint32_t d;
+    asm("lop3.b32 %0, %1, %2, %3, 0x28;" : "=r"(d) : "r"(v), "r"(flip), "r"(mask)); // (a ^ b) & c
+    return d;
+}
+
+__device__ __forceinline__ uint32_t cleaned(uint32_t nibbles, uint32_t one)
+{
+    const uint32_t others = (nibbles & 0x77777777) * one + 0x77777777;
+    return nibbles + ((nibbles & ~others & 0x88888888) >> 3);
 }
 
 /*!
@@ -186,101 +196,133 @@ __device__ __forceinline__ void
 expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
 {
     const part p(x, blockIdx.x);
-    const int begin = p.first_column(x) * box_row;
-    constexpr int group = 4 * box_row; // bytes, 16 a lane
+    const int count = p.count(x), first = p.first_column(x);
     const bool asks = warp == 0 && elected();
     if (asks)
         for (int step = 0; step < x.nibble_stages; step++)
             ask(x, voltages, r, p, step);
     __syncwarp();
-    for (int step = 0; step < p.count(x); step++) {
+    constexpr int group = 8 * box_row; // 2 pieces a lane
+    constexpr int groups = tile / 8 / helpers;
+    const int lane = threadIdx.x % 32;
+    unsigned re_sums[groups] = {}, im_sums[groups] = {};
+    const uint32_t place = warp * group + lane % 8 * box_row + 16 * (lane / 8 ^ lane % 8);
+#pragma unroll 1
+    for (int step = 0; step < count; step++) {
         wait_for_room(r, step);
         if (asks && step >= byte_stages)
             ask(x, voltages, r, p, step - byte_stages + x.nibble_stages);
         __syncwarp();
         wait_for_nibbles(x, r, step);
-        const uint32_t lane = warp * group + threadIdx.x % 32 * 16;
-        const uint32_t from = nibbles_address(x, step) + lane;
-        const uint32_t to = bytes_address(step) + lane;
-#pragma unroll 1
-        for (int i = begin; i < tile_bytes; i += helpers * group) {
-            const uint4 v = load_shared(from + i);
-            const uint32_t words[4] = { v.x, v.y, v.z, v.w };
-            uint32_t re[4], im[4], sum[4];
+        uint32_t from = nibbles_address(x, step) + place;
+        uint32_t to = bytes_address(step) + place;
 #pragma unroll
-            for (int k = 0; k < 4; k++) {
-                const uint32_t w = clamped(words[k]);
-                re[k] = real_parts(w);
-                im[k] = imaginary_parts(w);
-                sum[k] = sums_of_parts(re[k], im[k]);
+        for (int g = 0; g < groups; g++) {
+            if ((g * helpers + warp) * 8 >= first) {
+#pragma unroll
+                for (int piece = 0; piece < 2; piece++) {
+                    const uint4 v = load_shared((from ^ 64 * piece) + g * helpers * group);
+                    const uint32_t words[4] = { v.x, v.y, v.z, v.w };
+                    uint32_t re[4], im[4], sum[4];
+#pragma unroll
+                    for (int k = 0; k < 4; k++) {
+                        const uint32_t w = cleaned(words[k], x.one);
+                        re[k] = both(w, 0xf0f0f0f0, 0x88888888);
+                        im[k] = both(w, 0x0f0f0f0f, 0x88888888);
+                        sum[k] = (re[k] >> 4) + im[k];
+                        re_sums[g] = __dp4a(re[k], 0x01010101u, re_sums[g]);
+                        im_sums[g] = __dp4a(im[k], 0x01010101u, im_sums[g]);
+                    }
+                    const uint32_t at = (to ^ 64 * piece) + g * helpers * group;
+                    store_shared(at, { re[0], re[1], re[2], re[3] });
+                    store_shared(at + tile_bytes, { im[0], im[1], im[2], im[3] });
+                    store_shared(at + 2 * tile_bytes, { sum[0], sum[1], sum[2], sum[3] });
+                }
             }
-            store_shared(to + i, { re[0], re[1], re[2], re[3] });
-            store_shared(to + tile_bytes + i, { im[0], im[1], im[2], im[3] });
-            store_shared(to + 2 * tile_bytes + i, { sum[0], sum[1], sum[2], sum[3] });
         }
         fence_async();
         arrive(r.bytes_full + step % byte_stages); // each lane for what it wrote
     }
+#pragma unroll
+    for (int g = 0; g < groups; g++) {
+#pragma unroll
+        for (int other = 16; other >= 8; other /= 2) {
+            re_sums[g] += __shfl_xor_sync(~0u, re_sums[g], other);
+            im_sums[g] += __shfl_xor_sync(~0u, im_sums[g], other);
+        }
+        if (lane < 8)
+            reinterpret_cast<int2*>(r.column_sums)[(g * helpers + warp) * 8 + lane] = {
+                int(re_sums[g]) / 16, int(im_sums[g])
+            };
+    }
+    __syncthreads();
+}
+
+//! Adds numbers of 64 bits in shared memory to those in memory, without waiting.
+__device__ __forceinline__ void add_bulk(unsigned long long* to, uint32_t from, int bytes)
+{
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u64"
+                 " [%0], [%1], %2;" ::"l"(to),
+                 "r"(from),
+                 "r"(bytes)
+                 : "memory");
 }
 
 /*!
- * Adds a warp group's products to the sums of its channel.
- * \param alone no other thread block adds to them: reading and writing 16 bytes at a time
- * is a good deal faster than atomic additions
+ * Adds a warp group's products to the sums of its channel: a warp puts 8 rows of them
+ * into shared memory, and the copy engine adds them.
  */
 template <int Units>
 __device__ __forceinline__ void add_to_sums(const int (&products)[forms][16 * Units],
                                             unsigned long long* sums,
                                             int first_row,
                                             int first_column,
-                                            bool alone)
+                                            const int4* column_sums,
+                                            const unsigned (&row_re)[2],
+                                            const unsigned (&row_im)[2],
+                                            int times)
 {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-    const int first_b = first_column + 2 * (lane % 4);
-    constexpr int together = 4; // reads on their way: as registers allow
+    constexpr int product_bytes = 16;
+    // of products; a multiple of 128 and 16, so that neither rows nor columns share banks
+    constexpr int row_bytes = tile * product_bytes + 16;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const uint32_t rows = bytes_address(0) + warp * 8 * row_bytes;
+    const uint32_t to = rows + lane / 4 * row_bytes + lane % 4 * 2 * product_bytes;
+    column_sums += lane % 4;
+    first_row += warp % 4 * 16 + lane % 8;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        const int a = first_row + 16 * warp + 8 * half + lane / 4;
-        if (a < 0)
-            continue;
-        auto* row = reinterpret_cast<longlong2*>(sums + 2 * product_index(a, 0));
-        const auto number = [](int i) { return i / 2 * 8 + i % 2; }; // of a lane's column
-        const auto wanted = [a](int b) { return b >= 0 && b <= a; };
-        const auto re = [&](int i) {
-            const int place = i / 2 * 4 + 2 * half + i % 2;
-            return (products[0][place] + products[1][place]) >> 8;
-        };
-        const auto im = [&](int i) {
-            const int place = i / 2 * 4 + 2 * half + i % 2;
-            return int(unsigned(products[0][place]) - unsigned(products[1][place]) -
-                       4u * unsigned(products[2][place])) >>
-                   8;
-        };
+        const int row_of_re = 8 * (row_im[half] - row_re[half] + times);
+        const int row_of_im = 8 * (row_im[half] + row_re[half] - 15 * times);
 #pragma unroll
-        for (int i = 0; i < 8 * Units; i += together) {
-            if (alone) {
-                longlong2 v[together];
-#pragma unroll
-                for (int k = 0; k < together; k++)
-                    if (const int b = first_b + number(i + k); wanted(b))
-                        v[k] = __ldcg(row + b);
-#pragma unroll
-                for (int k = 0; k < together; k++)
-                    if (const int b = first_b + number(i + k); wanted(b)) {
-                        v[k].x += re(i + k);
-                        v[k].y += im(i + k);
-                        __stcg(row + b, v[k]);
-                    }
-            } else {
-#pragma unroll
-                for (int k = 0; k < together; k++)
-                    if (const int b = first_b + number(i + k); wanted(b)) {
-                        auto* sum = reinterpret_cast<unsigned long long*>(row + b);
-                        add_atomically(sum, re(i + k));
-                        add_atomically(sum + 1, im(i + k));
-                    }
-            }
+        for (int i = 0; i < 4 * Units; i++) {
+            const int4 s = column_sums[i * 4];
+            const auto put = [&](int k, int column_re, int column_im) {
+                const int place = i * 4 + 2 * half + k;
+                const int xu = unsigned(products[0][place]) >> 8;
+                const int re = xu - products[1][place] + row_of_re + 7 * column_im -
+                               8 * column_re;
+                const int im = xu + products[1][place] - products[2][place] + row_of_im +
+                               7 * column_re + 8 * column_im;
+                store_shared(to + (8 * i + k) * product_bytes,
+                             { unsigned(re), unsigned(re >> 31), unsigned(im), unsigned(im >> 31) });
+            };
+            put(0, s.x, s.y);
+            put(1, s.z, s.w);
         }
+        fence_async();
+        __syncwarp();
+        if (const int a = first_row + 8 * half; lane < 8 && a >= 0) {
+            const int begin = max(first_column, 0);
+            const int end = min(first_column + unit * Units, a + 1);
+            if (end > begin)
+                add_bulk(sums + 2 * product_index(a, begin),
+                         rows + lane * row_bytes + (begin - first_column) * product_bytes,
+                         (end - begin) * product_bytes);
+            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+            wait_for_stores();
+        }
+        __syncwarp();
     }
 }
 
@@ -295,70 +337,83 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
 {
     constexpr int turns = step_times / 32; // of a step
     int products[forms][16 * Units];
+    unsigned row_re[2] = {}, row_im[2] = {};
     {
-        const part p(x, blockIdx.x);
-        const unsigned end = p.count(x) * turns;
-        const int lane = threadIdx.x % 32, row = lane % 16;
-        const uint32_t lane_offset = (p.on_diagonal() ? 0 : tile_bytes) +
-                                     (threadIdx.x / 32 * 16 + row) * box_row +
-                                     16 * (lane / 16 ^ row % 8);
-        const uint32_t columns_offset = p.first_column(x) * box_row;
-        if (end == 0)
+        uint32_t lane_offset, columns_offset;
+        int count;
+        {
+            const part p(x, blockIdx.x);
+            const int lane = threadIdx.x % 32, row = lane % 16;
+            count = p.count(x);
+            lane_offset = (p.on_diagonal() ? 0 : tile_bytes) +
+                          (threadIdx.x / 32 * 16 + row) * box_row +
+                          16 * (lane / 16 ^ row % 8);
+            columns_offset = p.first_column(x) * box_row;
+        }
+        if (count == 0) {
+            __syncthreads();
             return;
+        }
         uint32_t words[4], re[4], im[4], difference[4];
-        const auto read = [&](unsigned turn) {
-            const unsigned step = turn / turns;
-            if (turn % turns == 0)
-                wait_for_nibbles(x, r, step);
-            load_matrices(words,
-                          (nibbles_address(x, step) + lane_offset) ^
-                              (32 * (turn % turns)));
-        };
-        read(0);
 #pragma unroll 1
-        for (unsigned turn = 0; turn < end; turn++) {
-            const unsigned step = turn / turns;
-            const bool begins = turn % turns == 0;
-            if (begins)
-                wait_for_bytes(r, step);
-            const rows_matrix<8 * box_row> columns(bytes_address(step) + columns_offset +
-                                                   32 * (turn % turns));
-            const auto multiply = [&](int form, const uint32_t(&a)[4]) {
-                wgmma_fence();
-                wgmma<Units>(products[form],
-                             a[0],
-                             a[1],
-                             a[2],
-                             a[3],
-                             columns.descriptor(form * tile_bytes),
-                             turn > 0);
-                wgmma_commit();
-            };
+        for (unsigned step = 0; step < unsigned(count); step++) {
+            wait_for_bytes(r, step);
+            const rows_matrix<8 * box_row> columns(bytes_address(step) + columns_offset);
+            uint32_t from = nibbles_address(x, step) + lane_offset;
+#pragma unroll 1
+            for (int turn = 0; turn < turns; turn++) {
+                const auto multiply = [&](int form, const uint32_t(&a)[4]) {
+                    wgmma_fence();
+                    wgmma_unsigned<Units>(products[form],
+                                          a[0],
+                                          a[1],
+                                          a[2],
+                                          a[3],
+                                          columns.descriptor(form * tile_bytes + 32 * turn),
+                                          step > 0 || turn > 0);
+                    wgmma_commit();
+                };
+                load_matrices(words, from ^ (32 * turn));
 #pragma unroll
-            for (auto& w : words)
-                w = clamped(w);
-            wgmma_wait<2>();
+                for (auto& w : words)
+                    w = cleaned(w, x.one);
+                wgmma_wait<2>();
 #pragma unroll
-            for (int i = 0; i < 4; i++)
-                re[i] = real_parts(words[i]);
-            multiply(0, re);
-            wgmma_wait<2>();
+                for (int i = 0; i < 4; i++)
+                    re[i] = both(words[i], 0xf0f0f0f0, 0x87878787);
+                multiply(0, re);
 #pragma unroll
-            for (int i = 0; i < 4; i++)
-                im[i] = imaginary_parts(words[i]);
-            multiply(1, im);
-            wgmma_wait<2>();
-            if (begins && step > 0)
-                release(r.bytes_empty + (step - 1) % byte_stages);
+                for (int i = 0; i < 4; i++)
+                    row_re[i % 2] = __dp4a(re[i], 0x01010101u, row_re[i % 2]);
+                wgmma_wait<2>();
 #pragma unroll
-            for (int i = 0; i < 4; i++)
-                difference[i] = differences_of_parts(re[i], im[i]);
-            multiply(2, difference);
-            if (turn + 1 < end)
-                read(turn + 1);
+                for (int i = 0; i < 4; i++)
+                    im[i] = both(words[i], 0x0f0f0f0f, 0x87878787);
+                multiply(1, im);
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    row_im[i % 2] = __dp4a(im[i], 0x01010101u, row_im[i % 2]);
+                wgmma_wait<2>();
+                if (turn == 0 && step > 0)
+                    release(r.bytes_empty + (step ^ 1) % byte_stages);
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    difference[i] = (re[i] >> 4) + im[i];
+                multiply(2, difference);
+            }
         }
         wgmma_wait<0>();
     }
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        row_re[h] /= 16;
+#pragma unroll
+        for (int other = 2; other > 0; other /= 2) {
+            row_re[h] += __shfl_xor_sync(~0u, row_re[h], other);
+            row_im[h] += __shfl_xor_sync(~0u, row_im[h], other);
+        }
+    }
+    __syncthreads();
     // found again: registers are too short to keep it
     int block;
     asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
@@ -367,7 +422,10 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
                        sums + 2 * p.channel * product_index(x.inputs, 0),
                        p.row * tile + int(threadIdx.x / 128) * strip - x.absent,
                        p.column * tile + p.first_column(x) - x.absent,
-                       x.splits == 1);
+                       r.column_sums + p.first_column(x) / 2,
+                       row_re,
+                       row_im,
+                       p.count(x) * step_times);
 }
 
 //! A warp group's part of the work.
@@ -391,6 +449,7 @@ multiply(const extents& x, rings& r, unsigned long long* sums)
             wait_for_bytes(r, step);
             release(r.bytes_empty + step % byte_stages);
         }
+        __syncthreads();
     }
 }
 
@@ -440,6 +499,7 @@ public:
                     cudaStream_t s) override
     {
         extents x;
+        x.one = 1;
         x.inputs = d_p.inputs;
         x.channels = d_p.channels;
         x.tiles = d_tiles;
