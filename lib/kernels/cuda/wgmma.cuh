@@ -89,24 +89,24 @@ __device__ void wgmma_unsigned(int (&sums)[16 * Units],
         "+r"(sums[first + 15])
 
 #define APERTURE_WGMMA_OF(name, type, units, columns, names, a, b_name, add_name, ...) \
-    template <>                                                                    \
-    __device__ __forceinline__ void name<units>(int(&sums)[16 * units],           \
-                                                 uint32_t a0,                      \
-                                                 uint32_t a1,                      \
-                                                 uint32_t a2,                      \
-                                                 uint32_t a3,                      \
-                                                 uint64_t b,                       \
-                                                 bool add)                         \
-    {                                                                              \
-        asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " add_name ", 0;\n"     \
-                     "wgmma.mma_async.sync.aligned.m64n" #columns                  \
-                     "k32.s32." type " {" names "}, {" a "}, " b_name ", add;\n}"     \
-                     : __VA_ARGS__                                                 \
-                     : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(int(add))); \
+    template <>                                                                        \
+    __device__ __forceinline__ void name<units>(int(&sums)[16 * units],                \
+                                                uint32_t a0,                           \
+                                                uint32_t a1,                           \
+                                                uint32_t a2,                           \
+                                                uint32_t a3,                           \
+                                                uint64_t b,                            \
+                                                bool add)                              \
+    {                                                                                  \
+        asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " add_name ", 0;\n"         \
+                     "wgmma.mma_async.sync.aligned.m64n" #columns "k32.s32." type      \
+                     " {" names "}, {" a "}, " b_name ", add;\n}"                      \
+                     : __VA_ARGS__                                                     \
+                     : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(int(add)));     \
     }
 
-#define APERTURE_WGMMA(...)                             \
-    APERTURE_WGMMA_OF(wgmma, "s8.s8", __VA_ARGS__)      \
+#define APERTURE_WGMMA(...)                        \
+    APERTURE_WGMMA_OF(wgmma, "s8.s8", __VA_ARGS__) \
     APERTURE_WGMMA_OF(wgmma_unsigned, "u8.u8", __VA_ARGS__)
 
 #define APERTURE_NAMES_1 \
