@@ -27,6 +27,13 @@ public:
         : d_low((address & 0x3ffff) >> 4 | 1 << 16)
     {
     }
+    //! The matrix that begins so many bytes later.
+    __device__ __forceinline__ rows_matrix after(int bytes) const
+    {
+        rows_matrix matrix(*this);
+        matrix.d_low += bytes >> 4;
+        return matrix;
+    }
     //! Of the matrix that begins so many bytes later.
     __device__ __forceinline__ uint64_t descriptor(int bytes) const
     {
@@ -189,13 +196,6 @@ __device__ __forceinline__ void load_matrices(uint32_t (&words)[4], uint32_t add
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "r"(address)
-                 : "memory");
-}
-__device__ __forceinline__ void load_matrices(uint32_t (&words)[1], uint32_t address)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
-                 : "=r"(words[0])
                  : "r"(address)
                  : "memory");
 }

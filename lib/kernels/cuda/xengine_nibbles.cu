@@ -128,6 +128,7 @@ private:
 struct rings {
     uint64_t nibbles_full[nibble_tiles];
     uint64_t bytes_full[byte_stages], bytes_empty[byte_stages];
+    uint64_t done; // sums of columns are there, and nobody needs stages any more
     int4 column_sums[tile / 2]; // of U and V of two columns
 };
 
@@ -170,12 +171,16 @@ __device__ __forceinline__ bool elected()
     return is;
 }
 
-//! A warp does not need the bytes of a step any more.
-__device__ __forceinline__ void release(rings& r, unsigned step)
+//! A warp arrives: it does not need any more what the barrier stands for.
+__device__ __forceinline__ void release(uint64_t* barrier)
 {
     __syncwarp();
     if (elected())
-        arrive(r.bytes_empty + step % byte_stages);
+        arrive(barrier);
+}
+__device__ __forceinline__ void release_bytes(rings& r, unsigned step)
+{
+    release(r.bytes_empty + step % byte_stages);
 }
 
 //! One thread's: asks for the nibbles of a step of its part, if there is such a step.
@@ -207,7 +212,10 @@ ask(const extents& x, const CUtensorMap& voltages, rings& r, const part& p, int 
 //! more to do.
 __device__ __forceinline__ uint32_t clamped(const extents& x, uint32_t nibbles)
 {
-    const uint32_t others = (nibbles & 0x77777777) * x.one + 0x77777777;
+    uint32_t others;
+    asm("mad.lo.u32 %0, %1, %2, 0x77777777;"
+        : "=r"(others)
+        : "r"(nibbles & 0x77777777), "r"(x.one));
     return nibbles + ((nibbles & ~others & 0x88888888) >> 3);
 }
 
@@ -319,7 +327,7 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
             reinterpret_cast<int2*>(r.column_sums)[column] = { int(re_sums[g] / 16),
                                                                int(im_sums[g]) };
     }
-    __syncthreads();
+    arrive(&r.done);
 }
 
 //! What a lane's rows, 8 apart, add up to: 16 R, and C.
@@ -403,39 +411,43 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
                                      (threadIdx.x / 32 * 16 + lane_row) * box_row +
                                      16 * (lane / 16 ^ lane_row % 8);
         const uint32_t columns_offset = p.first_column(x) * box_row;
-        if (count == 0) {
-            __syncthreads();
+        if (count == 0)
             return;
-        }
         step_halves halves(x, p);
         uint32_t words[4], re[4], im[4], sum[4];
+        const auto clamp_words = [&] {
+#pragma unroll
+            for (auto& w : words) {
+                w = clamped(x, w);
+                asm volatile("" : "+r"(w)); // here, while products are under way
+            }
+        };
 #pragma unroll 1
         for (unsigned step = 0; step < count; step++) {
             // who made the bytes had waited for the nibbles of the rows, too
             wait_for_bytes(r, step);
-            const rows_matrix<8 * box_row> columns(bytes_address(step) + columns_offset);
+            const rows_matrix<8 * box_row> step_columns(bytes_address(step) +
+                                                        columns_offset);
             const uint32_t from = nibbles_address(x, step) + lane_offset;
             const int turns = halves.next(x) * (half_times / turn_times);
+            load_matrices(words, from);
+            clamp_words();
             // unrolled it would take operands for four products at a time, for which
             // there are no registers
 #pragma unroll 1
             for (int turn = 0; turn < turns; turn++) {
+                const auto columns = step_columns.after(turn_times * turn);
                 const auto multiply = [&](int form, const uint32_t(&a)[4]) {
                     wgmma_fence();
-                    wgmma_unsigned<Units>(
-                        products[form],
-                        a[0],
-                        a[1],
-                        a[2],
-                        a[3],
-                        columns.descriptor(form * tile_bytes + turn_times * turn),
-                        step > 0 || turn > 0);
+                    wgmma_unsigned<Units>(products[form],
+                                          a[0],
+                                          a[1],
+                                          a[2],
+                                          a[3],
+                                          columns.descriptor(form * tile_bytes),
+                                          step > 0 || turn > 0);
                     wgmma_commit();
                 };
-                load_matrices(words, from ^ (turn_times * turn));
-#pragma unroll
-                for (auto& w : words)
-                    w = clamped(x, w);
                 wgmma_wait<2>();
 #pragma unroll
                 for (int i = 0; i < 4; i++)
@@ -449,16 +461,19 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
                 for (int i = 0; i < 4; i++)
                     im[i] = imaginary_form(words[i], row_flip);
                 multiply(1, im);
+                if (turn + 1 < turns)
+                    load_matrices(words, from ^ (turn_times * (turn + 1)));
 #pragma unroll
                 for (int i = 0; i < 4; i++)
                     add_bytes(row.im[i % 2], im[i]);
                 wgmma_wait<2>();
                 if (turn == 0 && step > 0)
-                    release(r, step - 1);
+                    release_bytes(r, step - 1);
 #pragma unroll
                 for (int i = 0; i < 4; i++)
                     sum[i] = third_form(re[i], im[i]);
                 multiply(2, sum);
+                clamp_words();
             }
         }
 #pragma unroll
@@ -470,7 +485,8 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
             }
         wgmma_wait<0>();
     }
-    __syncthreads(); // there are sums of columns, and nobody needs stages any more
+    release(&r.done);
+    wait_for(&r.done, 0);
     // found again: registers are too short to keep it
     int block;
     asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
@@ -503,9 +519,9 @@ multiply(const extents& x, rings& r, unsigned long long* sums)
     default: // no inputs; the stages still pass
         for (int step = 0; step < p.count(x); step++) {
             wait_for_bytes(r, step);
-            release(r, step);
+            release_bytes(r, step);
         }
-        __syncthreads();
+        release(&r.done);
     }
 }
 
@@ -523,6 +539,7 @@ __global__ void __launch_bounds__(threads, 1)
             init_barrier(r.bytes_full + i, 32 * helpers);
             init_barrier(r.bytes_empty + i, 4 * crews);
         }
+        init_barrier(&r.done, 32 * helpers + 4 * crews);
         fence_barriers();
     }
     __syncthreads();
