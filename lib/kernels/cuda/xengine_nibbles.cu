@@ -171,16 +171,12 @@ __device__ __forceinline__ bool elected()
     return is;
 }
 
-//! A warp arrives: it does not need any more what the barrier stands for.
-__device__ __forceinline__ void release(uint64_t* barrier)
+//! A warp does not need the bytes of a step any more.
+__device__ __forceinline__ void release(rings& r, unsigned step)
 {
     __syncwarp();
     if (elected())
-        arrive(barrier);
-}
-__device__ __forceinline__ void release_bytes(rings& r, unsigned step)
-{
-    release(r.bytes_empty + step % byte_stages);
+        arrive(r.bytes_empty + step % byte_stages);
 }
 
 //! One thread's: asks for the nibbles of a step of its part, if there is such a step.
@@ -254,8 +250,8 @@ __device__ __forceinline__ void add_bytes(unsigned& sum, uint32_t bytes)
  * swizzle, so that a piece stays where it is. A warp has 8 rows at a time, the same ones
  * in each step. What is absent is left as it is: its products are, too.
  *
- * The first warp asks for nibbles: who waits for room for bytes knows that the nibbles of
- * the step that had been there are done with.
+ * They ask for nibbles in turn: who has waited for room for bytes knows that the nibbles
+ * of the step that had been there are done with.
  */
 __device__ __forceinline__ void
 expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
@@ -265,8 +261,7 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
     const part p(x, blockIdx.x);
     const int count = p.count(x);
     const int absent_groups = p.column == 0 ? x.absent / group_rows : 0;
-    const bool asks = warp == 0 && elected();
-    if (asks)
+    if (warp == 0 && elected())
         for (int step = 0; step < x.nibble_stages; step++)
             ask(x, voltages, r, p, step);
     __syncwarp();
@@ -277,9 +272,6 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
 #pragma unroll 1
     for (int step = 0; step < count; step++) {
         wait_for_room(r, step);
-        if (asks && step >= byte_stages)
-            ask(x, voltages, r, p, step - byte_stages + x.nibble_stages);
-        __syncwarp();
         wait_for_nibbles(x, r, step);
         const uint32_t from = nibbles_address(x, step) + place;
         const uint32_t to = bytes_address(step) + place;
@@ -314,6 +306,11 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
         }
         fence_async();
         arrive(r.bytes_full + step % byte_stages); // each lane for what it wrote
+        if (warp == step % helpers && step >= byte_stages) { // when all else is done
+            if (elected())
+                ask(x, voltages, r, p, step - byte_stages + x.nibble_stages);
+            __syncwarp();
+        }
     }
 #pragma unroll
     for (int g = 0; g < groups; g++) {
@@ -415,13 +412,6 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
             return;
         step_halves halves(x, p);
         uint32_t words[4], re[4], im[4], sum[4];
-        const auto clamp_words = [&] {
-#pragma unroll
-            for (auto& w : words) {
-                w = clamped(x, w);
-                asm volatile("" : "+r"(w)); // here, while products are under way
-            }
-        };
 #pragma unroll 1
         for (unsigned step = 0; step < count; step++) {
             // who made the bytes had waited for the nibbles of the rows, too
@@ -430,8 +420,6 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
                                                         columns_offset);
             const uint32_t from = nibbles_address(x, step) + lane_offset;
             const int turns = halves.next(x) * (half_times / turn_times);
-            load_matrices(words, from);
-            clamp_words();
             // unrolled it would take operands for four products at a time, for which
             // there are no registers
 #pragma unroll 1
@@ -448,6 +436,10 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
                                           step > 0 || turn > 0);
                     wgmma_commit();
                 };
+                load_matrices(words, from ^ (turn_times * turn));
+#pragma unroll
+                for (auto& w : words)
+                    w = clamped(x, w);
                 wgmma_wait<2>();
 #pragma unroll
                 for (int i = 0; i < 4; i++)
@@ -461,19 +453,16 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
                 for (int i = 0; i < 4; i++)
                     im[i] = imaginary_form(words[i], row_flip);
                 multiply(1, im);
-                if (turn + 1 < turns)
-                    load_matrices(words, from ^ (turn_times * (turn + 1)));
 #pragma unroll
                 for (int i = 0; i < 4; i++)
                     add_bytes(row.im[i % 2], im[i]);
                 wgmma_wait<2>();
                 if (turn == 0 && step > 0)
-                    release_bytes(r, step - 1);
+                    release(r, step - 1);
 #pragma unroll
                 for (int i = 0; i < 4; i++)
                     sum[i] = third_form(re[i], im[i]);
                 multiply(2, sum);
-                clamp_words();
             }
         }
 #pragma unroll
@@ -485,7 +474,7 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
             }
         wgmma_wait<0>();
     }
-    release(&r.done);
+    arrive(&r.done); // each lane for what it read
     wait_for(&r.done, 0);
     // found again: registers are too short to keep it
     int block;
@@ -519,9 +508,9 @@ multiply(const extents& x, rings& r, unsigned long long* sums)
     default: // no inputs; the stages still pass
         for (int step = 0; step < p.count(x); step++) {
             wait_for_bytes(r, step);
-            release_bytes(r, step);
+            release(r, step);
         }
-        release(&r.done);
+        arrive(&r.done);
     }
 }
 
@@ -539,7 +528,7 @@ __global__ void __launch_bounds__(threads, 1)
             init_barrier(r.bytes_full + i, 32 * helpers);
             init_barrier(r.bytes_empty + i, 4 * crews);
         }
-        init_barrier(&r.done, 32 * helpers + 4 * crews);
+        init_barrier(&r.done, threads);
         fence_barriers();
     }
     __syncthreads();
