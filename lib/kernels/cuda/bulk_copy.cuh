@@ -196,7 +196,19 @@ __device__ __forceinline__ void store_box(
                  : "memory");
 }
 
-//! Until the boxes that this thread stores have left shared memory.
+//! Adds numbers of 64 bits in shared memory to those in memory, by the thread that calls;
+//! addresses and bytes are multiples of 16.
+__device__ __forceinline__ void add_bulk(unsigned long long* to, uint32_t from, int bytes)
+{
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u64"
+                 " [%0], [%1], %2;\n"
+                 "cp.async.bulk.commit_group;" ::"l"(to),
+                 "r"(from),
+                 "r"(bytes)
+                 : "memory");
+}
+
+//! Until what this thread stores or adds has left shared memory.
 __device__ __forceinline__ void wait_for_stores()
 {
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");

@@ -33,7 +33,8 @@ public:
 /*!
  * int32 sums of products of two 8-bit complex numbers within +-127 are exact for
  * (2^31 - 1) / (2 127^2) = 66572 times, of two 4-bit ones times 16 within +-7 for
- * (2^31 - 1) / (2 112^2) = 85598: no thread block sums over more than this.
+ * (2^31 - 1) / (2 112^2) = 85598, of two numbers up to 15 without a sign, times 16, for
+ * (2^32 - 1) / 240^2 = 74565: no thread block sums over more than this.
  */
 constexpr int exact_times = 65536;
 
@@ -78,9 +79,12 @@ std::unique_ptr<integer_xengine> make_row_mma_xengine(const xengine::parameters&
 //! mma.sync, fed by bulk copies; Hopper, up to 64 inputs
 std::unique_ptr<integer_xengine> make_bulk_mma_xengine(const xengine::parameters&,
                                                        gpu_facts);
-//! warp-group matrix instructions fed by bulk copies; Hopper
+//! of sc8: warp-group matrix instructions fed by bulk copies; Hopper
 std::unique_ptr<integer_xengine> make_wgmma_xengine(const xengine::parameters&,
                                                     gpu_facts);
+//! of sc4: the same, three products of integers for a complex one
+std::unique_ptr<integer_xengine> make_nibbles_xengine(const xengine::parameters&,
+                                                      gpu_facts);
 
 } // namespace cuda
 } // namespace kernels

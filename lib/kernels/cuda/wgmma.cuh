@@ -27,6 +27,13 @@ public:
         : d_low((address & 0x3ffff) >> 4 | 1 << 16)
     {
     }
+    //! The matrix that begins so many bytes later.
+    __device__ __forceinline__ rows_matrix after(int bytes) const
+    {
+        rows_matrix matrix(*this);
+        matrix.d_low += bytes >> 4;
+        return matrix;
+    }
     //! Of the matrix that begins so many bytes later.
     __device__ __forceinline__ uint64_t descriptor(int bytes) const
     {
@@ -70,6 +77,15 @@ __device__ void wgmma(int (&sums)[16 * Units],
                       uint32_t a3,
                       uint64_t b,
                       bool add);
+//! The same of numbers without a sign.
+template <int Units>
+__device__ void wgmma_unsigned(int (&sums)[16 * Units],
+                               uint32_t a0,
+                               uint32_t a1,
+                               uint32_t a2,
+                               uint32_t a3,
+                               uint64_t b,
+                               bool add);
 
 #define APERTURE_16_SUMS(first)                                                 \
     "+r"(sums[first]), "+r"(sums[first + 1]), "+r"(sums[first + 2]),            \
@@ -79,22 +95,26 @@ __device__ void wgmma(int (&sums)[16 * Units],
         "+r"(sums[first + 12]), "+r"(sums[first + 13]), "+r"(sums[first + 14]), \
         "+r"(sums[first + 15])
 
-#define APERTURE_WGMMA(units, columns, names, a, b_name, add_name, ...)            \
-    template <>                                                                    \
-    __device__ __forceinline__ void wgmma<units>(int(&sums)[16 * units],           \
-                                                 uint32_t a0,                      \
-                                                 uint32_t a1,                      \
-                                                 uint32_t a2,                      \
-                                                 uint32_t a3,                      \
-                                                 uint64_t b,                       \
-                                                 bool add)                         \
-    {                                                                              \
-        asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " add_name ", 0;\n"     \
-                     "wgmma.mma_async.sync.aligned.m64n" #columns                  \
-                     "k32.s32.s8.s8 {" names "}, {" a "}, " b_name ", add;\n}"     \
-                     : __VA_ARGS__                                                 \
-                     : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(int(add))); \
+#define APERTURE_WGMMA_OF(name, type, units, columns, names, a, b_name, add_name, ...) \
+    template <>                                                                        \
+    __device__ __forceinline__ void name<units>(int(&sums)[16 * units],                \
+                                                uint32_t a0,                           \
+                                                uint32_t a1,                           \
+                                                uint32_t a2,                           \
+                                                uint32_t a3,                           \
+                                                uint64_t b,                            \
+                                                bool add)                              \
+    {                                                                                  \
+        asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " add_name ", 0;\n"         \
+                     "wgmma.mma_async.sync.aligned.m64n" #columns "k32.s32." type      \
+                     " {" names "}, {" a "}, " b_name ", add;\n}"                      \
+                     : __VA_ARGS__                                                     \
+                     : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(int(add)));     \
     }
+
+#define APERTURE_WGMMA(...)                        \
+    APERTURE_WGMMA_OF(wgmma, "s8.s8", __VA_ARGS__) \
+    APERTURE_WGMMA_OF(wgmma_unsigned, "u8.u8", __VA_ARGS__)
 
 #define APERTURE_NAMES_1 \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
@@ -149,6 +169,7 @@ APERTURE_WGMMA(
     8, 256, APERTURE_NAMES_8, "%128, %129, %130, %131", "%132", "%133", APERTURE_SUMS_8)
 
 #undef APERTURE_WGMMA
+#undef APERTURE_WGMMA_OF
 #undef APERTURE_16_SUMS
 #undef APERTURE_NAMES_1
 #undef APERTURE_NAMES_2
@@ -175,13 +196,6 @@ __device__ __forceinline__ void load_matrices(uint32_t (&words)[4], uint32_t add
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "r"(address)
-                 : "memory");
-}
-__device__ __forceinline__ void load_matrices(uint32_t (&words)[1], uint32_t address)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
-                 : "=r"(words[0])
                  : "r"(address)
                  : "memory");
 }

@@ -18,10 +18,13 @@ namespace cuda {
 
 namespace {
 
-//! Which implementation is for which GPUs and numbers of inputs; the first that fits is
-//! the fastest.
+constexpr unsigned sc8 = 1, sc4 = 2;
+
+//! Which implementation is for which voltages, GPUs and numbers of inputs; the first that
+//! fits is the fastest.
 struct choice {
     const char* name;
+    unsigned types;
     int least_architecture, most_architecture;
     int least_inputs, most_inputs;
     std::unique_ptr<integer_xengine> (*make)(const xengine::parameters&, gpu_facts);
@@ -30,17 +33,19 @@ struct choice {
 constexpr int any = 1 << 30;
 constexpr choice choices[] = {
 #if defined(APERTURE_CUDA_SM_90A)
-    { "row mma s8", 90, 90, 1, 16, make_row_mma_xengine },
-    { "bulk mma s8", 90, 90, 17, 64, make_bulk_mma_xengine },
-    { "wgmma s8", 90, 90, 1, any, make_wgmma_xengine },
+    { "row mma s8", sc8 | sc4, 90, 90, 1, 16, make_row_mma_xengine },
+    { "bulk mma s8", sc8 | sc4, 90, 90, 17, 64, make_bulk_mma_xengine },
+    { "wgmma u8", sc4, 90, 90, 1, any, make_nibbles_xengine },
+    { "wgmma s8", sc8, 90, 90, 1, any, make_wgmma_xengine },
 #endif
-    { "mma s8", 80, any, 1, any, make_mma_xengine },
-    { "turing mma s8", 75, any, 1, any, make_turing_xengine },
+    { "mma s8", sc8 | sc4, 80, any, 1, any, make_mma_xengine },
+    { "turing mma s8", sc8 | sc4, 75, any, 1, any, make_turing_xengine },
 };
 
 bool fits(const choice& c, const xengine::parameters& p, gpu_facts gpu)
 {
-    return gpu.architecture >= c.least_architecture &&
+    return (c.types & (p.type == sample_type::sc8 ? sc8 : sc4)) != 0 &&
+           gpu.architecture >= c.least_architecture &&
            gpu.architecture <= c.most_architecture && p.inputs >= c.least_inputs &&
            p.inputs <= c.most_inputs;
 }

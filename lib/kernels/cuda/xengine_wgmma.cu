@@ -20,27 +20,16 @@ namespace cuda {
 
 namespace {
 
-constexpr int unit = 32;  // inputs of a strip: 64 rows of an operand, turned ones too
-constexpr int wide = 8;   // units of columns that a strip has at most
-constexpr int narrow = 4; // the same where bytes of columns are made of nibbles
-constexpr int crews =
-    3; // warp groups of a block that multiply: what the registers are for
+constexpr int unit = 32; // inputs of a strip: 64 rows of an operand, turned ones too
+constexpr int wide = 8;  // units of columns that a strip has at most
+constexpr int crews = 3; // warp groups of a block that multiply: what registers are for
 constexpr int threads = 128 * (crews + 1);
 // of a thread, once the fourth warp group has given away what it does not need
 constexpr int crew_registers = 160, helper_registers = 32;
 constexpr int most_stages = 12;
-constexpr int expanders = 3; // warps that make bytes of nibbles
 
-//! Times of each input that a stage of the ring holds: a row of a box is full.
-template <bool Packed>
-constexpr int step_times = Packed ? box_row : box_row / 2;
-
-/*!
- * Bytes from 8 rows of operands to the next 8: bytes of nibbles take twice as much as the
- * row that they were, each half of the times in rows of their own.
- */
-template <bool Packed>
-constexpr int group_bytes = (Packed ? 2 : 1) * 8 * box_row;
+constexpr int step_times = box_row / 2;  // of a stage: a row of a box is full
+constexpr int group_bytes = 8 * box_row; // from 8 rows of operands to the next 8
 
 /*!
  * A strip is the products of 32 inputs a with some units of inputs b. A warp group has up
@@ -181,42 +170,6 @@ std::vector<job> all_jobs(int strip_count)
     return jobs;
 }
 
-/*!
- * All products of so many strips in jobs of up to `narrow` units of columns and 6 strips,
- * two for each crew: where bytes of columns are made of nibbles, few columns are little
- * work.
- */
-std::vector<job> narrow_jobs(int strip_count)
-{
-    constexpr int most = 2 * crews;
-    std::vector<job> jobs;
-    for (int column = 0; column < strip_count; column += narrow) {
-        const int count = strip_count - column;
-        const int parts = (count + most - 1) / most;
-        for (int i = 0; i < parts; i++) {
-            const int begin = (count * i + parts - 1) / parts;
-            const int end = (count * (i + 1) + parts - 1) / parts;
-            const int own =
-                std::max(begin, narrow); // the first that is not a column, too
-            job j{ column * unit, (column + own) * unit, std::max(0, end - own), {} };
-            const auto add = [own](strips& mine, int strip) {
-                const auto width = int8_t(std::min(strip + 1, narrow));
-                const auto row = int8_t(strip < narrow ? strip : wide + strip - own);
-                (mine.first ? mine.second : mine.first) = width;
-                (mine.second ? mine.second_row : mine.row) = row;
-            };
-            if (begin == 0) // from wide to narrow, and back to the first crew
-                for (int strip = end - 1, n = 0; strip >= 0; strip--, n++)
-                    add(j.crew[n < crews ? n : most - 1 - n], strip);
-            else // neighbours
-                for (int strip = begin; strip < end; strip++)
-                    add(j.crew[(strip - begin) * crews / (end - begin)], strip);
-            jobs.push_back(j);
-        }
-    }
-    return jobs;
-}
-
 template <int Units>
 using units_of = std::integral_constant<int, Units>;
 
@@ -233,12 +186,11 @@ struct strip_sums {
 };
 
 /*!
- * A lane's part of a strip's rows in a stage, from which operands are made: of bytes,
- * where it lies.
+ * A lane's part of a strip's rows in a stage, from which operands are made: where it
+ * lies.
  */
-template <bool Packed, int Products, int Words>
+template <int Products>
 struct stage_rows {
-    static constexpr int parts_at_once = 1;
     uint32_t address;
 
     //! Where a lane's row begins, from the start of a stage.
@@ -249,34 +201,9 @@ struct stage_rows {
         return (first_row + 8 * warp + row) * box_row + 16 * (piece ^ row);
     }
     //! from: a stage, a multiple of 1024, and the lane's offset
-    template <bool>
-    __device__ __forceinline__ void read(uint32_t from, int part, int rows_on)
+    __device__ __forceinline__ void read(uint32_t from, int part)
     {
-        address = (from ^ (32 * Products * part)) + rows_on * box_row;
-    }
-};
-
-//! Of nibbles, a word for each of the next products.
-template <int Products, int Words>
-struct stage_rows<true, Products, Words> {
-    static constexpr int parts_at_once = Words;
-    uint32_t words[Words];
-
-    __device__ static uint32_t lane_offset(int first_row)
-    {
-        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-        const int row = lane % 8, piece = lane / 8 % Words;
-        return (first_row + 8 * warp + row) * box_row + 16 * (piece ^ row);
-    }
-    //! Raw: -8 is still -8. rows_on: of the strip that is read after the lane's own
-    template <bool Raw>
-    __device__ __forceinline__ void read(uint32_t from, int part, int rows_on)
-    {
-        load_matrices(words, (from ^ (16 * part)) + rows_on * box_row);
-        if constexpr (Raw)
-#pragma unroll
-            for (auto& nibbles : words)
-                nibbles = clamped(nibbles);
+        address = from ^ (32 * Products * part);
     }
 };
 
@@ -288,9 +215,7 @@ template <int Products>
 struct operand {
     uint32_t words[Products][4];
 
-    template <int Words>
-    __device__ __forceinline__ void make(const stage_rows<false, Products, Words>& rows,
-                                         int)
+    __device__ __forceinline__ void make(const stage_rows<Products>& rows)
     {
         uint32_t loaded[2 * Products];
         load_matrices(loaded, rows.address);
@@ -302,25 +227,10 @@ struct operand {
             words[k][3] = turned(loaded[2 * k + 1]);
         }
     }
-    //! Real parts of 16 times, then imaginary parts: as in the columns.
-    template <int Words>
-    __device__ __forceinline__ void make(const stage_rows<true, Products, Words>& rows,
-                                         int part)
-    {
-        static_assert(Products == 1, "a word of nibbles is a product");
-        const uint32_t nibbles = rows.words[part % Words];
-        uint32_t(&made)[4] = words[0];
-        made[0] = real_parts(nibbles);
-        made[1] = made[2] = imaginary_parts(nibbles);
-        made[3] = negative_real_parts(nibbles);
-        // here, and not between the instructions that read them: wgmma would wait
-        asm volatile("" : "+r"(made[0]), "+r"(made[1]), "+r"(made[2]), "+r"(made[3]));
-    }
-
     //! columns: where the stage's are; product: of those that a stage has
-    template <bool Packed, int Units>
+    template <int Units>
     __device__ __forceinline__ void multiply(strip_sums<Units>& sums,
-                                             rows_matrix<group_bytes<Packed>> columns,
+                                             rows_matrix<group_bytes> columns,
                                              int product,
                                              int k,
                                              bool add) const
@@ -339,7 +249,7 @@ struct operand {
         if constexpr (s::right_units > 0)
             some(units_of<s::right_units>(),
                  sums.right,
-                 s::left_units * unit / 8 * group_bytes<Packed>);
+                 s::left_units * unit / 8 * group_bytes);
     }
 };
 
@@ -348,7 +258,7 @@ struct operand {
  * \param alone no other thread block adds to them: reading and writing 16 bytes at a time
  * is a good deal faster than atomic additions
  */
-template <int Units, bool Packed>
+template <int Units>
 __device__ __forceinline__ void add_to_sums(const int (&strip)[16 * Units],
                                             unsigned long long* sums,
                                             int inputs,
@@ -376,8 +286,8 @@ __device__ __forceinline__ void add_to_sums(const int (&strip)[16 * Units],
             for (int k = 0; k < together; k++)
                 if (const int b = first_b + number(i + k); b <= a) {
                     const int place = (i + k) / 2 * 4 + k % 2;
-                    v[k].x += unscaled<Packed>(strip[place]);
-                    v[k].y += unscaled<Packed>(strip[place + 2]);
+                    v[k].x += strip[place];
+                    v[k].y += strip[place + 2];
                     __stcg(row + b, v[k]);
                 }
         } else {
@@ -386,8 +296,8 @@ __device__ __forceinline__ void add_to_sums(const int (&strip)[16 * Units],
                 if (const int b = first_b + number(i + k); b <= a) {
                     const int place = (i + k) / 2 * 4 + k % 2;
                     auto* sum = reinterpret_cast<unsigned long long*>(row + b);
-                    add_atomically(sum, unscaled<Packed>(strip[place]));
-                    add_atomically(sum + 1, unscaled<Packed>(strip[place + 2]));
+                    add_atomically(sum, strip[place]);
+                    add_atomically(sum + 1, strip[place + 2]);
                 }
         }
     }
@@ -427,14 +337,10 @@ struct part {
     }
 };
 
-/*!
- * The barriers of a thread block's ring of stages, which hold the voltages of step_times:
- * bytes of all rows, which the copy engine fills; or bytes of the columns, which the
- * expanders make, and behind them nibbles of all rows, from the copy engine.
- */
+//! The barriers of a thread block's ring of stages, which hold the voltages of
+//! step_times.
 struct ring {
     uint64_t full[most_stages], empty[most_stages];
-    uint64_t packed_full[most_stages]; // of nibbles
 };
 
 //! Of a thread block's dynamic shared memory.
@@ -444,25 +350,16 @@ __device__ __forceinline__ uint32_t stage_address(const extents& x, int stage)
     return ((shared_address(unaligned) + 1023) & ~1023u) + stage * x.stage_bytes;
 }
 
-//! Where the rows are that the copy engine brings, from the start of a stage.
-template <bool Packed>
-__device__ __forceinline__ uint32_t copied_offset(const extents& x)
-{
-    return Packed ? x.columns / 8 * group_bytes<true> : 0;
-}
-
 /*!
  * One thread's: asks for the boxes of all steps. Thread blocks that share their columns
  * get a part of them each, and send it to all.
  */
-template <bool Packed>
 __device__ __forceinline__ void feed(const extents& x,
                                      const CUtensorMap& columns,
                                      const CUtensorMap& rows,
                                      const job* jobs,
                                      ring& r)
 {
-    uint64_t* const full = Packed ? r.packed_full : r.full;
     const int rank = int(rank_in_cluster()), share = x.columns / x.shared;
     place at;
     const part p(x, blockIdx.x);
@@ -470,8 +367,8 @@ __device__ __forceinline__ void feed(const extents& x,
     int block = p.begin(x) / x.steps, step = p.begin(x) % x.steps;
     for (int i = p.count(x); i > 0; i--) {
         wait_for(r.empty + at.stage(), at.parity() ^ 1);
-        uint64_t* const barrier = full + at.stage();
-        const uint32_t to = stage_address(x, at.stage()) + copied_offset<Packed>(x);
+        uint64_t* const barrier = r.full + at.stage();
+        const uint32_t to = stage_address(x, at.stage());
         const int byte = step * box_row;
         arrive_expecting(barrier, (x.columns + j.own * unit) * box_row);
         if (x.shared == 1)
@@ -501,213 +398,102 @@ __device__ __forceinline__ void feed(const extents& x,
     }
 }
 
-//! Whether this is the one lane of its warp that speaks for all.
-__device__ __forceinline__ bool elected()
-{
-    uint32_t is;
-    asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, "
-                 "p;\n}"
-                 : "=r"(is));
-    return is;
-}
-
 //! A warp does not need a stage any more, which is filled by all that share columns.
-template <bool Packed>
 __device__ __forceinline__ void release(const extents& x, uint64_t* empty)
 {
     __syncwarp();
-    if constexpr (Packed) {
-        if (elected())
-            arrive(empty);
-    } else {
-        if (const unsigned lane = threadIdx.x % 32; lane < unsigned(x.shared))
-            arrive_at(empty, lane);
-    }
-}
-
-/*!
- * Some warps': makes bytes of the columns' nibbles, 16 times their value, so that sums
- * are 256 times theirs. 16 times become two pieces of a row, real parts and imaginary
- * parts. The nibbles stay, without -8: those who multiply need them, too. Warps take 8
- * rows at a time in turn, from one step to the next.
- */
-__device__ __forceinline__ void expand(const extents& x, ring& r, int warp)
-{
-    // of two rows r and r ^ 5, half a row each has other banks, as nibbles and as bytes
-    const int lane = threadIdx.x % 32;
-    const int row = lane / 8 ^ (lane / 4 % 2 * 5), piece = lane % 4;
-    const uint32_t from = copied_offset<true>(x) + row * box_row + 16 * (piece ^ row);
-    const uint32_t to = row * box_row + 16 * (2 * piece ^ row);
-    const int groups = x.columns / 8;
-    const auto make =
-        [](uint32_t nibbles, uint32_t reals, uint32_t imaginaries, uint4 w) {
-            w = { clamped(w.x), clamped(w.y), clamped(w.z), clamped(w.w) };
-            store_shared(nibbles, w);
-            store_shared(
-                reals,
-                { real_parts(w.x), real_parts(w.y), real_parts(w.z), real_parts(w.w) });
-            store_shared(imaginaries,
-                         { imaginary_parts(w.x),
-                           imaginary_parts(w.y),
-                           imaginary_parts(w.z),
-                           imaginary_parts(w.w) });
-        };
-    constexpr int half = 8 * box_row; // bytes of the second half of the times
-    place at;
-    int group = warp;
-    for (int left = part(x, blockIdx.x).count(x); left > 0; left--) {
-        wait_for(r.packed_full + at.stage(), at.parity());
-        const uint32_t stage = stage_address(x, at.stage());
-        uint32_t nibbles = stage + from + group * 8 * box_row;
-        uint32_t bytes = stage + to + group * group_bytes<true>;
-        uint4 v; // read ahead
-        if (group < groups)
-            v = load_shared(nibbles);
-#pragma unroll 1
-        for (; group < groups; group += expanders) {
-            const uint4 w = load_shared(nibbles ^ 64);
-            const uint32_t others = bytes ^ 16;
-            make(nibbles, bytes, others, v);
-            if (group + expanders < groups)
-                v = load_shared(nibbles + expanders * 8 * box_row);
-            make(nibbles ^ 64, bytes + half, others + half, w);
-            nibbles += expanders * 8 * box_row;
-            bytes += expanders * group_bytes<true>;
-        }
-        group -= groups;
-        fence_async();
-        arrive(r.full + at.stage()); // each lane for what it wrote
-        at.advance(x.stages);
-    }
+    if (const unsigned lane = threadIdx.x % 32; lane < unsigned(x.shared))
+        arrive_at(empty, lane);
 }
 
 /*!
  * What a warp group does for a part of the work: its strips' sums over all steps. While
  * the tensor cores work on a part of a stage, the operands of the next part are made.
  */
-template <int First, int Second, bool Packed, bool Raw>
+template <int First, int Second>
 __device__ __forceinline__ void
 sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 {
     // with many sums there are registers for small operands only
-    constexpr int products = !Packed && First + (Second ? Second + 1 : 0) <= 5 ? 2 : 1;
+    constexpr int products = First + (Second ? Second + 1 : 0) <= 5 ? 2 : 1;
     constexpr int parts = 4 / products;
-    constexpr int halves = Packed ? 2 : 1; // of a stage, of `parts` each
-    // 8 units leave none for operands that are made while others are multiplied; those of
-    // two strips, which are neighbours then, are made in turn
+    // 8 units leave none for operands that are made while others are multiplied
     constexpr int buffers = First + Second < wide ? 2 : 1;
-    constexpr bool in_turn = Second > 0 && buffers == 1;
-    // nibbles that are read at once
-    constexpr int words = in_turn ? 1 : First + Second >= 7 ? 2 : 4;
     strip_sums<First> first;
     strip_sums<Second ? Second : 1> second;
     place at;
     {
         constexpr int first_step = INT_MIN; // a bit beside the number of steps
-        int left;                           // halves of stages, if they have halves
-        uint32_t rows_at, second_at;        // in a stage
+        int left;
+        uint32_t rows_at, second_at; // in a stage
         {
             const part p(x, blockIdx.x);
-            left = p.count(x) * halves | first_step;
+            left = p.count(x) | first_step;
             const strips& mine = jobs[p.number].crew[threadIdx.x / 128];
             const auto row_number = [&x](int row) {
                 return row < wide ? row * unit : x.columns + (row - wide) * unit;
             };
             const int row = row_number(mine.row), other = row_number(mine.second_row);
-            using rows = stage_rows<Packed, products, words>;
-            rows_at = copied_offset<Packed>(x) + rows::lane_offset(row);
-            second_at = copied_offset<Packed>(x) + rows::lane_offset(other);
+            rows_at = stage_rows<products>::lane_offset(row);
+            second_at = stage_rows<products>::lane_offset(other);
         }
         if (left == first_step)
             return;
-        stage_rows<Packed, products, words> rows, second_rows;
+        stage_rows<products> rows, second_rows;
         operand<products> operands[buffers], second_operands[buffers];
-        const auto half = [&left] { return left & (halves - 1); };
-        const auto read_rows = [&](auto& rows, uint32_t at_row, int part, int rows_on) {
-            if (part % rows.parts_at_once == 0) {
-                uint32_t from = (stage_address(x, at.stage()) + at_row) ^ (64 * half());
-                asm volatile("" : "+r"(from)); // in one register
-                rows.template read<Raw>(from, part, rows_on);
-            }
+        const auto read_rows = [&](auto& rows, uint32_t at_row, int part) {
+            uint32_t from = stage_address(x, at.stage()) + at_row;
+            asm volatile("" : "+r"(from)); // in one register
+            rows.read(from, part);
         };
-        const auto read = [&](int part) { read_rows(rows, rows_at, part, 0); };
-        const auto read_second = [&](int part) {
-            if constexpr (in_turn)
-                read_rows(second_rows, rows_at, part, unit);
-            else if constexpr (Second > 0)
-                read_rows(second_rows, second_at, part, 0);
-        };
-        const auto make = [&](int part) { operands[part % buffers].make(rows, part); };
-        const auto make_second = [&](int part) {
+        const auto read = [&](int part) {
+            read_rows(rows, rows_at, part);
             if constexpr (Second > 0)
-                second_operands[part % buffers].make(second_rows, part);
+                read_rows(second_rows, second_at, part);
         };
-        const auto begin_half = [&] {
-            // whoever expanded the columns had waited for the nibbles of the rows, too
-            if (half() == 0)
-                wait_for(r.full + at.stage(), at.parity());
+        const auto make = [&](int part) {
+            operands[part % buffers].make(rows);
+            if constexpr (Second > 0)
+                second_operands[part % buffers].make(second_rows);
+        };
+        const auto begin_step = [&] {
+            wait_for(r.full + at.stage(), at.parity());
             read(0);
-            if constexpr (!in_turn)
-                read_second(0);
             make(0);
-            if constexpr (!in_turn)
-                make_second(0);
         };
-        begin_half();
+        begin_step();
         while (true) {
             const bool add = left >= 0;
-            const rows_matrix<group_bytes<Packed>> columns(stage_address(x, at.stage()) +
-                                                           half() * 8 * box_row);
+            const rows_matrix<group_bytes> columns(stage_address(x, at.stage()));
             const auto multiply = [&](auto& sums, const auto& operands, int part) {
 #pragma unroll
                 for (int k = 0; k < products; k++)
-                    operands[part % buffers].template multiply<Packed>(
+                    operands[part % buffers].multiply(
                         sums, columns, part * products + k, k, add || part > 0 || k > 0);
-            };
-            const auto leave_stage_before = [&] { // its last part is done
-                if (add && half() == 0)
-                    release<Packed>(x, r.empty + at.before(x.stages));
             };
 #pragma unroll
             for (int part = 0; part < parts; part++) {
                 wgmma_fence();
                 multiply(first, operands, part);
-                if constexpr (in_turn) {
-                    wgmma_commit();
-                    wgmma_wait<0>();
-                    if (part == 0)
-                        leave_stage_before();
-                    read_second(part);
-                    make_second(part);
-                    wgmma_fence();
-                }
                 if constexpr (Second > 0)
                     multiply(second, second_operands, part);
                 wgmma_commit();
-                if (!in_turn && part + 1 < parts) {
+                if (part + 1 < parts)
                     read(part + 1);
-                    read_second(part + 1);
-                }
                 wgmma_wait<buffers - 1>(); // the part before is done, its operands can go
-                if (part == 0 && !in_turn)
-                    leave_stage_before();
-                if (part + 1 < parts) {
-                    if constexpr (in_turn)
-                        read(part + 1);
+                if (part == 0 && add)
+                    release(x, r.empty + at.before(x.stages));
+                if (part + 1 < parts)
                     make(part + 1);
-                    if constexpr (!in_turn)
-                        make_second(part + 1);
-                }
             }
             left = (left & ~first_step) - 1;
-            if (half() == 0)
-                at.advance(x.stages);
+            at.advance(x.stages);
             if (left == 0)
                 break;
-            begin_half();
+            begin_step();
         }
         wgmma_wait<0>();
-        release<Packed>(x, r.empty + at.before(x.stages));
+        release(x, r.empty + at.before(x.stages));
     }
     // found again: registers are too short to keep it
     int block;
@@ -721,47 +507,31 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         const int input =
             row < wide ? j.column + row * unit : j.row + (row - wide) * unit;
         const bool alone = x.splits == 1;
-        add_to_sums<s::left_units, Packed>(
+        add_to_sums<s::left_units>(
             strip.left, channel_sums, x.inputs, input, j.column, alone);
         if constexpr (s::right_units > 0)
-            add_to_sums<s::right_units, Packed>(strip.right,
-                                                channel_sums,
-                                                x.inputs,
-                                                input,
-                                                j.column + s::left_units * unit,
-                                                alone);
+            add_to_sums<s::right_units>(strip.right,
+                                        channel_sums,
+                                        x.inputs,
+                                        input,
+                                        j.column + s::left_units * unit,
+                                        alone);
     };
     add(first, mine.row);
     if constexpr (Second > 0)
         add(second, mine.second_row);
 }
 
-//! Whether a warp group may have such strips: others are not compiled.
-constexpr bool occurs(bool packed, int first, int second)
-{
-    const bool in_narrow_jobs_only = first == narrow && (second == 2 || second == 4);
-    return packed ? first <= 6 : !in_narrow_jobs_only;
-}
-
 //! A warp group's part of the work.
-template <bool Packed>
 __device__ __forceinline__ void
 multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 {
     const part p(x, blockIdx.x);
     const strips& mine = jobs[p.number].crew[threadIdx.x / 128];
     switch (mine.first * (wide + 1) + mine.second) {
-// nibbles of rows that are not columns, too, are as they came; the first strip's are if
-// any are, and two strips of `narrow` units are never of columns
-#define APERTURE_STRIPS(a, b)                                           \
-    case a*(wide + 1) + b:                                              \
-        if constexpr (occurs(Packed, a, b)) {                           \
-            constexpr bool may_be_raw = Packed && a == narrow;          \
-            if (may_be_raw && mine.row >= wide)                         \
-                sum_strips<a, b, Packed, may_be_raw>(x, jobs, r, sums); \
-            else if constexpr (!may_be_raw || b < narrow)               \
-                sum_strips<a, b, Packed, false>(x, jobs, r, sums);      \
-        }                                                               \
+#define APERTURE_STRIPS(a, b)               \
+    case a*(wide + 1) + b:                  \
+        sum_strips<a, b>(x, jobs, r, sums); \
         break;
         APERTURE_STRIPS(1, 0)
         APERTURE_STRIPS(2, 0)
@@ -770,9 +540,7 @@ multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         APERTURE_STRIPS(3, 2)
         APERTURE_STRIPS(4, 0)
         APERTURE_STRIPS(4, 1)
-        APERTURE_STRIPS(4, 2)
         APERTURE_STRIPS(4, 3)
-        APERTURE_STRIPS(4, 4)
         APERTURE_STRIPS(5, 0)
         APERTURE_STRIPS(5, 1)
         APERTURE_STRIPS(5, 2)
@@ -785,7 +553,7 @@ multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         place at;
         for (int left = p.count(x); left > 0; left--) {
             wait_for(r.full + at.stage(), at.parity());
-            release<Packed>(x, r.empty + at.stage());
+            release(x, r.empty + at.stage());
             at.advance(x.stages);
         }
     }
@@ -793,9 +561,8 @@ multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 
 /*!
  * A block: one job of one channel and a part of the time. Three warp groups multiply, all
- * from the same stages; the fourth feeds them, and expands nibbles.
+ * from the same stages; the fourth feeds them.
  */
-template <bool Packed>
 __global__ void __launch_bounds__(threads, 1)
     sum_jobs(const __grid_constant__ CUtensorMap columns,
              const __grid_constant__ CUtensorMap rows,
@@ -806,27 +573,21 @@ __global__ void __launch_bounds__(threads, 1)
     __shared__ ring r;
     if (threadIdx.x < most_stages) {
         const int i = threadIdx.x;
-        init_barrier(r.full + i, Packed ? 32 * expanders : 1);
+        init_barrier(r.full + i, 1);
         init_barrier(r.empty + i, 4 * crews * x.shared);
-        init_barrier(r.packed_full + i, 1);
     }
     fence_barriers();
     __syncthreads();
     sync_cluster();
     if (threadIdx.x < 128 * crews) {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(crew_registers));
-        multiply<Packed>(x, jobs, r, sums);
+        multiply(x, jobs, r, sums);
         sync_cluster(); // nobody tells a thread block that has gone
     } else {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(helper_registers));
-        const int warp = threadIdx.x / 32 % 4;
-        if (warp == 0) {
-            if (threadIdx.x % 32 == 0)
-                feed<Packed>(x, columns, rows, jobs, r);
-            __syncwarp();
-        } else if (Packed) {
-            expand(x, r, warp - 1);
-        }
+        if (threadIdx.x == 128 * crews)
+            feed(x, columns, rows, jobs, r);
+        __syncwarp();
         sync_cluster();
     }
 }
@@ -834,19 +595,14 @@ __global__ void __launch_bounds__(threads, 1)
 class wgmma_xengine : public integer_xengine
 {
 public:
-    wgmma_xengine(const xengine::parameters& p, gpu_facts gpu)
-        : d_p(p),
-          d_gpu(gpu),
-          d_packed(p.type == sample_type::sc4),
-          d_kernel(d_packed ? sum_jobs<true> : sum_jobs<false>)
+    wgmma_xengine(const xengine::parameters& p, gpu_facts gpu) : d_p(p), d_gpu(gpu)
     {
         const int strip_count = (p.inputs + unit - 1) / unit;
         const bool one_job = strip_count <= 6;
-        d_shared_jobs = one_job || d_packed ? 1 : 2;
-        d_columns = unit * std::min(one_job || !d_packed ? wide : narrow, strip_count);
-        const auto jobs = one_job    ? one_diagonal_job(0, strip_count)
-                          : d_packed ? narrow_jobs(strip_count)
-                                     : all_jobs(strip_count);
+        d_shared_jobs = one_job ? 1 : 2;
+        d_columns = unit * std::min(wide, strip_count);
+        const auto jobs =
+            one_job ? one_diagonal_job(0, strip_count) : all_jobs(strip_count);
         int own = 0;
         for (const auto& j : jobs)
             own = std::max(own, j.own);
@@ -860,11 +616,9 @@ public:
               "asking for the shared memory of a block");
         most -= 2048; // barriers, and what alignment takes
         d_stage_bytes = d_rows * box_row;
-        if (d_packed)
-            d_stage_bytes += d_columns / 8 * group_bytes<true>;
         d_stages = std::min(most_stages, most / d_stage_bytes);
         d_bytes = 1024 + d_stages * d_stage_bytes;
-        load(d_kernel, d_bytes);
+        load(sum_jobs, d_bytes);
     }
 
     void accumulate(const void* voltages,
@@ -880,13 +634,11 @@ public:
         x.columns = d_columns;
         x.stages = d_stages;
         x.stage_bytes = d_stage_bytes;
-        const int times = d_packed ? step_times<true> : step_times<false>;
-        x.steps = (d_p.times + times - 1) / times;
+        x.steps = (d_p.times + step_times - 1) / step_times;
         x.total = x.steps * blocks;
         const int64_t groups = int64_t(d_p.channels) * x.jobs / x.shared;
         const int slots = d_gpu.multiprocessors / x.shared;
-        x.splits =
-            choose_splits(groups, x.total, exact_times / times, slots, 16 * 64 / times);
+        x.splits = choose_splits(groups, x.total, exact_times / step_times, slots, 16);
         x.length = (x.total + x.splits - 1) / x.splits;
         const voltage_shape shape{
             int64_t(size_of(d_p.type)) * d_p.times, d_p.inputs, d_p.channels, blocks
@@ -905,16 +657,13 @@ public:
         launch.attrs = &cluster;
         launch.numAttrs = 1;
         check(
-            cudaLaunchKernelEx(&launch, d_kernel, columns, rows, d_jobs.data(), sums, x),
+            cudaLaunchKernelEx(&launch, sum_jobs, columns, rows, d_jobs.data(), sums, x),
             "wgmma s8 X-engine");
     }
 
 private:
     const xengine::parameters d_p;
     const gpu_facts d_gpu;
-    const bool d_packed;
-    void (*const d_kernel)(
-        CUtensorMap, CUtensorMap, const job*, unsigned long long*, extents);
     device_array<job> d_jobs;
     int d_shared_jobs, d_columns, d_rows, d_stages, d_stage_bytes, d_bytes;
 };
