@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(threads, 1)
         }
         for (int i = 0; i < stages; i++) {
             init_barrier(m.stage_full + i, 1);
-            init_barrier(m.stage_empty + i, filter_warps);
+            init_barrier(m.stage_empty + i, 32 * filter_warps);
         }
         for (int i = 0; i < sets * crew_warps; i++) {
             init_barrier(m.kept[0] + i, 32 * crews);
