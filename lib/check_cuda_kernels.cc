@@ -386,6 +386,7 @@ struct pfb_case {
     int lost_port = -1;
     bool delayed = false;
     bool turned = false; //!< by the f_engine, into a block with a few times more
+    bool all = false;    //!< channels; otherwise most of them
 };
 
 //! 8-bit numbers of the channeliser: how many, and how many of them a step apart.
@@ -580,7 +581,8 @@ void check_pfb(pfb_case c, bool plain)
                        " of " + std::to_string(clamped) + " differ");
         };
     if (c.turned) {
-        const int first = c.spectra % 2 ? 3 : 16, skipped = p.channels / 8 + 1;
+        const int first = c.spectra % 2 ? 3 : 16;
+        const int skipped = c.all ? 0 : p.channels / 8 + 1;
         const f_engine::parameters f{
             p, (first + c.spectra + 23) / 8 * 8, skipped, p.channels - 2 * skipped
         };
@@ -652,9 +654,9 @@ void check_pfb(pfb_case c, bool plain)
 
 /*!
  * The same samples give the same bits, whatever calls the stream is cut into and wherever
- * the results are stored.
+ * the results are stored. \param skipped channels at both ends of a block
  */
-void check_cuts(pfb::parameters p, bool delayed)
+void check_cuts(pfb::parameters p, bool delayed, int skipped)
 {
     if (!wanted(p))
         return;
@@ -709,7 +711,7 @@ void check_cuts(pfb::parameters p, bool delayed)
         });
         return std::pair(out.values<uint8_t>(), kernel->clamped());
     };
-    const int before = 8, skipped = p.channels / 8 + 1;
+    const int before = 8;
     const f_engine::parameters f{
         p, (before + spectra + 15) / 8 * 8, skipped, p.channels - 2 * skipped
     };
@@ -759,13 +761,14 @@ void check_cuts(bool quick)
                     continue;
                 const bool odd = variant % 5 == 0;
                 check_cuts({ n, odd ? 5 : 8, 2, 1, t, output, odd, {} },
-                           variant % 3 == 0);
+                           variant % 3 == 0,
+                           n / 8 + 1);
             }
     for (auto t : { type::sc8, type::fc32, type::s10 })
-        check_cuts({ 64, 8, 2, 3, t, type::fc32, false, {} }, false);
+        check_cuts({ 64, 8, 2, 3, t, type::fc32, false, {} }, false, 9);
     for (int n : { 30, 32768 }) // not by the fused kernel
         for (auto t : { type::fc32, type::f32 })
-            check_cuts({ n, 8, 2, 1, t, type::fc32, false, {} }, false);
+            check_cuts({ n, 8, 2, 1, t, type::fc32, false, {} }, false, 5);
 }
 
 //! A few cases of each kind, for tools that make a GPU slow.
@@ -781,8 +784,11 @@ void check_small_pfbs()
         const pfb::parameters p{ n, 4, 2, inputs, t, type::sc8, false, {} };
         const int spectra = std::max(8, 8192 / n) + 1;
         check_pfb({ p, spectra, 1, true }, false);
-        if (n == 1024) // with delays not on tensor cores
+        if (n == 1024) { // with delays not on tensor cores
             check_pfb({ p, 4 * spectra }, false);
+            // so many that blocks of threads have whole sectors of a block
+            check_pfb({ p, 2400, -1, false, true, true }, false);
+        }
         if (n >= 64)
             check_pfb({ p, spectra, -1, false, true }, false);
     }
@@ -874,22 +880,27 @@ void check_pfbs(bool quick)
             check({ with(1024, 8, 2, 3, type::sc8), 21, -1, true, true });
         }
     // on tensor cores: any number of taps and spectra, pieces of several inputs, also
-    // lost
+    // lost, and of several sectors
     for (auto [taps, ports, spectra] : { std::tuple(8, 1, 1),
                                          std::tuple(1, 2, 6),
                                          std::tuple(5, 1, 12),
                                          std::tuple(7, 2, 1300),
+                                         std::tuple(8, 5, 1930),
                                          std::tuple(8, 64, 45),
                                          std::tuple(3, 65, 9) })
-        for (bool turned : { false, true })
+        for (auto [turned, all] :
+             { std::pair(false, true), std::pair(true, false), std::pair(true, true) })
             check_pfb({ { 1024, taps, ports, 1, type::sc8, type::sc8, turned, {} },
                         spectra,
                         ports > 2 ? 1 : -1,
                         false,
-                        turned },
+                        turned,
+                        all },
                       false);
     for (bool inverted : { false, true })
-        check_cuts({ 1024, 8, 3, 1, type::sc8, type::sc8, inverted, {} }, false);
+        for (int skipped : { 0, 129 })
+            check_cuts(
+                { 1024, 8, 3, 1, type::sc8, type::sc8, inverted, {} }, false, skipped);
     check_interleaved(quick);
     check_cuts(quick);
     for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways

@@ -31,8 +31,17 @@ enum class box_order {
     plain, //!< at place p of the row
     //! at place p ^ (r % 8) of rows of box_row bytes, p ^ (r / 2 % 4) of rows of half as
     //! many, so that a warp reads a column of pieces without conflicts
-    swizzled
+    swizzled,
+    //! of rows of 32 bytes, swapped where r / 4 is odd
+    half_swapped
 };
+
+//! Bytes in four dimensions, the first one without gaps; steps in bytes.
+struct box_shape {
+    uint64_t extents[4], steps[3];
+    uint32_t box[4];
+};
+CUtensorMap make_tensor_map(const void* bytes, const box_shape& shape, box_order order);
 
 /*!
  * How the copy engine finds boxes [channel][input][box_bytes]. What lies outside the

@@ -234,11 +234,7 @@ void fused_filter::execute(const pfb::source* sources,
             std::copy(to.spectra, to.spectra + d_p.ports, call.spectra_ports);
     }
     call.rows = rows;
-    call.block = to.block;
-    call.first_time = to.first_time;
-    call.times = to.times;
-    call.first_channel = to.first_channel;
-    call.selected = to.selected;
+    tell(call, d_p, to, count);
     call.scratch = d_scratch.data();
     call.prototype = d_prototype.data();
     call.twiddles = d_twiddles.data();
@@ -248,10 +244,7 @@ void fused_filter::execute(const pfb::source* sources,
     call.number = d_number;
     call.clamped = d_counts.data();
     call.lowest = d_counts.data() + d_p.inputs();
-    call.spectra = int64_t(count);
-    call.inputs = d_p.inputs();
     call.inputs_per_port = d_p.inputs_per_port;
-    call.taps = d_p.taps;
     call.points = fused_call::points_of_thread;
     call.inverted = d_p.inverted;
     call.eight_bit = d_p.output == sample_type::sc8;
@@ -263,6 +256,21 @@ void fused_filter::execute(const pfb::source* sources,
     d_kernel.function<<<blocks, d_kernel.threads, d_kernel.shared_bytes, s>>>(call);
     check_launch("channeliser");
     d_number += double(count);
+}
+
+void tell(filter_call& call,
+          const pfb::parameters& p,
+          const fused_filter::target& to,
+          size_t count)
+{
+    call.block = to.block;
+    call.first_time = to.first_time;
+    call.times = to.times;
+    call.first_channel = to.first_channel;
+    call.selected = to.selected;
+    call.spectra = int64_t(count);
+    call.inputs = p.inputs();
+    call.taps = p.taps;
 }
 
 std::unique_ptr<pfb> make_fused_pfb(const pfb::parameters& p, int device)

@@ -239,23 +239,25 @@ __device__ __forceinline__ void filter_in_row(float4 (&sums)[Shape::filtered_tog
 inline constexpr float nothing = -0.f;
 
 /*!
- * The same of samples that do not lie in a row, or not where quads of them can be read: a
- * function of its own, which leaves the registers of the others alone.
+ * The same of samples that do not lie where quads of them can be read: a function of its
+ * own, which leaves the registers of the others alone. \param row if not nullptr, the
+ * samples lie in a row from there on \return bits of `suspect`, if so
  */
 template <class Shape, class In>
-__device__ __noinline__ void filter_one_by_one(float4* all,
-                                               const sample_view& view,
-                                               int64_t time,
-                                               int column,
-                                               const float* prototype,
-                                               int taps)
+__device__ __noinline__ uint32_t filter_unaligned(float4* all,
+                                                  const char* row,
+                                                  const sample_view& view,
+                                                  int64_t time,
+                                                  int column,
+                                                  const float* prototype,
+                                                  int taps)
 {
     constexpr int count = Shape::filtered_together;
     float4 sums[count];
 #pragma unroll
     for (int s = 0; s < count; s++)
         sums[s] = { nothing, nothing, nothing, nothing };
-    uint32_t lowest = 0; // counted elsewhere
+    uint32_t suspects = 0, lowest = 0; // counted elsewhere
     prototype += column * (2 * tap_step<Shape, In> / Shape::N);
     const auto add = [&](int tap, auto number_of_taps) {
         constexpr int together = decltype(number_of_taps)::value;
@@ -265,8 +267,16 @@ __device__ __noinline__ void filter_one_by_one(float4* all,
             h[t] = coefficients<In>(prototype + (tap + t) * tap_step<Shape, In>);
 #pragma unroll
         for (int u = 0; u < count + together - 1; u++) {
-            const int64_t i = (time + tap + u) * (2 * Shape::N) + 4 * column;
-            const float4 x = view.quad<In>(i, lowest);
+            float4 x;
+            if (row) {
+                const auto raw =
+                    In::load_unaligned(row + (tap + u) * line_step<Shape, In>);
+                suspects |= In::suspects(raw);
+                x = In::unpack(raw);
+            } else {
+                const int64_t i = (time + tap + u) * (2 * Shape::N) + 4 * column;
+                x = view.quad<In>(i, lowest);
+            }
 #pragma unroll
             for (int s = 0; s < count; s++)
                 if (u - s >= 0 && u - s < together)
@@ -284,6 +294,7 @@ __device__ __noinline__ void filter_one_by_one(float4* all,
 #pragma unroll
     for (int s = 0; s < count; s++)
         all[s] = sums[s];
+    return suspects & In::suspect;
 }
 
 //! The same number by number, for the end of a call and where the lowest number occurs.
@@ -360,6 +371,7 @@ __device__ __forceinline__ int count_lowest_in_row(
  */
 struct fused_step {
     const char* samples; // of the first line, if they lie in a row; else nullptr
+    bool aligned;        // so that quads can be read
     sample_view view;    // of all samples; without numbers if they were lost
     int64_t counted;     // samples that an earlier call has counted
     int64_t first;       // spectrum
@@ -384,7 +396,8 @@ __device__ __forceinline__ void fetch_ahead(const fused_step& next, int taps)
     const char* from = next.samples + next.known * line_step<Shape, In>;
     const int bytes = (next.wanted + taps - 1 - next.known) * line_step<Shape, In>;
     for (int i = threadIdx.x * at_once; i < bytes; i += Shape::threads * at_once)
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(from + i));
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(
+            reinterpret_cast<uintptr_t>(from + i) & ~uintptr_t(at_once - 1)));
 }
 
 //! Gains of an input into shared memory, in the order of the threads that use them.
@@ -417,36 +430,39 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
         const int line = count == Shape::spectra ? 0 : item / columns * count;
         float4 sums[count];
         uint32_t suspects = 0;
-        const bool in_row = start && line + count <= left;
+        const bool complete = line + count <= left;
+        const bool in_row = start && step.aligned && complete;
+        const char* from = start + line * line_step<Shape, In> + column * (In::bits / 2);
         if (in_row)
-            filter_in_row<Shape, In>(
-                sums,
-                start + line * line_step<Shape, In> + column * (In::bits / 2),
-                call.prototype + column * (2 * tap_step<Shape, In> / Shape::N),
-                call.taps,
-                suspects);
-        const bool suspicious = suspects & In::suspect;
-        if (!in_row || (suspicious && !In::clamps)) {
+            filter_in_row<Shape, In>(sums,
+                                     from,
+                                     call.prototype +
+                                         column * (2 * tap_step<Shape, In> / Shape::N),
+                                     call.taps,
+                                     suspects);
+        suspects &= In::suspect;
+        if (!in_row || (suspects && !In::clamps)) {
             const int64_t time = step.first + line;
             const sample_view view = step.view;
             float4 others[count];
-            if (In::suspect)
-                found += count_lowest<Shape, In>(view, time, column, step.counted, call);
-            if (in_row || line + count > left)
+            if (!in_row && complete)
+                suspects = filter_unaligned<Shape, In>(others,
+                                                       start ? from : nullptr,
+                                                       view,
+                                                       time,
+                                                       column,
+                                                       call.prototype,
+                                                       call.taps);
+            if (!complete || (start && suspects && !In::clamps))
                 filter_carefully<Shape, In>(others, view, time, column, call);
-            else
-                filter_one_by_one<Shape, In>(
-                    others, view, time, column, call.prototype, call.taps);
+            if (In::suspect && (suspects || !complete || !start))
+                found += count_lowest<Shape, In>(view, time, column, step.counted, call);
 #pragma unroll
             for (int s = 0; s < count; s++)
                 sums[s] = others[s];
         } else if constexpr (In::suspect && In::clamps) {
-            found += count_lowest_in_row<Shape, In>(start + line * line_step<Shape, In> +
-                                                        column * (In::bits / 2),
-                                                    step.first + line,
-                                                    column,
-                                                    step.counted,
-                                                    call);
+            found += count_lowest_in_row<Shape, In>(
+                from, step.first + line, column, step.counted, call);
         }
         if (In::complex && call.inverted) {
             __syncwarp(); // or all would be negated under a condition
@@ -1087,10 +1103,10 @@ plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
         view = { call.rows.samples + input * call.rows.bytes, 0, 1, 0 };
     const char* samples =
         static_cast<const char*>(view.numbers) + (view.first * sample_bits >> 3);
-    const bool in_row = view.numbers && view.inputs_per_port == 1 &&
-                        view.first * sample_bits % 8 == 0 &&
-                        reinterpret_cast<uintptr_t>(samples) % In::alignment == 0;
+    const bool in_row =
+        view.numbers && view.inputs_per_port == 1 && view.first * sample_bits % 8 == 0;
     const size_t element = call.eight_bit ? sizeof(uint16_t) : sizeof(float2);
+    step.aligned = reinterpret_cast<uintptr_t>(samples) % In::alignment == 0;
     step.samples = in_row ? samples + first * line_step<Shape, In> : nullptr;
     step.view = view;
     step.counted = int64_t(source.counted);

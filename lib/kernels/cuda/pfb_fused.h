@@ -18,8 +18,22 @@ namespace aperture {
 namespace kernels {
 namespace cuda {
 
+//! What kernels of a filter bank are told of a call, but for its ports.
+struct filter_call {
+    void* block; //!< [channel][input][time]; nullptr: each port has its own spectra
+    int first_time, times, first_channel, selected; //!< of the block
+
+    const float* prototype;
+    const float2* twiddles;
+    const float2* gains; //!< [input][channel], in the order of set_gains()
+    unsigned long long *clamped, *lowest;
+
+    int64_t spectra;
+    int inputs, taps;
+};
+
 //! What a call of the fused kernel is told. Lists of few ports travel with it.
-struct fused_call {
+struct fused_call : filter_call {
     static constexpr int few = 64;
     static constexpr int points_of_thread = 32;
     //! that follow each other in a block and are written together: a sector of memory
@@ -30,20 +44,13 @@ struct fused_call {
     void* const* many_spectra;
     input_rows rows; //!< what is read if there are any; shifted
 
-    void* block; //!< [channel][input][time]; nullptr: each port has its own spectra
-    int first_time, times, first_channel, selected; //!< of the block
     void* scratch; //!< [block of threads][spectrum of a group], to be turned
 
-    const float* prototype;
-    const float2* twiddles;
-    const float2* gains;       //!< [input][channel], in the order of set_gains()
     const phase_slope* slopes; //!< [input]; nullptr: no delays
     const int64_t* shifts;
     double number; //!< of the first spectrum, since the delays were set
-    unsigned long long *clamped, *lowest;
 
-    int64_t spectra;
-    int inputs, inputs_per_port, taps;
+    int inputs_per_port;
     int points; //!< of a thread, as it knows; see finish_line()
     int rounds; //!< of groups of spectra that are stored together
     bool inverted, eight_bit;
@@ -132,6 +139,12 @@ void upload_delays(const delay* delays,
                    uploaded_array<phase_slope>& slopes,
                    uploaded_array<int64_t>& shifts,
                    cudaStream_t s);
+
+//! What a call has from its arguments.
+void tell(filter_call& call,
+          const pfb::parameters& p,
+          const fused_filter::target& to,
+          size_t count);
 
 //! nullptr if there is no fused kernel for p.
 std::unique_ptr<pfb> make_fused_pfb(const pfb::parameters& p, int device);

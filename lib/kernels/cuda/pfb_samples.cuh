@@ -22,6 +22,7 @@ namespace cuda {
  *              is read as the next, and reported
  *   quad       four numbers in a row, as they are in memory
  *   load()     from an address that is a multiple of `alignment`
+ *   load_unaligned()  from where any sample begins
  *   unpack()   as float; the lowest is read as the next if `clamps`, otherwise as it is
  *   suspects() not 0 in a bit of `suspect` where a number may be the lowest, always where
  *              it is
@@ -38,6 +39,26 @@ __device__ __forceinline__ float signed_field(uint32_t word)
     asm("bfe.s32 %0, %1, %2, %3;" : "=r"(number) : "r"(word), "n"(First), "n"(Bits));
     return float(number);
 }
+
+//! Words from an address that need not be a multiple of theirs.
+template <int Words>
+struct unaligned_words {
+    uint32_t words[Words];
+    __device__ explicit unaligned_words(const void* from)
+    {
+        const auto address = reinterpret_cast<uintptr_t>(from);
+        const auto* aligned = reinterpret_cast<const uint32_t*>(address & ~uintptr_t(3));
+        const int shift = 8 * (address & 3);
+        uint32_t next = __ldg(aligned);
+#pragma unroll
+        for (int i = 0; i < Words; i++) {
+            const uint32_t word = next;
+            if (i + 1 < Words || shift) // or nothing of it is wanted
+                next = __ldg(aligned + i + 1);
+            words[i] = __funnelshift_r(word, next, shift);
+        }
+    }
+};
 
 template <class real, int Bits, bool Complex>
 struct plain_samples {
@@ -59,6 +80,13 @@ struct float_samples : plain_samples<float, 32, Complex> {
     {
         return __ldg(static_cast<const quad*>(from));
     }
+    static __device__ quad load_unaligned(const void* from)
+    {
+        const auto* numbers = static_cast<const float*>(from);
+        return {
+            __ldg(numbers), __ldg(numbers + 1), __ldg(numbers + 2), __ldg(numbers + 3)
+        };
+    }
     static __device__ float4 unpack(quad v) { return v; }
     static __device__ uint32_t suspects(quad) { return 0; }
 };
@@ -70,6 +98,11 @@ struct short_samples : plain_samples<int16_t, 16, Complex> {
     static __device__ quad load(const void* from)
     {
         return __ldg(static_cast<const quad*>(from));
+    }
+    static __device__ quad load_unaligned(const void* from)
+    {
+        const unaligned_words<2> v(from);
+        return { v.words[0], v.words[1] };
     }
     static __device__ float4 unpack(quad v)
     {
@@ -98,6 +131,10 @@ struct byte_samples {
     static __device__ quad load(const void* from)
     {
         return __ldg(static_cast<const quad*>(from));
+    }
+    static __device__ quad load_unaligned(const void* from)
+    {
+        return unaligned_words<1>(from).words[0];
     }
     static __device__ float4 unpack(quad v)
     {
@@ -128,6 +165,11 @@ struct nibble_samples {
     static __device__ quad load(const void* from)
     {
         return __ldg(static_cast<const quad*>(from));
+    }
+    static __device__ quad load_unaligned(const void* from)
+    {
+        const auto* bytes = static_cast<const uint8_t*>(from);
+        return quad(__ldg(bytes) | __ldg(bytes + 1) << 8);
     }
     static __device__ float4 unpack(quad both)
     {
@@ -177,6 +219,15 @@ struct packed_samples {
         const uint32_t first = __byte_perm(__ldg(words), 0, 0x0123);
         const uint32_t second = __byte_perm(__ldg(words + 1), 0, 0x0123);
         return (uint64_t(first) << 32 | second) << 8 * (address & 3);
+    }
+    static __device__ quad load_unaligned(const void* from)
+    {
+        const auto* bytes = static_cast<const uint8_t*>(from);
+        quad v = 0;
+#pragma unroll
+        for (int i = 0; i < Bits / 2; i++)
+            v |= quad(__ldg(bytes + i)) << (56 - 8 * i);
+        return v;
     }
     static __device__ float4 unpack(quad v)
     {

@@ -20,35 +20,46 @@ namespace tensor {
 
 namespace {
 
-template <store Store>
-__global__ void __launch_bounds__(threads, 1) channelise(const __grid_constant__ call c)
+template <store Store, int Ports>
+__global__ void __launch_bounds__(threads, 1)
+    channelise(const __grid_constant__ port_call<Ports> c)
 {
     extern __shared__ __align__(1024) uint8_t unaligned[];
     auto& m = *reinterpret_cast<memory<Store>*>(
         unaligned + (1024 - shared_address(unaligned) % 1024) % 1024);
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < slots; i++) {
+    if (threadIdx.x == loading_thread) {
+        for (int i = 0; i < slots<Store>; i++) {
             init_barrier(m.full + i, filter_warps);
             init_barrier(m.empty + i, crew_warps);
         }
-        for (int i = 0; i < stages<Store>; i++) {
+        for (int i = 0; i < stages; i++) {
             init_barrier(m.stage_full + i, 1);
-            init_barrier(m.stage_empty + i, filter_warps);
+            init_barrier(m.stage_empty + i, 32 * filter_warps);
+        }
+        for (int i = 0; i < sets * crew_warps; i++) {
+            init_barrier(m.kept[0] + i, 32 * crews);
+            init_barrier(m.stored[0] + i, 32 * crews);
         }
         fence_barriers();
     }
-    for (int i = threadIdx.x; i < int(sizeof m.matrices / sizeof(uint4)); i += threads)
-        reinterpret_cast<uint4*>(m.matrices)[i] = c.matrices[i];
-    for (int i = threadIdx.x; i < steps * crew_threads; i += threads)
-        m.twiddles[0][i] = reinterpret_cast<const float4*>(c.twiddles)[i];
-    fence_async();
+    const bool filters = threadIdx.x >= crews * crew_threads;
+    float h[most_taps][4];
+    if (filters)
+        load_coefficients(h, c);
+    else
+        load_tables(m, c);
+    // The next call may begin where blocks of threads end, and comes up to here.
+    asm volatile("griddepcontrol.launch_dependents;");
+    wait_for_calls_before();
+    if (threadIdx.x == loading_thread)
+        start_loading(m, c);
     __syncthreads();
-    if (threadIdx.x < crews * crew_threads) {
+    if (filters) {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(filter_registers));
+        filter(m, h, c);
+    } else {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(crew_registers));
         transform(m, c);
-    } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(filter_registers));
-        filter(m, c);
     }
 }
 
@@ -120,25 +131,6 @@ std::vector<float2> make_twiddles()
     return all;
 }
 
-//! Groups of a piece of blocks: many, as each costs the filter's length and some time to
-//! begin, but such that all multiprocessors have the same number of pieces.
-int run_for(int64_t groups, int inputs, int multiprocessors)
-{
-    constexpr int beginning = 2; // groups that could have been made meanwhile
-    int best = 0;
-    double least = 0;
-    for (int run = 8; run <= 64; run *= 2) {
-        const int64_t all = (groups + run - 1) / run * inputs;
-        const int64_t rounds = (all + multiprocessors - 1) / multiprocessors;
-        const double time = double(rounds) * (std::min<int64_t>(run, groups) + beginning);
-        if (best == 0 || time < least) {
-            best = run;
-            least = time;
-        }
-    }
-    return best;
-}
-
 //! Of a prototype that is not all zeros; otherwise 1.
 double norm_of(const std::vector<float>& prototype)
 {
@@ -146,6 +138,17 @@ double norm_of(const std::vector<float>& prototype)
     for (double h : prototype)
         squares += h * h;
     return squares > 0 ? std::sqrt(squares) : 1;
+}
+
+//! The block as [input][d][c][time].
+CUtensorMap box_map(const call& c)
+{
+    const uint64_t row = 2 * uint64_t(c.times), pitch = row * c.inputs;
+    return make_tensor_map(c.block,
+                           { { row, radix, radix, uint64_t(c.inputs) },
+                             { pitch, radix * pitch, row },
+                             { sector, warp_channels, radix, 1 } },
+                           box_order::half_swapped);
 }
 
 //! Filter, transform, gains and conversion of a call.
@@ -165,11 +168,8 @@ public:
           d_ordered_gains(size_t(p.inputs()) * channels),
           d_counts(2 * size_t(p.inputs()))
     {
-        load(channelise<Store>, shared_bytes<Store>);
-        if (p.ports > fused_call::few) {
-            d_sources = std::make_unique<uploaded_array<pfb::source>>(p.ports);
-            d_spectra = std::make_unique<uploaded_array<void*>>(p.ports);
-        }
+        load(channelise<Store, few_ports>, shared_bytes<Store>);
+        load(channelise<Store, most_ports>, shared_bytes<Store>);
         // later taps in later lines; (-1)^j moves channel 0 to -fs/2
         std::vector<float> prototype(d_prototype.size());
         const size_t skipped = prototype.size() - p.prototype.size();
@@ -221,39 +221,10 @@ public:
                  cudaStream_t s)
     {
         const device_guard guard(d_device);
-        call c{};
-        if (d_sources) {
-            d_sources->set(sources, s);
-            c.many_sources = d_sources->data();
-            if (to.spectra) {
-                d_spectra->set(to.spectra, s);
-                c.many_spectra = d_spectra->data();
-            }
-        } else {
-            std::copy(sources, sources + d_p.ports, c.sources);
-            if (to.spectra)
-                std::copy(to.spectra, to.spectra + d_p.ports, c.spectra_ports);
-        }
-        c.block = to.block;
-        c.first_time = to.first_time;
-        c.times = to.times;
-        c.first_channel = to.first_channel;
-        c.selected = to.selected;
-        c.prototype = d_prototype.data();
-        c.twiddles = d_twiddles.data();
-        c.gains = d_gains.data();
-        c.matrices = reinterpret_cast<const uint4*>(d_matrices.data());
-        c.clamped = d_counts.data();
-        c.lowest = d_counts.data() + d_p.inputs();
-        c.spectra = int64_t(count);
-        c.inputs = d_p.inputs();
-        c.taps = d_p.taps;
-        constexpr int together = std::max(group, set<Store> * slot_spectra);
-        c.groups = (c.spectra + together - 1) / together * (together / group);
-        c.run = run_for(c.groups, c.inputs, d_multiprocessors);
-        const auto blocks = std::min<int64_t>(c.groups * c.inputs, d_multiprocessors);
-        channelise<Store><<<unsigned(blocks), threads, shared_bytes<Store>, s>>>(c);
-        check_launch("channeliser on tensor cores");
+        if (d_p.ports <= few_ports)
+            launch<few_ports>(sources, to, count, s);
+        else
+            launch<most_ports>(sources, to, count, s);
         for (int port = 0; port < d_p.ports; port++)
             if (!sources[port].samples)
                 clear(port, to, count, s);
@@ -270,6 +241,47 @@ public:
     }
 
 private:
+    template <int Ports>
+    void launch(const pfb::source* sources,
+                const fused_filter::target& to,
+                size_t count,
+                cudaStream_t s)
+    {
+        port_call<Ports> c{};
+        std::copy(sources, sources + d_p.ports, c.sources);
+        if (to.spectra)
+            std::copy(to.spectra, to.spectra + d_p.ports, c.spectra_ports);
+        tell(c, d_p, to, count);
+        c.prototype = d_prototype.data();
+        c.twiddles = d_twiddles.data();
+        c.gains = d_gains.data();
+        c.clamped = d_counts.data();
+        c.lowest = d_counts.data() + d_p.inputs();
+        c.matrices = reinterpret_cast<const uint4*>(d_matrices.data());
+        c.groups = int((c.spectra + group - 1) / group);
+        const int64_t all = int64_t(c.groups) * c.inputs;
+        const int blocks = int(std::min<int64_t>(all, d_multiprocessors));
+        c.share = int(all / blocks);
+        c.more = int(all % blocks);
+        c.boxed = Store == store::blocks && c.selected == channels &&
+                  c.times >= set_times && (c.times | c.first_time) % group == 0 &&
+                  reinterpret_cast<uintptr_t>(c.block) % 16 == 0;
+        if (c.boxed)
+            c.boxes = box_map(c);
+        cudaLaunchConfig_t config{};
+        config.gridDim = unsigned(blocks);
+        config.blockDim = threads;
+        config.dynamicSmemBytes = shared_bytes<Store>;
+        config.stream = s;
+        cudaLaunchAttribute overlapping{};
+        overlapping.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        overlapping.val.programmaticStreamSerializationAllowed = 1;
+        config.attrs = &overlapping;
+        config.numAttrs = 1;
+        check(cudaLaunchKernelEx(&config, channelise<Store, Ports>, c),
+              "channeliser on tensor cores");
+    }
+
     //! Of a port whose samples were lost.
     void
     clear(int port, const fused_filter::target& to, size_t count, cudaStream_t s) const
@@ -292,9 +304,7 @@ private:
 
     const pfb::parameters d_p;
     const int d_device, d_multiprocessors;
-    const double d_norm;                                    // of the prototype
-    std::unique_ptr<uploaded_array<pfb::source>> d_sources; // of many ports
-    std::unique_ptr<uploaded_array<void*>> d_spectra;
+    const double d_norm; // of the prototype
     device_array<float> d_prototype;
     device_array<uint16_t> d_matrices;
     device_array<float2> d_twiddles;
@@ -390,8 +400,8 @@ private:
 bool serves(const pfb::parameters& p, int device)
 {
     return facts_of(device).architecture == 90 && p.channels == channels &&
-           p.taps <= most_taps && p.inputs_per_port == 1 && p.input == sample_type::sc8 &&
-           p.output == sample_type::sc8;
+           p.taps <= most_taps && p.inputs_per_port == 1 && p.ports <= most_ports &&
+           p.input == sample_type::sc8 && p.output == sample_type::sc8;
 }
 
 } // namespace

@@ -47,10 +47,11 @@ constexpr int line_bytes = 2 * channels; // of samples, and of what comes out
 constexpr int group_bytes = group * line_bytes;
 constexpr int pair = 2; // spectra of a matrix product
 constexpr int slot_spectra = 2 * pair;
-constexpr int crews = 2, slots = 6;
+constexpr int crews = 2;
 constexpr int filter_warps = 8, crew_warps = 4;
 constexpr int crew_threads = 32 * crew_warps;
 constexpr int threads = crews * crew_threads + 32 * filter_warps;
+constexpr int loading_thread = crews * crew_threads; // one of those that filter
 // registers of a thread: what the compiler gives to each, and what they make of it
 constexpr int filter_registers = 136, crew_registers = 120;
 constexpr int filtered_bytes = 4 * channels; // of a spectrum, in half precision
@@ -61,26 +62,29 @@ constexpr int matrix_bytes = 2 * radix * matrix_row;
 constexpr int result_pitch = line_bytes + 32;
 
 /*!
- * How results are stored. Spectra: a crew makes slots in turn, and its warps a line each.
- * Blocks [channel][input][time]: it makes `set` slots in a row, 16 times, which are a
- * sector of memory.
+ * How results are stored. Spectra: the warps of a crew store a line of a slot each.
+ * Blocks [channel][input][time]: what a warp of one crew has of two groups, and that of
+ * the other which has the same channels, is a sector of memory for each channel. The copy
+ * engine stores them.
  */
 enum class store { spectra, blocks };
 template <store Store>
-inline constexpr int set = Store == store::blocks ? 4 : 1;
-//! Of groups of lines that arrive.
-template <store Store>
-inline constexpr int stages = Store == store::blocks ? 2 : 3;
-constexpr int ahead = 2; // that are on their way when a piece begins
-// words of a thread for the times of a channel, two in each, follow in steps of
-// crew_threads; those of the second 8 times begin at a bank that the first leave free
-constexpr int set_times = set<store::blocks> * slot_spectra;
-constexpr int second_half = set_times / 4 * crew_threads + 1;
-constexpr int turned_channel = set_times / 2 * crew_threads + 32;
+inline constexpr int slots = Store == store::blocks ? 5 : 6;
+constexpr int stages = 3; // of groups of lines that arrive
+constexpr int ahead = 2;  // that are on their way when a call begins
+// Of a set of times: sectors [warp][d][channel of the warp], their halves swapped in
+// every other four, as the copy engine swizzles them.
+constexpr int set_times = 2 * group;
+constexpr int sector = 2 * set_times;
+constexpr int warp_channels = radix / crew_warps;
+constexpr int sector_row = warp_channels * sector;
+constexpr int box_bytes = radix * sector_row;
+constexpr int set_bytes = crew_warps * box_bytes;
+constexpr int sets = 2; // that there is room for
 template <store Store>
 inline constexpr int result_bytes = Store == store::blocks
-                                        ? 8 * turned_channel * 4
-                                        : 2 * (slot_spectra * result_pitch);
+                                        ? (sets* set_bytes)
+                                        : crews * 2 * (slot_spectra * result_pitch);
 
 //! A place in a ring, and how often it was gone around.
 template <int Length>
@@ -96,33 +100,25 @@ struct ring_place {
     }
 };
 
-//! Shared memory. The tensor cores want theirs at multiples of 1024.
-template <store Store>
-struct memory {
-    char filtered[slots][slot_spectra * filtered_bytes];
-    char matrices[2][matrix_bytes];
-    float4 twiddles[steps][crew_threads];
-    char samples[stages<Store>][group_bytes];
-    char results[crews][result_bytes<Store>];
-    uint64_t full[slots], empty[slots];                             // filtered
-    uint64_t stage_full[stages<Store>], stage_empty[stages<Store>]; // samples
-    // of the thread that brings samples; here, for others have no registers to spare
-    struct {
-        const char* from;
-        int64_t lines;
-        int groups;
-        ring_place<stages<Store>> at;
-    } loader;
-};
-
 //! What a call is told besides what fused kernels are; of them: prototype [most_taps]
 //! [channel], later taps in later lines; twiddles [steps][crew_threads][2], gains [input]
 //! likewise.
-struct call : fused_call {
+struct call : filter_call {
+    CUtensorMap boxes;     // of the block; see box_map()
+    bool boxed;            // whether there are any
     const uint4* matrices; // as memory has them
-    int64_t groups;        // of spectra of an input
-    int run;               // of blocks: groups that a piece has at most
+    int groups;            // of spectra of an input
+    int share, more;       // groups of a block of threads; so many have one more
 };
+
+//! Its lists of ports travel with it: to copy them in a stream would take longer than
+//! what a call of many ports can spare.
+template <int Ports>
+struct port_call : call {
+    pfb::source sources[Ports];
+    void* spectra_ports[Ports];
+};
+constexpr int few_ports = 64, most_ports = 1024;
 
 //! Groups of spectra in a row of one input.
 struct piece {
@@ -132,51 +128,73 @@ struct piece {
 };
 
 /*!
- * What a block of threads works on. Of spectra an even share, of as few inputs as
- * possible; of blocks short pieces in turn, so that all together fill rows of times
- * before these leave the cache. Inputs whose samples were lost are left out.
+ * What a block of threads works on: an even share, of as few inputs as possible. Inputs
+ * whose samples were lost are left out.
  */
-template <store Store>
 class pieces
 {
 public:
     __device__ explicit pieces(const call& c)
     {
-        if constexpr (Store == store::blocks) {
-            d_next = blockIdx.x;
-            d_end = (c.groups + c.run - 1) / c.run * c.inputs;
-        } else {
-            d_next = c.groups * c.inputs * blockIdx.x / gridDim.x;
-            d_end = c.groups * c.inputs * (blockIdx.x + 1) / gridDim.x;
-        }
+        const int block = blockIdx.x;
+        const int first = c.share * block + min(block, c.more);
+        d_left = c.share + (block < c.more);
+        d_input = first / c.groups;
+        d_before = first - d_input * c.groups;
     }
     //! \return whether there was one
-    __device__ bool take(piece& p, const call& c)
+    template <int Ports>
+    __device__ bool take(piece& p, const port_call<Ports>& c)
     {
-        while (d_next < d_end) {
-            if constexpr (Store == store::blocks) {
-                const int64_t before = d_next / c.inputs * c.run;
-                p = { int(d_next % c.inputs),
-                      int(min(int64_t(c.run), c.groups - before)),
-                      before * group };
-                d_next += gridDim.x;
-            } else {
-                const int input = int(d_next / c.groups);
-                const int64_t before = d_next - input * c.groups;
-                p = { input,
-                      int(min(c.groups - before, d_end - d_next)),
-                      before * group };
-                d_next += p.groups;
-            }
-            if (c.source_of(p.input).samples)
+        while (d_left > 0) {
+            p = { d_input++,
+                  min(c.groups - d_before, d_left),
+                  int64_t(d_before) * group };
+            d_left -= p.groups;
+            d_before = 0;
+            if (c.sources[p.input].samples)
                 return true;
         }
         return false;
     }
 
 private:
-    int64_t d_next, d_end;
+    int d_input, d_before, d_left; // groups
 };
+
+//! Times of a block that are stored together.
+struct time_set {
+    int input, time; // of the block
+    int first, end;  // those of the set that there are
+};
+
+//! Shared memory. The tensor cores want theirs at multiples of 1024.
+template <store Store>
+struct memory {
+    char filtered[slots<Store>][slot_spectra * filtered_bytes];
+    char matrices[2][matrix_bytes];
+    float4 twiddles[steps][crew_threads];
+    char results[result_bytes<Store>];
+    char samples[stages][group_bytes];
+    uint64_t full[slots<Store>], empty[slots<Store>]; // filtered
+    uint64_t stage_full[stages], stage_empty[stages]; // samples
+    // sets of times: what both warps of some channels have is here, and has left
+    uint64_t kept[sets][crew_warps], stored[sets][crew_warps];
+    // of the thread that brings samples; here, for others have no registers to spare
+    struct {
+        pieces all;
+        const char* from;
+        int groups;      // of the piece, with the lines before it
+        int lines, next; // that there are, and that come next
+        ring_place<stages> at;
+    } loader;
+};
+
+//! Until what other calls of the stream have read and written is so for this one.
+__device__ __forceinline__ void wait_for_calls_before()
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
 
 // ---------------------------------------------------------------------------------------
 // Filter
@@ -189,13 +207,6 @@ __device__ __forceinline__ uint2 load_eight_bytes(uint32_t address)
                  : "r"(address)
                  : "memory");
     return v;
-}
-
-__device__ __forceinline__ uint32_t load_word(uint32_t address)
-{
-    uint32_t word;
-    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
-    return word;
 }
 
 __device__ __forceinline__ void store_word(uint32_t address, uint32_t word)
@@ -237,6 +248,24 @@ count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
     return found;
 }
 
+//! The same of lines of shared memory.
+__device__ __noinline__ int
+count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t end)
+{
+    int found = 0;
+    for (int line = 0; line < lines; line++)
+        found += count_clamped(load_eight_bytes(from + line * line_bytes),
+                               number + line * channels,
+                               counted,
+                               end);
+    return found;
+}
+
+__device__ __forceinline__ uint32_t suspects(uint2 v)
+{
+    return byte_samples<true>::suspects(v.x) | byte_samples<true>::suspects(v.y);
+}
+
 __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
 {
     const float4 low = byte_samples<true>::unpack(v.x);
@@ -245,23 +274,47 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
     x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
 }
 
-//! The next group of lines, if there is one; of the last groups some lines may lack.
-template <store Store>
-__device__ __forceinline__ void load_group(memory<Store>& m)
+/*!
+ * The next lines of this block of threads, if there are any: those before a piece that
+ * its first spectra need, too, then its groups. Of the last group some may lack.
+ */
+template <store Store, int Ports>
+__device__ __forceinline__ void load_lines(memory<Store>& m, const port_call<Ports>& c)
 {
     auto& l = m.loader;
-    if (l.groups == 0)
-        return;
+    if (l.groups == 0) {
+        piece p;
+        if (!l.all.take(p, c))
+            return;
+        l.from =
+            static_cast<const char*>(c.sources[p.input].samples) + p.first * line_bytes;
+        l.groups = p.groups + 1;
+        l.next = c.taps - 1;
+        l.lines = l.next + int(c.spectra - p.first);
+    }
     const int i = l.at.index;
-    const int bytes = int(max(int64_t(0), min(l.lines, int64_t(group)))) * line_bytes;
+    const int lines = min(l.lines, l.next);
     wait_for(&m.stage_empty[i], l.at.parity ^ 1);
-    arrive_expecting(&m.stage_full[i], bytes);
-    if (bytes > 0)
-        copy_bytes(shared_address(m.samples[i]), l.from, &m.stage_full[i], bytes);
+    arrive_expecting(&m.stage_full[i], lines * line_bytes);
+    if (lines > 0)
+        copy_bytes(
+            shared_address(m.samples[i]), l.from, &m.stage_full[i], lines * line_bytes);
     l.at.advance();
-    l.from += group_bytes;
-    l.lines -= group;
+    l.from += lines * line_bytes;
+    l.lines -= lines;
+    l.next = group;
     l.groups--;
+}
+
+//! Before the first lines.
+template <store Store, int Ports>
+__device__ __forceinline__ void start_loading(memory<Store>& m, const port_call<Ports>& c)
+{
+    m.loader.all = pieces(c);
+    m.loader.groups = 0;
+    m.loader.at = {};
+    for (int i = 0; i < ahead; i++)
+        load_lines(m, c);
 }
 
 /*!
@@ -269,84 +322,87 @@ __device__ __forceinline__ void load_group(memory<Store>& m)
  * have 128 bytes and are swizzled. A warp has four a, a thread b to b + 3: it reads them
  * in a row, and the 32 words that a warp writes at a time lie in different banks.
  */
-template <store Store>
-__device__ __forceinline__ void filter(memory<Store>& m, const call& c)
+struct filter_place {
+    int row = threadIdx.x % 8, a = threadIdx.x / 8 - crews * crew_threads / 8;
+    int in_line = radix * a + 4 * row;
+    uint32_t word = row * matrix_row + ((a / 4) ^ row) * 16 + a % 4 * 4;
+};
+
+//! Of a thread that filters.
+__device__ __forceinline__ void load_coefficients(float (&h)[most_taps][4], const call& c)
 {
-    const int lane = threadIdx.x % 32;
-    const int warp = threadIdx.x / 32 - crews * crew_warps;
-    const int row = lane % 8, a = 4 * warp + lane / 8;
-    const int place = radix * a + 4 * row; // in the line
-    const uint32_t word = row * matrix_row + ((a / 4) ^ row) * 16 + a % 4 * 4;
-    float h[most_taps][4];
+    const int place = filter_place().in_line;
 #pragma unroll
     for (int t = 0; t < most_taps; t++) {
         const float4 v =
             *reinterpret_cast<const float4*>(c.prototype + t * channels + place);
         h[t][0] = v.x, h[t][1] = v.y, h[t][2] = v.z, h[t][3] = v.w;
     }
-    const bool loads = threadIdx.x == crews * crew_threads;
-    ring_place<stages<Store>> stage{};
-    ring_place<slots> slot{};
-    if (loads)
-        m.loader.at = {};
+}
+
+template <store Store, int Ports>
+__device__ __forceinline__ void
+filter(memory<Store>& m, const float (&h)[most_taps][4], const port_call<Ports>& c)
+{
+    const int lane = threadIdx.x % 32;
+    const bool loads = threadIdx.x == loading_thread;
+    const filter_place at;
+    const int place = at.in_line;
+    ring_place<stages> stage{};
+    ring_place<slots<Store>> slot{};
+    const auto samples = [&] {
+        return shared_address(m.samples[stage.index]) + 2 * place;
+    };
+    // each thread for itself: racecheck does not see one that arrives for its warp
+    const auto leave_samples = [&] { arrive(&m.stage_empty[stage.index]); };
+    const auto next_samples = [&] {
+        stage.advance();
+        if (loads)
+            load_lines(m, c);
+        __syncwarp();
+    };
     const int64_t end = (c.spectra + c.taps - 1) * channels; // of samples
-    pieces<Store> all(c);
+    pieces all(c);
     piece p;
 #pragma unroll 1
     while (all.take(p, c)) {
-        const auto& source = c.source_of(p.input);
-        const int64_t counted = int64_t(source.counted);
-        const char* lines =
-            static_cast<const char*>(source.samples) + p.first * line_bytes;
-        if (loads) {
-            m.loader.from = lines + (c.taps - 1) * line_bytes;
-            m.loader.lines = c.spectra - p.first;
-            m.loader.groups = p.groups;
-            for (int i = 0; i < ahead; i++)
-                load_group(m);
-        }
-        __syncwarp();
+        const int64_t counted = int64_t(c.sources[p.input].counted);
         int found = 0;
-        // the last lines; the first spectrum's first tap is tap most_taps - taps here
+        // the last lines; the first spectrum's first tap is tap `skipped` here
         float x[most_taps][8];
+        const int skipped = most_taps - c.taps;
+        wait_for(&m.stage_full[stage.index], stage.parity);
+        uint32_t suspect = 0;
 #pragma unroll
         for (int i = 0; i < most_taps - 1; i++) {
             uint2 raw{};
-            const int line = i - (most_taps - c.taps);
-            if (line >= 0) {
-                raw = __ldg(reinterpret_cast<const uint2*>(lines + line * line_bytes +
-                                                           2 * place));
-                // of later pieces, those before have counted these
-                if (p.first == 0)
-                    found += count_clamped(raw, line * channels + place, counted, end);
-            }
+            if (i >= skipped)
+                raw = load_eight_bytes(samples() + (i - skipped) * line_bytes);
+            suspect |= suspects(raw);
             unpack_samples(x[i], clamped_samples(raw));
         }
+        // of later pieces, those before have counted these
+        if (p.first == 0 && suspect & byte_samples<true>::suspect)
+            found += count_clamped(samples(), c.taps - 1, place, counted, end);
+        leave_samples();
+        next_samples();
         int64_t number = (p.first + c.taps - 1) * channels + place;
 #pragma unroll 1
         for (int g = 0; g < p.groups; g++) {
-            if (loads && g > 0)
-                load_group(m);
-            __syncwarp();
             wait_for(&m.stage_full[stage.index], stage.parity);
 #pragma unroll
             for (int part = 0; part < group; part += slot_spectra) {
-                const uint32_t from = shared_address(m.samples[stage.index]) +
-                                      part * line_bytes + 2 * place;
+                const uint32_t from = samples() + part * line_bytes;
                 uint2 raw[slot_spectra];
-                uint32_t suspects = 0;
+                uint32_t suspect = 0;
 #pragma unroll
                 for (int s = 0; s < slot_spectra; s++) {
                     raw[s] = load_eight_bytes(from + s * line_bytes);
-                    suspects |= byte_samples<true>::suspects(raw[s].x) |
-                                byte_samples<true>::suspects(raw[s].y);
+                    suspect |= suspects(raw[s]);
                 }
-                if (part + slot_spectra == group) {
-                    __syncwarp();
-                    if (lane == 0)
-                        arrive(&m.stage_empty[stage.index]);
-                }
-                if (suspects & byte_samples<true>::suspect) {
+                if (part + slot_spectra == group)
+                    leave_samples();
+                if (suspect & byte_samples<true>::suspect) {
 #pragma unroll
                     for (int s = 0; s < slot_spectra; s++) {
                         found += count_clamped(
@@ -355,7 +411,7 @@ __device__ __forceinline__ void filter(memory<Store>& m, const call& c)
                     }
                 }
                 wait_for(&m.empty[slot.index], slot.parity ^ 1);
-                const uint32_t to = shared_address(m.filtered[slot.index]) + word;
+                const uint32_t to = shared_address(m.filtered[slot.index]) + at.word;
 #pragma unroll
                 for (int s = 0; s < slot_spectra; s++) {
                     constexpr int window = most_taps;
@@ -380,7 +436,7 @@ __device__ __forceinline__ void filter(memory<Store>& m, const call& c)
                     arrive(&m.full[slot.index]);
                 slot.advance();
             }
-            stage.advance();
+            next_samples();
             number += group * channels;
         }
         add_of_warp(c.lowest + p.input, found);
@@ -549,43 +605,54 @@ __device__ __noinline__ void store_times(uint16_t* to, uint4 words, int wanted)
 }
 
 /*!
- * Times of a set into the block. Two lanes store a sector, first that of the one's
- * channel, then that of the other's. \param from the crew's results \param row of the
- * block, with the set's first time \param wanted how many times there are
+ * Half of the channels of a set into the block, where boxes do not fit. Two lanes store a
+ * sector, first that of the one's channel, then that of the other's. \param from sectors
+ * of the set
  */
 __device__ __forceinline__ void
-store_set(uint32_t from, int thread, uint16_t* row, int wanted, const call& c)
+store_sectors(uint32_t from, int crew, int thread, const time_set& set, const call& c)
 {
+    constexpr int own = radix / crews; // numbers d
     const int half = thread % 2, lane = thread % 32;
-    const int channel = thread / 32 * 8 + lane / 4 + lane % 4 / 2 * 2 * radix;
-    const int place = channel - c.first_channel;
-    const int64_t step = int64_t(radix) * c.inputs * c.times;
-    const int times = set_times / 2;
-    const bool whole = (c.times | c.first_time) % times == 0 &&
-                       reinterpret_cast<uintptr_t>(c.block) % 16 == 0 &&
-                       times * (half + 1) <= wanted;
-    uint16_t* to = row + int64_t(place) * c.inputs * c.times + times * half;
-    from += (half * second_half + thread / 2 * 2) * 4;
+    const int in_warp = lane / 4, d = lane % 4 / 2 * 2 + crew * own;
+    const int place = thread / 32 * warp_channels + in_warp + d * radix - c.first_channel;
+    const int64_t pitch = int64_t(c.inputs) * c.times;
+    const int wanted = set.end - group * half;
+    if (wanted <= 0 || set.first > group * half)
+        return;
+    const bool whole = (c.times | c.first_time) % group == 0 &&
+                       reinterpret_cast<uintptr_t>(c.block) % 16 == 0 && wanted >= group;
+    uint16_t* to = static_cast<uint16_t*>(c.block) + place * pitch +
+                   int64_t(set.input) * c.times + set.time + group * half;
+    from += thread / 32 * box_bytes + d * sector_row + in_warp * sector +
+            (half ^ in_warp / 4) * (sector / 2);
 #pragma unroll 2
-    for (int i = 0; i < 2 * 8; i++) { // the even one's, the odd one's, and two of others
-        uint4 words;
-        words.x = load_word(from);
-        words.y = load_word(from + crew_threads * 4);
-        words.z = load_word(from + 2 * crew_threads * 4);
-        words.w = load_word(from + 3 * crew_threads * 4);
-        if (unsigned(place + radix * (i / 2 * 4 + i % 2)) < unsigned(c.selected)) {
+    for (int i = 0; i < own / 2; i++) { // the even one's, the odd one's, and others
+        const int next = i / 2 * 4 + i % 2;
+        if (unsigned(place + radix * next) < unsigned(c.selected)) {
+            const uint4 words = load_shared(from + next * sector_row);
             if (whole)
-                __stcg(reinterpret_cast<uint4*>(to), words);
+                __stcg(reinterpret_cast<uint4*>(to + next * radix * pitch), words);
             else
-                store_times(to, words, wanted - times * half);
+                store_times(to + next * radix * pitch, words, wanted);
         }
-        to += i % 2 == 0 ? step : 3 * step;
-        from += i % 2 == 0 ? 4 : (turned_channel - 1) * 4;
     }
 }
 
+//! By the crews.
 template <store Store>
-__device__ __forceinline__ void transform(memory<Store>& m, const call& c)
+__device__ __forceinline__ void load_tables(memory<Store>& m, const call& c)
+{
+    constexpr int all = crews * crew_threads;
+    for (int i = threadIdx.x; i < int(sizeof m.matrices / sizeof(uint4)); i += all)
+        reinterpret_cast<uint4*>(m.matrices)[i] = c.matrices[i];
+    for (int i = threadIdx.x; i < steps * crew_threads; i += all)
+        m.twiddles[0][i] = reinterpret_cast<const float4*>(c.twiddles)[i];
+    fence_async();
+}
+
+template <store Store, int Ports>
+__device__ __forceinline__ void transform(memory<Store>& m, const port_call<Ports>& c)
 {
     constexpr bool turned = Store == store::blocks;
     const int crew = threadIdx.x / crew_threads, thread = threadIdx.x % crew_threads;
@@ -594,23 +661,26 @@ __device__ __forceinline__ void transform(memory<Store>& m, const call& c)
     asm volatile("" : "+r"(leads));
     const rows first_matrix(shared_address(m.matrices[0]));
     const rows second_matrix(shared_address(m.matrices[1]));
+    const uint32_t results =
+        shared_address(m.results) + (turned ? 0 : crew * 2 * slot_spectra * result_pitch);
     // of spectra: column 2 t + spectrum of matrix i has d = 4 i + t
-    const uint32_t column = turned ? thread * 4
-                                   : lane % 2 * result_pitch +
-                                         (lane / 8 * 4 + lane % 8 / 2) * radix * 2 +
-                                         warp * 16;
-    ring_place<slots> slot{};
-    slot.advance(crew * set<Store>);
+    const uint32_t column =
+        turned ? warp * box_bytes + lane % 4 * sector_row + lane / 4 * sector +
+                     lane / 16 * (sector / 2) + crew * slot_spectra * 2
+               : lane % 2 * result_pitch + (lane / 8 * 4 + lane % 8 / 2) * radix * 2 +
+                     warp * 16;
+    ring_place<slots<Store>> slot{};
+    slot.advance(crew);
     piece p;
-    int sets = 0;
-    for (pieces<Store> all(c); all.take(p, c);)
-        sets += p.groups * (group / slot_spectra) / set<Store>;
-    int left = (sets - crew + crews - 1) / crews * set<Store>; // slots of this crew
-    if (left <= 0)
+    int left = 0; // groups
+    for (pieces all(c); all.take(p, c);)
+        left += p.groups;
+    if (left == 0)
         return;
     const auto start_first = [&](float(&sums)[32], int first) {
-        const rows filtered(shared_address(m.filtered[slot.index]) +
-                            first * filtered_bytes);
+        // by way of a shuffle the compiler knows that all lanes have the same
+        const rows filtered(__shfl_sync(
+            ~0u, shared_address(m.filtered[slot.index]) + first * filtered_bytes, 0));
         wgmma_fence();
 #pragma unroll
         for (int i = 0; i < steps; i++)
@@ -640,80 +710,103 @@ __device__ __forceinline__ void transform(memory<Store>& m, const call& c)
     float even[32], odd[32];
     wait_for(&m.full[slot.index], slot.parity);
     start_first(even, 0);
-    int buffer = 0;  // of spectra, for a slot's results
-    int next = crew; // set of the piece
-    pieces<Store> all(c);
+    int buffer = 0;       // of spectra, for a slot's results
+    ring_place<sets> set; // of times
+    set = {};
+    bool leaving = false; // the set before is being stored
+    const auto store_set = [&](const time_set& times) {
+        const bool boxed = c.boxed && times.first == 0 && times.end == set_times;
+        fence_async();
+        arrive(&m.kept[set.index][warp]);
+        if (boxed && crew < crews - 1)
+            return;
+        // of a group, this crew's spectra are the last
+        wait_for(&m.kept[set.index][warp], set.parity);
+        const uint32_t from = results + set.index * set_bytes;
+        if (!boxed)
+            store_sectors(from, crew, thread, times, c);
+        else if (leads)
+            store_box(&c.boxes,
+                      from + warp * box_bytes,
+                      2 * times.time,
+                      warp * warp_channels,
+                      0,
+                      times.input);
+    };
+    pieces all(c);
 #pragma unroll 1
     while (all.take(p, c)) {
         const auto* gains =
             reinterpret_cast<const float4*>(c.gains + int64_t(p.input) * channels) +
             thread;
-        constexpr int together = set<Store> * slot_spectra;
-        const int count = p.groups * group / together;
-        char* to = nullptr; // of the next set
-        if (turned)
-            to = static_cast<char*>(c.block) +
-                 2 * (int64_t(p.input) * c.times + c.first_time + p.first);
-        else
-            to =
-                static_cast<char*>(c.spectra_of(p.input)) + (p.first + warp) * line_bytes;
-        constexpr int time_bytes = turned ? 2 : line_bytes;
-        to += next * together * time_bytes;
-        int wanted =
-            int(min(c.spectra - p.first, int64_t(count) * together)) - next * together;
+        char* to = nullptr; // of the crew's next spectrum
+        if (!turned)
+            to = static_cast<char*>(c.spectra_ports[p.input]) +
+                 (p.first + crew * slot_spectra + warp) * line_bytes;
+        int time = int(p.first);
+        const int end = time + p.groups * group;
+        // halves of the first set that the piece lacks
+        int lacking = unsigned(c.first_time + time) % set_times / group;
         int found = 0;
 #pragma unroll 1
-        for (; next < count; next += crews) {
-#pragma unroll 1
-            for (int in_set = 0; in_set < set<Store>; in_set++) {
-                const uint32_t results = shared_address(m.results[crew]);
-                const auto finish = [&](const float(&sums)[32], int first) {
-                    float4 factors[4];
+        for (; time < end; time += group) {
+            const int half = unsigned(c.first_time + time) % set_times / group;
+            const int wanted = int(c.spectra) - time - crew * slot_spectra;
+            const auto finish = [&](const float(&sums)[32], int first) {
+                float4 factors[4];
 #pragma unroll
-                    for (int i = 0; i < 4; i++)
-                        factors[i] = load_numbers(gains + i * crew_threads);
-                    wgmma_wait<1>();
-                    uint32_t bytes[8];
-                    found += quantise(
-                        bytes, sums, factors, wanted - in_set * slot_spectra - first);
-                    if constexpr (turned) {
-                        const uint32_t at =
-                            results + column +
-                            (in_set / 2 * second_half +
-                             (in_set % 2 * pair + first / pair) * crew_threads) *
-                                4;
+                for (int i = 0; i < 4; i++)
+                    factors[i] = load_numbers(gains + i * crew_threads);
+                wgmma_wait<1>();
+                uint32_t bytes[8];
+                found += quantise(bytes, sums, factors, wanted - first);
+                if constexpr (turned) {
+                    const uint32_t at = results + set.index * set_bytes +
+                                        (column ^ half * (sector / 2)) + first * 2;
 #pragma unroll
-                        for (int i = 0; i < 8; i++)
-                            store_word(at + i * turned_channel * 4, bytes[i]);
-                    } else {
-                        const uint32_t at =
-                            results + column +
-                            (buffer * slot_spectra + first) * result_pitch;
+                    for (int i = 0; i < 8; i++)
+                        store_word(at + i * 4 * sector_row, bytes[i]);
+                } else {
+                    const uint32_t at =
+                        results + column + (buffer * slot_spectra + first) * result_pitch;
 #pragma unroll
-                        for (int i = 0; i < 8; i += 4)
-                            store_columns(at + i * 4 * radix * 2, bytes + i);
-                    }
-                };
-                start_second(even);
-                start_first(odd, pair);
-                finish(even, 0);
-                start_second(odd);
-                if (leads)
-                    arrive(&m.empty[slot.index]);
-                slot.advance(in_set + 1 < set<Store> ? 1 : (crews - 1) * set<Store> + 1);
-                if (--left > 0)
-                    wait_for(&m.full[slot.index], slot.parity);
-                start_first(even, 0); // of what was there before, if none is left
-                finish(odd, pair);
-            }
+                    for (int i = 0; i < 8; i += 4)
+                        store_columns(at + i * 4 * radix * 2, bytes + i);
+                }
+            };
+            start_second(even);
+            start_first(odd, pair);
             if constexpr (turned) {
-                __syncwarp();
-                store_set(shared_address(m.results[crew]),
-                          thread,
-                          reinterpret_cast<uint16_t*>(to),
-                          wanted,
-                          c);
-                __syncwarp();
+                if (leaving) // what was there
+                    wait_for(&m.stored[set.index][warp], set.parity ^ 1);
+            }
+            finish(even, 0);
+            start_second(odd);
+            if (leads)
+                arrive(&m.empty[slot.index]);
+            slot.advance(crews);
+            if (--left > 0)
+                wait_for(&m.full[slot.index], slot.parity);
+            start_first(even, 0); // of what was there before, if none is left
+            if constexpr (turned) {
+                if (leaving) {
+                    if (leads)
+                        wait_for_stores();
+                    arrive(&m.stored[set.index ^ 1][warp]);
+                    leaving = false;
+                }
+            }
+            finish(odd, pair);
+            if constexpr (turned) {
+                if (half == 1 || time + group >= end) {
+                    store_set({ p.input,
+                                c.first_time + time - half * group,
+                                lacking * group,
+                                half * group + min(group, int(c.spectra) - time) });
+                    set.advance();
+                    leaving = true;
+                    lacking = 0;
+                }
             } else {
                 fence_async();
                 // Each warp stores a line: tensor cores wait for the slowest one. The
@@ -724,18 +817,15 @@ __device__ __forceinline__ void transform(memory<Store>& m, const call& c)
                              : "memory");
                 if (leads && warp < wanted)
                     store_line(to,
-                               shared_address(m.results[crew]) +
-                                   (buffer * slot_spectra + warp) * result_pitch);
+                               results + (buffer * slot_spectra + warp) * result_pitch);
                 buffer ^= 1;
+                to += group * line_bytes;
             }
-            to += crews * together * time_bytes;
-            wanted -= crews * together;
         }
-        next -= count;
         add_of_warp(c.clamped + p.input, found);
     }
     wgmma_wait<0>();
-    if (!turned && leads)
+    if (leads)
         wait_for_stores();
 }
 
