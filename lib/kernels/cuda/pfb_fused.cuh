@@ -1211,6 +1211,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
             make_spectra<Shape, In>(lines, gains, i, step, next, guard, call);
         } else {
             __syncthreads(); // what was to be turned was read
+            guard.wait(i);   // at once; synccheck wants it between two arrivals
             store_zeros<Shape>(step, call.eight_bit);
             guard.read();
         }
