@@ -101,12 +101,13 @@ public:
     explicit device_array(size_t count) : d_count(count)
     {
         void* memory = nullptr;
-        const auto status = cudaMalloc(&memory, std::max<size_t>(bytes(), 1));
+        const size_t asked = std::max<size_t>(bytes(), 1);
+        const auto status = cudaMalloc(&memory, asked);
         if (status == cudaErrorMemoryAllocation) {
             cudaGetLastError();
             size_t free = 0, total = 0;
             cudaMemGetInfo(&free, &total);
-            throw std::runtime_error("CUDA: " + std::to_string(bytes()) +
+            throw std::runtime_error("CUDA: " + std::to_string(asked) +
                                      " bytes of GPU memory were asked for, " +
                                      std::to_string(free) + " of " +
                                      std::to_string(total) + " are free");
