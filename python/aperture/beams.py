@@ -54,8 +54,8 @@ class Beam(Target):
     def __post_init__(self):
         super().__post_init__()
         if self.antennas is not None:
-            if isinstance(self.antennas, str) or not all(isinstance(name, str)
-                                                         for name in self.antennas):
+            if not (isinstance(self.antennas, (list, tuple))
+                    and all(isinstance(name, str) for name in self.antennas)):
                 refuse("antennas", self.antennas, "a list of names")
             object.__setattr__(self, "antennas", tuple(self.antennas))
         if not isinstance(self.incoherent, bool):
