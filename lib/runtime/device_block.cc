@@ -232,6 +232,11 @@ bool device_block::fail(const std::string& what)
     return false;
 }
 
+std::string device_block::device_description() const
+{
+    return on_device() ? d_device.own_memory()->description() : "";
+}
+
 std::string device_block::error() const
 {
     std::lock_guard<std::mutex> guard(d_mutex);

@@ -67,6 +67,7 @@ public:
 
     // block_on_device
     std::string device_name() const final { return d_device.name(); }
+    std::string device_description() const final;
     std::string error() const final;
     void set_latency(double seconds) final;
     double latency() const final { return d_latency; }

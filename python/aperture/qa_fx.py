@@ -468,6 +468,8 @@ class qa_fx(gr_unittest.TestCase):
         for row in ("inputs", "channels", "integrations", "spectra", "missing", "clamped",
                     "gain", "rate", "real time", "device", "file"):
             self.assertRegex(text, rf"\n  {row} ")
+        # which GPU, where it is one
+        self.assertRegex(text, r"\n  device +(cpu|cuda:0 \(.+\)): F-engine \w.*, X-engine \w")
 
     def test_help(self):
         process = start_app("--help")
