@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Filterbank files, read back by their definition; python/aperture/outside has blimpy and your."""
+"""Filterbank files, read back by their definition; python/aperture/outside has blimpy."""
 
 import os
 import resource
@@ -457,6 +457,7 @@ while True:
     os.pwrite(progress, b"%9d" % sink.integrations(), 0)
 """
         child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+        self.addCleanup(child.kill)  # also if something is not as it should be
         until = time.monotonic() + 60
         while not (self.path.exists() and self.path.stat().st_size > 100000):
             self.assertLess(time.monotonic(), until)
