@@ -56,7 +56,8 @@ __global__ void __launch_bounds__(128 * crews, 1) multiply(int* out, int rounds)
         cuda::wgmma_fence();
 #pragma unroll
         for (int k = 0; k < products_a_round; k++)
-            cuda::wgmma<8>(sums, a[0], a[1], a[2], a[3], b.descriptor(32 * k), true);
+            cuda::wgmma<int8_t, 256>(
+                sums, a[0], a[1], a[2], a[3], b.descriptor(32 * k), true);
         cuda::wgmma_commit();
         cuda::wgmma_wait<0>();
     }
