@@ -64,10 +64,10 @@ __device__ __forceinline__ void wgmma_wait()
 /*!
  * sums [64][Columns] += a [64][32] b [Columns][32] in 8-bit integers with (int8_t) or
  * without (uint8_t) a sign (= if not `add`: sums that other instructions set to zero
- * could not stay with the tensor cores). b lies in shared memory, a in the registers of
- * the warp group, or in shared memory, too. Of lane 4 g + t of warp w, with row r = 16 w
- * + g: a0 and a2 are bytes 4 t to 4 t + 3 and 16 more of row r, a1 and a3 those of row r
- * + 8; sums[4 j + i] is that of row r (i < 2) or r + 8, column 8 j + 2 t + i % 2.
+ * could not stay with the tensor cores). a lies in the registers of the warp group, b in
+ * shared memory. Of lane 4 g + t of warp w, with row r = 16 w + g: a0 and a2 are bytes 4
+ * t to 4 t + 3 and 16 more of row r, a1 and a3 those of row r + 8; sums[4 j + i] is that
+ * of row r (i < 2) or r + 8, column 8 j + 2 t + i % 2.
  */
 template <class Number, int Columns>
 __device__ void wgmma(int (&sums)[Columns / 2],
@@ -77,36 +77,22 @@ __device__ void wgmma(int (&sums)[Columns / 2],
                       uint32_t a3,
                       uint64_t b,
                       bool add);
-template <class Number, int Columns>
-__device__ void wgmma(int (&sums)[Columns / 2], uint64_t a, uint64_t b, bool add);
 
-#define APERTURE_WGMMA_TEXT(type, columns, names, a, b, add)                         \
-    "{\n.reg .pred add;\nsetp.ne.b32 add, " add ", 0;\n"                             \
-    "wgmma.mma_async.sync.aligned.m64n" #columns "k32.s32." type "." type " {" names \
-    "}, " a ", " b ", add;\n}"
-
-#define APERTURE_WGMMA_OF(number, type, columns, names, of, r0, r1, r2, r3, r4, r5, ...) \
-    template <>                                                                          \
-    __device__ __forceinline__ void wgmma<number, columns>(int(&sums)[of],               \
-                                                           uint32_t a0,                  \
-                                                           uint32_t a1,                  \
-                                                           uint32_t a2,                  \
-                                                           uint32_t a3,                  \
-                                                           uint64_t b,                   \
-                                                           bool add)                     \
-    {                                                                                    \
-        asm volatile(APERTURE_WGMMA_TEXT(                                                \
-                         type, columns, names, "{" r0 "," r1 "," r2 "," r3 "}", r4, r5)  \
-                     : __VA_ARGS__                                                       \
-                     : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(int(add)));       \
-    }                                                                                    \
-    template <>                                                                          \
-    __device__ __forceinline__ void wgmma<number, columns>(                              \
-        int(&sums)[of], uint64_t a, uint64_t b, bool add)                                \
-    {                                                                                    \
-        asm volatile(APERTURE_WGMMA_TEXT(type, columns, names, r0, r1, r2)               \
-                     : __VA_ARGS__                                                       \
-                     : "l"(a), "l"(b), "r"(int(add)));                                   \
+#define APERTURE_WGMMA_OF(number, type, columns, names, a, b_name, add_name, ...)   \
+    template <>                                                                     \
+    __device__ __forceinline__ void wgmma<number, columns>(int(&sums)[columns / 2], \
+                                                           uint32_t a0,             \
+                                                           uint32_t a1,             \
+                                                           uint32_t a2,             \
+                                                           uint32_t a3,             \
+                                                           uint64_t b,              \
+                                                           bool add)                \
+    {                                                                               \
+        asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " add_name ", 0;\n"      \
+                     "wgmma.mma_async.sync.aligned.m64n" #columns "k32.s32." type   \
+                     "." type " {" names "}, {" a "}, " b_name ", add;\n}"          \
+                     : __VA_ARGS__                                                  \
+                     : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(int(add)));  \
     }
 #define APERTURE_WGMMA(...)                      \
     APERTURE_WGMMA_OF(int8_t, "s8", __VA_ARGS__) \
@@ -155,122 +141,40 @@ __device__ void wgmma(int (&sums)[Columns / 2], uint64_t a, uint64_t b, bool add
 #define APERTURE_SUMS_240 APERTURE_SUMS_224, APERTURE_8_SUMS(112)
 #define APERTURE_SUMS_256 APERTURE_SUMS_240, APERTURE_8_SUMS(120)
 
+APERTURE_WGMMA(16, APERTURE_NAMES_16, "%8, %9, %10, %11", "%12", "%13", APERTURE_SUMS_16)
 APERTURE_WGMMA(
-    16, APERTURE_NAMES_16, 8, "%8", "%9", "%10", "%11", "%12", "%13", APERTURE_SUMS_16)
+    32, APERTURE_NAMES_32, "%16, %17, %18, %19", "%20", "%21", APERTURE_SUMS_32)
 APERTURE_WGMMA(
-    32, APERTURE_NAMES_32, 16, "%16", "%17", "%18", "%19", "%20", "%21", APERTURE_SUMS_32)
+    48, APERTURE_NAMES_48, "%24, %25, %26, %27", "%28", "%29", APERTURE_SUMS_48)
 APERTURE_WGMMA(
-    48, APERTURE_NAMES_48, 24, "%24", "%25", "%26", "%27", "%28", "%29", APERTURE_SUMS_48)
+    64, APERTURE_NAMES_64, "%32, %33, %34, %35", "%36", "%37", APERTURE_SUMS_64)
 APERTURE_WGMMA(
-    64, APERTURE_NAMES_64, 32, "%32", "%33", "%34", "%35", "%36", "%37", APERTURE_SUMS_64)
+    80, APERTURE_NAMES_80, "%40, %41, %42, %43", "%44", "%45", APERTURE_SUMS_80)
 APERTURE_WGMMA(
-    80, APERTURE_NAMES_80, 40, "%40", "%41", "%42", "%43", "%44", "%45", APERTURE_SUMS_80)
+    96, APERTURE_NAMES_96, "%48, %49, %50, %51", "%52", "%53", APERTURE_SUMS_96)
 APERTURE_WGMMA(
-    96, APERTURE_NAMES_96, 48, "%48", "%49", "%50", "%51", "%52", "%53", APERTURE_SUMS_96)
-APERTURE_WGMMA(112,
-               APERTURE_NAMES_112,
-               56,
-               "%56",
-               "%57",
-               "%58",
-               "%59",
-               "%60",
-               "%61",
-               APERTURE_SUMS_112)
-APERTURE_WGMMA(128,
-               APERTURE_NAMES_128,
-               64,
-               "%64",
-               "%65",
-               "%66",
-               "%67",
-               "%68",
-               "%69",
-               APERTURE_SUMS_128)
-APERTURE_WGMMA(144,
-               APERTURE_NAMES_144,
-               72,
-               "%72",
-               "%73",
-               "%74",
-               "%75",
-               "%76",
-               "%77",
-               APERTURE_SUMS_144)
-APERTURE_WGMMA(160,
-               APERTURE_NAMES_160,
-               80,
-               "%80",
-               "%81",
-               "%82",
-               "%83",
-               "%84",
-               "%85",
-               APERTURE_SUMS_160)
-APERTURE_WGMMA(176,
-               APERTURE_NAMES_176,
-               88,
-               "%88",
-               "%89",
-               "%90",
-               "%91",
-               "%92",
-               "%93",
-               APERTURE_SUMS_176)
-APERTURE_WGMMA(192,
-               APERTURE_NAMES_192,
-               96,
-               "%96",
-               "%97",
-               "%98",
-               "%99",
-               "%100",
-               "%101",
-               APERTURE_SUMS_192)
-APERTURE_WGMMA(208,
-               APERTURE_NAMES_208,
-               104,
-               "%104",
-               "%105",
-               "%106",
-               "%107",
-               "%108",
-               "%109",
-               APERTURE_SUMS_208)
-APERTURE_WGMMA(224,
-               APERTURE_NAMES_224,
-               112,
-               "%112",
-               "%113",
-               "%114",
-               "%115",
-               "%116",
-               "%117",
-               APERTURE_SUMS_224)
-APERTURE_WGMMA(240,
-               APERTURE_NAMES_240,
-               120,
-               "%120",
-               "%121",
-               "%122",
-               "%123",
-               "%124",
-               "%125",
-               APERTURE_SUMS_240)
-APERTURE_WGMMA(256,
-               APERTURE_NAMES_256,
-               128,
-               "%128",
-               "%129",
-               "%130",
-               "%131",
-               "%132",
-               "%133",
-               APERTURE_SUMS_256)
+    112, APERTURE_NAMES_112, "%56, %57, %58, %59", "%60", "%61", APERTURE_SUMS_112)
+APERTURE_WGMMA(
+    128, APERTURE_NAMES_128, "%64, %65, %66, %67", "%68", "%69", APERTURE_SUMS_128)
+APERTURE_WGMMA(
+    144, APERTURE_NAMES_144, "%72, %73, %74, %75", "%76", "%77", APERTURE_SUMS_144)
+APERTURE_WGMMA(
+    160, APERTURE_NAMES_160, "%80, %81, %82, %83", "%84", "%85", APERTURE_SUMS_160)
+APERTURE_WGMMA(
+    176, APERTURE_NAMES_176, "%88, %89, %90, %91", "%92", "%93", APERTURE_SUMS_176)
+APERTURE_WGMMA(
+    192, APERTURE_NAMES_192, "%96, %97, %98, %99", "%100", "%101", APERTURE_SUMS_192)
+APERTURE_WGMMA(
+    208, APERTURE_NAMES_208, "%104, %105, %106, %107", "%108", "%109", APERTURE_SUMS_208)
+APERTURE_WGMMA(
+    224, APERTURE_NAMES_224, "%112, %113, %114, %115", "%116", "%117", APERTURE_SUMS_224)
+APERTURE_WGMMA(
+    240, APERTURE_NAMES_240, "%120, %121, %122, %123", "%124", "%125", APERTURE_SUMS_240)
+APERTURE_WGMMA(
+    256, APERTURE_NAMES_256, "%128, %129, %130, %131", "%132", "%133", APERTURE_SUMS_256)
 
 #undef APERTURE_WGMMA
 #undef APERTURE_WGMMA_OF
-#undef APERTURE_WGMMA_TEXT
 #undef APERTURE_8_SUMS
 #undef APERTURE_NAMES_16
 #undef APERTURE_NAMES_32

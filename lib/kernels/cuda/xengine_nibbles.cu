@@ -9,8 +9,8 @@
 #include "kernels/cuda/integer_tile.cuh"
 #include "kernels/cuda/integer_xengine.h"
 #include "kernels/cuda/wgmma.cuh"
-#include <type_traits>
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 namespace gr {
@@ -64,6 +64,12 @@ constexpr int crew_registers(int units)
 }
 // of one that makes bytes: what is left
 constexpr int few_registers = 24, more_registers = 72;
+constexpr bool roomy(int units, int other_units)
+{
+    return 128 * (crew_registers(units) + crew_registers(other_units)) +
+               32 * helpers * more_registers <=
+           65536;
+}
 
 //! A warp group's: a strip of a thread block's, and some units of its columns.
 struct share {
@@ -72,19 +78,15 @@ struct share {
 
 /*!
  * What a thread block does for one channel: products of some columns b with rows a that
- * are among the columns or own ones, strips of the inputs from `row` on.
+ * are among the columns, or own ones: strips of the inputs from `row` on, as many units
+ * of columns for each.
  */
 struct job {
     int column, row;    // first inputs; negative ones are absent
     int8_t strips, own; // of columns, and of own rows behind them
     share crew[crews];
 
-    __host__ __device__ int units() const { return crew[0].units + crew[1].units; }
-    __host__ __device__ bool roomy() const
-    {
-        return crew_registers(crew[0].units) + crew_registers(crew[1].units) <=
-               512 - 2 * more_registers;
-    }
+    int units() const { return crew[0].units + crew[1].units; }
 };
 
 //! How the time is split; the last part may be shorter, or empty.
@@ -159,10 +161,23 @@ std::vector<job> all_jobs(int inputs)
     return jobs;
 }
 
+//! The same in all lanes of a warp, which the compiler must know.
+__device__ __forceinline__ int uniform(int value) { return __shfl_sync(~0u, value, 0); }
+
+//! Of dynamic shared memory, as the copy engine and the tensor cores need it.
+__device__ __forceinline__ uint32_t first_stage()
+{
+    extern __shared__ uint8_t unaligned[];
+    return (shared_address(unaligned) + 1023) & ~1023u;
+}
+
 //! A thread block's part of the work.
 struct part : job {
     int channel, begin, count; // steps of time
     int times;                 // of its steps, with those that a block of voltages lacks
+    // kept in shared memory: the compiler would ask for them again in each step
+    int steps, last_halves;
+    uint32_t rings, stages, one; // where they begin; extents::one
 
     part() = default;
     __device__ part(const extents& x, const job* jobs, int block)
@@ -176,24 +191,21 @@ struct part : job {
         count = max(0, min(d.length, x.total - begin));
         const int ends = (begin + count) / x.steps - begin / x.steps;
         times = count * step_times - ends * (2 - x.last_halves) * half_times;
+        steps = x.steps;
+        last_halves = x.last_halves;
+        stages = first_stage();
+        one = x.one;
     }
 };
-
-//! In a register: where it comes from would be asked each time.
-__device__ __forceinline__ int kept(int value)
-{
-    asm volatile("" : "+r"(value));
-    return value;
-}
 
 //! Of how many halves the steps of a part are, one after the other.
 class step_halves
 {
 public:
-    __device__ step_halves(const extents& x, int begin)
-        : d_steps(kept(x.steps)),
-          d_last(kept(x.last_halves)),
-          d_left(x.steps - begin % x.steps)
+    __device__ explicit step_halves(const part& p)
+        : d_steps(uniform(p.steps)),
+          d_last(uniform(p.last_halves)),
+          d_left(d_steps - uniform(p.begin) % d_steps)
     {
     }
     __device__ __forceinline__ int next()
@@ -221,16 +233,6 @@ struct rings {
     part mine;
 };
 
-//! Of dynamic shared memory, as the copy engine and the tensor cores need it.
-__device__ __forceinline__ uint32_t first_stage()
-{
-    extern __shared__ uint8_t unaligned[];
-    return (shared_address(unaligned) + 1023) & ~1023u;
-}
-
-//! The same in all lanes of a warp, which the compiler must know.
-__device__ __forceinline__ int uniform(int value) { return __shfl_sync(~0u, value, 0); }
-
 /*!
  * Where the stages of a thread block are in its dynamic shared memory.
  * \param Wide for a job that is not roomy: 128 columns, and 128 own rows
@@ -240,7 +242,7 @@ struct stages {
     uint32_t bytes, nibbles;
     int form_bytes, nibble_bytes, nibble_stages;
 
-    __device__ explicit stages(const part& p) : bytes(first_stage())
+    __device__ explicit stages(const part& p) : bytes(uniform(p.stages))
     {
         const int strips = Wide ? 2 : uniform(p.strips), own = Wide ? 2 : uniform(p.own);
         const int byte_strips = byte_stages * forms * strips;
@@ -260,15 +262,38 @@ struct stages {
     }
 };
 
-//! Until bytes have been made for the step, or until there is room for them.
-__device__ __forceinline__ void wait_for_bytes(rings& r, unsigned step)
+//! The rings' barriers.
+class barriers
 {
-    wait_for(r.bytes_full + step % byte_stages, step / byte_stages % 2);
-}
-__device__ __forceinline__ void wait_for_room(rings& r, unsigned step)
-{
-    wait_for(r.bytes_empty + step % byte_stages, step / byte_stages % 2 ^ 1);
-}
+public:
+    __device__ explicit barriers(const part& p) : d_rings(uniform(p.rings)) {}
+    __device__ uint32_t nibbles_full(int stage) const
+    {
+        return d_rings + offsetof(rings, nibbles_full) + stage * sizeof(uint64_t);
+    }
+    __device__ uint32_t bytes_full(unsigned step) const
+    {
+        return d_rings + offsetof(rings, bytes_full) +
+               step % byte_stages * sizeof(uint64_t);
+    }
+    __device__ uint32_t bytes_empty(unsigned step) const
+    {
+        return d_rings + offsetof(rings, bytes_empty) +
+               step % byte_stages * sizeof(uint64_t);
+    }
+    //! Until bytes have been made for the step, or until there is room for them.
+    __device__ __forceinline__ void wait_for_bytes(unsigned step) const
+    {
+        wait_for(bytes_full(step), step / byte_stages % 2);
+    }
+    __device__ __forceinline__ void wait_for_room(unsigned step) const
+    {
+        wait_for(bytes_empty(step), step / byte_stages % 2 ^ 1);
+    }
+
+private:
+    uint32_t d_rings;
+};
 
 //! Whether this is the one lane of its warp that speaks for all.
 __device__ __forceinline__ bool elected()
@@ -280,31 +305,47 @@ __device__ __forceinline__ bool elected()
     return is;
 }
 
-//! One thread's: asks for the nibbles of a step of its part, if there is such a step.
+//! A step of a part: where its voltages are.
+struct step_place {
+    int block, step;
+    __device__ step_place(const extents& x, const part& p)
+        : block(p.begin / x.steps), step(p.begin % x.steps)
+    {
+    }
+    __device__ void advance(const extents& x, int steps)
+    {
+        for (step += steps; step >= x.steps; step -= x.steps)
+            block++;
+    }
+};
+
+//! One thread's: asks for the nibbles of a step.
 template <bool Wide>
-__device__ __forceinline__ void ask(const extents& x,
-                                    const CUtensorMap& voltages,
+__device__ __forceinline__ void ask(const CUtensorMap& voltages,
                                     rings& r,
                                     const stages<Wide>& at,
-                                    int step,
+                                    const step_place& from,
                                     int stage)
 {
     const part& p = r.mine;
-    if (step >= p.count)
-        return;
+    const int strips = p.strips, own = p.own, channel = p.channel;
+    const int column = p.column, row = p.row;
     uint64_t* const barrier = r.nibbles_full + stage;
     const uint32_t to = at.nibbles_at(stage);
-    const int block = (p.begin + step) / x.steps;
-    const int byte = (p.begin + step) % x.steps * box_row;
     const auto copy = [&](int place, int input) {
-        copy_box(
-            to + place * strip_bytes, &voltages, barrier, byte, input, p.channel, block);
+        copy_box(to + place * strip_bytes,
+                 &voltages,
+                 barrier,
+                 from.step * box_row,
+                 input,
+                 channel,
+                 from.block);
     };
     arrive_expecting(barrier, at.nibble_bytes);
-    for (int i = 0; i < p.strips; i++)
-        copy(i, p.column + i * strip);
-    for (int i = 0; i < p.own; i++)
-        copy(p.strips + i, p.row + i * strip);
+    for (int i = 0; i < strips; i++)
+        copy(i, column + i * strip);
+    for (int i = 0; i < own; i++)
+        copy(strips + i, row + i * strip);
 }
 
 //! As clamped(), with the addition done by the unit that multiplies: that of logic has
@@ -340,30 +381,50 @@ struct lane_sums {
     unsigned re = 0, im = 0;
 };
 
-//! 16 bytes of each form of 16 times of a row, from its nibbles.
-__device__ __forceinline__ void make_bytes(
-    const uint4& nibbles, uint32_t one, uint32_t to, int form_bytes, lane_sums& sums)
+/*!
+ * 16 bytes of each form of 16 times of a row, from its nibbles.
+ * \param Pieces rows at a time, `step_bytes` apart
+ */
+template <int Pieces>
+__device__ __forceinline__ void make_bytes(const uint4* nibbles,
+                                           uint32_t one,
+                                           uint32_t to,
+                                           int step_bytes,
+                                           int form_bytes,
+                                           lane_sums* sums)
 {
-    uint32_t words[4] = { nibbles.x, nibbles.y, nibbles.z, nibbles.w }, bytes[4];
-    const auto store = [&](int form, const uint32_t(&w)[4]) {
-        store_shared(to + form * form_bytes, { w[0], w[1], w[2], w[3] });
+    uint32_t words[Pieces][4];
+    const auto store = [&](int piece, int form, const uint32_t(&w)[4]) {
+        store_shared(to + piece * step_bytes + form * form_bytes,
+                     { w[0], w[1], w[2], w[3] });
     };
 #pragma unroll
-    for (auto& w : words)
-        w = clamped(w, one) ^ column_flip;
-    store(third_form, words);
+    for (int i = 0; i < Pieces; i++) {
+        words[i][0] = nibbles[i].x;
+        words[i][1] = nibbles[i].y;
+        words[i][2] = nibbles[i].z;
+        words[i][3] = nibbles[i].w;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        bytes[i] = words[i] & upper;
-        add_bytes(sums.re, bytes[i]);
+        for (auto& w : words[i])
+            w = clamped(w, one) ^ column_flip;
     }
-    store(0, bytes);
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        bytes[i] = words[i] & lower;
-        add_bytes(sums.im, bytes[i]);
+    for (int i = 0; i < Pieces; i++) {
+        uint32_t bytes[4];
+        store(i, third_form, words[i]);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            bytes[k] = words[i][k] & upper;
+            add_bytes(sums[i].re, bytes[k]);
+        }
+        store(i, 0, bytes);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            bytes[k] = words[i][k] & lower;
+            add_bytes(sums[i].im, bytes[k]);
+        }
+        store(i, 1, bytes);
     }
-    store(1, bytes);
 }
 
 /*!
@@ -380,17 +441,25 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
 {
     constexpr int rows = 8, piece_rows_bytes = rows * box_row;
     constexpr int most = (Wide ? 2 : most_strips) * strip / rows * 2 / helpers;
+    constexpr int askers = helpers / 2; // the last ones: they may have fewer pieces
     const stages<Wide> at(r.mine);
     const int count = uniform(r.mine.count);
     const int own = Wide ? 2 : uniform(r.mine.own),
               strips = Wide ? 2 : uniform(r.mine.strips);
     const int lag = own > 0 ? 2 : strips == most_strips ? 0 : 1;
-    if (warp == 0 && elected())
-        for (int step = 0; step < at.nibble_stages; step++)
-            ask(x, voltages, r, at, step, step);
+    const barriers ring(r.mine);
+    step_place next(x, r.mine); // that this warp asks for
+    if (warp == 0 && elected()) {
+        step_place first = next;
+        for (int step = 0; step < min(count, at.nibble_stages); step++) {
+            ask(voltages, r, at, first, step);
+            first.advance(x, 1);
+        }
+    }
+    next.advance(x, at.nibble_stages + warp % askers);
     __syncwarp();
     const int lane = threadIdx.x % 32;
-    // where there are few registers for sums a warp has both halves of its rows
+    // where there are few registers a warp has both halves of its rows, for one sum,
     const int group = Wide ? warp : max(0, -uniform(r.mine.column)) / rows + warp / 2;
     const int groups = strips * strip / rows - group;
     const auto group_of = [](int piece) {
@@ -405,13 +474,13 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
     };
     const auto has = [&](int piece) { return Wide || group_of(piece) < groups; };
     lane_sums sums[Wide ? most / 2 : most];
-    step_halves halves(x, uniform(r.mine.begin));
-    const uint32_t one = kept(x.one);
-    // and a piece is read when its bytes are made
+    step_halves halves(r.mine);
+    const uint32_t one = Wide ? x.one : r.mine.one;
+    // and reads a piece when it makes its bytes
     uint4 pieces[Wide ? 1 : most];
     int stage = 0, parity = 0;
     const auto read = [&] {
-        wait_for(r.nibbles_full + stage, parity);
+        wait_for(ring.nibbles_full(stage), parity);
         if constexpr (!Wide)
 #pragma unroll
             for (int i = 0; i < most; i++)
@@ -422,27 +491,42 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
         read();
 #pragma unroll 1
     for (int step = 0; step < count; step++) {
-        wait_for_room(r, step);
+        ring.wait_for_room(step);
         const uint32_t from = at.nibbles_at(stage), to = at.bytes_of(step);
         const bool whole = halves.next() == 2;
+        if constexpr (Wide) {
 #pragma unroll
-        for (int i = 0; i < most; i++)
-            if (has(i) && (half_of(i) == 0 || whole)) {
-                auto& piece = pieces[Wide ? 0 : i];
-                if constexpr (Wide)
-                    piece = load_shared(from + place_of(i));
-                make_bytes(
-                    piece, one, to + place_of(i), at.form_bytes, sums[Wide ? i / 2 : i]);
+            for (int i = 0; i < most; i++)
+                if (half_of(i) == 0 || whole) {
+                    pieces[0] = load_shared(from + place_of(i));
+                    make_bytes<1>(
+                        pieces, one, to + place_of(i), 0, at.form_bytes, sums + i / 2);
+                }
+        } else if (half_of(0) == 0 || whole) {
+            constexpr int step_bytes = helpers / 2 * piece_rows_bytes;
+#pragma unroll
+            for (int i = 0; i < most; i += 2) {
+                const uint32_t there = to + place_of(i);
+                if (has(i + 1))
+                    make_bytes<2>(
+                        pieces + i, one, there, step_bytes, at.form_bytes, sums + i);
+                else if (has(i))
+                    make_bytes<1>(pieces + i, one, there, 0, at.form_bytes, sums + i);
             }
+        }
         fence_async();
-        arrive(r.bytes_full + step % byte_stages);   // each lane for what it wrote
-        if (warp == step % helpers && step >= lag) { // when all else is done
+        arrive(ring.bytes_full(step)); // each lane for what it wrote
+        const int done = step - lag;   // its nibbles are
+        if (done >= 0 && warp == askers + done % askers) {
             if (lag < 2)
-                wait_for_bytes(r, step - lag); // all who make them have read the nibbles
-            if (elected()) {
-                const int before = stage < lag ? stage + at.nibble_stages : stage;
-                ask(x, voltages, r, at, step - lag + at.nibble_stages, before - lag);
-            }
+                ring.wait_for_bytes(done); // all who make them have read the nibbles
+            if (done + at.nibble_stages < count && elected())
+                ask(voltages,
+                    r,
+                    at,
+                    next,
+                    stage < lag ? stage + at.nibble_stages - lag : stage - lag);
+            next.advance(x, askers);
             __syncwarp();
         }
         if (++stage == at.nibble_stages) {
@@ -539,8 +623,8 @@ using strip_products = int[forms][unit * Units / 2];
 
 /*!
  * A warp group's products of a strip: rows that are among the columns are there as bytes
- * of the third form, own ones are nibbles of which -8 has not been made -7. While two of
- * the three products are under way the operand of the third is made.
+ * of the third form, own ones as nibbles, with -8. While two of the three
+ * products are under way the operand of the third is made.
  */
 template <int Units, bool Own>
 __device__ __forceinline__ void multiply_strip(const extents& x,
@@ -550,7 +634,8 @@ __device__ __forceinline__ void multiply_strip(const extents& x,
                                                row_sums& row)
 {
     constexpr uint32_t flip = Own ? column_flip : 0, third_flip = flip ^ lower;
-    const stages<Own && (Units > 6)> at(r.mine);
+    const stages<Own && !roomy(Units, Units)> at(r.mine);
+    const barriers ring(r.mine);
     const int count = uniform(r.mine.count);
     const int lane = threadIdx.x % 32, lane_row = lane % 16;
     const uint32_t lane_offset = uniform(mine.strip) * strip_bytes +
@@ -558,16 +643,16 @@ __device__ __forceinline__ void multiply_strip(const extents& x,
                                  (threadIdx.x / 32 % 4 * 16 + lane_row) * box_row +
                                  16 * (lane / 16 ^ lane_row % 8);
     const uint32_t columns_offset = uniform(mine.first) * unit * box_row;
-    step_halves halves(x, uniform(r.mine.begin));
+    step_halves halves(r.mine);
     uint32_t words[4], re[4], im[4], third[4];
     unsigned re_sums[2] = {}, im_sums[2] = {};
-    const uint32_t one = kept(x.one);
+    const uint32_t one = r.mine.one;
     int stage = 0;
 #pragma unroll 1
     for (int step = 0; step < count; step++) {
         const int turns = halves.next() * (half_times / turn_times);
         // who made the bytes had waited for the nibbles of the rows, too
-        wait_for_bytes(r, step);
+        ring.wait_for_bytes(step);
         const uint32_t bytes = at.bytes_of(step);
         const rows_matrix<8 * box_row> step_columns(bytes + columns_offset);
         const uint32_t from = (Own ? at.nibbles_at(stage) : bytes) + lane_offset;
@@ -618,7 +703,7 @@ __device__ __forceinline__ void multiply_strip(const extents& x,
         }
         // not while the next step is multiplied: for that, bytes must be there first
         wgmma_wait<0>();
-        arrive(r.bytes_empty + step % byte_stages); // each lane for what it read
+        arrive(ring.bytes_empty(step)); // each lane for what it read
         if (Own && ++stage == at.nibble_stages)
             stage = 0;
     }
@@ -692,9 +777,10 @@ multiply(const extents& x, rings& r, unsigned long long* sums)
         APERTURE_UNITS(8)
 #undef APERTURE_UNITS
     default: // nothing to multiply; the stages still pass
+        const barriers ring(r.mine);
         for (int step = 0; step < r.mine.count; step++) {
-            wait_for_bytes(r, step);
-            arrive(r.bytes_empty + step % byte_stages);
+            ring.wait_for_bytes(step);
+            arrive(ring.bytes_empty(step));
         }
         arrive(&r.done);
     }
@@ -712,6 +798,7 @@ __global__ void __launch_bounds__(threads, 1)
         r.column_sums[threadIdx.x] = {};
     if (threadIdx.x == 0) {
         r.mine = part(x, jobs, blockIdx.x);
+        r.mine.rings = shared_address(&r);
         for (int i = 0; i < most_nibble_stages; i++)
             init_barrier(r.nibbles_full + i, 1);
         for (int i = 0; i < byte_stages; i++) {
@@ -725,7 +812,7 @@ __global__ void __launch_bounds__(threads, 1)
     const int warp = uniform(threadIdx.x / 32);
     if (warp < 4 * crews)
         multiply(x, r, sums);
-    else if (uniform(r.mine.roomy())) {
+    else if (uniform(roomy(r.mine.crew[0].units, r.mine.crew[1].units))) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(more_registers));
         expand<false>(x, voltages, r, warp - 4 * crews);
     } else {
@@ -766,6 +853,7 @@ public:
                                          start);
         x.coarse = division(splits, x.total);
         x.fine = division(finer * splits, x.total);
+        // jobs that differ do not end together: the last ones are short
         const bool worth = x.jobs > 1 && x.fine.length > 2 * start;
         const int fine_channels = worth ? slots * 3 / 4 / (x.jobs * splits) : 0;
         x.coarse_channels = d_p.channels - std::min(fine_channels, d_p.channels / 2);
