@@ -39,7 +39,7 @@ namespace {
  */
 constexpr int forms = 3, third_form = 2;
 constexpr uint32_t upper = 0xf0f0f0f0, lower = 0x0f0f0f0f;
-constexpr uint32_t column_flip = 0x88888888, row_flip = column_flip ^ lower;
+constexpr uint32_t column_flip = 0x88888888;
 
 constexpr int strip = 64;     // inputs a of a warp group: the rows of its instructions
 constexpr int unit = 16;      // columns b, of which a warp group has up to
@@ -383,7 +383,7 @@ struct lane_sums {
 
 /*!
  * 16 bytes of each form of 16 times of a row, from its nibbles.
- * \param Pieces rows at a time, `step_bytes` apart
+ * \param Pieces so many at a time, which go `step_bytes` apart
  */
 template <int Pieces>
 __device__ __forceinline__ void make_bytes(const uint4* nibbles,
@@ -428,29 +428,6 @@ __device__ __forceinline__ void make_bytes(const uint4* nibbles,
 }
 
 /*!
- * A warp's part of 128 own rows: -8 becomes -7 where it lies.
- * \param first_row of 8, and where the lane's 16 bytes of half a step are
- */
-__device__ __forceinline__ void clamp_rows(uint32_t first_row, uint32_t one)
-{
-    constexpr int step_bytes = helpers * 8 * box_row; // to the next rows
-    uint4 v[4];
-    const auto place = [&](int i) {
-        return (first_row ^ half_times * (i % 2)) + i / 2 * step_bytes;
-    };
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-        v[i] = load_shared(place(i));
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-        store_shared(place(i),
-                     { clamped(v[i].x, one),
-                       clamped(v[i].y, one),
-                       clamped(v[i].z, one),
-                       clamped(v[i].w, one) });
-}
-
-/*!
  * Some warps': makes bytes of the columns' nibbles, and their sums. Nibbles and bytes
  * have rows as long as each other with the same swizzle, so that a piece stays where it
  * is. A warp has pieces of 8 rows and half a step, the same ones in each step. What is
@@ -467,9 +444,9 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
     constexpr int askers = helpers / 2; // the last ones: they may have fewer pieces
     const stages<Wide> at(r.mine);
     const int count = uniform(r.mine.count);
-    const int own = Wide ? 2 : uniform(r.mine.own),
-              strips = Wide ? 2 : uniform(r.mine.strips);
-    const int lag = own > 0 ? 2 : 1;
+    const int strips = Wide ? 2 : uniform(r.mine.strips);
+    const int own = Wide ? 2 : uniform(r.mine.own);
+    const int lag = own > 0 ? byte_stages : 1; // until nibbles are done with
     const barriers ring(r.mine);
     step_place next(x, r.mine); // that this warp asks for
     if (warp == 0 && elected()) {
@@ -537,15 +514,11 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
                     make_bytes<1>(pieces + i, one, there, 0, at.form_bytes, sums + i);
             }
         }
-        if (!Wide && own > 0)
-            clamp_rows(from + strips * strip_bytes + warp * piece_rows_bytes +
-                           lane % 8 * box_row + 16 * (lane / 8 ^ lane % 8),
-                       one);
         fence_async();
         arrive(ring.bytes_full(step)); // each lane for what it wrote
         const int done = step - lag;   // its nibbles are
         if (done >= 0 && warp == askers + done % askers) {
-            if (lag < 2)
+            if (lag < byte_stages)
                 ring.wait_for_bytes(done); // all who make them have read the nibbles
             if (done + at.nibble_stages < count && elected())
                 ask(voltages,
@@ -650,7 +623,7 @@ using strip_products = int[forms][unit * Units / 2];
 
 /*!
  * A warp group's products of a strip: rows that are among the columns are there as bytes
- * of the third form, own ones as nibbles, in a wide job with -8. While two of the three
+ * of the third form, own ones as nibbles, with -8. While two of the three
  * products are under way the operand of the third is made.
  */
 template <int Units, bool Own>
@@ -661,8 +634,7 @@ __device__ __forceinline__ void multiply_strip(const extents& x,
                                                row_sums& row)
 {
     constexpr uint32_t flip = Own ? column_flip : 0, third_flip = flip ^ lower;
-    constexpr bool wide = Own && !roomy(Units, Units);
-    const stages<wide> at(r.mine);
+    const stages<Own && !roomy(Units, Units)> at(r.mine);
     const barriers ring(r.mine);
     const int count = uniform(r.mine.count);
     const int lane = threadIdx.x % 32, lane_row = lane % 16;
@@ -701,7 +673,7 @@ __device__ __forceinline__ void multiply_strip(const extents& x,
                                              step > 0 || turn > 0);
                 wgmma_commit();
             };
-            if constexpr (wide)
+            if constexpr (Own)
 #pragma unroll
                 for (auto& w : words)
                     w = clamped(w, one);
