@@ -8,10 +8,11 @@
 /*
  * Times the X-engine's kernels without GNU Radio, beside the ceilings of the same run.
  *
- * bench_xengine [all] [type=sc8|sc4|fc32] [json=FILE] [antennas=N]
+ * bench_xengine [all] [between] [type=sc8|sc4|fc32] [json=FILE] [antennas=N]
  *               [channels=N times=N blocks=N]
  * `all` times every implementation that the GPU has for a size, not only the one that is
- * chosen; `antennas` picks one size of the table, or with the others gives a new one.
+ * chosen; `between` takes sizes that fill no tile, `antennas` picks one size of the
+ * table, or with the others gives a new one.
  */
 
 #include "gpu.cuh"
@@ -56,7 +57,8 @@ __global__ void __launch_bounds__(128 * crews, 1) multiply(int* out, int rounds)
         cuda::wgmma_fence();
 #pragma unroll
         for (int k = 0; k < products_a_round; k++)
-            cuda::wgmma<8>(sums, a[0], a[1], a[2], a[3], b.descriptor(32 * k), true);
+            cuda::wgmma<int8_t, 256>(
+                sums, a[0], a[1], a[2], a[3], b.descriptor(32 * k), true);
         cuda::wgmma_commit();
         cuda::wgmma_wait<0>();
     }
@@ -103,12 +105,16 @@ constexpr shape shapes[] = {
     { 128, 256, 1024, 16 }, { 256, 128, 1024, 16 }, { 350, 64, 1488, 16 },
     { 512, 64, 1024, 16 },
 };
+constexpr shape shapes_between[] = {
+    { 66, 496, 1024, 16 },  { 80, 409, 1024, 16 },  { 96, 341, 1024, 16 },
+    { 104, 315, 1024, 16 }, { 140, 234, 1024, 16 }, { 200, 163, 1024, 16 },
+};
 
 } // namespace
 
 int main(int argc, char** argv)
 try {
-    bool all = false;
+    bool all = false, between = false;
     shape only{};
     std::string json;
     auto type = sample_type::sc8;
@@ -116,6 +122,8 @@ try {
         const std::string word = argv[i];
         if (word == "all")
             all = true;
+        else if (word == "between")
+            between = true;
         else if (word.rfind("json=", 0) == 0)
             json = word.substr(5);
         else if (word.rfind("type=", 0) == 0)
@@ -128,12 +136,14 @@ try {
                  !set_number(word, "times=", only.times) &&
                  !set_number(word, "blocks=", only.blocks))
             throw std::invalid_argument(
-                word + ": allowed are all, type=T, json=FILE, antennas=N, "
+                word + ": allowed are all, between, type=T, json=FILE, antennas=N, "
                        "channels=N, times=N and blocks=N");
     }
     std::vector<shape> wanted;
+    if (between)
+        wanted.assign(std::begin(shapes_between), std::end(shapes_between));
     for (const auto& x : shapes)
-        if (!only.antennas || x.antennas == only.antennas)
+        if (!between && (!only.antennas || x.antennas == only.antennas))
             wanted.push_back(x);
     if (only.antennas && only.channels && only.times && only.blocks)
         wanted = { only };

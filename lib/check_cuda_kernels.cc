@@ -264,8 +264,9 @@ void check_integer_xengines(sample_type type, bool quick)
     if (!quick) {
         for (int n = 2; n <= 130; n++)
             sizes.insert(n);
-        for (int n : { 159, 160, 192, 193, 224, 225, 255, 288,  289,  319,
-                       385, 449, 511, 512, 513, 700, 769, 1000, 1023, 1024 })
+        for (int n : { 132, 143, 144, 145, 159, 160, 176, 177, 191,  192,  193, 199, 208,
+                       209, 224, 225, 240, 241, 255, 272, 288, 289,  319,  320, 321, 336,
+                       384, 385, 449, 511, 512, 513, 700, 769, 1000, 1023, 1024 })
             sizes.insert(n);
     }
     for (int n : sizes)
@@ -288,6 +289,9 @@ void check_integer_xengines(sample_type type, bool quick)
     }
     for (int n : { 2, 16, 64, 128, 200, 260 })
         check_xengine({ 3, n, 1040, type }, 16, pattern::random);
+    // the last channels' time is split more than that of the others
+    for (int n : { 140, 200 })
+        check_xengine({ 24, n, 656, type }, 16, pattern::random);
     // more jobs than thread blocks, which take some each
     for (int n : { 128, 256 })
         check_xengine({ 300, n, 64, type }, 1, pattern::random);

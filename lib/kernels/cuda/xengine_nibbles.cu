@@ -9,6 +9,9 @@
 #include "kernels/cuda/integer_tile.cuh"
 #include "kernels/cuda/integer_xengine.h"
 #include "kernels/cuda/wgmma.cuh"
+#include <algorithm>
+#include <cstddef>
+#include <vector>
 
 namespace gr {
 namespace aperture {
@@ -18,85 +21,180 @@ namespace cuda {
 namespace {
 
 /*
- * Three products of integers make a complex one, because the sum of two nibbles fits into
- * a byte. All are numbers without a sign, which take the fewest instructions to make:
+ * Three products of integers make a complex one. All are numbers without a sign, which
+ * take the fewest instructions to make:
  *
- *     of a row a      R = re + 8,  C = 7 - im,  R + C
- *     of a column b   U = re + 8,  V = im + 8,  U + V
+ *     of a row a      R = re + 8,  I = im + 8,  16 R + 15 - I
+ *     of a column b   U = re + 8,  V = im + 8,  16 U + V
  *
- * With the sums of R U, C V and (R + C) (U + V) over T times,
+ * The third ones are the nibbles as they lie in a byte, but for bits that are flipped.
+ * With sums over T times, third that of (16 R + 15 - I) (16 U + V),
  *
- *     re of a conj(b) = R U - C V - 8 R + 8 C - 8 U + 7 V + 8 T
- *     im              = R U + C V - (R + C) (U + V) + 8 R + 8 C + 7 U + 8 V - 120 T
+ *     R V + (15 - I) U = (third - 256 R U + I V - 15 V) / 16
+ *     re of a conj(b)  = R U + I V - 8 (R + I + U + V) + 128 T
+ *     im               = -(R V + (15 - I) U) + 8 (R - I + V) + 7 U
  *
- * where R, C, U, V are sums of an input alone. In bytes R and U are 16 times their value:
+ * where R, I, U, V are sums of an input alone. In bytes R and U are 16 times their value:
  * they stay where they are, in the upper half.
  */
-constexpr int forms = 3;
-constexpr uint32_t row_flip = 0x87878787, column_flip = 0x88888888;
+constexpr int forms = 3, third_form = 2;
+constexpr uint32_t upper = 0xf0f0f0f0, lower = 0x0f0f0f0f;
+constexpr uint32_t column_flip = 0x88888888;
 
-constexpr int tile = 128; // inputs a and b of which a thread block makes the products
-constexpr int strip = 64; // inputs a of a warp group: the rows of its instructions
-constexpr int unit = 32;  // columns, of which a warp group has up to 4 times as many
-constexpr int crews = tile / strip; // warp groups that multiply
-constexpr int helpers = 8;          // warps that make bytes
+constexpr int strip = 64;     // inputs a of a warp group: the rows of its instructions
+constexpr int unit = 16;      // columns b, of which a warp group has up to
+constexpr int most_units = 8; // so many: what registers are for
+constexpr int strip_units = strip / unit;
+constexpr int most_strips = 3; // of columns that a thread block has
+constexpr int crews = 2;       // warp groups that multiply
+constexpr int helpers = 8;     // warps that make bytes
 constexpr int threads = 128 * crews + 32 * helpers;
-// of a thread, once the helpers have given away what they do not need
-constexpr int crew_registers = 232, helper_registers = 24;
 
 constexpr int step_times = box_row;        // of a stage: a row of nibbles is full
 constexpr int half_times = step_times / 2; // the last step of a block may be half of one
 constexpr int turn_times = 32;             // of an instruction
-constexpr int tile_bytes = tile * box_row; // nibbles of a tile, or bytes of one form
-constexpr int byte_stages = 2;
-constexpr int nibble_tiles = 8; // in shared memory
+constexpr int strip_bytes = strip * box_row; // nibbles of a strip, or bytes of one form
+constexpr int byte_stages = 2, most_nibble_stages = 8;
+constexpr int memory_strips = 28; // bytes and nibbles in shared memory
 
-struct extents {
-    int inputs, channels, splits;
-    int jobs;               // tiles of a channel's triangle
-    int absent;             // inputs that the first tile lacks, and only that one
-    int nibble_stages;      // a power of two
-    int nibble_stage_tiles; // columns, and rows where there is more than one tile
-    int steps;              // of step_times, in a block of voltages
-    int last_halves;        // of the last one
-    int total;              // steps of all blocks of voltages
-    int length;             // steps of a split; the last may be shorter, or empty
-    uint32_t one;           // 1, which the compiler is not to know
+//! Of a thread that multiplies: its sums, and what else it needs.
+constexpr int crew_registers(int units)
+{
+    return units > 6 ? 232 : units > 4 ? 184 : 136;
+}
+// of one that makes bytes: what is left
+constexpr int few_registers = 24, more_registers = 72;
+constexpr bool roomy(int units, int other_units)
+{
+    return 128 * (crew_registers(units) + crew_registers(other_units)) +
+               32 * helpers * more_registers <=
+           65536;
+}
+
+//! A warp group's: a strip of a thread block's, and some units of its columns.
+struct share {
+    int8_t strip, first, units;
 };
 
-//! A thread block's part of the work: a tile of a channel's triangle, and of the time.
-struct part {
-    int row, column; // tiles
-    int split, channel;
-    __device__ part(const extents& x, int block)
+/*!
+ * What a thread block does for one channel: products of some columns b with rows a that
+ * are among the columns, or own ones: strips of the inputs from `row` on, as many units
+ * of columns for each.
+ */
+struct job {
+    int column, row;    // first inputs; negative ones are absent
+    int8_t strips, own; // of columns, and of own rows behind them
+    share crew[crews];
+
+    int units() const { return crew[0].units + crew[1].units; }
+};
+
+//! How the time is split; the last part may be shorter, or empty.
+struct division {
+    int splits, length; // in steps
+    division() = default;
+    division(int splits, int steps)
+        : splits(splits), length((steps + splits - 1) / splits)
     {
-        column = block % x.jobs;
-        for (row = 0; column > row; row++)
-            column -= row + 1;
-        split = block / x.jobs % x.splits;
-        channel = block / x.jobs / x.splits;
     }
-    __device__ int begin(const extents& x) const { return split * x.length; }
-    __device__ int count(const extents& x) const
-    {
-        return max(0, min(x.length, x.total - begin(x)));
+};
+
+struct extents {
+    int inputs;
+    int jobs;        // of a channel
+    int steps;       // of step_times, in a block of voltages
+    int last_halves; // of the last one
+    int total;       // steps of all blocks of voltages
+    int coarse_channels, coarse_blocks;
+    division coarse, fine; // of the first channels, and of the others
+    uint32_t one;          // 1, which the compiler is not to know
+};
+
+/*!
+ * All products of so many inputs, the longest jobs first. Strips of inputs go in pairs.
+ * If they do not fill the strips it is the first one that is not full, and if there is an
+ * odd one it is the first, too: the first pair is a triple then. The copy engine delivers
+ * zeros for inputs with a negative number, and columns that are units of these are left
+ * out.
+ */
+std::vector<job> all_jobs(int inputs)
+{
+    const int strips = (inputs + strip - 1) / strip, odd = strips % 2;
+    const auto input = [&](int s) { return inputs - (strips - s) * strip; };
+    const auto absent = [&](int s) { return std::max(0, -input(s)) / unit; };
+    std::vector<job> jobs;
+    const auto add = [&](int column, int count, int row, int own, share a, share b) {
+        jobs.push_back(
+            { input(column), input(row), int8_t(count), int8_t(own), { a, b } });
+    };
+    const auto units = [&](int strip, int first, int end) {
+        return share{ int8_t(strip), int8_t(first), int8_t(end - first) };
+    };
+    const auto add_triangle = [&](int s) {
+        const int first = absent(s);
+        add(s, 2, s, 0, units(0, first, strip_units), units(1, first, 2 * strip_units));
+    };
+    if (strips == 1)
+        add(0, 1, 0, 0, units(0, absent(0), strip_units), {});
+    else
+        add_triangle(0);
+    if (odd && strips > 1) { // the third strip, with all columns
+        const int first = absent(0), end = 3 * strip_units, middle = (first + end) / 2;
+        add(0, 3, 0, 0, units(2, first, middle), units(2, middle, end));
     }
-    //! Times of its steps, with those that a block of voltages lacks.
-    __device__ int times(const extents& x) const
-    {
-        const int ends = (begin(x) + count(x)) / x.steps - begin(x) / x.steps;
-        return count(x) * step_times - ends * (2 - x.last_halves) * half_times;
+    for (int row = 2 + odd; row < strips; row += 2) {
+        add_triangle(row);
+        for (int column = 0, count; column < row; column += count) {
+            count = odd && column == 0 ? 1 : 2;
+            const int first = absent(column), end = count * strip_units;
+            add(column,
+                count,
+                row,
+                2,
+                units(count, first, end),
+                units(count + 1, first, end));
+        }
     }
-    __device__ bool on_diagonal() const { return row == column; }
-    //! The first input of a tile, negative if it is absent.
-    __device__ int input(const extents& x, int of_tile) const
+    std::stable_sort(jobs.begin(), jobs.end(), [](const job& a, const job& b) {
+        return a.units() > b.units();
+    });
+    return jobs;
+}
+
+//! The same in all lanes of a warp, which the compiler must know.
+__device__ __forceinline__ int uniform(int value) { return __shfl_sync(~0u, value, 0); }
+
+//! Of dynamic shared memory, as the copy engine and the tensor cores need it.
+__device__ __forceinline__ uint32_t first_stage()
+{
+    extern __shared__ uint8_t unaligned[];
+    return (shared_address(unaligned) + 1023) & ~1023u;
+}
+
+//! A thread block's part of the work.
+struct part : job {
+    int channel, begin, count; // steps of time
+    int times;                 // of its steps, with those that a block of voltages lacks
+    // kept in shared memory: the compiler would ask for them again in each step
+    int steps, last_halves;
+    uint32_t rings, stages, one; // where they begin; extents::one
+
+    part() = default;
+    __device__ part(const extents& x, const job* jobs, int block)
+        : job(jobs[block % x.jobs])
     {
-        return of_tile * tile - x.absent;
-    }
-    //! Of the tile of columns: those before are absent.
-    __device__ int first_column(const extents& x) const
-    {
-        return column == 0 ? x.absent / unit * unit : 0;
+        const bool is_coarse = block < x.coarse_blocks;
+        const division& d = is_coarse ? x.coarse : x.fine;
+        const int group = (block - (is_coarse ? 0 : x.coarse_blocks)) / x.jobs;
+        channel = group / d.splits + (is_coarse ? 0 : x.coarse_channels);
+        begin = group % d.splits * d.length;
+        count = max(0, min(d.length, x.total - begin));
+        const int ends = (begin + count) / x.steps - begin / x.steps;
+        times = count * step_times - ends * (2 - x.last_halves) * half_times;
+        steps = x.steps;
+        last_halves = x.last_halves;
+        stages = first_stage();
+        one = x.one;
     }
 };
 
@@ -104,62 +202,98 @@ struct part {
 class step_halves
 {
 public:
-    __device__ step_halves(const extents& x, const part& p)
-        : d_left(x.steps - p.begin(x) % x.steps)
+    __device__ explicit step_halves(const part& p)
+        : d_steps(uniform(p.steps)),
+          d_last(uniform(p.last_halves)),
+          d_left(d_steps - uniform(p.begin) % d_steps)
     {
     }
-    __device__ __forceinline__ int next(const extents& x)
+    __device__ __forceinline__ int next()
     {
         if (--d_left > 0)
             return 2;
-        d_left = x.steps;
-        return x.last_halves;
+        d_left = d_steps;
+        return d_last;
     }
 
 private:
+    int d_steps, d_last;
     int d_left; // steps of the block of voltages
 };
 
 /*!
- * Barriers of two rings of stages: nibbles, which the copy engine brings, of a tile of
- * columns and a tile of rows; and bytes of the columns in three forms, which the helpers
- * make. Who multiplies is done with the nibbles of a step when he is with its bytes.
+ * Barriers of two rings of stages: nibbles, which the copy engine brings, of columns and
+ * own rows; and bytes of the columns in three forms, which the helpers make.
  */
 struct rings {
-    uint64_t nibbles_full[nibble_tiles];
+    uint64_t nibbles_full[most_nibble_stages];
     uint64_t bytes_full[byte_stages], bytes_empty[byte_stages];
     uint64_t done; // sums of columns are there, and nobody needs stages any more
-    int4 column_sums[tile / 2]; // of U and V of two columns
+    alignas(16) int2 column_sums[most_strips * strip]; // of U and V
+    part mine;
 };
 
-//! Of a thread block's dynamic shared memory, for a step.
-__device__ __forceinline__ uint32_t bytes_address(unsigned step)
-{
-    extern __shared__ uint8_t unaligned[];
-    return ((shared_address(unaligned) + 1023) & ~1023u) +
-           step % byte_stages * forms * tile_bytes;
-}
-__device__ __forceinline__ uint32_t nibbles_address(const extents& x, unsigned step)
-{
-    return bytes_address(0) + byte_stages * forms * tile_bytes +
-           (step & (x.nibble_stages - 1)) * x.nibble_stage_tiles * tile_bytes;
-}
+/*!
+ * Where the stages of a thread block are in its dynamic shared memory.
+ * \param Wide for a job that is not roomy: 128 columns, and 128 own rows
+ */
+template <bool Wide>
+struct stages {
+    uint32_t bytes, nibbles;
+    int form_bytes, nibble_bytes, nibble_stages;
 
-__device__ __forceinline__ void
-wait_for_nibbles(const extents& x, rings& r, unsigned step)
+    __device__ explicit stages(const part& p) : bytes(uniform(p.stages))
+    {
+        const int strips = Wide ? 2 : uniform(p.strips), own = Wide ? 2 : uniform(p.own);
+        const int byte_strips = byte_stages * forms * strips;
+        form_bytes = strips * strip_bytes;
+        nibbles = bytes + byte_strips * strip_bytes;
+        nibble_bytes = (strips + own) * strip_bytes;
+        nibble_stages =
+            min(most_nibble_stages, (memory_strips - byte_strips) / (strips + own));
+    }
+    __device__ uint32_t bytes_of(unsigned step) const
+    {
+        return bytes + step % byte_stages * forms * form_bytes;
+    }
+    __device__ uint32_t nibbles_at(int stage) const
+    {
+        return nibbles + stage * nibble_bytes;
+    }
+};
+
+//! The rings' barriers.
+class barriers
 {
-    wait_for(r.nibbles_full + (step & (x.nibble_stages - 1)),
-             (step & x.nibble_stages) != 0);
-}
-//! Until bytes have been made for the step, or until there is room for them.
-__device__ __forceinline__ void wait_for_bytes(rings& r, unsigned step)
-{
-    wait_for(r.bytes_full + step % byte_stages, step / byte_stages % 2);
-}
-__device__ __forceinline__ void wait_for_room(rings& r, unsigned step)
-{
-    wait_for(r.bytes_empty + step % byte_stages, step / byte_stages % 2 ^ 1);
-}
+public:
+    __device__ explicit barriers(const part& p) : d_rings(uniform(p.rings)) {}
+    __device__ uint32_t nibbles_full(int stage) const
+    {
+        return d_rings + offsetof(rings, nibbles_full) + stage * sizeof(uint64_t);
+    }
+    __device__ uint32_t bytes_full(unsigned step) const
+    {
+        return d_rings + offsetof(rings, bytes_full) +
+               step % byte_stages * sizeof(uint64_t);
+    }
+    __device__ uint32_t bytes_empty(unsigned step) const
+    {
+        return d_rings + offsetof(rings, bytes_empty) +
+               step % byte_stages * sizeof(uint64_t);
+    }
+    //! Until bytes have been made for the step, or until there is room for them.
+    __device__ __forceinline__ void wait_for_bytes(unsigned step) const
+    {
+        wait_for(bytes_full(step), step / byte_stages % 2);
+    }
+    __device__ __forceinline__ void wait_for_room(unsigned step) const
+    {
+        wait_for(bytes_empty(step), step / byte_stages % 2 ^ 1);
+    }
+
+private:
+    uint32_t d_rings;
+};
 
 //! Whether this is the one lane of its warp that speaks for all.
 __device__ __forceinline__ bool elected()
@@ -171,47 +305,58 @@ __device__ __forceinline__ bool elected()
     return is;
 }
 
-//! A warp does not need the bytes of a step any more.
-__device__ __forceinline__ void release(rings& r, unsigned step)
-{
-    __syncwarp();
-    if (elected())
-        arrive(r.bytes_empty + step % byte_stages);
-}
+//! A step of a part: where its voltages are.
+struct step_place {
+    int block, step;
+    __device__ step_place(const extents& x, const part& p)
+        : block(p.begin / x.steps), step(p.begin % x.steps)
+    {
+    }
+    __device__ void advance(const extents& x, int steps)
+    {
+        for (step += steps; step >= x.steps; step -= x.steps)
+            block++;
+    }
+};
 
-//! One thread's: asks for the nibbles of a step of its part, if there is such a step.
-__device__ __forceinline__ void
-ask(const extents& x, const CUtensorMap& voltages, rings& r, const part& p, int step)
+//! One thread's: asks for the nibbles of a step.
+template <bool Wide>
+__device__ __forceinline__ void ask(const CUtensorMap& voltages,
+                                    rings& r,
+                                    const stages<Wide>& at,
+                                    const step_place& from,
+                                    int stage)
 {
-    if (step >= p.count(x))
-        return;
-    uint64_t* const barrier = r.nibbles_full + (step & (x.nibble_stages - 1));
-    const uint32_t to = nibbles_address(x, step);
-    const int block = (p.begin(x) + step) / x.steps;
-    const int byte = (p.begin(x) + step) % x.steps * box_row;
-    const auto copy = [&](int place, int of_tile) {
-        copy_box(to + place * tile_bytes,
+    const part& p = r.mine;
+    const int strips = p.strips, own = p.own, channel = p.channel;
+    const int column = p.column, row = p.row;
+    uint64_t* const barrier = r.nibbles_full + stage;
+    const uint32_t to = at.nibbles_at(stage);
+    const auto copy = [&](int place, int input) {
+        copy_box(to + place * strip_bytes,
                  &voltages,
                  barrier,
-                 byte,
-                 p.input(x, of_tile),
-                 p.channel,
-                 block);
+                 from.step * box_row,
+                 input,
+                 channel,
+                 from.block);
     };
-    arrive_expecting(barrier, p.on_diagonal() ? tile_bytes : 2 * tile_bytes);
-    copy(0, p.column);
-    if (!p.on_diagonal())
-        copy(1, p.row);
+    arrive_expecting(barrier, at.nibble_bytes);
+    for (int i = 0; i < strips; i++)
+        copy(i, column + i * strip);
+    for (int i = 0; i < own; i++)
+        copy(strips + i, row + i * strip);
 }
 
 //! As clamped(), with the addition done by the unit that multiplies: that of logic has
 //! more to do.
-__device__ __forceinline__ uint32_t clamped(const extents& x, uint32_t nibbles)
+//! \param one 1, which the compiler is not to know
+__device__ __forceinline__ uint32_t clamped(uint32_t nibbles, uint32_t one)
 {
     uint32_t others;
     asm("mad.lo.u32 %0, %1, %2, 0x77777777;"
         : "=r"(others)
-        : "r"(nibbles & 0x77777777), "r"(x.one));
+        : "r"(nibbles & 0x77777777), "r"(one));
     return nibbles + ((nibbles & ~others & 0x88888888) >> 3);
 }
 
@@ -226,110 +371,192 @@ __device__ __forceinline__ uint32_t flipped(uint32_t nibbles,
         : "r"(nibbles), "r"(flip), "r"(mask));
     return bytes;
 }
-//! Bytes of four samples without -8: 16 R or 16 U, C or V, and their sums.
-__device__ __forceinline__ uint32_t real_form(uint32_t nibbles, uint32_t flip)
-{
-    return flipped(nibbles, flip, 0xf0f0f0f0);
-}
-__device__ __forceinline__ uint32_t imaginary_form(uint32_t nibbles, uint32_t flip)
-{
-    return flipped(nibbles, flip, 0x0f0f0f0f);
-}
-__device__ __forceinline__ uint32_t third_form(uint32_t re, uint32_t im)
-{
-    return (re >> 4) + im;
-}
 __device__ __forceinline__ void add_bytes(unsigned& sum, uint32_t bytes)
 {
     sum = __dp4a(bytes, 0x01010101u, sum);
 }
 
+//! What a lane that makes bytes adds up of a row, or two of its pieces: 16 U, and V.
+struct lane_sums {
+    unsigned re = 0, im = 0;
+};
+
 /*!
- * Some warps': makes bytes of the columns' nibbles, 16 bytes of each form of 16 times,
- * and their sums. Nibbles and bytes have rows as long as each other with the same
- * swizzle, so that a piece stays where it is. A warp has 8 rows at a time, the same ones
- * in each step. What is absent is left as it is: its products are, too.
- *
- * They ask for nibbles in turn: who has waited for room for bytes knows that the nibbles
- * of the step that had been there are done with.
+ * 16 bytes of each form of 16 times of a row, from its nibbles.
+ * \param Pieces so many at a time, which go `step_bytes` apart
  */
+template <int Pieces>
+__device__ __forceinline__ void make_bytes(const uint4* nibbles,
+                                           uint32_t one,
+                                           uint32_t to,
+                                           int step_bytes,
+                                           int form_bytes,
+                                           lane_sums* sums)
+{
+    uint32_t words[Pieces][4];
+    const auto store = [&](int piece, int form, const uint32_t(&w)[4]) {
+        store_shared(to + piece * step_bytes + form * form_bytes,
+                     { w[0], w[1], w[2], w[3] });
+    };
+#pragma unroll
+    for (int i = 0; i < Pieces; i++) {
+        words[i][0] = nibbles[i].x;
+        words[i][1] = nibbles[i].y;
+        words[i][2] = nibbles[i].z;
+        words[i][3] = nibbles[i].w;
+#pragma unroll
+        for (auto& w : words[i])
+            w = clamped(w, one) ^ column_flip;
+    }
+#pragma unroll
+    for (int i = 0; i < Pieces; i++) {
+        uint32_t bytes[4];
+        store(i, third_form, words[i]);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            bytes[k] = words[i][k] & upper;
+            add_bytes(sums[i].re, bytes[k]);
+        }
+        store(i, 0, bytes);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            bytes[k] = words[i][k] & lower;
+            add_bytes(sums[i].im, bytes[k]);
+        }
+        store(i, 1, bytes);
+    }
+}
+
+/*!
+ * Some warps': makes bytes of the columns' nibbles, and their sums. Nibbles and bytes
+ * have rows as long as each other with the same swizzle, so that a piece stays where it
+ * is. A warp has pieces of 8 rows and half a step, the same ones in each step. What is
+ * absent is left as it is: its products are, too.
+ *
+ * They ask for nibbles in turn. Own rows are done with when the bytes of their step are.
+ */
+template <bool Wide>
 __device__ __forceinline__ void
 expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
 {
-    constexpr int group_rows = 8, group = group_rows * box_row; // 2 pieces a lane
-    constexpr int groups = tile / group_rows / helpers;         // of a warp
-    const part p(x, blockIdx.x);
-    const int count = p.count(x);
-    const int absent_groups = p.column == 0 ? x.absent / group_rows : 0;
-    if (warp == 0 && elected())
-        for (int step = 0; step < x.nibble_stages; step++)
-            ask(x, voltages, r, p, step);
+    constexpr int rows = 8, piece_rows_bytes = rows * box_row;
+    constexpr int most = (Wide ? 2 : most_strips) * strip / rows * 2 / helpers;
+    constexpr int askers = helpers / 2; // the last ones: they may have fewer pieces
+    const stages<Wide> at(r.mine);
+    const int count = uniform(r.mine.count);
+    const int strips = Wide ? 2 : uniform(r.mine.strips);
+    const int own = Wide ? 2 : uniform(r.mine.own);
+    const int lag = own > 0 ? byte_stages : 1; // until nibbles are done with
+    const barriers ring(r.mine);
+    step_place next(x, r.mine); // that this warp asks for
+    if (warp == 0 && elected()) {
+        step_place first = next;
+        for (int step = 0; step < min(count, at.nibble_stages); step++) {
+            ask(voltages, r, at, first, step);
+            first.advance(x, 1);
+        }
+    }
+    next.advance(x, at.nibble_stages + warp % askers);
     __syncwarp();
     const int lane = threadIdx.x % 32;
-    const uint32_t place = warp * group + lane % 8 * box_row + 16 * (lane / 8 ^ lane % 8);
-    unsigned re_sums[groups] = {}, im_sums[groups] = {};
-    step_halves halves(x, p);
+    // where there are few registers a warp has both halves of its rows, for one sum,
+    const int group = Wide ? warp : max(0, -uniform(r.mine.column)) / rows + warp / 2;
+    const int groups = strips * strip / rows - group;
+    const auto group_of = [](int piece) {
+        return Wide ? piece / 2 * helpers : piece * helpers / 2;
+    };
+    const auto half_of = [&](int piece) { return Wide ? piece % 2 : warp % 2; };
+    const uint32_t place = group * piece_rows_bytes + lane % 8 * box_row +
+                           (16 * (lane / 8 ^ lane % 8) ^ half_times * half_of(0));
+    const auto place_of = [&](int piece) {
+        const uint32_t at_half = Wide ? place ^ half_times * half_of(piece) : place;
+        return at_half + group_of(piece) * piece_rows_bytes;
+    };
+    const auto has = [&](int piece) { return Wide || group_of(piece) < groups; };
+    lane_sums sums[Wide ? most / 2 : most];
+    step_halves halves(r.mine);
+    const uint32_t one = Wide ? x.one : r.mine.one;
+    // and reads a piece when it makes its bytes
+    uint4 pieces[Wide ? 1 : most];
+    int stage = 0, parity = 0;
+    const auto read = [&] {
+        wait_for(ring.nibbles_full(stage), parity);
+        if constexpr (!Wide)
+#pragma unroll
+            for (int i = 0; i < most; i++)
+                if (has(i))
+                    pieces[i] = load_shared(at.nibbles_at(stage) + place_of(i));
+    };
+    if (count > 0)
+        read();
 #pragma unroll 1
     for (int step = 0; step < count; step++) {
-        wait_for_room(r, step);
-        wait_for_nibbles(x, r, step);
-        const uint32_t from = nibbles_address(x, step) + place;
-        const uint32_t to = bytes_address(step) + place;
-        const bool whole = halves.next(x) == 2;
+        ring.wait_for_room(step);
+        const uint32_t from = at.nibbles_at(stage), to = at.bytes_of(step);
+        const bool whole = halves.next() == 2;
+        if constexpr (Wide) {
 #pragma unroll
-        for (int g = 0; g < groups; g++) {
-            if (g * helpers + warp < absent_groups)
-                continue;
-#pragma unroll
-            for (int half = 0; half < 2; half++) {
-                if (half == 1 && !whole)
-                    continue;
-                const auto at = [&](uint32_t place) {
-                    return (place ^ 64 * half) + g * helpers * group;
-                };
-                const uint4 v = load_shared(at(from));
-                const uint32_t words[4] = { v.x, v.y, v.z, v.w };
-                uint32_t re[4], im[4], sum[4];
-#pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    const uint32_t nibbles = clamped(x, words[i]);
-                    re[i] = real_form(nibbles, column_flip);
-                    im[i] = imaginary_form(nibbles, column_flip);
-                    sum[i] = third_form(re[i], im[i]);
-                    add_bytes(re_sums[g], re[i]);
-                    add_bytes(im_sums[g], im[i]);
+            for (int i = 0; i < most; i++)
+                if (half_of(i) == 0 || whole) {
+                    pieces[0] = load_shared(from + place_of(i));
+                    make_bytes<1>(
+                        pieces, one, to + place_of(i), 0, at.form_bytes, sums + i / 2);
                 }
-                store_shared(at(to), { re[0], re[1], re[2], re[3] });
-                store_shared(at(to) + tile_bytes, { im[0], im[1], im[2], im[3] });
-                store_shared(at(to) + 2 * tile_bytes, { sum[0], sum[1], sum[2], sum[3] });
+        } else if (half_of(0) == 0 || whole) {
+            constexpr int step_bytes = helpers / 2 * piece_rows_bytes;
+#pragma unroll
+            for (int i = 0; i < most; i += 2) {
+                const uint32_t there = to + place_of(i);
+                if (has(i + 1))
+                    make_bytes<2>(
+                        pieces + i, one, there, step_bytes, at.form_bytes, sums + i);
+                else if (has(i))
+                    make_bytes<1>(pieces + i, one, there, 0, at.form_bytes, sums + i);
             }
         }
         fence_async();
-        arrive(r.bytes_full + step % byte_stages); // each lane for what it wrote
-        if (warp == step % helpers && step >= byte_stages) { // when all else is done
-            if (elected())
-                ask(x, voltages, r, p, step - byte_stages + x.nibble_stages);
+        arrive(ring.bytes_full(step)); // each lane for what it wrote
+        const int done = step - lag;   // its nibbles are
+        if (done >= 0 && warp == askers + done % askers) {
+            if (lag < byte_stages)
+                ring.wait_for_bytes(done); // all who make them have read the nibbles
+            if (done + at.nibble_stages < count && elected())
+                ask(voltages,
+                    r,
+                    at,
+                    next,
+                    stage < lag ? stage + at.nibble_stages - lag : stage - lag);
+            next.advance(x, askers);
             __syncwarp();
         }
-    }
-#pragma unroll
-    for (int g = 0; g < groups; g++) {
-#pragma unroll
-        for (int other = 16; other >= 8; other /= 2) {
-            re_sums[g] += __shfl_xor_sync(~0u, re_sums[g], other);
-            im_sums[g] += __shfl_xor_sync(~0u, im_sums[g], other);
+        if (++stage == at.nibble_stages) {
+            stage = 0;
+            parity ^= 1;
         }
-        const int column = (g * helpers + warp) * group_rows + lane;
-        if (lane < group_rows)
-            reinterpret_cast<int2*>(r.column_sums)[column] = { int(re_sums[g] / 16),
-                                                               int(im_sums[g]) };
+        if (step + 1 < count)
+            read();
     }
+#pragma unroll
+    for (int i = 0; i < most; i += Wide ? 2 : 1)
+        if (has(i)) {
+            auto& sum = sums[Wide ? i / 2 : i];
+#pragma unroll
+            for (int other = 16; other >= 8; other /= 2) {
+                sum.re += __shfl_xor_sync(~0u, sum.re, other);
+                sum.im += __shfl_xor_sync(~0u, sum.im, other);
+            }
+            int2& of_column = r.column_sums[(group + group_of(i)) * rows + lane % rows];
+            if (lane < rows) {
+                atomicAdd(&of_column.x, int(sum.re / 16));
+                atomicAdd(&of_column.y, int(sum.im));
+            }
+        }
     arrive(&r.done);
 }
 
-//! What a lane's rows, 8 apart, add up to: 16 R, and C.
+//! What a lane's rows, 8 apart, add up to: R and I.
 struct row_sums {
-    unsigned re[2], im[2];
+    int re[2], im[2];
 };
 
 /*!
@@ -338,9 +565,9 @@ struct row_sums {
  * \param first_row, first_column inputs
  */
 template <int Units>
-__device__ __forceinline__ void add_to_sums(const int (&products)[forms][16 * Units],
+__device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Units],
                                             const row_sums& row,
-                                            const int4* column_sums,
+                                            const int2* column_sums,
                                             int times,
                                             unsigned long long* sums,
                                             int first_row,
@@ -348,23 +575,25 @@ __device__ __forceinline__ void add_to_sums(const int (&products)[forms][16 * Un
 {
     constexpr int product_bytes = 16;
     // a multiple of 128 and 16: what lanes write at once lies in different banks
-    constexpr int row_bytes = tile * product_bytes + 16;
+    constexpr int row_bytes = most_units * unit * product_bytes + 16;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const uint32_t rows = bytes_address(0) + warp * 8 * row_bytes;
+    const uint32_t rows = first_stage() + warp * 8 * row_bytes;
     const uint32_t to = rows + lane / 4 * row_bytes + lane % 4 * 2 * product_bytes;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        const int R = row.re[half] / 16, C = row.im[half];
-        const int of_re = 8 * (C - R + times), of_im = 8 * (C + R - 15 * times);
+        const int R = row.re[half], I = row.im[half];
+        const int of_re = 128 * times - 8 * (R + I), of_im = 8 * (R - I);
 #pragma unroll
-        for (int i = 0; i < 4 * Units; i++) {
-            const int4 column = column_sums[i * 4 + lane % 4];
+        for (int i = 0; i < 2 * Units; i++) {
+            const int4 column =
+                reinterpret_cast<const int4*>(column_sums)[i * 4 + lane % 4];
             const auto put = [&](int k, int U, int V) {
                 const int place = i * 4 + 2 * half + k;
-                const int RU = unsigned(products[0][place]) >> 8; // as both are 16 times
-                const int CV = products[1][place], third = products[2][place];
-                const int re = RU - CV + of_re + 7 * V - 8 * U;
-                const int im = RU + CV - third + of_im + 7 * U + 8 * V;
+                const unsigned RU = products[0][place]; // as both are 16 times, 256 times
+                const unsigned IV = products[1][place], third = products[2][place];
+                const int re = int(RU >> 8) + int(IV) + of_re - 8 * (U + V);
+                const int im =
+                    of_im + 7 * U + 8 * V - int((third - RU + IV - 15 * V) >> 4);
                 store_shared(to + (8 * i + k) * product_bytes,
                              { unsigned(re),
                                unsigned(re >> 31),
@@ -389,167 +618,218 @@ __device__ __forceinline__ void add_to_sums(const int (&products)[forms][16 * Un
     }
 }
 
-/*!
- * What a warp group does for a part of the work: the products of a strip with Units units
- * of columns. While two of its three products are under way the operand of the third is
- * made.
- */
 template <int Units>
+using strip_products = int[forms][unit * Units / 2];
+
+/*!
+ * A warp group's products of a strip: rows that are among the columns are there as bytes
+ * of the third form, own ones as nibbles, with -8. While two of the three
+ * products are under way the operand of the third is made.
+ */
+template <int Units, bool Own>
+__device__ __forceinline__ void multiply_strip(const extents& x,
+                                               rings& r,
+                                               const share& mine,
+                                               strip_products<Units>& products,
+                                               row_sums& row)
+{
+    constexpr uint32_t flip = Own ? column_flip : 0, third_flip = flip ^ lower;
+    const stages<Own && !roomy(Units, Units)> at(r.mine);
+    const barriers ring(r.mine);
+    const int count = uniform(r.mine.count);
+    const int lane = threadIdx.x % 32, lane_row = lane % 16;
+    const uint32_t lane_offset = uniform(mine.strip) * strip_bytes +
+                                 (Own ? 0 : third_form * at.form_bytes) +
+                                 (threadIdx.x / 32 % 4 * 16 + lane_row) * box_row +
+                                 16 * (lane / 16 ^ lane_row % 8);
+    const uint32_t columns_offset = uniform(mine.first) * unit * box_row;
+    step_halves halves(r.mine);
+    uint32_t words[4], re[4], im[4], third[4];
+    unsigned re_sums[2] = {}, im_sums[2] = {};
+    const uint32_t one = r.mine.one;
+    int stage = 0;
+#pragma unroll 1
+    for (int step = 0; step < count; step++) {
+        const int turns = halves.next() * (half_times / turn_times);
+        // who made the bytes had waited for the nibbles of the rows, too
+        ring.wait_for_bytes(step);
+        const uint32_t bytes = at.bytes_of(step);
+        const rows_matrix<8 * box_row> step_columns(bytes + columns_offset);
+        const uint32_t from = (Own ? at.nibbles_at(stage) : bytes) + lane_offset;
+        load_matrices(words, from);
+        // unrolled it would take operands for four products at a time, for which there
+        // are no registers
+#pragma unroll 1
+        for (int turn = 0; turn < turns; turn++) {
+            const auto columns = step_columns.after(turn_times * turn);
+            const auto multiply = [&](int form, const uint32_t(&a)[4]) {
+                wgmma_fence();
+                wgmma<uint8_t, unit * Units>(products[form],
+                                             a[0],
+                                             a[1],
+                                             a[2],
+                                             a[3],
+                                             columns.descriptor(form * at.form_bytes),
+                                             step > 0 || turn > 0);
+                wgmma_commit();
+            };
+            if constexpr (Own)
+#pragma unroll
+                for (auto& w : words)
+                    w = clamped(w, one);
+            wgmma_wait<2>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                re[i] = flipped(words[i], flip, upper);
+            multiply(0, re);
+            wgmma_wait<2>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                im[i] = flipped(words[i], flip, lower);
+            multiply(1, im);
+            wgmma_wait<2>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                third[i] = words[i] ^ third_flip;
+            if (turn + 1 < turns)
+                load_matrices(words, from ^ (turn_times * (turn + 1)));
+            multiply(2, third);
+            if constexpr (Own)
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    add_bytes(re_sums[i % 2], re[i]);
+                    add_bytes(im_sums[i % 2], im[i]);
+                }
+        }
+        // not while the next step is multiplied: for that, bytes must be there first
+        wgmma_wait<0>();
+        arrive(ring.bytes_empty(step)); // each lane for what it read
+        if (Own && ++stage == at.nibble_stages)
+            stage = 0;
+    }
+    if constexpr (Own)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+#pragma unroll
+            for (int other = 2; other > 0; other /= 2) {
+                re_sums[half] += __shfl_xor_sync(~0u, re_sums[half], other);
+                im_sums[half] += __shfl_xor_sync(~0u, im_sums[half], other);
+            }
+            row.re[half] = re_sums[half] / 16;
+            row.im[half] = im_sums[half];
+        }
+}
+
+//! What a warp group does for a part of the work: a strip with Units units of columns.
+template <int Units, bool Own>
 __device__ __forceinline__ void
 sum_strip(const extents& x, rings& r, unsigned long long* sums)
 {
-    int products[forms][16 * Units];
-    row_sums row = {};
-    {
-        const part p(x, blockIdx.x);
-        const unsigned count = p.count(x);
-        const int lane = threadIdx.x % 32, lane_row = lane % 16;
-        const uint32_t lane_offset = (p.on_diagonal() ? 0 : tile_bytes) +
-                                     (threadIdx.x / 32 * 16 + lane_row) * box_row +
-                                     16 * (lane / 16 ^ lane_row % 8);
-        const uint32_t columns_offset = p.first_column(x) * box_row;
-        if (count == 0)
-            return;
-        step_halves halves(x, p);
-        uint32_t words[4], re[4], im[4], sum[4];
-#pragma unroll 1
-        for (unsigned step = 0; step < count; step++) {
-            // who made the bytes had waited for the nibbles of the rows, too
-            wait_for_bytes(r, step);
-            const rows_matrix<8 * box_row> step_columns(bytes_address(step) +
-                                                        columns_offset);
-            const uint32_t from = nibbles_address(x, step) + lane_offset;
-            const int turns = halves.next(x) * (half_times / turn_times);
-            // unrolled it would take operands for four products at a time, for which
-            // there are no registers
-#pragma unroll 1
-            for (int turn = 0; turn < turns; turn++) {
-                const auto columns = step_columns.after(turn_times * turn);
-                const auto multiply = [&](int form, const uint32_t(&a)[4]) {
-                    wgmma_fence();
-                    wgmma_unsigned<Units>(products[form],
-                                          a[0],
-                                          a[1],
-                                          a[2],
-                                          a[3],
-                                          columns.descriptor(form * tile_bytes),
-                                          step > 0 || turn > 0);
-                    wgmma_commit();
-                };
-                load_matrices(words, from ^ (turn_times * turn));
-#pragma unroll
-                for (auto& w : words)
-                    w = clamped(x, w);
-                wgmma_wait<2>();
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    re[i] = real_form(words[i], row_flip);
-                multiply(0, re);
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    add_bytes(row.re[i % 2], re[i]);
-                wgmma_wait<2>();
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    im[i] = imaginary_form(words[i], row_flip);
-                multiply(1, im);
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    add_bytes(row.im[i % 2], im[i]);
-                wgmma_wait<2>();
-                if (turn == 0 && step > 0)
-                    release(r, step - 1);
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    sum[i] = third_form(re[i], im[i]);
-                multiply(2, sum);
-            }
-        }
-#pragma unroll
-        for (int half = 0; half < 2; half++)
-#pragma unroll
-            for (int other = 2; other > 0; other /= 2) {
-                row.re[half] += __shfl_xor_sync(~0u, row.re[half], other);
-                row.im[half] += __shfl_xor_sync(~0u, row.im[half], other);
-            }
-        wgmma_wait<0>();
-    }
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(crew_registers(Units)));
+    const int crew = uniform(threadIdx.x / 128);
+    strip_products<Units> products;
+    row_sums row;
+    if (uniform(r.mine.count) == 0)
+        return;
+    multiply_strip<Units, Own>(x, r, r.mine.crew[crew], products, row);
     arrive(&r.done); // each lane for what it read
     wait_for(&r.done, 0);
-    // found again: registers are too short to keep it
-    int block;
-    asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
-    const part p(x, block);
+    const part& p = r.mine;
+    const share& mine = p.crew[crew];
+    if constexpr (!Own)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const int2 as_column =
+                r.column_sums[mine.strip * strip + threadIdx.x / 32 % 4 * 16 + 8 * half +
+                              threadIdx.x % 32 / 4];
+            row.re[half] = as_column.x;
+            row.im[half] = as_column.y;
+        }
     add_to_sums<Units>(products,
                        row,
-                       r.column_sums + p.first_column(x) / 2,
-                       p.times(x),
+                       r.column_sums + mine.first * unit,
+                       p.times,
                        sums + 2 * p.channel * product_index(x.inputs, 0),
-                       p.input(x, p.row) + int(threadIdx.x / 128) * strip,
-                       p.input(x, p.column) + p.first_column(x));
+                       Own ? p.row + (mine.strip - p.strips) * strip
+                           : p.column + mine.strip * strip,
+                       p.column + mine.first * unit);
 }
 
 //! A warp group's part of the work.
 __device__ __forceinline__ void
 multiply(const extents& x, rings& r, unsigned long long* sums)
 {
-    const part p(x, blockIdx.x);
-    const int crew = __shfl_sync(~0u, threadIdx.x / 128, 0);
-    const int end = p.on_diagonal() ? (crew + 1) * strip : tile;
-    switch ((end - p.first_column(x)) / unit) {
-    case 1:
-        return sum_strip<1>(x, r, sums);
-    case 2:
-        return sum_strip<2>(x, r, sums);
-    case 3:
-        return sum_strip<3>(x, r, sums);
-    case 4:
-        return sum_strip<4>(x, r, sums);
-    default: // no inputs; the stages still pass
-        for (int step = 0; step < p.count(x); step++) {
-            wait_for_bytes(r, step);
-            release(r, step);
+    const int crew = uniform(threadIdx.x / 128);
+    const int units = uniform(r.mine.crew[crew].units);
+    switch (uniform(r.mine.own) > 0 ? most_units + units : units) {
+#define APERTURE_UNITS(n)                       \
+    case n:                                     \
+        return sum_strip<n, false>(x, r, sums); \
+    case most_units + n:                        \
+        return sum_strip<n, true>(x, r, sums);
+        APERTURE_UNITS(1)
+        APERTURE_UNITS(2)
+        APERTURE_UNITS(3)
+        APERTURE_UNITS(4)
+        APERTURE_UNITS(5)
+        APERTURE_UNITS(6)
+        APERTURE_UNITS(7)
+        APERTURE_UNITS(8)
+#undef APERTURE_UNITS
+    default: // nothing to multiply; the stages still pass
+        const barriers ring(r.mine);
+        for (int step = 0; step < r.mine.count; step++) {
+            ring.wait_for_bytes(step);
+            arrive(ring.bytes_empty(step));
         }
         arrive(&r.done);
     }
 }
 
-//! A block: one tile of one channel and a part of the time.
+//! A block: one job of one channel and a part of the time.
 __global__ void __launch_bounds__(threads, 1)
-    sum_tiles(const __grid_constant__ CUtensorMap voltages,
-              unsigned long long* sums,
-              const __grid_constant__ extents x)
+    sum_jobs(const __grid_constant__ CUtensorMap voltages,
+             const job* __restrict__ jobs,
+             unsigned long long* sums,
+             const __grid_constant__ extents x)
 {
     __shared__ rings r;
+    if (threadIdx.x < most_strips * strip)
+        r.column_sums[threadIdx.x] = {};
     if (threadIdx.x == 0) {
-        for (int i = 0; i < x.nibble_stages; i++)
+        r.mine = part(x, jobs, blockIdx.x);
+        r.mine.rings = shared_address(&r);
+        for (int i = 0; i < most_nibble_stages; i++)
             init_barrier(r.nibbles_full + i, 1);
         for (int i = 0; i < byte_stages; i++) {
             init_barrier(r.bytes_full + i, 32 * helpers);
-            init_barrier(r.bytes_empty + i, 4 * crews);
+            init_barrier(r.bytes_empty + i, 128 * crews);
         }
         init_barrier(&r.done, threads);
         fence_barriers();
     }
     __syncthreads();
-    // the same in all lanes, which the compiler must know
-    const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
-    if (warp < 4 * crews) {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(crew_registers));
+    const int warp = uniform(threadIdx.x / 32);
+    if (warp < 4 * crews)
         multiply(x, r, sums);
+    else if (uniform(roomy(r.mine.crew[0].units, r.mine.crew[1].units))) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(more_registers));
+        expand<false>(x, voltages, r, warp - 4 * crews);
     } else {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(helper_registers));
-        expand(x, voltages, r, warp - 4 * crews);
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(few_registers));
+        expand<true>(x, voltages, r, warp - 4 * crews);
     }
 }
 
 class nibbles_xengine : public integer_xengine
 {
 public:
-    nibbles_xengine(const xengine::parameters& p, gpu_facts gpu)
-        : d_p(p), d_gpu(gpu), d_tiles((p.inputs + tile - 1) / tile)
+    nibbles_xengine(const xengine::parameters& p, gpu_facts gpu) : d_p(p), d_gpu(gpu)
     {
-        load(sum_tiles, shared_bytes);
+        const auto jobs = all_jobs(p.inputs);
+        d_jobs = device_array<job>(jobs.size());
+        start_with(d_jobs.data(), jobs);
+        load(sum_jobs, shared_bytes);
     }
 
     void accumulate(const void* voltages,
@@ -559,33 +839,42 @@ public:
     {
         extents x;
         x.inputs = d_p.inputs;
-        x.channels = d_p.channels;
-        x.jobs = d_tiles * (d_tiles + 1) / 2;
-        x.absent = d_tiles * tile - d_p.inputs;
-        x.nibble_stage_tiles = d_tiles > 1 ? 2 : 1;
-        x.nibble_stages = nibble_tiles / x.nibble_stage_tiles;
+        x.jobs = int(d_jobs.size());
         x.steps = (d_p.times + step_times - 1) / step_times;
         x.last_halves = (d_p.times - 1) % step_times < half_times ? 1 : 2;
         x.total = x.steps * blocks;
         x.one = 1;
         constexpr int start = 8; // and end of a thread block, in steps
-        const int64_t jobs = int64_t(d_p.channels) * x.jobs;
-        x.splits = choose_splits(
-            jobs, x.total, exact_times / step_times, d_gpu.multiprocessors, start);
-        x.length = (x.total + x.splits - 1) / x.splits;
+        const int slots = d_gpu.multiprocessors;
+        const int splits = choose_splits(int64_t(d_p.channels) * x.jobs,
+                                         x.total,
+                                         exact_times / step_times,
+                                         slots,
+                                         start);
+        x.coarse = division(splits, x.total);
+        x.fine = division(finer * splits, x.total);
+        // jobs that differ do not end together: the last ones are short
+        const bool worth = x.jobs > 1 && x.fine.length > 2 * start;
+        const int fine_channels = worth ? slots * 3 / 4 / (x.jobs * splits) : 0;
+        x.coarse_channels = d_p.channels - std::min(fine_channels, d_p.channels / 2);
+        x.coarse_blocks = x.coarse_channels * x.jobs * splits;
+        const int64_t count =
+            x.coarse_blocks +
+            int64_t(d_p.channels - x.coarse_channels) * x.jobs * x.fine.splits;
         const CUtensorMap map = make_tensor_map(
-            voltages, { d_p.times, d_p.inputs, d_p.channels, blocks }, box_row, tile, 1);
-        sum_tiles<<<unsigned(jobs * x.splits), threads, shared_bytes, s>>>(map, sums, x);
+            voltages, { d_p.times, d_p.inputs, d_p.channels, blocks }, box_row, strip, 1);
+        sum_jobs<<<unsigned(count), threads, shared_bytes, s>>>(
+            map, d_jobs.data(), sums, x);
         check_launch("wgmma X-engine of nibbles");
     }
 
 private:
-    // and what alignment takes
+    static constexpr int finer = 4;
     static constexpr int shared_bytes =
-        (byte_stages * forms + nibble_tiles) * tile_bytes + 1024;
+        memory_strips * strip_bytes + 1024; // and what alignment takes
     const xengine::parameters d_p;
     const gpu_facts d_gpu;
-    const int d_tiles; // along a side of the triangle
+    device_array<job> d_jobs;
 };
 
 } // namespace

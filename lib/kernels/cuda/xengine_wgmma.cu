@@ -237,13 +237,14 @@ struct operand {
     {
         using s = strip_sums<Units>;
         const auto some = [&](auto units, auto& of, int from) {
-            wgmma<decltype(units)::value>(of,
-                                          words[k][0],
-                                          words[k][1],
-                                          words[k][2],
-                                          words[k][3],
-                                          columns.descriptor(from + 32 * product),
-                                          add);
+            wgmma<int8_t, unit* decltype(units)::value>(
+                of,
+                words[k][0],
+                words[k][1],
+                words[k][2],
+                words[k][3],
+                columns.descriptor(from + 32 * product),
+                add);
         };
         some(units_of<s::left_units>(), sums.left, 0);
         if constexpr (s::right_units > 0)
