@@ -67,7 +67,8 @@ class filterbank_sink(gr.sync_block):
 
     With 8 bits, the first `level_integrations` set the levels: the mean of each channel becomes 64
     (128 of Q, U, V and of Re and Im XY*), the standard deviation 10, and so it stays; `levels()`
-    gives them, for a file does not hold them.
+    gives them, for a file does not hold them. Until then the file is one of 32 bits, so that nothing
+    can be lost; that of 8 bits takes its place when the levels are set, or at the end.
 
     Time is exact in spite of losses. An integration for which a beam received nothing (`counted` is 0)
     becomes the mean of each channel, of the last `level_integrations` or so (with 8 bits: 64 or 128),
@@ -77,7 +78,7 @@ class filterbank_sink(gr.sync_block):
     powers: sums are less where spectra are missing.
 
     Samples are added as they come, with one write for each call of work(): a process that is
-    killed loses what was under way (with 8 bits, before the levels are set, these integrations).
+    killed loses what was under way.
     A last integration that is partial is left out, because all samples of a file are of one length. A
     flowgraph that is stopped and started again begins new files of the same names.
 
@@ -222,10 +223,12 @@ class filterbank_sink(gr.sync_block):
     def _begin(self):
         self._files, self._missing = [], []
         self._error = self._levels = self._setting = self._clock = None
-        # before the levels are set: (powers, lost) as of _add(), and numbers of gaps
+        # of 8 bits, what the file holds before the levels are set: (powers, lost) as of _add(), and
+        # numbers of gaps
         self._waiting = []
         self._recent = RecentMean(self._shape, self._level_integrations)
         self._written = self._filled = 0
+        self._told = False       # that something is missing
         self._shift = 0          # samples of the file less integrations that came
         self._behind = 0         # integrations that are to come a second time
 
@@ -351,33 +354,31 @@ class filterbank_sink(gr.sync_block):
     def _add(self, powers, lost=None):
         """powers: [sample][beam][product][channel], highest channel last; lost: bool
         [sample][beam][product]."""
-        if self._nbits == 32:
+        if self._levels is None:
             self._recent.add(powers, lost)
             values = powers
-        elif self._levels is not None:
-            values = self._levels.bytes_of(self._flat(powers)).reshape(powers.shape)
         else:
+            values = self._levels.bytes_of(self._flat(powers)).reshape(powers.shape)
+        self._write(values if lost is None else np.where(lost[..., None], self._fill(), values), lost)
+        if self._nbits == 8 and self._levels is None:
             self._waiting.append((powers.copy(), lost))
             if sum(len(piece[0]) for piece in self._waiting
                    if not isinstance(piece, int)) >= self._level_integrations:
                 self._set_levels()
-            return
-        self._write(values if lost is None else np.where(lost[..., None], self._fill(), values), lost)
 
     def _add_gap(self, count):
         """So many samples of which nothing is there."""
-        if self._nbits == 8 and self._levels is None:
-            self._waiting.append(count)
-            return
         fill = self._fill()
         at_once = max(1, FILLED_AT_ONCE // fill.nbytes)
         for done in range(0, count, at_once):
             shape = (min(at_once, count - done), *self._shape)
             self._write(np.broadcast_to(fill, shape), np.ones(shape[:3], bool))
+        if self._nbits == 8 and self._levels is None:
+            self._waiting.append(count)
 
     def _fill(self):
         """What takes the place of what is missing: [beam][product][channel] of the file's type."""
-        if self._nbits == 32:
+        if self._levels is None:
             return self._recent.mean
         levels = np.where(PRODUCTS[self._products], SIGNED_LEVEL, LEVEL).astype(np.uint8)
         return np.broadcast_to(levels[:, None], self._shape)
@@ -387,7 +388,8 @@ class filterbank_sink(gr.sync_block):
         return powers.reshape(len(powers), -1, self._shape[2])
 
     def _set_levels(self):
-        """From what waits for them (at the end, from as much as there is)."""
+        """From what waits for them (at the end, from as much as there is), which is written anew with
+        8 bits."""
         pieces, self._waiting = self._waiting, []
         there = [np.where(False if lost is None else lost[..., None], np.nan, powers)
                  for powers, lost in (piece for piece in pieces if not isinstance(piece, int))]
@@ -396,17 +398,26 @@ class filterbank_sink(gr.sync_block):
         signed = np.tile(PRODUCTS[self._products], self._shape[0])
         self._levels = Levels.of(
             self._flat(np.concatenate(there)[:self._level_integrations]), signed)
-        for piece in pieces:
-            if isinstance(piece, int):
-                self._add_gap(piece)
-            else:
-                self._add(*piece)
+        self._close()
+        before, self._written, self._filled = (self._written, self._filled), 0, 0
+        try:
+            for piece in pieces:
+                if isinstance(piece, int):
+                    self._add_gap(piece)
+                else:
+                    self._add(*piece)
+            for file in self._files:
+                file.take_place()
+        except OSError:
+            # what is there is the file of 32 bits
+            self._written, self._filled = before
+            raise
 
     def _write(self, values, lost):
         """Adds [sample][beam][product][channel] of the file's type; lost as of _add()."""
         if not self._files:
             self._create()
-        kind = np.uint8 if self._nbits == 8 else "<f4"
+        kind = "<f4" if self._levels is None else np.uint8
         one = len(self._files) == 1
         for number, file in enumerate(self._files):
             part = values if one else values[:, number]
@@ -416,22 +427,25 @@ class filterbank_sink(gr.sync_block):
         if lost is None:
             return
         filled = np.flatnonzero(lost.any(axis=(1, 2)))
-        if not self._filled:
+        if not self._told:
             self.logger.warn(f"{self._paths[0]}: nothing was received for sample "
                              f"{first + filled[0]}: it is filled, as are more of such, and "
                              f"*{MISSING} lists them")
+        self._told = True
         self._filled += len(filled)
         for number, missing in enumerate(self._missing):
             missing.add(first, lost.reshape(len(lost), -1) if one else lost[:, number])
 
     def _create(self):
-        if not self._overwrite:
+        # floats are there already
+        replaces = self._levels is not None
+        if not self._overwrite and not replaces:
             for path in self._paths:
                 check_path(path, False)
         headers = [header_bytes(self._header(number)) for number in range(len(self._paths))]
         for path, header in zip(self._paths, headers):
             try:
-                self._files.append(SampleFile(path, header))
+                self._files.append(SampleFile(path, header, replaces))
             except OSError as error:
                 if error.errno == errno.EMFILE:
                     raise OSError(error.errno, f"{len(self._paths)} files are more than this "
@@ -465,7 +479,7 @@ class filterbank_sink(gr.sync_block):
             "az_start": float(azimuth), "za_start": 90 - float(elevation), "data_type": 1,
             "fch1": top / 1e6, "foff": -width / 1e6, "nchans": self._shape[2],
             "nbeams": len(self._names), "ibeam": number + 1 if one_each or len(self._names) == 1 else 0,
-            "nbits": self._nbits,
+            "nbits": 32 if self._levels is None else 8,
             "tstart": earth_rotation.modified_julian_date(seconds, fraction - self._hop / 2),
             "tsamp": 1 / setting[tags.rx_rate],
             "nifs": self._shape[1] * (1 if one_each else len(self._names)),

@@ -14,11 +14,15 @@ ALL_IFS = -1
 
 
 class SampleFile:
-    """A file of a header and samples, to which whole samples are added."""
+    """
+    A file of a header and samples, to which whole samples are added. One that `replaces` another grows
+    beside it, as PATH.part, until it takes its place.
+    """
 
-    def __init__(self, path, header):
-        self._path = path
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+    def __init__(self, path, header, replaces=False):
+        self._path, self._part = path, path + ".part" if replaces else None
+        self._file = os.open(self._part or path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC,
+                             0o666)
         self._size = 0
         self.add(header)
 
@@ -33,8 +37,15 @@ class SampleFile:
             raise OSError(error.errno, error.strerror, self._path) from None
         self._size += len(data)
 
+    def take_place(self):
+        os.replace(self._part, self._path)
+        self._part = None
+
     def close(self):
+        """Leaves nothing of a file that did not take its place."""
         os.close(self._file)
+        if self._part is not None:
+            os.unlink(self._part)
 
 
 def runs(flags):

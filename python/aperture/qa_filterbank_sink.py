@@ -217,6 +217,17 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         # what does not vary is where the mean belongs
         self.assertTrue(np.all(data[:, 0, 2:4] == 64))
 
+    def test_no_room_for_eight_bits(self):
+        """What is there is whole, of 32 bits, where that of 8 bits cannot be written."""
+        items = 5 + self.powers(50, 3, 1, 4)
+        os.mkdir(f"{self.path}.part")
+        sink = self.run_sink(items, tags_of(0), nbits=8, level_integrations=40)
+        self.assertRegex(sink.error(), "test.fil.part: Is a directory")
+        header, data = read(self.path)
+        self.assertEqual((header["nbits"], sink.integrations()), (32, 50))
+        np.testing.assert_array_equal(np.frombuffer(data, "<f4").reshape(50, 3, 4)[..., ::-1],
+                                      items[:, :, 0].astype(np.float32))
+
     def test_a_partial_integration_is_left_out(self):
         sink = self.run_sink(self.powers(5, 3, 1, 4), tags_of(0) + tags_of(
             4, (1704067200, 0.29), rate=None, spectra=20, partial=True))
@@ -441,13 +452,19 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             self.assertEqual(size // 48, int(text.splitlines()[-1]))
 
     def test_killed(self):
+        self.check_killed("nbits=32")
+
+    def test_killed_before_the_levels_are_set(self):
+        self.check_killed("nbits=8, level_integrations=1 << 20")
+
+    def check_killed(self, bits):
         progress = self.folder / "progress"
         script = f"""
 import sys
 sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
 from qa_filterbank_sink import *
 top = gr.top_block()
-sink = filterbank_sink({str(self.path)!r}, array_of(), BEAMS, 64)
+sink = filterbank_sink({str(self.path)!r}, array_of(), BEAMS, 64, {bits})
 source = blocks.vector_source_f(list(range(192)) * 20000, False, 192, tags_of(0))
 throttle = blocks.throttle(4 * 192, 5000)
 top.connect(source, throttle, sink)
@@ -459,7 +476,8 @@ while True:
         child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
         self.addCleanup(child.kill)  # also if something is not as it should be
         until = time.monotonic() + 60
-        while not (self.path.exists() and self.path.stat().st_size > 100000):
+        while not (self.path.exists() and self.path.stat().st_size > 100000
+                   and progress.exists() and int(progress.read_text() or 0)):
             self.assertLess(time.monotonic(), until)
             time.sleep(0.01)
         child.send_signal(signal.SIGKILL)
@@ -470,7 +488,6 @@ while True:
         self.assertGreater(len(samples), 100)
         # what work() has taken is there, up to the last call
         self.assertGreaterEqual(len(samples), int(progress.read_text()))
-        self.assertGreater(int(progress.read_text()), 0)
         self.assertTrue(np.all(samples.reshape(len(samples), -1) == np.arange(192)))
         file = filterbank.FilterbankFile(self.path)
         self.assertEqual((file.samples, file.ifs), (len(samples), 3))
