@@ -687,10 +687,7 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
                      warp * 16;
     ring_place<slots<Store>> slot{};
     slot.advance(crew);
-    const auto start_first = [&](float(&sums)[32], int first) {
-        // by way of a shuffle the compiler knows that all lanes have the same
-        const rows filtered(__shfl_sync(
-            ~0u, shared_address(m.filtered[slot.index]) + first * filtered_bytes, 0));
+    const auto start_first = [&](float(&sums)[32], rows filtered) {
         wgmma_fence();
 #pragma unroll
         for (int i = 0; i < steps; i++)
@@ -755,9 +752,13 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
             const int half = unsigned(c.first_time + time) % set_times / group;
             const int wanted = int(c.spectra) - time - crew * slot_spectra;
             float low[32], high[32]; // of the slot's pairs
+            // By way of a shuffle the compiler knows that all lanes have the same; what
+            // it takes passes while the slot is not yet full.
+            const rows filtered(
+                __shfl_sync(~0u, shared_address(m.filtered[slot.index]), 0));
             wait_for(&m.full[slot.index], slot.parity);
-            start_first(low, 0);
-            start_first(high, pair);
+            start_first(low, filtered);
+            start_first(high, filtered.after(pair * filtered_bytes));
             // Registers are scarce: each step's twiddles come when they are wanted,
             // twice, and most of the second operand when the first one has been used.
             uint32_t even[steps][4], odd[steps][4];
@@ -768,14 +769,13 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
                     now = next;
                     next = load_twiddles(i + 2);
                 };
-            wgmma_wait<1>();
+            wgmma_wait<0>();
+            if (leads)
+                arrive(&m.empty[slot.index]);
 #pragma unroll
             for (int i = 0; i < steps; i++)
                 twiddle_step(even, low, i);
             start_second(low, even);
-            wgmma_wait<1>();
-            if (leads)
-                arrive(&m.empty[slot.index]);
             twiddle_step(odd, high, 0);
             wgmma_wait<0>();
 #pragma unroll
