@@ -6,8 +6,9 @@
  */
 
 /*
- * The FX chain in GNU Radio: channeliser (8 taps, 1024 channels, sc8), corner turn and
- * X-engine. Prints tables; with a file name, writes JSON, too.
+ * The FX chain in GNU Radio: channeliser (8 taps, 1024 channels, sc8) and corner turn,
+ * or both in one (F-engine), and X-engine. Prints tables; with a file name, writes JSON,
+ * too.
  *
  * bench_chain [DEVICE [SECONDS [FILE.json [BLOCKS]]]]
  *
@@ -24,12 +25,14 @@
  */
 
 #include "kernels/corner_turn.h"
+#include "kernels/f_engine.h"
 #include "kernels/pfb.h"
 #include "kernels/prototype.h"
 #include "kernels/xengine.h"
 #include "runtime/host_memory.h"
 #include <gnuradio/aperture/corner_turn.h>
 #include <gnuradio/aperture/discard.h>
+#include <gnuradio/aperture/f_engine.h>
 #include <gnuradio/aperture/pfb_channelizer.h>
 #include <gnuradio/aperture/replay.h>
 #include <gnuradio/aperture/tags.h>
@@ -72,6 +75,7 @@ double median(std::vector<double> values)
 
 struct array {
     int inputs, inputs_per_port;
+    bool fused; //!< channeliser and corner turn in one
     int ports() const { return inputs / inputs_per_port; }
     //! of one port
     size_t sample_bytes() const { return 2 * size_t(inputs_per_port); }
@@ -102,13 +106,12 @@ std::vector<char> noise(const array& a)
 
 struct chain {
     gr::top_block_sptr top = gr::make_top_block("bench");
-    pfb_channelizer::sptr channelizer;
-    corner_turn::sptr turn;
+    gr::block_sptr first; //!< samples go into
     xengine::sptr correlator;
 
     chain(const std::string& device, const array& a, const char* input_type, int blocks)
     {
-        pfb_channelizer::parameters f;
+        f_engine::parameters f;
         f.channels = channels;
         f.inputs = a.inputs;
         f.inputs_per_port = a.inputs_per_port;
@@ -116,8 +119,8 @@ struct chain {
         f.output_type = "sc8";
         f.taps = taps;
         f.gain = std::string(input_type) == "sc8" ? 1 : 20;
+        f.times = times;
         f.device = device;
-        channelizer = pfb_channelizer::make(f);
 
         corner_turn::parameters c;
         c.channels = channels;
@@ -125,7 +128,6 @@ struct chain {
         c.inputs_per_port = a.inputs_per_port;
         c.times = times;
         c.device = device;
-        turn = corner_turn::make(c);
 
         xengine::parameters x;
         x.channels = channels;
@@ -135,9 +137,15 @@ struct chain {
         x.device = device;
         correlator = xengine::make(x);
 
-        for (int port = 0; port < a.ports(); port++)
-            top->connect(channelizer, port, turn, port);
-        top->connect(turn, 0, correlator, 0);
+        if (a.fused) {
+            first = add(f_engine::make(f), 1);
+        } else {
+            first = add(pfb_channelizer::make(f), times);
+            const auto turn = add(corner_turn::make(c), 1);
+            for (int port = 0; port < a.ports(); port++)
+                top->connect(first, port, turn, port);
+        }
+        top->connect(d_rings.back().first, 0, correlator, 0);
     }
 
     //! For throughput: rings of which half holds the largest call.
@@ -146,19 +154,31 @@ struct chain {
         const long blocks = 2 * blocks_per_call;
         for (auto& source : sources)
             source->set_min_output_buffer(blocks * times * channels);
-        channelizer->set_min_output_buffer(blocks * times);
-        turn->set_min_output_buffer(blocks);
+        for (auto& [block, items] : d_rings)
+            block->set_min_output_buffer(blocks * items);
     }
 
     void check(gr::block& end, uint64_t least) const
     {
-        for (const auto& e : { channelizer->error(), turn->error(), correlator->error() })
-            if (!e.empty())
-                throw std::runtime_error(e);
+        if (!correlator->error().empty())
+            throw std::runtime_error(correlator->error());
+        for (const auto& ring : d_rings)
+            if (!ring.first->error().empty())
+                throw std::runtime_error(ring.first->error());
         if (end.nitems_read(0) < least)
             throw std::runtime_error(std::to_string(end.nitems_read(0)) + " of " +
                                      std::to_string(least) + " integrations came");
     }
+
+private:
+    //! \param items of its output in a block of spectra
+    gr::block_sptr add(const std::shared_ptr<block_on_device>& block, int items)
+    {
+        d_rings.emplace_back(block, items);
+        return block;
+    }
+
+    std::vector<std::pair<std::shared_ptr<block_on_device>, int>> d_rings;
 };
 
 //! Whole integrations in so many samples of each input.
@@ -219,7 +239,7 @@ double run_chain(const setting& s,
     std::vector<gr::block_sptr> sources;
     for (int port = 0; port < a.ports(); port++) {
         sources.push_back(make_source());
-        c.top->connect(sources.back(), 0, c.channelizer, port);
+        c.top->connect(sources.back(), 0, c.first, port);
     }
     discard::parameters p;
     p.item_size = int(a.visibilities_bytes());
@@ -284,8 +304,8 @@ memory allocate(const device& d, size_t bytes)
 
 //! Samples (of all inputs) a second of the kernels: one after the other, and each.
 struct kernel_rates {
-    int blocks; // a call
-    double all, filter, turn, multiply;
+    int blocks;                         // a call
+    double all, filter, turn, multiply; //!< turn: 0 if the filter does that
 };
 
 //! The kernels, given to one stream, each on `blocks` blocks in turn of the same rings.
@@ -308,15 +328,13 @@ public:
         f.inputs_per_port = a.inputs_per_port;
         f.input = f.output = sample_type::sc8;
         f.prototype = kernels::prototype(channels, taps, "hann");
-        d_pfb = kernels::pfb::make(f, d);
-        d_turn = kernels::corner_turn::make({ channels,
-                                              a.ports(),
-                                              a.inputs_per_port,
-                                              times,
-                                              sample_type::sc8,
-                                              0,
-                                              channels },
-                                            d);
+        const kernels::f_engine::parameters both{ f, times, 0, channels };
+        if (a.fused) {
+            d_f_engine = kernels::f_engine::make(both, d);
+        } else {
+            d_pfb = kernels::pfb::make(f, d);
+            d_turn = kernels::corner_turn::make(both.turn(), d);
+        }
         d_xengine =
             kernels::xengine::make({ channels, a.inputs, times, sample_type::sc8 }, d);
 
@@ -329,12 +347,16 @@ public:
                                data.data(),
                                std::min(data.size(), samples - at),
                                direction::host_to_device);
-            d_channelised.push_back(allocate(d, 2 * d_spectra * a.spectrum_bytes()));
+            if (!a.fused)
+                d_channelised.push_back(allocate(d, 2 * d_spectra * a.spectrum_bytes()));
         }
         d_turned = allocate(d, 2 * blocks * a.block_bytes());
         d_visibilities = allocate(d, a.visibilities_bytes());
         const std::vector<cfloat> gains(size_t(a.inputs) * channels, 1.f);
-        d_pfb->set_gains(gains.data(), *d_stream);
+        if (a.fused)
+            d_f_engine->set_gains(gains.data(), *d_stream);
+        else
+            d_pfb->set_gains(gains.data(), *d_stream);
         d_xengine->clear(*d_stream);
         d_stream->synchronize();
     }
@@ -370,21 +392,38 @@ private:
         return d_turned.get() + half * d_blocks * d_a.block_bytes();
     }
 
+    //! Samples of each port from a spectrum on.
+    std::vector<kernels::pfb::source> samples(size_t spectrum) const
+    {
+        std::vector<kernels::pfb::source> all;
+        for (const auto& port : d_samples)
+            all.push_back({ port.get() + spectrum * channels * d_a.sample_bytes(), 0 });
+        return all;
+    }
+
+    //! Up to blocks, where that and the corner turn are one.
     void filter(size_t half)
     {
         const size_t first = half * d_spectra;
-        std::vector<kernels::pfb::source> read;
-        std::vector<void*> written;
-        for (int port = 0; port < d_a.ports(); port++) {
-            read.push_back(
-                { d_samples[port].get() + first * channels * d_a.sample_bytes(), 0 });
-            written.push_back(channelised(port, first));
+        if (d_a.fused) {
+            for (int block = 0; block < d_blocks; block++)
+                d_f_engine->execute(samples(first + size_t(block) * times).data(),
+                                    turned(half) + block * d_a.block_bytes(),
+                                    0,
+                                    times,
+                                    *d_stream);
+            return;
         }
-        d_pfb->execute(read.data(), written.data(), d_spectra, *d_stream);
+        std::vector<void*> written;
+        for (int port = 0; port < d_a.ports(); port++)
+            written.push_back(channelised(port, first));
+        d_pfb->execute(samples(first).data(), written.data(), d_spectra, *d_stream);
     }
 
     void turn(size_t half)
     {
+        if (d_a.fused)
+            return;
         for (int block = 0; block < d_blocks; block++) {
             std::vector<const void*> read;
             for (int port = 0; port < d_a.ports(); port++)
@@ -439,6 +478,7 @@ private:
     const double d_seconds; // of a measurement
     const size_t d_spectra; // of a call
     const std::unique_ptr<stream> d_stream;
+    std::unique_ptr<kernels::f_engine> d_f_engine; // or
     std::unique_ptr<kernels::pfb> d_pfb;
     std::unique_ptr<kernels::corner_turn> d_turn;
     std::unique_ptr<kernels::xengine> d_xengine;
@@ -459,9 +499,11 @@ kernel_rates kernels_alone(const setting& s, const std::vector<char>& data)
             rate = found;
         }
     bare_chain chain(s, data, best);
-    return {
-        best, rate, chain.measure_filter(), chain.measure_turn(), chain.measure_multiply()
-    };
+    return { best,
+             rate,
+             chain.measure_filter(),
+             s.a.fused ? 0 : chain.measure_turn(),
+             chain.measure_multiply() };
 }
 
 // ---- latency
@@ -529,12 +571,12 @@ public:
 //! Seconds from the last sample of each integration, of one block, to its visibilities.
 std::vector<double> latencies(const device& d, double seconds)
 {
-    const array a{ 2, 1 };
+    const array a{ 2, 1, false };
     chain c(d.name(), a, "fc32", 1);
     const double start = now() + 1; // when the flowgraph runs
     for (int port = 0; port < a.ports(); port++)
         c.top->connect(
-            gnuradio::make_block_sptr<receiver>(start, seconds), 0, c.channelizer, port);
+            gnuradio::make_block_sptr<receiver>(start, seconds), 0, c.first, port);
     const auto sink =
         gnuradio::make_block_sptr<clocked_sink>(int(a.visibilities_bytes()));
     c.top->connect(c.correlator, 0, sink, 0);
@@ -599,9 +641,11 @@ try {
                 "filter",
                 "turn",
                 "multiply");
-    const std::vector<array> arrays{
-        { 16, 16 }, { 64, 16 }, { 256, 16 }, { 16, 1 }, { 64, 1 }
-    };
+    const std::vector<array> arrays{ { 16, 16, false },  { 64, 16, false },
+                                     { 256, 16, false }, { 16, 1, false },
+                                     { 64, 1, false },   { 16, 16, true },
+                                     { 64, 16, true },   { 256, 16, true },
+                                     { 16, 1, true },    { 64, 1, true } };
     for (const array& a : arrays) {
         const setting s{ d, a, blocks, seconds };
         const auto data = noise(a);
@@ -611,7 +655,7 @@ try {
                  seconds);
         const kernel_rates alone = kernels_alone(s, data);
         std::printf("%-16s %6d %5d %9.3f %9.3f %7d %10.2f %9.2f %9.2f %9.2f\n",
-                    "replay",
+                    a.fused ? "replay, fused" : "replay",
                     a.inputs,
                     a.ports(),
                     in_flowgraph / 1e9,
@@ -623,7 +667,7 @@ try {
                     alone.multiply / 1e9);
         std::fflush(stdout);
         json += (&a == &arrays[0] ? "{" : ", {") + field("inputs", a.inputs) + ", " +
-                field("ports", a.ports()) + ", " +
+                field("ports", a.ports()) + ", " + field("fused", a.fused) + ", " +
                 field("flowgraph_samples_per_second", in_flowgraph) + ", " +
                 field("kernels_samples_per_second", alone.all) + ", " +
                 field("kernels_blocks", alone.blocks) + ", " +
@@ -631,7 +675,7 @@ try {
                 field("turn_samples_per_second", alone.turn) + ", " +
                 field("multiply_samples_per_second", alone.multiply) + "}";
     }
-    const array one{ 16, 16 };
+    const array one{ 16, 16, false };
     const auto data = noise(one);
     const setting s{ d, one, blocks, seconds };
     const double host = rate([&](int64_t n) { return from_host(s, data, n); },

@@ -7,7 +7,9 @@
 """
 Two figures of the beamformer of BEST-2 (Magro, Zarb Adami, Hickish 2014), redrawn from
 simulated data: figure 5, the pattern of a beam, and figure 7, a source that drifts through a row of
-beams. Run it with tools/run python3 examples/best2_figures.py [FOLDER]
+beams.
+
+    tools/run python3 examples/best2_figures.py FOLDER
 
 Pattern: instead of moving a source about a beam, many beams look at and around one source. Of a
 flat array the response depends on the difference of the two directions' horizontal parts alone, so
@@ -18,8 +20,8 @@ an hour and more of its way to fit into a minute of computing, the band is narro
 phases and delays are those of the real array.
 """
 
+import argparse
 import os
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -60,6 +62,8 @@ def powers_of(array, source, beams, channels, samples, times, spectra, start):
 def draw_pattern(array, filename):
     """Figure 5: 61 x 61 beams about a source, and the array factor beside it."""
     side, spacing, channels, times = 61, 0.16, 16, 128
+    # as wide as channels of the instrument, of which it has 1024
+    array = replace(array, sample_rate=array.sample_rate * channels / 1024)
     line = (np.arange(side) - side // 2) * spacing
     extent = (line[0] - spacing / 2, line[-1] + spacing / 2) * 2
     east, north = np.meshgrid(line, line)
@@ -68,7 +72,8 @@ def draw_pattern(array, filename):
     looks[:, 2] = np.sqrt(1 - np.sum(looks[:, :2] ** 2, axis=1))
     beams = [Beam(f"beam {number}", *map(float, place)) for number, place in
              enumerate(np.transpose(geometry.azimuth_elevation(looks)))]
-    source = aperture.Source("test", CENTRE.azimuth, CENTRE.elevation, flux=1000.0)
+    # so strong that the receivers' noise is nothing beside it even where a beam hardly sees it
+    source = aperture.Source("test", CENTRE.azimuth, CENTRE.elevation, flux=1e6)
     found = powers_of(array, source, beams, channels, (times + 7) * channels, times, times,
                       1704067200)[0]
     seen = found[:, channels // 2].reshape(side, side)
@@ -153,11 +158,15 @@ def draw_drift(array, filename, seconds=4800):
 
 
 if __name__ == "__main__":
-    folder = sys.argv[1] if len(sys.argv) > 1 else "."
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", metavar="FOLDER", nargs="?", default=".",
+                        help="for best2-pattern.png and best2-drift.png (default: this one)")
+    folder = parser.parse_args().folder
     os.makedirs(folder, exist_ok=True)
     best2 = aperture.load_array("best-2")
     worst = draw_pattern(best2, os.path.join(folder, "best2-pattern.png"))
-    print(f"pattern: within {worst:.2f} dB of the array factor where that is above -20 dB")
+    print(f"pattern: within {worst:.3f} dB of the array factor where that is above -20 dB")
     peaks = draw_drift(best2, os.path.join(folder, "best2-drift.png"))
     print("drift: the beams see most at", ", ".join(f"{peak:.1f}" for peak in peaks),
           "minutes from transit")

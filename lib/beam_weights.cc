@@ -190,6 +190,7 @@ void beam_weights::receive(const pmt::pmt_t& message)
             "a dictionary with `weights`, `gain` or `mask`");
     if (const auto beam = value(tags::beam); !pmt::is_null(beam)) {
         require(pmt::is_integer(beam), "beam", pmt::write_string(beam), "an integer");
+        require_range("beam", pmt::to_long(beam), -1, d_e.all_beams() - 1);
         s.beam = int(pmt::to_long(beam));
     }
     std::optional<timestamp> time;

@@ -542,6 +542,12 @@ void check_beamformers(bool quick)
             for (auto output : { sample_type::fc32, sample_type::sc8 })
                 for (bool exact : { true, false })
                     check_beamformer(x, input, output, exact);
+    // many steps of a thread block: rings go round, and warp groups wait for each other
+    for (auto input : { sample_type::sc8, sample_type::sc4 })
+        for (auto output : { sample_type::fc32, sample_type::sc8 }) {
+            check_beamformer({ 150, 40, 70, 72, 3 }, input, output, true);
+            check_beamformer({ 60, 129, 65, 136, 4 }, input, output, true);
+        }
     std::printf(
         "beamformer: %zu of %zu 8-bit numbers differ by a step (%.2g), rms error of "
         "fc32 at most %.2g\n",
@@ -594,6 +600,12 @@ void check_beam_powers(bool quick)
                 { 3, 9, 4, 1024, 2 }, 3, type, { power, linear, 64, 1 }, many);
             if (quick)
                 continue;
+            if (type != sample_type::fc32) { // many steps of a thread block
+                check_beam_power(
+                    { 150, 40, 70, 128, 3 }, 0, type, { intensity, linear, 64, 1 }, many);
+                check_beam_power(
+                    { 100, 129, 65, 128, 4 }, 0, type, { power, linear, 64, 1 }, many);
+            }
             check_beam_power(
                 { 3, 70, 130, 208, 2 }, 0, type, { intensity, linear, 208, 1 }, many);
             check_beam_power(

@@ -88,6 +88,7 @@ void gain_settings::receive(const pmt::pmt_t& message)
         require(false, "message", pmt::write_string(message), rule);
     if (const pmt::pmt_t input = value(tags::input); !pmt::is_null(input)) {
         require(pmt::is_integer(input), "input", pmt::write_string(input), "an integer");
+        require_range("input", pmt::to_long(input), -1, d_inputs - 1);
         s.input = int(pmt::to_long(input));
     }
     std::optional<timestamp> time;

@@ -32,6 +32,27 @@ gr::basic_block_sptr copy_block(size_t item_size)
     return copy_on("emulated", item_size);
 }
 
+//! A block whose work cannot be done, on the CPU.
+class failing : public device_block
+{
+public:
+    failing()
+        : gr::block("failing",
+                    signature_on(device::select("cpu"), 1, 4),
+                    signature_on(device::select("cpu"), 1, 4)),
+          device_block(device::select("cpu"))
+    {
+    }
+
+    int process(int,
+                gr_vector_int&,
+                gr_vector_const_void_star&,
+                gr_vector_void_star&) override
+    {
+        throw std::runtime_error("the test wanted an error");
+    }
+};
+
 template <class checked>
 void assert_right(const std::shared_ptr<checked>& s, int64_t items)
 {
@@ -81,6 +102,7 @@ class qa_device_flow : public CppUnit::TestFixture
     CPPUNIT_TEST(new_host_source_is_refused);
     CPPUNIT_TEST(an_edge_joins_no_two_devices);
     CPPUNIT_TEST(errors_end_the_flowgraph);
+    CPPUNIT_TEST(errors_on_the_cpu_end_it_too);
     CPPUNIT_TEST(memory_that_does_not_fit);
     CPPUNIT_TEST(no_device_on_the_cpu);
     CPPUNIT_TEST_SUITE_END();
@@ -762,6 +784,14 @@ public:
             if (!in_kernel)
                 CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
         }
+    }
+
+    void errors_on_the_cpu_end_it_too()
+    {
+        auto d = make<failing>();
+        chain({ make<source>(4, int64_t(1) << 50), d, make<sink>(4, sequence(4)) });
+        d_top->run();
+        CPPUNIT_ASSERT_EQUAL(std::string("the test wanted an error"), d->error());
     }
 
     void memory_that_does_not_fit()

@@ -27,6 +27,7 @@ class qa_device_order : public CppUnit::TestFixture
     CPPUNIT_TEST(late_copies_to_the_host);
     CPPUNIT_TEST(late_copies_to_the_device);
     CPPUNIT_TEST(twins);
+    CPPUNIT_TEST(late_clear);
     CPPUNIT_TEST(never_far_ahead);
     CPPUNIT_TEST(stopped_in_the_middle);
     CPPUNIT_TEST_SUITE_END();
@@ -151,6 +152,20 @@ public:
         d_top->run();
         for (const auto& k : { a, b, c }) {
             CPPUNIT_ASSERT_EQUAL(items, k->items.load());
+            CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
+        }
+    }
+
+    //! Memory is cleared before the first item comes, not over it.
+    void late_clear()
+    {
+        emulated::current_settings().delay = 50000;
+        for (int round = 0; round < 30; round++) {
+            auto k = make<sink>(4, stepped(sequence(4)));
+            d_top = gr::make_top_block("test");
+            chain({ make<source>(4, 500), make<step>(4), k });
+            d_top->run();
+            CPPUNIT_ASSERT_EQUAL(int64_t(500), k->items.load());
             CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
         }
     }

@@ -88,6 +88,17 @@ class TestDocuments(unittest.TestCase):
             flowgraph.stop()
             flowgraph.wait()
 
+    def test_beams_files(self):
+        """The files of beams in docs/beams.md and in beams.py are ones, for the array y8."""
+        page = (SOURCE / "docs/beams.md").read_text()
+        texts = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+        texts += re.findall(r"^    beams:\n(?:      .*\n)+", inspect.getdoc(aperture.beams), re.M)
+        self.assertEqual(len(texts), 2)
+        for text in texts:
+            beams = aperture.beams.beams_of("y8", yaml.safe_load(text)["beams"], 1704067200)
+            self.assertEqual([beam.name for beam in beams[:3]], ["zenith", "Cas A", "core"])
+            self.assertTrue(beams[-1].incoherent)
+
     def test_tags_page(self):
         """docs/tags.md describes every key of tags.h."""
         header = (SOURCE / "include/gnuradio/aperture/tags.h").read_text()

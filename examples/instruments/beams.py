@@ -23,6 +23,7 @@ import argparse
 import numpy as np
 from gnuradio import aperture, blocks, gr
 from gnuradio.aperture.beams import Beam, offset
+from gnuradio.aperture.fx import device_name, positive_seconds, whole_number
 from gnuradio.aperture.weights import array_factor, array_frequencies, beam_weights
 from instrument import BEST2, PORTS, SOURCE, SPECTRA, TAPS, find_device, items_per_second, simulate
 
@@ -188,19 +189,20 @@ if __name__ == "__main__":
     gr.logging().set_default_level(gr.log_levels.warn)
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--beams", type=int, nargs="+", help="(default: 64 to 4096, on a CPU 16)")
+    parser.add_argument("--beams", type=whole_number(1, 1 << 20), nargs="+",
+                        help="(default: 64 to 4096, on a CPU 16)")
     parser.add_argument("--most", action="store_true",
                         help="look for the largest number in real time")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+    parser.add_argument("--device", default="auto", type=device_name,
+                        help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--source", default="device", choices=["device", "host"],
                         help="where voltages and powers are; host: they come and go through PCIe")
-    parser.add_argument("--seconds", type=float, default=2.0, help="of a measurement")
+    parser.add_argument("--seconds", type=positive_seconds(False), default=2.0,
+                        help="of a measurement")
     arguments = parser.parse_args()
     if arguments.beams is None:
         arguments.beams = ([16] if find_device(arguments.device) == "cpu"
                            else [64, 256, 1024, 4096])
-    if min(arguments.beams) < 1 or arguments.seconds <= 0:
-        parser.error("--beams and --seconds must be above 0")
     try:
         run(arguments.beams, arguments.device, arguments.source, arguments.seconds, arguments.most)
     except (ValueError, RuntimeError) as problem:

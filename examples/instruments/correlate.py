@@ -19,6 +19,7 @@ import argparse
 
 import numpy as np
 from gnuradio import aperture, blocks, gr
+from gnuradio.aperture.fx import device_name, positive_seconds
 from instrument import (BEST2, PORTS, SOURCE, SPECTRA, TAPS, Instrument, find_device,
                         items_per_second, simulate)
 
@@ -130,10 +131,12 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("instrument", choices=[*INSTRUMENTS, "all"])
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+    parser.add_argument("--device", default="auto", type=device_name,
+                        help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--source", default="device", choices=["device", "host"],
                         help="where the samples are; host: they come through PCIe")
-    parser.add_argument("--seconds", type=float, default=2.0, help="of the measurement")
+    parser.add_argument("--seconds", type=positive_seconds(False), default=2.0,
+                        help="of the measurement")
     arguments = parser.parse_args()
     try:
         for name in INSTRUMENTS if arguments.instrument == "all" else [arguments.instrument]:

@@ -131,11 +131,11 @@ int device_block::general_work(int noutput_items,
                                gr_vector_const_void_star& input_items,
                                gr_vector_void_star& output_items)
 {
-    if (!on_device())
-        return process(noutput_items, ninput_items, input_items, output_items);
     if (failed())
         return WORK_DONE;
-    try {
+    try { // an exception that leaves this would hang the flowgraph
+        if (!on_device())
+            return process(noutput_items, ninput_items, input_items, output_items);
         if (gathers(ninput_items))
             return 0;
         if (d_calls.size() >= calls_ahead) {
@@ -230,6 +230,11 @@ bool device_block::fail(const std::string& what)
         d_logger->error("{:s}", what);
     }
     return false;
+}
+
+std::string device_block::device_description() const
+{
+    return on_device() ? d_device.own_memory()->description() : "";
 }
 
 std::string device_block::error() const

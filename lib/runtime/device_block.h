@@ -35,7 +35,7 @@ gr::io_signature::sptr signature_on(const device& d, int streams, int item_size)
  * with signature_on(), gives its work to work_stream() in process(), and is the same on
  * every device.
  *
- * On the CPU it is an ordinary block: process() is its general_work().
+ * On the CPU it is an ordinary block: process() is its general_work(), but for errors.
  */
 class device_block : virtual public block_on_device
 {
@@ -67,6 +67,7 @@ public:
 
     // block_on_device
     std::string device_name() const final { return d_device.name(); }
+    std::string device_description() const final;
     std::string error() const final;
     void set_latency(double seconds) final;
     double latency() const final { return d_latency; }

@@ -11,9 +11,9 @@ it stands still, or with ra and dec (ICRS), where it moves with the sky, all in 
     beams:
       - {name: zenith, azimuth: 0, elevation: 90}
       - {name: Cas A, ra: 350.85, dec: 58.815}
-      - {name: core, ra: 350.85, dec: 58.815, antennas: [A1, A2, A5]}  # a sub-array
+      - {name: core, ra: 350.85, dec: 58.815, antennas: [N1, E1, W1]}  # a sub-array
       - {name: row, azimuth: 180, elevation: 60, columns: 8, rows: 1, spacing: 1.5}
-      - {name: all, ra: 350.85, dec: 58.815, width: 5, overlap: 0.5}
+      - {name: all, ra: 350.85, dec: 58.815, width: 0.3, overlap: 0.5}
       - {name: field, incoherent: true}
 
 `columns`, `rows` (1 if left out) and `spacing` (degrees on the sky) make a grid about that place,
@@ -54,8 +54,8 @@ class Beam(Target):
     def __post_init__(self):
         super().__post_init__()
         if self.antennas is not None:
-            if isinstance(self.antennas, str) or not all(isinstance(name, str)
-                                                         for name in self.antennas):
+            if not (isinstance(self.antennas, (list, tuple))
+                    and all(isinstance(name, str) for name in self.antennas)):
                 refuse("antennas", self.antennas, "a list of names")
             object.__setattr__(self, "antennas", tuple(self.antennas))
         if not isinstance(self.incoherent, bool):

@@ -10,7 +10,7 @@ import os
 import numpy as np
 
 from .fx_plan import spectra_of
-from .fx_report import seconds_text, table, with_prefix
+from .fx_report import device_text, seconds_text, table, with_prefix
 
 
 def beam_text(beam):
@@ -65,8 +65,7 @@ def summary(chain, signals, plan, options, elapsed):
         ("rate", f"{with_prefix(rate, 'sample/s')} of each input"),
         ("real time", f"x {rate / plan.sample_rate:.3g} "
          f"({seconds_text(samples / plan.sample_rate)} in {seconds_text(elapsed, 3)})"),
-        ("device", f"F-engine {chain.f_engine.implementation()}, beams "
-         f"{chain.beamformer.implementation()}"),
+        ("device", device_text(("F-engine", chain.f_engine), ("beams", chain.beamformer))),
         ("file" if len(files) == 1 else "files",
          (files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}")
          + f", {with_prefix(size, 'B')}")]

@@ -24,7 +24,7 @@ from . import dada_source, devices, f_engine, pfb_channelizer, xengine
 from .array_description import load_array
 from .array_source import array_source
 from .fx_plan import make_plan, spectra_of
-from .fx_report import ProgressBar, seconds_text, table, with_prefix
+from .fx_report import ProgressBar, device_text, seconds_text, table, with_prefix
 from .telescopes import array_of_recording
 from .uvh5_sink import uvh5_sink
 
@@ -335,8 +335,7 @@ def summary(chain, signals, plan, options, gains, elapsed):
          f"{with_prefix(rate * signals.inputs, 'sample/s')} of all"),
         ("real time", f"x {rate / plan.sample_rate:.3g} "
          f"({seconds_text(samples / plan.sample_rate)} in {seconds_text(elapsed, 3)})"),
-        ("device", f"F-engine {chain.f_engine.implementation()}, "
-         f"X-engine {chain.correlator.implementation()}"),
+        ("device", device_text(("F-engine", chain.f_engine), ("X-engine", chain.correlator))),
         ("file", f"{options.output}, {with_prefix(os.path.getsize(options.output), 'B')}"),
     ]
     lines = [table(rows)]

@@ -75,6 +75,14 @@ class ProgressBar:
             self._stream.flush()
 
 
+def device_text(*blocks):
+    """Where blocks run, all on one device, and how; blocks: (what it is, block) of each."""
+    _, block = blocks[0]
+    what = block.device_description()
+    return (block.device_name() + (f" ({what})" if what else "") + ": "
+            + ", ".join(f"{name} {one.implementation()}" for name, one in blocks))
+
+
 def table(rows):
     """Rows of texts, the first of each a name, as lines of aligned columns."""
     widths = [max(len(row[i]) for row in rows if i < len(row))

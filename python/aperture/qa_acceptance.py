@@ -9,6 +9,7 @@ Acceptance tests of channeliser, corner turn and correlator, after the qualifica
 of the MeerKAT correlator: limits that an astronomer relies on, measured from outside.
 """
 
+import re
 import unittest
 
 import numpy as np
@@ -31,11 +32,16 @@ class FEngine:
     """
     Tests of what makes channels: pfb_channelizer, or f_engine where in_blocks is true.
 
-    n: channels. On a GPU, 32 go through cuFFT and 64 through the fused kernel.
+    n: channels. On a GPU, 32 go through cuFFT and 64 through the fused kernel; 1024 of 8 bits
+    (EightBits) through tensor cores, on a Hopper GPU.
+    types: of input and output, that are tried.
     """
 
     in_blocks = False
+    on_one_port = True  # all inputs
     n = 32
+    types = [(i, o) for i in ("fc32", "sc8", "sc4", "f32", "s12", "s10") for o in ("fc32", "sc8")]
+    spectra = 2500
 
     def setUp(self):
         self.rng = np.random.default_rng(64)
@@ -52,8 +58,7 @@ class FEngine:
         return self.run_block(block, samples, input_type, output_type, **options), block
 
     def make(self, inputs, input_type, output_type, **options):
-        """An F-engine with all inputs on one port."""
-        options.update(inputs=inputs, inputs_per_port=inputs)
+        options.update(inputs=inputs, inputs_per_port=inputs if self.on_one_port else 1)
         options.update(input_type=input_type, output_type=output_type)
         if self.in_blocks:
             return aperture.f_engine(times=TIMES, **options)
@@ -62,16 +67,25 @@ class FEngine:
     def run_block(self, block, samples, input_type, output_type, channels, **options):
         """complex128 [input][spectrum][channel], of samples as in channelise()."""
         inputs = len(samples)
-        numbers = inputs * channels * (TIMES if self.in_blocks else 1)
-        size = (2 if output_type == "sc8" else 8) * numbers
-        port = reference.samples_to_bytes(np.swapaxes(samples, 0, 1), input_type)
-        (data,), _ = qa_tools.run(block, [port], [size], chunks=0)
-        flat = reference.samples_from_bytes(data, output_type, numbers)
-        values, _ = reference.decode(flat, output_type)
+        each = inputs if self.on_one_port else 1
+        ports = [
+            reference.samples_to_bytes(np.swapaxes(part, 0, 1), input_type)
+            for part in np.split(samples, inputs // each)
+        ]
+        numbers = channels * (inputs * TIMES if self.in_blocks else each)
+        sizes = [(2 if output_type == "sc8" else 8) * numbers]
         if not self.in_blocks:
-            return np.swapaxes(values.reshape(-1, inputs, channels), 0, 1)
+            sizes *= len(ports)
+        data, _ = qa_tools.run(block, ports, sizes, chunks=0)
+        values = []
+        for port in data:
+            flat = reference.samples_from_bytes(port, output_type, numbers)
+            values.append(reference.decode(flat, output_type)[0])
+        if not self.in_blocks:
+            spectra = [np.swapaxes(port.reshape(-1, each, channels), 0, 1) for port in values]
+            return np.concatenate(spectra)
         # [block][channel][input][time], and no padding
-        blocks = values.reshape(-1, channels, inputs, TIMES)
+        blocks = values[0].reshape(-1, channels, inputs, TIMES)
         spectra = np.moveaxis(blocks, (2, 0, 3, 1), (0, 1, 2, 3))
         step = channels if reference.is_complex(input_type) else 2 * channels
         count = reference.spectra_of(samples.shape[1], step, options.get("taps", 8))
@@ -120,6 +134,10 @@ class FEngine:
         amplitude = 127 / np.sum(reference.prototype(self.n, 8))
         return {"output_type": "sc8", "gain": 100.0, "amplitude": amplitude}
 
+    def peak(self, gain, amplitude, **_):
+        """Power of a tone in the middle of its channel, were it not for saturation."""
+        return (gain * amplitude * np.sum(reference.prototype(self.n, 8))) ** 2
+
     def test_path(self):
         """A GPU goes the way that is meant here."""
         block = self.make(2, "sc8", "sc8", channels=self.n)
@@ -163,7 +181,7 @@ class FEngine:
         for channel in (0, 1, n // 2, n - 1):
             powers, block = self.tone_powers(channel - n // 2 + offsets, n, **options)
             if saturated:
-                peak = (127 * options["gain"]) ** 2
+                peak = self.peak(**options)
                 own = powers[np.arange(65), channel]
                 self.assertGreaterEqual(own.min(), 127**2)
                 self.assertGreater(block.clamped()[0], 0)
@@ -205,7 +223,7 @@ class FEngine:
             own = np.diag(powers)
             others = (powers - np.diag(own)).max(axis=1)
             if options == self.saturating:
-                own = (127 * options["gain"]) ** 2
+                own = self.peak(**options)
             self.assertGreaterEqual(decibel(own / others).min(), 53)
 
     def test_real_tone_in_any_channel(self):
@@ -232,17 +250,16 @@ class FEngine:
         White noise keeps its power, within 1%: 4e5 samples, five standard deviations. Of
         8 bits, the power of the steps and of their rounding.
         """
-        for input_type in ("fc32", "sc8", "sc4", "f32", "s12", "s10"):
-            for output_type in ("fc32", "sc8"):
-                samples = qa_tools.random_samples(self.rng, input_type, (2, 200000), 20.0)
-                spectra, _ = self.channelise(
-                    samples, input_type, output_type, channels=self.n, taps=8, gain=1.0
-                )
-                values, _ = reference.decode(samples, input_type)
-                power = np.mean(np.abs(values) ** 2)
-                rounding = 1 / 6 if output_type == "sc8" else 0
-                ratio = np.mean(np.abs(spectra) ** 2) / (power + rounding)
-                self.assertAlmostEqual(ratio, 1, delta=0.01)
+        for input_type, output_type in self.types:
+            samples = qa_tools.random_samples(self.rng, input_type, (2, 200000), 20.0)
+            spectra, _ = self.channelise(
+                samples, input_type, output_type, channels=self.n, taps=8, gain=1.0
+            )
+            values, _ = reference.decode(samples, input_type)
+            power = np.mean(np.abs(values) ** 2)
+            rounding = 1 / 6 if output_type == "sc8" else 0
+            ratio = np.mean(np.abs(spectra) ** 2) / (power + rounding)
+            self.assertAlmostEqual(ratio, 1, delta=0.01)
 
     def test_linearity(self):
         """
@@ -260,6 +277,8 @@ class FEngine:
             ("sc8", "fc32", 6, 120.0, 1.0, 0.5),
             ("sc8", "sc8", 6, 115.0, 1 / h, 0.5 * h),
         ]:
+            if (input_type, output_type) not in self.types:
+                continue
             powers = []
             for step in range(steps):
                 noise = rms * self.rng.standard_normal((2, len(turn)))
@@ -283,16 +302,20 @@ class FEngine:
         each.
         """
         n, inputs = self.n, 3
+        input_type = self.types[0][0]
         for output_type, delta in (("fc32", 1e-3), ("sc8", 0.1)):
-            samples = qa_tools.random_samples(self.rng, "fc32", (inputs, 2507 * n), 10.0)
-            plain, _ = self.channelise(samples, "fc32", output_type, channels=n, gain=1.0)
-            unrounded, _ = self.channelise(samples, channels=n)
+            if (input_type, output_type) not in self.types:
+                continue
+            shape = inputs, (self.spectra + 7) * n
+            samples = qa_tools.random_samples(self.rng, input_type, shape, 10.0)
+            plain, _ = self.channelise(samples, input_type, output_type, channels=n, gain=1.0)
+            unrounded, _ = self.channelise(samples, input_type, channels=n)
             for changed, channel, gain in [(1, 3, 2.0), (0, 0, 0.5), (2, n - 1, 3j)]:
-                block = self.make(inputs, "fc32", output_type, channels=n, gain=1.0)
+                block = self.make(inputs, input_type, output_type, channels=n, gain=1.0)
                 gains = np.ones(n, dtype=complex)
                 gains[channel] = gain
                 block.set_gains(gains, changed)
-                values = self.run_block(block, samples, "fc32", output_type, channels=n)
+                values = self.run_block(block, samples, input_type, output_type, channels=n)
                 old = plain[changed, :, channel]
                 new = values[changed, :, channel]
                 # the complex gain that fits best
@@ -300,24 +323,79 @@ class FEngine:
                 self.assertLess(abs(ratio / gain - 1), delta)
                 if output_type == "sc8":
                     error = new - gain * unrounded[changed, :, channel]
-                    # 2500 spectra: 20% is ten standard deviations
+                    # 2500 spectra: 20% is ten standard deviations; 400: four
                     self.assertLess(np.mean(np.abs(error) ** 2), 1.2 / 6)
                 values[changed, :, channel] = old
                 np.testing.assert_array_equal(values, plain)
 
     def test_saturation_is_counted(self):
         """As many as lie at the limit, of a tone that is twice too strong."""
-        n, taps = self.n, 8
-        t = np.arange(n * 100)
-        gain = 254 / np.sum(reference.prototype(n, taps))
-        tone = np.exp(2j * np.pi * (2.01 / n) * t).astype(np.complex64)
-        spectra, block = self.channelise(
-            tone[None], "fc32", "sc8", channels=n, taps=taps, gain=gain
-        )
+        n, input_type = self.n, self.types[0][0]
+        amplitude = 1.0 if input_type == "fc32" else 120.0
+        gain = 254 / amplitude / np.sum(reference.prototype(n, 8))
+        tone = amplitude * np.exp(2j * np.pi * (2.01 / n) * np.arange(n * 100))
+        samples = reference.quantise(tone)[0] if input_type == "sc8" else tone.astype(np.complex64)
+        spectra, block = self.channelise(samples[None], input_type, "sc8", channels=n, gain=gain)
         limit = np.maximum(np.abs(spectra.real), np.abs(spectra.imag)) == 127
         # a circle of 254 steps leaves the square of 127 for all phases
         self.assertEqual(np.sum(limit), spectra.shape[1])
         self.assertEqual(block.clamped(), [spectra.shape[1]])
+
+
+class EightBits(FEngine):
+    """
+    8-bit samples to 8-bit spectra, one input a port. On a Hopper GPU, the transform is two
+    products of matrices in half precision.
+    """
+
+    on_one_port = False
+    n = 1024
+    types = [("sc8", "sc8")]
+    spectra = 400
+
+    @property
+    def saturating(self):
+        """Half a step of noise goes with the tone, as in test_tone_in_any_channel."""
+        amplitude = 120.0
+        gain = 100 * 127 / amplitude / np.sum(reference.prototype(self.n, 8))
+        return {"input_type": "sc8", "output_type": "sc8", "gain": gain, "amplitude": amplitude,
+                "noise": 0.5}
+
+    def test_path(self):
+        block = self.make(2, "sc8", "sc8", channels=self.n)
+        if qa_tools.ON_GPU:
+            hopper = re.search("H100|H200|H800|GH200", block.device_description())
+            self.assertIn("tensor" if hopper else "fused", block.implementation())
+
+    def test_channel_shape(self):
+        """The top of the channel at a gain that leaves it whole, its foot at 100 times that."""
+        n, options = self.n, self.saturating
+        offsets = np.arange(-192, 193) / 128
+        width = {}
+        for limit, outermost, gain in ((-3, False, options["gain"] / 100),
+                                       (-53, True, options["gain"])):
+            options["gain"] = gain
+            powers, _ = self.tone_powers(offsets, n, **options)
+            level = decibel(powers[:, n // 2] / self.peak(**options))
+            # noise of half a step and rounding
+            self.assertLess(level.max(), 0.11)
+            width[limit] = (self.crossing(offsets[192:], level[192:], limit, outermost)
+                            + self.crossing(-offsets[192::-1], level[192::-1], limit, outermost))
+        self.assertAlmostEqual(width[-3], 0.9, delta=0.05)
+        self.assertLessEqual(width[-53], 2 * width[-3])
+
+    def test_tone_in_any_channel(self):
+        n, own = self.n, self.peak(**self.saturating)
+        for first in range(0, n, 128):
+            channels = np.arange(first, first + 128)
+            powers, _ = self.tone_powers(channels - n // 2, n, **self.saturating)
+            self.assertEqual(powers.argmax(axis=1).tolist(), channels.tolist())
+            powers[np.arange(128), channels] = 0
+            self.assertGreaterEqual(decibel(own / powers.max(axis=1)).min(), 53)
+
+    # of other types
+    test_leakage = None
+    test_real_tone_in_any_channel = None
 
 
 class qa_channelizer(FEngine, gr_unittest.TestCase):
@@ -336,6 +414,16 @@ class qa_channelizer_64(qa_channelizer):
 
 class qa_f_engine_64(qa_f_engine):
     n = 64
+
+
+class qa_channelizer_1024(EightBits, gr_unittest.TestCase):
+    """Channeliser alone."""
+
+
+class qa_f_engine_1024(EightBits, gr_unittest.TestCase):
+    """Channeliser and corner turn in one."""
+
+    in_blocks = True
 
 
 class qa_correlator(gr_unittest.TestCase):

@@ -296,6 +296,7 @@ class qa_beamformer(gr_unittest.TestCase):
         bad = [
             {"weights": np.ones(5, dtype=np.complex64)},
             {"gain": 1.0, "beam": 9},
+            {"gain": 1.0, "beam": 2**32},
             {"mask": np.array([2, 0], dtype=np.uint8), "beam": 1},
             {"beam": 1},
             {"gain": float("nan")},

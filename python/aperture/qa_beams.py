@@ -194,6 +194,7 @@ class qa_beams(gr_unittest.TestCase):
                 ({"azimuth": 1, "elevation": 60, "columns": 80, "rows": 80, "spacing": 0.1},
                  "columns x rows"), ("zenith", r"beams\[0\]: 'zenith'"),
                 ({"azimuth": 1, "elevation": 60, "antennas": ["Q"]}, r"beams\[0\].*'Q'"),
+                ({"azimuth": 1, "elevation": 60, "antennas": 5}, "antennas: 5 .* list of names"),
                 ({"incoherent": "very"}, r"beams\[0\]"),
                 ({"azimuth": 1, "elevation": 60, "incoherent": 1}, "incoherent: 1"),
                 ({"incoherent": True, "width": 5}, "left out of an incoherent beam")):

@@ -24,6 +24,7 @@ from gnuradio.aperture.array_description import (Antenna, ArrayDescription, Inpu
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.filterbank import FilterbankFile
 from matplotlib.image import imread
+from qa_tools import DEVICE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 APP = os.path.join(HERE, "..", "..", "apps", "aperture_beams")
@@ -71,7 +72,7 @@ class qa_beams_command(gr_unittest.TestCase):
     def observe(self, *arguments, source=None, output="out.fil"):
         """Runs the command on 32 channels; its stdout."""
         code, out, err = run(beams_command, "--input", source or self.array(), "--channels", 32,
-                             "--duration", 0.2, "--device", "cpu", "-o", self.path(output),
+                             "--duration", 0.2, "--device", DEVICE, "-o", self.path(output),
                              *arguments)
         self.assertEqual(code, 0, err)
         return out
@@ -159,7 +160,7 @@ class qa_beams_command(gr_unittest.TestCase):
                              ("grid:ra=0,dec=-60", "'beam'"), ("grid:ra=0,dec=85", None),
                              ("grid:az=0,el=0", None)):
             code, _, err = run(beams_command, "--input", self.array(), "--channels", 32, "--format",
-                               "fc32", "--duration", 0.01, "--device", "cpu", "-o",
+                               "fc32", "--duration", 0.01, "--device", DEVICE, "-o",
                                self.path("out.fil"), "--beams", beams)
             self.assertEqual(code, 0)
             self.assertEqual(err, "" if names is None else
@@ -171,7 +172,7 @@ class qa_beams_command(gr_unittest.TestCase):
 
         with mock.patch.object(pointing, "_follow", refuse):
             code, _, err = run(beams_command, "--input", self.array(), "--channels", 32, "--format",
-                               "fc32", "--duration", 0.01, "--device", "cpu", "-o",
+                               "fc32", "--duration", 0.01, "--device", DEVICE, "-o",
                                self.path("out.fil"), "--beams", "grid:ra=0,dec=85")
         self.assertEqual((code, err), (1, "aperture_beams: error: no weights today\n"))
 
@@ -197,8 +198,9 @@ class qa_beams_command(gr_unittest.TestCase):
     def test_interrupt(self):
         child = subprocess.Popen(
             [sys.executable, APP, "--input", self.array(), "--beams", "grid:az=170,el=55",
-             "--channels", "32", "--duration", "inf", "--format", "fc32", "--device", "cpu", "-o",
+             "--channels", "32", "--duration", "inf", "--format", "fc32", "--device", DEVICE, "-o",
              self.path("x.fil")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(child.kill)
         until = time.monotonic() + 60
         while not (os.path.exists(self.path("x.fil")) and
                    os.path.getsize(self.path("x.fil")) > 10000):

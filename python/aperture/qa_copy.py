@@ -54,6 +54,12 @@ class qa_copy(gr_unittest.TestCase):
         names = aperture.devices()
         self.assertEqual(aperture.copy().device_name(), names[min(1, len(names) - 1)])
 
+    def test_what_the_device_is(self):
+        self.assertEqual(aperture.copy(device="cpu").device_description(), "")
+        self.assertEqual(aperture.copy(device="emulated").device_description(), "emulated device")
+        for name in aperture.devices()[1:]:
+            self.assertRegex(aperture.copy(device=name).device_description(), r"\w")
+
     def test_parameters_that_are_refused(self):
         for values, message in ((dict(item_size=0), "item_size.*0.*1"),
                                 (dict(item_size=-8), "item_size.*-8"),

@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Filterbank files, read back by their definition; python/aperture/outside has blimpy and your."""
+"""Filterbank files, read back by their definition; python/aperture/outside has blimpy."""
 
 import os
 import resource
@@ -85,12 +85,15 @@ class qa_filterbank_sink(gr_unittest.TestCase):
     def tearDown(self):
         shutil.rmtree(self.folder)
 
-    def run_sink(self, items, found, path=None, array=None, beams=BEAMS, **arguments):
-        """Sends items [integration][beam][product][channel] with tags; gives the sink."""
+    def run_sink(self, items, found, path=None, array=None, beams=BEAMS, at_once=1000,
+                 **arguments):
+        """Sends items [integration][beam][product][channel] with tags, so many a call at most;
+        gives the sink."""
         items = np.asarray(items, np.float32)
         source = blocks.vector_source_f(items.ravel().tolist(), False, items[0].size, found)
         sink = filterbank_sink(str(path or self.path), array or array_of(), beams,
                                items.shape[3], **arguments)
+        sink.set_max_noutput_items(at_once)
         top = gr.top_block()
         top.connect(source, sink)
         top.run()
@@ -270,8 +273,9 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         items[lost] = 0
         items[3, 2, 0, 1] = np.nan  # stays, and stays alone
         expected = np.array(items)
-        for name in ("test.fil", "{beam}.fil"):
-            sink = self.run_sink(items, tagged, self.folder / name, products="IQUV")
+        for name, at_once in (("test.fil", 1000), ("test.fil", 1), ("{beam}.fil", 7)):
+            sink = self.run_sink(items, tagged, self.folder / name, products="IQUV",
+                                 at_once=at_once)
             self.assertIsNone(sink.error())
             self.assertEqual((sink.integrations(), sink.filled()), (30, 5))
             powers = np.concatenate([
@@ -318,7 +322,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         """Integrations that a jump leaves out are filled; those of a second time are left out."""
         later = dict(frequency=None, bandwidth=None, rate=None, spectra=None)
         items = np.arange(1, 61, dtype=float).reshape(20, 3, 1, 1)
-        for nbits in (32, 8):
+        for nbits, at_once in ((32, 1000), (8, 1000), (32, 2), (8, 2)):
             # 7 more than there are at item 5; at item 12 it is again the time of three before; the
             # times of those behind may be tagged or not
             for each in (False, True):
@@ -327,7 +331,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
                     if each or item in (5, 12):
                         slot = item + (7 if item >= 5 else 0) - (3 if item >= 12 else 0)
                         tagged += tags_of(item, (1704067200, 0.25 + 0.01 * slot), **later)
-                sink = self.run_sink(items, tagged, nbits=nbits)
+                sink = self.run_sink(items, tagged, nbits=nbits, at_once=at_once)
                 self.assertIsNone(sink.error())
                 self.assertEqual((sink.integrations(), sink.filled()), (24, 7))
                 np.testing.assert_array_equal(
@@ -453,6 +457,7 @@ while True:
     os.pwrite(progress, b"%9d" % sink.integrations(), 0)
 """
         child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+        self.addCleanup(child.kill)  # also if something is not as it should be
         until = time.monotonic() + 60
         while not (self.path.exists() and self.path.stat().st_size > 100000):
             self.assertLess(time.monotonic(), until)

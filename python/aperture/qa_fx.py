@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from types import SimpleNamespace
+from unittest import mock
 
 import h5py
 import numpy as np
@@ -468,6 +469,8 @@ class qa_fx(gr_unittest.TestCase):
         for row in ("inputs", "channels", "integrations", "spectra", "missing", "clamped",
                     "gain", "rate", "real time", "device", "file"):
             self.assertRegex(text, rf"\n  {row} ")
+        # which GPU, where it is one
+        self.assertRegex(text, r"\n  device +(cpu|cuda:0 \(.+\)): F-engine \w.*, X-engine \w")
 
     def test_help(self):
         process = start_app("--help")
@@ -543,6 +546,17 @@ class qa_fx(gr_unittest.TestCase):
         self.assertNotIn("integrations  ", text)
         # what was written before is there
         self.assertGreater(len(visibilities(self.output)["times"]), 3)
+
+    def test_an_error_of_a_device_is_an_error_of_the_command(self):
+        """Here one that ends a running flowgraph: an edge from one device to another."""
+        def on(device, make):
+            return lambda **parameters: make(**{**parameters, "device": device})
+
+        with mock.patch.object(fx, "f_engine", on("emulated", fx.f_engine)), \
+                mock.patch.object(fx, "xengine", on("emulated:1", fx.xengine)):
+            self.check_error(1, "runs on emulated:1, but another block .* on emulated: an edge",
+                             "--input", self.simulation())
+        self.assertFalse(os.path.exists(self.output))
 
     def test_no_gpu(self):
         if any(device.startswith("cuda") for device in aperture.devices()):

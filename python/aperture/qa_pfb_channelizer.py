@@ -490,6 +490,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             {"input": 0},
             {"gain": 2.0, "input": 2},
             {"gain": 2.0, "input": -2},
+            {"gain": 2.0, "input": 2**32},
             {"gain": float("nan")},
             {"gain": np.ones(15, dtype=np.complex64)},
             {"gain": pmt.intern("loud")},

@@ -123,9 +123,13 @@ class qa_weights(gr_unittest.TestCase):
         array = array_of()
         positions = array.input_positions()
         distance = np.linalg.norm(positions - positions.mean(axis=0), axis=1)
-        for name, edge in (("gaussian", 10 ** -0.5), ("hamming", 0.08)):
+        reach = distance / distance.max()
+        for name, edge, model in (
+                ("gaussian", 10 ** -0.5, np.exp(-reach ** 2 * np.log(10) / 2)),
+                ("hamming", 0.08, 0.54 + 0.46 * np.cos(np.pi * reach))):
             taper = weights.taper_of(array, name)
             self.assertAlmostEqual(taper[np.argmax(distance)], edge, places=12)
+            np.testing.assert_allclose(taper, model, rtol=1e-12)
             # from the middle outwards it falls
             self.assertTrue(np.all(np.diff(taper[np.argsort(distance)]) < 0))
         np.testing.assert_array_equal(weights.taper_of(array), np.ones(7))

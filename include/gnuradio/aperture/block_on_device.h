@@ -25,6 +25,9 @@ public:
     //! Where the block runs: cpu, cuda:0, ...; what `auto` has become.
     virtual std::string device_name() const = 0;
 
+    //! What that is, for people: the name of a GPU. Empty for the CPU.
+    virtual std::string device_description() const = 0;
+
     //! What ended the block: empty if there was no error since the last start.
     virtual std::string error() const = 0;
 

@@ -85,11 +85,12 @@ __global__ void __launch_bounds__(threads)
         *factor = ldexpf(1, -exponent);
     if (i >= count)
         return;
-    const int tile = packing.tile, chunk = packing.chunk;
-    const int k = int(i % chunk), n = int(i / chunk % tile);
-    const int64_t place = i / chunk / tile; // channel, tile, chunk
-    const int tiles = (beams + tile - 1) / tile, chunks = (inputs + chunk - 1) / chunk;
-    const int input = int(place % chunks) * chunk + k;
+    const int tile = packing.tile;
+    const int k = int(i % beam_chunk), n = int(i / beam_chunk % tile);
+    const int64_t place = i / beam_chunk / tile; // channel, tile, chunk
+    const int tiles = (beams + tile - 1) / tile;
+    const int chunks = (inputs + beam_chunk - 1) / beam_chunk;
+    const int input = int(place % chunks) * beam_chunk + k;
     const int beam = int(place / chunks % tiles) * tile + n;
     const int64_t channel = place / chunks / tiles;
     float2 w = make_float2(0, 0);
@@ -98,24 +99,20 @@ __global__ void __launch_bounds__(threads)
         const float gain = ldexpf(gains[beam], exponent);
         w = make_float2(w.x * gain, w.y * gain);
     }
-    const auto put = [&](int form, int number, __half value) {
-        packed[((place * packing.forms + form) * tile + n) * packed_numbers +
-               ((number / 8) ^ (n / 2 % 4)) * 8 + number % 8] = value;
+    const auto put = [&](int form, __half value) {
+        packed[((place * packing.forms + form) * tile + n) * beam_chunk +
+               ((k / 8) ^ (n / 2 % 4)) * 8 + k % 8] = value;
     };
     const __half re = __float2half_rn(w.x);
     if (packing.forms == 3) {
         // what rounding the first does is put right by the others
         const float rounded = __half2float(re);
-        put(0, k, re);
-        put(1, k, __float2half_rn(w.y - rounded));
-        put(2, k, __float2half_rn(-(rounded + w.y)));
+        put(0, re);
+        put(1, __float2half_rn(w.y - rounded));
+        put(2, __float2half_rn(-(rounded + w.y)));
     } else {
-        const __half im = __float2half_rn(w.y);
-        const int number = k / 8 * 16 + k % 2 * 8 + k % 8 / 2 * 2;
-        put(0, number, re);
-        put(0, number + 1, __hneg(im));
-        put(1, number, im);
-        put(1, number + 1, re);
+        put(0, re);
+        put(1, __float2half_rn(w.y));
     }
 }
 
@@ -157,7 +154,7 @@ beam_engine::beam_engine(const beam_extents& x, int device, const std::string& w
     if (packing.tile) {
         d_packed = device_array<__half>(size_t(x.channels) * packing.tiles(x.beams) *
                                         packing.chunks(x.inputs) * packing.forms *
-                                        packing.tile * packed_numbers);
+                                        packing.tile * beam_chunk);
         cuda::load(find_largest);
         cuda::load(pack_weights);
     }
@@ -193,7 +190,7 @@ void beam_engine::pack(cudaStream_t s)
     check_launch("beamformer, largest weight");
     const auto packing = d_former->packing();
     const int64_t places = int64_t(d_x.channels) * packing.tiles(d_x.beams) *
-                           packing.chunks(d_x.inputs) * packing.chunk * packing.tile;
+                           packing.chunks(d_x.inputs) * beam_chunk * packing.tile;
     pack_weights<<<blocks_for(places, threads), threads, 0, s>>>(weights,
                                                                  d_gains.data(),
                                                                  largest,

@@ -57,36 +57,31 @@ constexpr int numbers_of(beam_target::kind what, int beams)
                                                   : beams;
 }
 
+constexpr int beam_chunk = 32; //!< inputs
+
 /*!
  * How complex products are made of real ones, and weights packed for that:
- * [channel][tile of beams][chunk of inputs][form][beam][32 numbers], zeros where there is
+ * [channel][tile of beams][chunk of inputs][form][beam][32 inputs], zeros where there is
  * no beam or no input. The 16-byte piece p of row r is at place p ^ (r / 2 % 4), so that
  * a column of pieces is read without conflicts.
  */
 struct weight_packing {
     int tile; //!< beams; 0: weights are taken as they are
-    int forms, chunk;
+    int forms;
 
     /*!
      * Three products: with p0 = wr (xr + xi), p1 = (wi - wr) xr and p2 = -(wr + wi) xi
      * the real part is p0 + p2, the imaginary part p0 + p1. It saves the tensor cores a
      * quarter of their work; the sum of two 8-bit integers is exact in half precision.
-     * The numbers of a row are 32 inputs.
      */
-    static constexpr weight_packing three(int tile) { return { tile, 3, 32 }; }
-    /*!
-     * Four: a row is wr, -wi of each input for the real part, or wi, wr for the imaginary
-     * one, which are multiplied with xr, xi. There is less work around the tensor cores.
-     * The numbers are 16 inputs; of 8 of them first those with even numbers.
-     */
-    static constexpr weight_packing four(int tile) { return { tile, 2, 16 }; }
+    static constexpr weight_packing three(int tile) { return { tile, 3 }; }
+    //! Four: wr and wi. There is less work around the tensor cores, and less to keep.
+    static constexpr weight_packing four(int tile) { return { tile, 2 }; }
 
     int tiles(int beams) const { return (beams + tile - 1) / tile; }
-    int chunks(int inputs) const { return (inputs + chunk - 1) / chunk; }
+    int chunks(int inputs) const { return (inputs + beam_chunk - 1) / beam_chunk; }
 };
 constexpr int beam_forms = weight_packing::three(0).forms;
-constexpr int beam_chunk = weight_packing::three(0).chunk;
-constexpr int packed_numbers = 32; //!< of a row
 
 //! In half precision, times a power of two that makes the largest about 2^14.
 struct packed_weights {

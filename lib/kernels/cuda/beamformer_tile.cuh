@@ -24,11 +24,11 @@ namespace cuda {
  *
  * What becomes of them is an object with
  *
- *     operator()<Beams>(value, place, factor, scratch)   their values are to be
- * multiplied by factor, a power of two scratch(beams)   bytes of shared memory that it
- * needs for each group of 4 warps
- *
- * place: where those beams go
+ *     operator()<Beams>(value, place, factor, scratch)
+ *                       their values are to be multiplied by factor, a power of two;
+ *                       place is where those beams go
+ *     scratch(beams)    bytes of shared memory that it needs for each group of 4 warps
+ *     any_times         whether it does not matter which of the 16 times a lane has
  */
 struct beam_place {
     int64_t block_channel; // block * channels + channel
@@ -47,6 +47,7 @@ template <bool Even>
 struct write_fc32 {
     float2* to;
 
+    static constexpr bool any_times = false;
     static constexpr int scratch(int) { return 0; }
 
     template <int Beams, class Value>
@@ -102,6 +103,7 @@ struct write_sc8 {
     uint8_t* to;
     unsigned long long* clamped;
 
+    static constexpr bool any_times = false;
     static constexpr int scratch(int) { return 0; }
 
     template <int Beams, class Value>
@@ -197,6 +199,7 @@ struct sum_powers {
     float* to;
     int pieces;
 
+    static constexpr bool any_times = Piece > 1;
     // of a pair
     static constexpr int numbers = What == beam_target::kind::intensity ? 1
                                    : What == beam_target::kind::powers  ? 2
@@ -373,7 +376,7 @@ struct voltage_sc8 {
 
     //! of inputs 2 t, 2 t + 1
     static __device__ __forceinline__ void
-    join(operand_words& to, int half, uint32_t first, uint32_t second)
+    join(operand_words& to, int half, uint32_t first, uint32_t second, uint32_t = 0)
     {
         // re re im im, with 128 added
         to[2 * half] = __byte_perm(first, second, 0x5140) ^ 0x80808080u;
@@ -390,14 +393,20 @@ struct voltage_sc8 {
     {
         return half_pair::minus(__byte_perm(v, bytes_64, 0x4342), bias);
     }
+};
 
-    //! re and im together, of an input at two times
-    static __device__ __forceinline__ void
-    pairs(uint32_t (&to)[2], uint32_t word, uint32_t bytes_64)
+//! 8-bit voltages, but a word is one time of the inputs 2 t and 2 t + 1: already joined.
+struct voltage_sc8_turned {
+    static constexpr int bytes = voltage_sc8::bytes;
+
+    //! \param bytes_64_80 0x64806480: 1024 in half precision, and the sign bit of a byte
+    static __device__ __forceinline__ uint32_t re(uint32_t v, uint32_t bytes_64_80)
     {
-        const uint32_t v = word ^ 0x80808080u;
-        to[0] = re(v, bytes_64);
-        to[1] = im(v, bytes_64);
+        return half_pair::minus((v & 0xff00ff) ^ bytes_64_80, voltage_sc8::bias);
+    }
+    static __device__ __forceinline__ uint32_t im(uint32_t v, uint32_t bytes_64_80)
+    {
+        return re(v >> 8, bytes_64_80);
     }
 };
 
@@ -412,13 +421,16 @@ struct voltage_sc4 {
         return word;
     }
 
-    static __device__ __forceinline__ void
-    join(operand_words& to, int half, uint32_t first, uint32_t second)
+    static __device__ __forceinline__ void join(operand_words& to,
+                                                int half,
+                                                uint32_t first,
+                                                uint32_t second,
+                                                uint32_t bytes_64 = half_pair::bytes_64)
     {
         // times 0 0 1 1, with 8 added to each nibble; then 1024 more to each voltage
         const uint32_t all = __byte_perm(first, second, 0x5140) ^ 0x88888888u;
-        to[2 * half] = __byte_perm(all, half_pair::bytes_64, 0x4140);
-        to[2 * half + 1] = __byte_perm(all, half_pair::bytes_64, 0x4342);
+        to[2 * half] = __byte_perm(all, bytes_64, 0x4140);
+        to[2 * half + 1] = __byte_perm(all, bytes_64, 0x4342);
     }
     static __device__ __forceinline__ uint32_t re(uint32_t v, uint32_t = 0)
     {
@@ -431,21 +443,6 @@ struct voltage_sc4 {
     static __device__ __forceinline__ uint32_t im(uint32_t v, uint32_t = 0)
     {
         return at_least_minus_7(half_pair::minus(v & 0xff0fff0fu, 0x64086408));
-    }
-
-    static __device__ __forceinline__ void
-    pairs(uint32_t (&to)[2], uint32_t word, uint32_t bytes_64)
-    {
-        const uint32_t v = word ^ 0x8888u;
-        const auto pair = [](uint32_t twice) { // that byte, above 1024 each
-            uint32_t both;
-            asm("fma.rn.f16x2 %0, %1, %2, %3;"
-                : "=r"(both) // re / 16 - 72, im - 1032
-                : "r"(twice & 0xff0ffff0u), "r"(0x3c002c00), "r"(0xe408d480));
-            return at_least_minus_7(both);
-        };
-        to[0] = pair(__byte_perm(v, bytes_64, 0x4040));
-        to[1] = pair(__byte_perm(v, bytes_64, 0x4141));
     }
 
     static __device__ __forceinline__ uint32_t at_least_minus_7(uint32_t a)

@@ -24,7 +24,7 @@ constexpr int crew_times = 64; // of a warp group: the rows of its matrix instru
 constexpr int most_crews = 3;
 constexpr int most_stages = 8;
 constexpr int most_slots = 34; // more would leave 256 inputs a stage less
-constexpr int packed_row = packed_numbers * sizeof(__half);
+constexpr int packed_row = beam_chunk * sizeof(__half);
 
 //! How many real products make a complex one; see weight_packing.
 struct three_products {
@@ -48,7 +48,7 @@ constexpr int registers_of_feeder = 24;
 
 /*!
  * A job is the beams of a tile in a channel, in steps of 64 times for each crew. The
- * inputs come in chunks of 32 or 16. Stages of shared memory hold chunks of voltages,
+ * inputs come in chunks of 32. Stages of shared memory hold chunks of voltages,
  * slots hold chunks of weights: if there are as many slots as chunks, weights stay for
  * all steps of a job, otherwise they come anew in each step.
  */
@@ -126,9 +126,8 @@ template <class Voltage, class Products, int Beams>
 struct layout {
     static constexpr int crews = crews_for(Beams);
     static constexpr int forms = Products::packing(Beams).forms;
-    static constexpr int chunk = Products::packing(Beams).chunk; // inputs
-    static constexpr int row = crew_times * Voltage::bytes;      // of a box
-    static constexpr int stage = chunk * row;                    // a box
+    static constexpr int row = crew_times * Voltage::bytes; // of a box
+    static constexpr int stage = beam_chunk * row;          // a box
     static constexpr int form = Beams * packed_row;
     static constexpr int slot = forms * form;
 
@@ -145,7 +144,7 @@ struct barriers {
         uint64_t full[most_stages], empty[most_stages]; // of stages
     } of_crew[most_crews];
     uint64_t full_slot[most_slots], empty_slot[most_slots];
-    uint64_t turn[most_crews];
+    uint64_t turn[most_crews], middle[most_crews];
 };
 
 /*!
@@ -185,6 +184,10 @@ public:
     {
         return place(d_at, offsetof(barriers, turn), crew);
     }
+    __device__ uint32_t middle(int crew) const
+    {
+        return place(d_at, offsetof(barriers, middle), crew);
+    }
 
 private:
     uint32_t d_at, d_crew;
@@ -196,8 +199,12 @@ private:
 };
 
 /*!
- * Reads what a thread needs of 16 inputs: two times of the inputs 2 t and 2 t + 1 and of
- * 8 more, with t = threadIdx.x % 4.
+ * Reads what a thread needs of 16 inputs: with lane 4 g + t of a warp two times of the
+ * inputs 2 t and 2 t + 1 and of 8 more.
+ *
+ *     read(words, stage, k)          of the inputs from 16 k on
+ *     join(both, words, constant)    to operand_words, before they are converted
+ *     constant                       what that and the conversion need
  */
 template <class Voltage, class Products, int Beams>
 class voltage_reader
@@ -218,19 +225,55 @@ public:
             words[i] = Voltage::load(d_at[i % 2] + stage * memory::stage +
                                      (16 * k + i / 2 * 8) * memory::row);
     }
+    static __device__ __forceinline__ void
+    join(operand_words& both, const uint32_t (&words)[4], uint32_t bytes_64)
+    {
+        Voltage::join(both, 0, words[0], words[1], bytes_64);
+        Voltage::join(both, 1, words[2], words[3], bytes_64);
+    }
+    static constexpr uint32_t constant = half_pair::bytes_64;
 
 private:
     using memory = layout<Voltage, Products, Beams>;
     uint32_t d_at[2];
 };
 
-//! half_pair::bytes_64, which the assembler cannot know: it would put a constant, or what
-//! chooses its bytes, into a register for each use.
-__device__ __forceinline__ uint32_t unknown_bytes_64()
+//! The times are g and g + 8, not 2 g and 2 g + 1.
+template <class Products, int Beams>
+class voltage_reader<voltage_sc8_turned, Products, Beams>
+{
+public:
+    __device__ explicit voltage_reader(uint32_t stages)
+    {
+        const int row = threadIdx.x % 8, matrix = threadIdx.x / 8 % 4;
+        const int warp = threadIdx.x / 32 % 4;
+        d_at = stages + memory::place(matrix / 2 * 8 + row, 32 * warp + matrix % 2 * 16);
+    }
+    __device__ __forceinline__ void read(uint32_t (&words)[4], int stage, int k) const
+    {
+        load_transposed(words, d_at + stage * memory::stage + 16 * k * memory::row);
+    }
+    static __device__ __forceinline__ void
+    join(operand_words& both, const uint32_t (&words)[4], uint32_t)
+    {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            both[i] = words[i];
+    }
+    static constexpr uint32_t constant = 0x64806480;
+
+private:
+    using memory = layout<voltage_sc8_turned, Products, Beams>;
+    uint32_t d_at;
+};
+
+//! The number, which the assembler cannot know: it would put a constant, or what chooses
+//! its bytes, into a register for each use.
+__device__ __forceinline__ uint32_t unknown(uint32_t number)
 {
     uint32_t own_bit;
     asm volatile("mov.u32 %0, %%lanemask_eq;" : "=r"(own_bit));
-    return half_pair::bytes_64 * (own_bit >> threadIdx.x % 32);
+    return number * (own_bit >> threadIdx.x % 32);
 }
 
 //! Asks for the voltages of a crew, as far ahead as it has stages.
@@ -252,7 +295,7 @@ __device__ __forceinline__ void feed_voltages(
                          &map,
                          own.full + stage.index,
                          (now.step * memory::crews + crew) * memory::row,
-                         chunk * memory::chunk,
+                         chunk * beam_chunk,
                          j.channel,
                          now.block);
                 stage.advance(x.stages);
@@ -294,11 +337,12 @@ struct chunk_weights {
 /*!
  * The sums of a warp group, for its times and the beams of a tile.
  *
- *     words               voltages of 16 inputs as they were read, the first of a chunk
- *     multiply(read, next, ready, weights, bytes_64, done)
- *                         adds the chunk. read(1) reads 16 inputs more of it, next() the
- *                         first of the next chunk; ready() waits for the weights; done()
- *                         is called when the chunk before is
+ *     multiply(words, read, leave, next, ready, weights, constant, done)
+ *                         adds the chunk, of which `words` are the first 16 inputs as
+ *                         they were read. read(1) reads 16 more of it, then leave() is
+ *                         called; next() reads the first of the next chunk; ready()
+ *                         waits for the weights; done() is called when the chunk before
+ *                         is
  *     finish(), beam(i)   when all products are there: the sum of column and row i as
  *                         wgmma_half() orders them
  */
@@ -311,21 +355,21 @@ class multiplier<Voltage, three_products, Beams>
 {
 public:
     float sums[beam_forms][Beams / 2];
-    uint32_t words[4];
 
-    template <class Read, class Next, class Ready, class Done>
-    __device__ __forceinline__ void multiply(const Read& read,
+    template <class Read, class Leave, class Next, class Ready, class Done>
+    __device__ __forceinline__ void multiply(const uint32_t (&words)[4],
+                                             const Read& read,
+                                             const Leave& leave,
                                              const Next& next,
                                              const Ready& ready,
                                              const chunk_weights& w,
-                                             uint32_t bytes_64,
+                                             uint32_t constant,
                                              const Done& done)
     {
 #pragma unroll
         for (int k = 0; k < beam_chunk / 16; k++) {
             operand_words both;
-            Voltage::join(both, 0, words[0], words[1]);
-            Voltage::join(both, 1, words[2], words[3]);
+            reader::join(both, words, constant);
             if (k == 0) {
                 read(1);
                 ready();
@@ -341,12 +385,14 @@ public:
             wgmma_wait<2>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                d_re[i] = Voltage::re(both[i], bytes_64);
+                d_re[i] = Voltage::re(both[i], constant);
             multiply(1, d_re);
+            if (k > 0)
+                leave();
             wgmma_wait<2>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                d_im[i] = Voltage::im(both[i], bytes_64);
+                d_im[i] = Voltage::im(both[i], constant);
             multiply(2, d_im);
             if (k > 0)
                 next();
@@ -375,43 +421,55 @@ public:
 
 private:
     using memory = layout<Voltage, three_products, Beams>;
+    using reader = voltage_reader<Voltage, three_products, Beams>;
     operand_words d_sum, d_re, d_im; // as the tensor cores read them
 };
 
-//! 16 inputs, of which each makes four products.
+//! 32 inputs, of which each makes four products.
 template <class Voltage, int Beams>
 class multiplier<Voltage, four_products, Beams>
 {
 public:
     float sums[2][Beams / 2];
-    uint32_t words[4];
 
-    template <class Read, class Next, class Ready, class Done>
-    __device__ __forceinline__ void multiply(const Read&,
+    template <class Read, class Leave, class Next, class Ready, class Done>
+    __device__ __forceinline__ void multiply(const uint32_t (&words)[4],
+                                             const Read& read,
+                                             const Leave& leave,
                                              const Next& next,
                                              const Ready& ready,
                                              const chunk_weights& w,
-                                             uint32_t bytes_64,
+                                             uint32_t constant,
                                              const Done& done)
     {
-        ready();
 #pragma unroll
-        for (int k = 0; k < 2; k++) { // 8 inputs
-            wgmma_wait<1>(); // one is under way while the operand of the other is made
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                uint32_t pair[2];
-                Voltage::pairs(pair, words[2 * k + i], bytes_64);
-                d_a[k][2 * i] = pair[0];
-                d_a[k][2 * i + 1] = pair[1];
+        for (int k = 0; k < beam_chunk / 16; k++) {
+            operand_words both;
+            reader::join(both, words, constant);
+            if (k == 0) {
+                read(1);
+                ready();
             }
-            wgmma_fence();
+            const uint64_t re = w.rows + 2 * k, im = re + (memory::form >> 4);
+            const bool add = !w.first || k > 0;
+            // three groups are under way while an operand is made
+            wgmma_wait<3>();
 #pragma unroll
-            for (int f = 0; f < 2; f++)
-                wgmma_half<Beams>(sums[f],
-                                  d_a[k],
-                                  w.rows + 2 * k + f * (memory::form >> 4),
-                                  !w.first || k > 0);
+            for (int i = 0; i < 4; i++)
+                d_re[k][i] = Voltage::re(both[i], constant);
+            wgmma_fence();
+            wgmma_half<Beams>(sums[0], d_re[k], re, add);
+            wgmma_half<Beams>(sums[1], d_re[k], im, add);
+            wgmma_commit();
+            if (k > 0)
+                leave();
+            wgmma_wait<3>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                d_im[k][i] = Voltage::im(both[i], constant);
+            wgmma_fence();
+            wgmma_half<Beams, -1>(sums[0], d_im[k], im, true);
+            wgmma_half<Beams>(sums[1], d_im[k], re, true);
             wgmma_commit();
         }
         done();
@@ -426,7 +484,8 @@ public:
 
 private:
     using memory = layout<Voltage, four_products, Beams>;
-    operand_words d_a[2]; // as the tensor cores read them
+    using reader = voltage_reader<Voltage, four_products, Beams>;
+    operand_words d_re[2], d_im[2]; // as the tensor cores read them
 };
 
 //! Whether crews do this one after the other, and multiply meanwhile, because memory is
@@ -435,6 +494,20 @@ template <class Target>
 constexpr bool in_turns = false;
 template <bool Even>
 constexpr bool in_turns<write_fc32<Even>> = true;
+
+//! Whether the first voltages of a step are read before the sums of the one before are
+//! worked on. Others lack registers, or are waited for by the next crew.
+template <class Products, class Target>
+constexpr bool reads_ahead =
+    !in_turns<Target> && (Target::any_times || std::is_same_v<Products, four_products>);
+
+/*!
+ * Whether a crew begins a step when the other is in the middle of its own. If they began
+ * together, they would stay together, and leave the tensor cores together for what is to
+ * be done with the sums.
+ */
+template <class Products, int Beams, class Target>
+constexpr bool half_a_step_apart = crews_for(Beams) == 2 && reads_ahead<Products, Target>;
 
 template <class Voltage, class Products, int Beams, class Target>
 __device__ __forceinline__ void form(const Target& target,
@@ -458,7 +531,8 @@ __device__ __forceinline__ void form(const Target& target,
     };
     const barrier_places at(b, crew);
     const voltage_reader<Voltage, Products, Beams> voltages(stages);
-    const uint32_t bytes_64 = unknown_bytes_64();
+    const uint32_t constant = unknown(voltage_reader<Voltage, Products, Beams>::constant);
+    uint32_t words[4]; // of the next 16 inputs
     ring_place stage, slot;
     const auto leave = [&] { // the stage, for the next
         __syncwarp();
@@ -466,7 +540,8 @@ __device__ __forceinline__ void form(const Target& target,
             arrive(at.empty(stage.index));
         stage.advance(x.stages);
     };
-    int turn = crew == 0; // parity; the first crew does not wait for its first turn
+    // parities; the first crew does not wait at first
+    int turn = crew == 0, middle = crew == 0;
     int index = 0;
     for (job j(index, x); j.exists(); j = job(++index, x)) {
         const ring_place first_slot = slot;
@@ -477,7 +552,7 @@ __device__ __forceinline__ void form(const Target& target,
             const bool come = uniform(step == j.begin || !stay); // weights, in this step
             const bool go = uniform(step + 1 == j.end || !stay);
             multiplier<Voltage, Products, Beams> all;
-            const auto read = [&](int k) { voltages.read(all.words, stage.index, k); };
+            const auto read = [&](int k) { voltages.read(words, stage.index, k); };
             const auto begin = [&] { // a chunk
                 wait_for(at.full(stage.index), stage.parity);
                 read(0);
@@ -486,13 +561,23 @@ __device__ __forceinline__ void form(const Target& target,
                 if (go && chunk > 0 && speaks)
                     arrive(at.empty_slot((slot.index > 0 ? slot.index : x.slots) - 1));
             };
-            begin();
+            if (half_a_step_apart<Products, Beams, Target>) {
+                wait_for(at.middle(crew), middle);
+                middle ^= 1;
+            }
+            if (!reads_ahead<Products, Target> || step == j.begin)
+                begin();
+            const bool ahead = reads_ahead<Products, Target> && step + 1 < j.end;
             for (int chunk = 0; chunk < x.chunks; chunk++) {
+                if (half_a_step_apart<Products, Beams, Target> && speaks &&
+                    chunk == x.chunks / 2)
+                    arrive(at.middle(1 - crew));
                 all.multiply(
+                    words,
                     read,
+                    leave,
                     [&] {
-                        leave();
-                        if (chunk + 1 < x.chunks)
+                        if (ahead || chunk + 1 < x.chunks)
                             begin();
                     },
                     [&] {
@@ -500,7 +585,7 @@ __device__ __forceinline__ void form(const Target& target,
                             wait_for(at.full_slot(slot.index), slot.parity);
                     },
                     { rows_at(slot.index), chunk == 0 },
-                    bytes_64,
+                    constant,
                     [&] { let_go(chunk); });
                 slot.advance(x.slots);
             }
@@ -554,6 +639,7 @@ __global__ void __launch_bounds__(128 * (crews_for(Beams) + 1), 1)
     if (threadIdx.x == 0) {
         for (int crew = 0; crew < memory::crews; crew++) {
             init_barrier(b.turn + crew, 4);
+            init_barrier(b.middle + crew, 4);
             for (int i = 0; i < x.stages; i++) {
                 init_barrier(b.of_crew[crew].full + i, 1);
                 init_barrier(b.of_crew[crew].empty + i, 4);
@@ -651,8 +737,7 @@ void launch(const beam_extents& e,
     const voltage_shape shape{
         int64_t(e.times) * Voltage::bytes, e.inputs, e.channels, blocks
     };
-    const CUtensorMap map =
-        make_tensor_map(voltages, shape, memory::row, memory::chunk, 1);
+    const CUtensorMap map = make_tensor_map(voltages, shape, memory::row, beam_chunk, 1);
     form_beams<Voltage, Products, Beams, Target>
         <<<grid, 128 * (crews_for(Beams) + 1), shared.bytes, s>>>(
             map, weights.values, weights.factor, target, x);
@@ -730,8 +815,14 @@ private:
     {
         const auto of_tile = [&](auto beams) {
             const auto of_target = [&](auto products, const auto& what) {
+                using sink = std::decay_t<decltype(what)>;
                 if (d_x.input == sample_type::sc8)
-                    run(type<voltage_sc8>{}, products, beams, what);
+                    run(type<std::conditional_t<sink::any_times,
+                                                voltage_sc8_turned,
+                                                voltage_sc8>>{},
+                        products,
+                        beams,
+                        what);
                 else
                     run(type<voltage_sc4>{}, products, beams, what);
             };

@@ -147,7 +147,7 @@ CUtensorMap box_map(const call& c)
     return make_tensor_map(c.block,
                            { { row, radix, radix, uint64_t(c.inputs) },
                              { pitch, radix * pitch, row },
-                             { sector, warp_channels, radix, 1 } },
+                             { sector, box_channels, radix, 1 } },
                            box_order::half_swapped);
 }
 
@@ -193,11 +193,14 @@ public:
     {
         const device_guard guard(d_device);
         const double scale = d_norm / result_scale;
+        d_modest_gains = true;
         for (size_t i = 0; i < d_ordered_gains.size(); i++) {
             const int place = int(i % channels), thread = place / 2 % crew_threads;
             const int d = 4 * (place / 2 / crew_threads * 2 + place % 2) + thread % 4;
             const auto g = gains[i - place + thread / 4 + radix * d];
             d_ordered_gains[i] = { float(g.real() * scale), float(g.imag() * scale) };
+            d_modest_gains = d_modest_gains && std::abs(d_ordered_gains[i].x) < 1e30f &&
+                             std::abs(d_ordered_gains[i].y) < 1e30f;
         }
         d_gains.set(d_ordered_gains.data(), s);
     }
@@ -261,6 +264,7 @@ private:
         c.groups = int((c.spectra + group - 1) / group);
         const int64_t all = int64_t(c.groups) * c.inputs;
         const int blocks = int(std::min<int64_t>(all, d_multiprocessors));
+        c.harmless_squares = d_modest_gains ? 127 * 127 - 1 : -1;
         c.share = int(all / blocks);
         c.more = int(all % blocks);
         c.boxed = Store == store::blocks && c.selected == channels &&
@@ -310,7 +314,8 @@ private:
     device_array<float2> d_twiddles;
     uploaded_array<float2> d_gains;
     std::vector<float2> d_ordered_gains;
-    counters d_counts; // [clamped output, lowest numbers][input]
+    bool d_modest_gains; // whether they leave finite numbers finite
+    counters d_counts;   // [clamped output, lowest numbers][input]
 };
 
 /*!

@@ -45,8 +45,9 @@ constexpr int most_taps = 8;
 constexpr int group = 8; // spectra that the filter makes of lines that arrive together
 constexpr int line_bytes = 2 * channels; // of samples, and of what comes out
 constexpr int group_bytes = group * line_bytes;
-constexpr int pair = 2; // spectra of a matrix product
-constexpr int slot_spectra = 2 * pair;
+constexpr int pair = 2;  // spectra of a matrix product
+constexpr int pairs = 2; // of a slot
+constexpr int slot_spectra = pairs * pair;
 constexpr int crews = 2;
 constexpr int filter_warps = 8, crew_warps = 4;
 constexpr int crew_threads = 32 * crew_warps;
@@ -72,14 +73,16 @@ template <store Store>
 inline constexpr int slots = Store == store::blocks ? 5 : 6;
 constexpr int stages = 3; // of groups of lines that arrive
 constexpr int ahead = 2;  // that are on their way when a call begins
-// Of a set of times: sectors [warp][d][channel of the warp], their halves swapped in
-// every other four, as the copy engine swizzles them.
+// Of a set of times: sectors [warp][half of its channels][d][channel], their halves
+// swapped where d is odd, as the copy engine swizzles them. So the words of two pairs
+// that a warp stores at a time meet the same banks no more than twice.
 constexpr int set_times = 2 * group;
 constexpr int sector = 2 * set_times;
 constexpr int warp_channels = radix / crew_warps;
-constexpr int sector_row = warp_channels * sector;
+constexpr int box_channels = warp_channels / 2;
+constexpr int sector_row = box_channels * sector;
 constexpr int box_bytes = radix * sector_row;
-constexpr int set_bytes = crew_warps * box_bytes;
+constexpr int set_bytes = radix / box_channels * box_bytes;
 constexpr int sets = 2; // that there is room for
 template <store Store>
 inline constexpr int result_bytes = Store == store::blocks
@@ -109,6 +112,7 @@ struct call : filter_call {
     const uint4* matrices; // as memory has them
     int groups;            // of spectra of an input
     int share, more;       // groups of a block of threads; so many have one more
+    int harmless_squares;  // of results; see quantise()
 };
 
 //! Its lists of ports travel with it: to copy them in a stream would take longer than
@@ -135,23 +139,19 @@ class pieces
 {
 public:
     __device__ explicit pieces(const call& c)
+        : d_next(c.share * blockIdx.x + min(int(blockIdx.x), c.more))
     {
-        const int block = blockIdx.x;
-        const int first = c.share * block + min(block, c.more);
-        d_left = c.share + (block < c.more);
-        d_input = first / c.groups;
-        d_before = first - d_input * c.groups;
     }
     //! \return whether there was one
     template <int Ports>
     __device__ bool take(piece& p, const port_call<Ports>& c)
     {
-        while (d_left > 0) {
-            p = { d_input++,
-                  min(c.groups - d_before, d_left),
-                  int64_t(d_before) * group };
-            d_left -= p.groups;
-            d_before = 0;
+        const int next_block = blockIdx.x + 1;
+        const int end = c.share * next_block + min(next_block, c.more);
+        while (d_next < end) {
+            const int input = d_next / c.groups, before = d_next - input * c.groups;
+            p = { input, min(c.groups - before, end - d_next), int64_t(before) * group };
+            d_next += p.groups;
             if (c.sources[p.input].samples)
                 return true;
         }
@@ -159,7 +159,7 @@ public:
     }
 
 private:
-    int d_input, d_before, d_left; // groups
+    int d_next; // of the groups of all inputs
 };
 
 //! Times of a block that are stored together.
@@ -212,6 +212,11 @@ __device__ __forceinline__ uint2 load_eight_bytes(uint32_t address)
 __device__ __forceinline__ void store_word(uint32_t address, uint32_t word)
 {
     asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+}
+__device__ __forceinline__ void store_words(uint32_t address, uint32_t a, uint32_t b)
+{
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(a), "r"(b)
+                 : "memory");
 }
 
 //! In half precision, x in the lower half.
@@ -499,20 +504,18 @@ using rows = rows_matrix<8 * matrix_row>;
 //! From columns to the ones that are a k16 step further on.
 constexpr int step_bytes = 16 * int(sizeof(__half));
 
-//! Twiddles: those of group `step` of eight columns are of 2 t and 2 t + 1.
+//! Twiddles of a step: those of its eight columns are of 2 t and 2 t + 1.
 __device__ __forceinline__ void
-twiddle(uint32_t (&operand)[steps][4], const float (&sums)[32], const float4 (&w)[steps])
+twiddle(uint32_t (&operand)[4], const float (&sums)[32], int step, float4 w)
 {
 #pragma unroll
-    for (int step = 0; step < steps; step++)
-#pragma unroll
-        for (int spectrum = 0; spectrum < pair; spectrum++) {
-            const float* s = sums + 16 * spectrum + 4 * step;
-            const float2 a = times(float2{ s[0], s[2] }, float2{ w[step].x, w[step].y });
-            const float2 b = times(float2{ s[1], s[3] }, float2{ w[step].z, w[step].w });
-            operand[step][spectrum] = halves(a.x, a.y);
-            operand[step][2 + spectrum] = halves(b.x, b.y);
-        }
+    for (int spectrum = 0; spectrum < pair; spectrum++) {
+        const float* s = sums + 16 * spectrum + 4 * step;
+        const float2 a = times(float2{ s[0], s[2] }, float2{ w.x, w.y });
+        const float2 b = times(float2{ s[1], s[3] }, float2{ w.z, w.w });
+        operand[spectrum] = halves(a.x, a.y);
+        operand[2 + spectrum] = halves(b.x, b.y);
+    }
 }
 
 //! When this is called, neither before nor later.
@@ -536,27 +539,38 @@ __device__ __forceinline__ float4 load_numbers(uint32_t from)
 }
 
 /*!
- * Gains and conversion: bytes[i] has d = 4 i + t of the first spectrum and, in the upper
+ * Gains and conversion: words[i] has d = 4 i + t of the first spectrum and, in the upper
  * half, of the second. \param gains of two i in a row each \param valid spectra of the
- * pair that are wanted \return how many numbers of these were clamped
+ * pair that are wanted \param harmless_squares up to which sums of squares of two words
+ * say that no number was clamped \return how many numbers of the spectra wanted were
  */
-__device__ __forceinline__ int quantise(uint32_t (&bytes)[8],
+__device__ __forceinline__ int quantise(uint32_t (&words)[8],
                                         const float (&sums)[32],
                                         const float4 (&gains)[4],
-                                        int valid)
+                                        int valid,
+                                        int harmless_squares)
 {
     const auto amplify = [&](int i, int spectrum) {
         const float* y = sums + 4 * i + 2 * spectrum;
         const float4 g = gains[i / 2];
         return amplified({ y[0], y[1] }, i % 2 ? float2{ g.z, g.w } : float2{ g.x, g.y });
     };
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+        words[i] = rounded(amplify(i, 0), rounded(amplify(i, 1)));
+    // Most often this is enough.
+    int squares = 0;
+#pragma unroll
+    for (int i = 0; i < 8; i += 2) {
+        const int a = int(words[i]), b = int(words[i + 1]);
+        squares = max(squares, __dp4a(a, a, __dp4a(b, b, 0)));
+    }
+    if (squares <= harmless_squares)
+        return 0;
     float most = 0;
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-        const float2 a = amplify(i, 0), b = amplify(i, 1);
-        most = larger(most, larger(largest(a), largest(b)));
-        bytes[i] = rounded(a, rounded(b, 0));
-    }
+    for (int i = 0; i < 8; i++)
+        most = larger(most, larger(largest(amplify(i, 0)), largest(amplify(i, 1))));
     if (most <= most_fitting)
         return 0;
     int found = 0;
@@ -565,7 +579,7 @@ __device__ __forceinline__ int quantise(uint32_t (&bytes)[8],
         const float2 a = amplify(i, 0), b = amplify(i, 1);
         found += (valid > 0 && !(largest(a) <= most_fitting)) +
                  (valid > 1 && !(largest(b) <= most_fitting));
-        bytes[i] = rounded(fitting(a), rounded(fitting(b)));
+        words[i] = rounded(fitting(a), rounded(fitting(b)));
     }
     return found;
 }
@@ -624,13 +638,14 @@ store_sectors(uint32_t from, int crew, int thread, const time_set& set, const ca
                        reinterpret_cast<uintptr_t>(c.block) % 16 == 0 && wanted >= group;
     uint16_t* to = static_cast<uint16_t*>(c.block) + place * pitch +
                    int64_t(set.input) * c.times + set.time + group * half;
-    from += thread / 32 * box_bytes + d * sector_row + in_warp * sector +
-            (half ^ in_warp / 4) * (sector / 2);
+    from += (thread / 32 * 2 + in_warp / box_channels) * box_bytes + d * sector_row +
+            in_warp % box_channels * sector;
 #pragma unroll 2
     for (int i = 0; i < own / 2; i++) { // the even one's, the odd one's, and others
         const int next = i / 2 * 4 + i % 2;
         if (unsigned(place + radix * next) < unsigned(c.selected)) {
-            const uint4 words = load_shared(from + next * sector_row);
+            const uint4 words =
+                load_shared(from + next * sector_row + (half ^ i % 2) * (sector / 2));
             if (whole)
                 __stcg(reinterpret_cast<uint4*>(to + next * radix * pitch), words);
             else
@@ -665,18 +680,13 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
         shared_address(m.results) + (turned ? 0 : crew * 2 * slot_spectra * result_pitch);
     // of spectra: column 2 t + spectrum of matrix i has d = 4 i + t
     const uint32_t column =
-        turned ? warp * box_bytes + lane % 4 * sector_row + lane / 4 * sector +
-                     lane / 16 * (sector / 2) + crew * slot_spectra * 2
+        turned ? (warp * 2 + lane / 16) * box_bytes + lane % 4 * sector_row +
+                     lane / 4 % box_channels * sector + lane % 2 * (sector / 2) +
+                     crew * slot_spectra * 2
                : lane % 2 * result_pitch + (lane / 8 * 4 + lane % 8 / 2) * radix * 2 +
                      warp * 16;
     ring_place<slots<Store>> slot{};
     slot.advance(crew);
-    piece p;
-    int left = 0; // groups
-    for (pieces all(c); all.take(p, c);)
-        left += p.groups;
-    if (left == 0)
-        return;
     const auto start_first = [&](float(&sums)[32], int first) {
         // by way of a shuffle the compiler knows that all lanes have the same
         const rows filtered(__shfl_sync(
@@ -690,15 +700,7 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
                             i > 0);
         wgmma_commit();
     };
-    // factors come when they are wanted, and leave registers to others before and after
-    const auto start_second = [&](float(&sums)[32]) {
-        float4 twiddles[steps];
-#pragma unroll
-        for (int i = 0; i < steps; i++)
-            twiddles[i] = load_numbers(shared_address(&m.twiddles[i][thread]));
-        wgmma_wait<0>();
-        uint32_t operand[steps][4];
-        twiddle(operand, sums, twiddles);
+    const auto start_second = [&](float(&sums)[32], const uint32_t(&operand)[steps][4]) {
         wgmma_fence();
 #pragma unroll
         for (int i = 0; i < steps; i++)
@@ -706,10 +708,9 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
                 sums, operand[i], second_matrix.descriptor(i * step_bytes), i > 0);
         wgmma_commit();
     };
-    // two pairs in turn: while one is stored, the first product of the next is under way
-    float even[32], odd[32];
-    wait_for(&m.full[slot.index], slot.parity);
-    start_first(even, 0);
+    const auto load_twiddles = [&](int step) {
+        return load_numbers(shared_address(&m.twiddles[step % steps][thread]));
+    };
     int buffer = 0;       // of spectra, for a slot's results
     ring_place<sets> set; // of times
     set = {};
@@ -726,19 +727,20 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
         if (!boxed)
             store_sectors(from, crew, thread, times, c);
         else if (leads)
-            store_box(&c.boxes,
-                      from + warp * box_bytes,
-                      2 * times.time,
-                      warp * warp_channels,
-                      0,
-                      times.input);
+#pragma unroll
+            for (int box = 2 * warp; box < 2 * warp + 2; box++)
+                store_box(&c.boxes,
+                          from + box * box_bytes,
+                          2 * times.time,
+                          box * box_channels,
+                          0,
+                          times.input);
     };
     pieces all(c);
+    piece p;
 #pragma unroll 1
     while (all.take(p, c)) {
-        const auto* gains =
-            reinterpret_cast<const float4*>(c.gains + int64_t(p.input) * channels) +
-            thread;
+        uint32_t gains_place = uint32_t(p.input) * (channels / 2) + thread;
         char* to = nullptr; // of the crew's next spectrum
         if (!turned)
             to = static_cast<char*>(c.spectra_ports[p.input]) +
@@ -752,42 +754,66 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
         for (; time < end; time += group) {
             const int half = unsigned(c.first_time + time) % set_times / group;
             const int wanted = int(c.spectra) - time - crew * slot_spectra;
-            const auto finish = [&](const float(&sums)[32], int first) {
-                float4 factors[4];
+            float low[32], high[32]; // of the slot's pairs
+            wait_for(&m.full[slot.index], slot.parity);
+            start_first(low, 0);
+            start_first(high, pair);
+            // Registers are scarce: each step's twiddles come when they are wanted,
+            // twice, and most of the second operand when the first one has been used.
+            uint32_t even[steps][4], odd[steps][4];
+            float4 now = load_twiddles(0), next = load_twiddles(1);
+            const auto twiddle_step =
+                [&](uint32_t(&operand)[steps][4], const float(&sums)[32], int i) {
+                    twiddle(operand[i], sums, i, now);
+                    now = next;
+                    next = load_twiddles(i + 2);
+                };
+            wgmma_wait<1>();
 #pragma unroll
-                for (int i = 0; i < 4; i++)
-                    factors[i] = load_numbers(gains + i * crew_threads);
-                wgmma_wait<1>();
-                uint32_t bytes[8];
-                found += quantise(bytes, sums, factors, wanted - first);
-                if constexpr (turned) {
-                    const uint32_t at = results + set.index * set_bytes +
-                                        (column ^ half * (sector / 2)) + first * 2;
+            for (int i = 0; i < steps; i++)
+                twiddle_step(even, low, i);
+            start_second(low, even);
+            wgmma_wait<1>();
+            if (leads)
+                arrive(&m.empty[slot.index]);
+            twiddle_step(odd, high, 0);
+            wgmma_wait<0>();
 #pragma unroll
-                    for (int i = 0; i < 8; i++)
-                        store_word(at + i * 4 * sector_row, bytes[i]);
-                } else {
-                    const uint32_t at =
-                        results + column + (buffer * slot_spectra + first) * result_pitch;
-#pragma unroll
-                    for (int i = 0; i < 8; i += 4)
-                        store_columns(at + i * 4 * radix * 2, bytes + i);
-                }
-            };
-            start_second(even);
-            start_first(odd, pair);
+            for (int i = 1; i < steps; i++)
+                twiddle_step(odd, high, i);
+            start_second(high, odd);
+            slot.advance(crews);
             if constexpr (turned) {
                 if (leaving) // what was there
                     wait_for(&m.stored[set.index][warp], set.parity ^ 1);
             }
-            finish(even, 0);
-            start_second(odd);
-            if (leads)
-                arrive(&m.empty[slot.index]);
-            slot.advance(crews);
-            if (--left > 0)
-                wait_for(&m.full[slot.index], slot.parity);
-            start_first(even, 0); // of what was there before, if none is left
+            asm volatile("" : "+r"(gains_place)); // so that no register has the address
+            const auto* gains = reinterpret_cast<const float4*>(c.gains) + gains_place;
+            float4 factors[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                factors[i] = load_numbers(gains + i * crew_threads);
+            uint32_t words[pairs][8];
+            const auto put = [&](int k) { // of lines; of blocks, once both pairs are here
+                if constexpr (turned) {
+                    const uint32_t at =
+                        results + set.index * set_bytes + (column ^ half * (sector / 2));
+#pragma unroll
+                    for (int i = 0; i < 8 && k > 0; i++)
+                        store_words(at + i * 4 * sector_row, words[0][i], words[1][i]);
+                } else {
+                    const uint32_t at = results + column +
+                                        (buffer * slot_spectra + k * pair) * result_pitch;
+#pragma unroll
+                    for (int i = 0; i < 8; i += 4)
+                        store_columns(at + i * 4 * radix * 2, words[k] + i);
+                }
+            };
+            wgmma_wait<0>();
+            found += quantise(words[0], low, factors, wanted, c.harmless_squares);
+            put(0);
+            found += quantise(words[1], high, factors, wanted - pair, c.harmless_squares);
+            put(1);
             if constexpr (turned) {
                 if (leaving) {
                     if (leads)
@@ -795,9 +821,6 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
                     arrive(&m.stored[set.index ^ 1][warp]);
                     leaving = false;
                 }
-            }
-            finish(odd, pair);
-            if constexpr (turned) {
                 if (half == 1 || time + group >= end) {
                     store_set({ p.input,
                                 c.first_time + time - half * group,
@@ -824,7 +847,6 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
         }
         add_of_warp(c.clamped + p.input, found);
     }
-    wgmma_wait<0>();
     if (leads)
         wait_for_stores();
 }

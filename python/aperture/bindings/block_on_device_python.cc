@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(block_on_device.h) */
-/* BINDTOOL_HEADER_FILE_HASH(e83d3310721396ab64383fed64c0f868) */
+/* BINDTOOL_HEADER_FILE_HASH(6d148550695eea4627e57070e0c24e28) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/block_on_device.h>
@@ -26,6 +26,9 @@ void bind_block_on_device(py::module& m)
         .def("device_name",
              &block::device_name,
              "Where the block runs: cpu, cuda:0, ...; what `auto` has become.")
+        .def("device_description",
+             &block::device_description,
+             "What that is, for people: the name of a GPU. Empty for the CPU.")
         .def("error",
              &block::error,
              "What ended the block; empty if there was no error since the last start.")
