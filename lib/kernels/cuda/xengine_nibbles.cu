@@ -225,9 +225,13 @@ private:
  * Barriers of two rings of stages: nibbles, which the copy engine brings, of columns and
  * own rows; and bytes of the columns in three forms, which the helpers make.
  */
-struct rings {
+struct ring_barriers {
     uint64_t nibbles_full[most_nibble_stages];
     uint64_t bytes_full[byte_stages], bytes_empty[byte_stages];
+};
+
+//! What else is in shared memory, besides the stages.
+struct rings : ring_barriers {
     uint64_t done; // sums of columns are there, and nobody needs stages any more
     alignas(16) int2 column_sums[most_strips * strip]; // of U and V
     part mine;
@@ -269,16 +273,16 @@ public:
     __device__ explicit barriers(const part& p) : d_rings(uniform(p.rings)) {}
     __device__ uint32_t nibbles_full(int stage) const
     {
-        return d_rings + offsetof(rings, nibbles_full) + stage * sizeof(uint64_t);
+        return d_rings + offsetof(ring_barriers, nibbles_full) + stage * sizeof(uint64_t);
     }
     __device__ uint32_t bytes_full(unsigned step) const
     {
-        return d_rings + offsetof(rings, bytes_full) +
+        return d_rings + offsetof(ring_barriers, bytes_full) +
                step % byte_stages * sizeof(uint64_t);
     }
     __device__ uint32_t bytes_empty(unsigned step) const
     {
-        return d_rings + offsetof(rings, bytes_empty) +
+        return d_rings + offsetof(ring_barriers, bytes_empty) +
                step % byte_stages * sizeof(uint64_t);
     }
     //! Until bytes have been made for the step, or until there is room for them.
@@ -798,7 +802,7 @@ __global__ void __launch_bounds__(threads, 1)
         r.column_sums[threadIdx.x] = {};
     if (threadIdx.x == 0) {
         r.mine = part(x, jobs, blockIdx.x);
-        r.mine.rings = shared_address(&r);
+        r.mine.rings = shared_address(static_cast<ring_barriers*>(&r));
         for (int i = 0; i < most_nibble_stages; i++)
             init_barrier(r.nibbles_full + i, 1);
         for (int i = 0; i < byte_stages; i++) {
