@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdio>
 #include <random>
+#include <string>
 #include <thread>
 
 /*
@@ -90,8 +91,10 @@ int comparisons = 0;
 void expect(bool ok, const std::string& what)
 {
     comparisons++;
-    if (!ok && failures++ < 40)
+    if (!ok && failures++ < 40) {
         std::printf("FAILED %s\n", what.c_str());
+        std::fflush(stdout);
+    }
 }
 
 template <class T>
@@ -101,6 +104,16 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
 }
 
 std::mt19937 random_bits(1);
+
+//! How far it is: said at once, for a program that may be cut off.
+void say_done(const std::string& part)
+{
+    std::printf("%s: done; %d comparisons so far, %d failed\n",
+                part.c_str(),
+                comparisons,
+                failures);
+    std::fflush(stdout);
+}
 
 //! Exit status: 0 all as expected, 1 not.
 int summary()

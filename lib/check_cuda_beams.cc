@@ -625,16 +625,16 @@ int main(int argc, char** argv)
         return 77;
     std::set<std::string> wanted(argv + 1, argv + argc);
     const bool quick = wanted.erase("quick");
-    const auto want = [&](const char* name) {
-        return wanted.empty() || wanted.count(name);
+    const auto part = [&](const std::string& name, const auto& check) {
+        if (!wanted.empty() && !wanted.count(name))
+            return;
+        check();
+        say_done(name);
     };
     try {
-        if (want("beamformer"))
-            check_beamformers(quick);
-        if (want("power_detector"))
-            check_power_detectors();
-        if (want("beam_power"))
-            check_beam_powers(quick);
+        part("beamformer", [&] { check_beamformers(quick); });
+        part("power_detector", [] { check_power_detectors(); });
+        part("beam_power", [&] { check_beam_powers(quick); });
     } catch (const std::exception& e) {
         std::printf("FAILED: %s\n", e.what());
         return 1;

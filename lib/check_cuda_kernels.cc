@@ -967,27 +967,23 @@ int main(int argc, char** argv)
                 words.insert(argv[i]);
         }
     const bool quick = words.erase("quick");
-    const auto want = [&](const char* name) {
-        return words.empty() || words.count(name);
+    // parts of others are only done where they are asked for
+    const auto part = [&](bool of_another, const std::string& name, const auto& check) {
+        if (!words.count(name) && (of_another || !words.empty()))
+            return;
+        check();
+        say_done(name);
     };
     try {
-        if (want("product_select"))
-            check_product_select();
-        if (want("corner_turn"))
-            check_corner_turns();
-        if (words.count("small"))
-            check_small_pfbs();
-        if (words.count("cuts"))
-            check_cuts(quick);
-        if (want("pfb"))
-            check_pfbs(quick);
+        part(false, "product_select", [] { check_product_select(); });
+        part(false, "corner_turn", [] { check_corner_turns(); });
+        part(true, "small", [] { check_small_pfbs(); });
+        part(true, "cuts", [&] { check_cuts(quick); });
+        part(false, "pfb", [&] { check_pfbs(quick); });
         for (auto type : { sample_type::sc8, sample_type::sc4 })
-            if (words.count(name_of(type)))
-                check_integer_xengines(type, quick);
-        if (words.count("real_xengine"))
-            check_real_xengines(quick);
-        if (want("xengine"))
-            check_xengines(quick);
+            part(true, name_of(type), [&] { check_integer_xengines(type, quick); });
+        part(true, "real_xengine", [&] { check_real_xengines(quick); });
+        part(false, "xengine", [&] { check_xengines(quick); });
     } catch (const std::exception& e) {
         std::printf("FAILED: %s\n", e.what());
         return 1;
