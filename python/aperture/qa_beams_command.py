@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""The command aperture_beams, and what aperture_plot makes of its files."""
+"""The command aperture_beams."""
 
 import contextlib
 import io
@@ -18,12 +18,11 @@ from unittest import mock
 
 import numpy as np
 from gnuradio import gr_unittest
-from gnuradio.aperture import beams_command, geometry, plot, plot_beams, pointing
+from gnuradio.aperture import beams_command, geometry, pointing
 from gnuradio.aperture.array_description import (Antenna, ArrayDescription, Input, Source,
                                                  save_array)
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.filterbank import FilterbankFile
-from matplotlib.image import imread
 from qa_tools import DEVICE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -53,7 +52,8 @@ def run(command, *arguments):
     return code, out.getvalue(), err.getvalue()
 
 
-class qa_beams_command(gr_unittest.TestCase):
+class Observations:
+    """Of tests: a folder in which there are files of beams."""
 
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
@@ -76,6 +76,9 @@ class qa_beams_command(gr_unittest.TestCase):
                              *arguments)
         self.assertEqual(code, 0, err)
         return out
+
+
+class qa_beams_command(Observations, gr_unittest.TestCase):
 
     def test_a_beam_on_a_source(self):
         # the noise of ten inputs adds up in power, a source in voltage; 6400 values of mean 1
@@ -211,53 +214,6 @@ class qa_beams_command(gr_unittest.TestCase):
         self.assertEqual(child.returncode, 0, err)
         self.assertIn("integrations", out)
         self.assertGreater(FilterbankFile(self.path("x.fil")).samples, 50)
-
-    def test_pictures(self):
-        two = self.array(letters="xy")
-        self.observe("--beams", "grid:az=170,el=55,columns=3,spacing=2", "--products", "IQUV",
-                     source=two, output="{beam}.fil")
-        self.observe("--beams", "grid:az=170,el=55,columns=4,rows=3,spacing=2", source=two)
-        for files, names, shape in (
-                (["beam_0.fil"], ["beam 0"], (4, 32)),
-                (["beam_1.fil", "beam_2.fil"], ["beam 1", "beam 2"], (4, 32)),
-                (["out.fil"], [f"beam {i}" for i in range(12)], (1, 32))):
-            found, powers, seconds, _ = plot_beams.read_beams(map(self.path, files))
-            self.assertEqual((found, powers.shape[2:]), (names, shape))
-            self.assertEqual(len(seconds), powers.shape[1])
-            for number, name in enumerate(files):
-                file = FilterbankFile(self.path(name)).read()
-                np.testing.assert_allclose(
-                    powers[number], file[:, :powers.shape[2]], rtol=1e-6)
-        png = self.path("a.png")
-        for arguments in ([self.path("beam_0.fil")], [self.path(f"beam_{i}.fil") for i in range(3)],
-                          [self.path("out.fil")],
-                          [self.path("array.yaml"), "--beams", "grid:az=170,el=55,width=3"],
-                          ["y8", "--beams", "grid:az=0,el=80", "--field", "0.2"]):
-            code, _, err = run(plot, *arguments, "-o", png)
-            self.assertEqual((code, err), (0, ""))
-            self.assertGreater(os.path.getsize(png), 20000)
-            # nothing is cut off at the edge
-            pixels = imread(png)[..., :3]
-            for edge in (pixels[:5], pixels[-5:], pixels[:, :5], pixels[:, -5:]):
-                self.assertEqual(edge.min(), 1, arguments)
-            os.unlink(png)
-        # one integration is a point
-        self.observe("--beams", "grid:az=170,el=55", "--integration", 1, source=two)
-        curve = plot_beams.filterbank_figure([self.path("out.fil")]).axes[0].lines[0]
-        self.assertEqual((len(curve.get_ydata()), curve.get_marker()), (1, "."))
-        with open(self.path("bad.fil"), "w") as file:
-            file.write("no")
-        for arguments, text in (([self.path("bad.fil")], "not a filterbank file"),
-                                ([self.path("none.fil")], "none.fil"),
-                                ([self.path("beam_0.fil"), self.path("out.fil")], "other channels"),
-                                (["a.uvh5", "b.uvh5"], "one UVH5 file"),
-                                (["y8", "--beams", "grid:ra=0,dec=80"], "azimuth"),
-                                (["y8", "--beams", "grid:az=0,el=80", "--field", "0"], "--field"),
-                                (["none.yaml", "--beams", "grid:az=0,el=80"], "none.yaml")):
-            code, _, err = run(plot, *arguments, "-o", png)
-            self.assertEqual(code, 1)
-            self.assertIn(text, err)
-            self.assertFalse(os.path.exists(png))
 
 
 if __name__ == '__main__':
