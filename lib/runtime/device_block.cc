@@ -116,14 +116,20 @@ bool device_block::stop()
 
 void device_block::detach_all()
 {
-    for (auto* ports : { &d_inputs, &d_outputs }) {
-        for (auto& p : *ports) {
-            p.buffer->detach();
-            if (const std::string e = p.buffer->error(); !e.empty())
-                fail(e);
-        }
-        ports->clear();
+    const auto report = [this](const std::string& e) {
+        if (!e.empty())
+            fail(e);
+    };
+    for (auto& p : d_inputs) {
+        report(p.buffer->detach());
+        report(p.buffer->error_for_readers());
     }
+    for (auto& p : d_outputs) {
+        p.buffer->detach();
+        report(p.buffer->error());
+    }
+    d_inputs.clear();
+    d_outputs.clear();
 }
 
 int device_block::general_work(int noutput_items,
@@ -147,7 +153,8 @@ int device_block::general_work(int noutput_items,
             auto& p = d_inputs[i];
             p.items = ninput_items[i] =
                 p.buffer->contiguous_for_read(*p.reader, ninput_items[i]);
-            p.buffer->begin_read(*d_stream, *p.reader, p.items);
+            if (!p.buffer->begin_read(*d_stream, *p.reader, p.items))
+                return WORK_DONE;
         }
         for (auto& p : d_outputs)
             noutput_items = p.buffer->contiguous_for_write(noutput_items);

@@ -235,19 +235,21 @@ void device_buffer::attach(const device_block& b, const std::shared_ptr<stream>&
     d_attached++;
 }
 
-void device_buffer::detach()
+std::string device_buffer::detach()
 {
     std::lock_guard<std::mutex> guard(d_state);
+    std::string met;
     if (--d_attached > 0)
-        return;
+        return met;
     try {
         if (!left_out("detach waits for copies"))
             d_copies->synchronize();
     } catch (const std::exception& e) {
-        if (d_error.empty())
-            d_error = e.what();
+        met = e.what();
+        fail(e.what());
     }
     d_ring.reset();
+    return met;
 }
 
 int device_buffer::space_available()
@@ -364,14 +366,18 @@ void device_buffer::begin_write(stream& s, int items)
         wait_for_readers(s, int64_t(d_abs_write_offset) + items - d_bufsize);
 }
 
-void device_buffer::begin_read(stream& s, const gr::buffer_reader& r, int items)
+bool device_buffer::begin_read(stream& s, const gr::buffer_reader& r, int items)
 {
     const span w = window(r, items);
     std::lock_guard<std::mutex> guard(d_state);
-    if (!d_error.empty())
-        throw std::runtime_error(d_error);
+    if (!d_error.empty()) {
+        if (d_host_writer)
+            throw std::runtime_error(d_error);
+        return false;
+    }
     if (!left_out("read waits for the writer"))
         s.wait(d_written.completion_of(w.end));
+    return true;
 }
 
 void device_buffer::end_read(const gr::buffer_reader& r,
@@ -498,6 +504,11 @@ std::string device_buffer::error() const
 {
     std::lock_guard<std::mutex> guard(d_state);
     return d_error;
+}
+
+std::string device_buffer::error_for_readers() const
+{
+    return d_host_writer ? error() : std::string();
 }
 
 } // namespace aperture

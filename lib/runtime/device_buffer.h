@@ -83,7 +83,8 @@ public:
     void attach(const device_block& b, const std::shared_ptr<stream>& writer);
     //! In stop(), once for each attach(), when the block's stream has nothing left to do:
     //! the last one frees the memory on the device.
-    void detach();
+    //! \returns the error that the last copies met; empty if there was none
+    std::string detach();
 
     /*!
      * Whether the writer's next items are in the ring already: those of a block that
@@ -95,7 +96,9 @@ public:
     //! The stream waits until it may write so many items.
     void begin_write(stream& s, int items);
     //! The stream waits until it may read so many items.
-    void begin_read(stream& s, const gr::buffer_reader& r, int items);
+    //! \returns false if there is nothing to be read any more, as the writer, a block on
+    //! the device, has failed, which it reports itself
+    bool begin_read(stream& s, const gr::buffer_reader& r, int items);
     //! Before any item is consumed: all work of a call that read so many items is done
     //! after an event.
     void end_read(const gr::buffer_reader& r, int items, const event_sptr& done);
@@ -104,8 +107,11 @@ public:
     int contiguous_for_write(int items) const;
     int contiguous_for_read(const gr::buffer_reader& r, int items) const;
 
-    //! The first error that a host block met; empty if there was none.
+    //! The first error that a host block met, or the writer's own work; empty if there
+    //! was none.
     std::string error() const;
+    //! That which readers are to report: a writer on the device does it by itself.
+    std::string error_for_readers() const;
 
 private:
     struct span {
