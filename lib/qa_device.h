@@ -213,25 +213,38 @@ public:
         const auto* in = static_cast<const uint8_t*>(input_items[0]);
         auto* out = static_cast<uint8_t*>(output_items[0]);
         const size_t bytes = n * d_size, lag = d_delay * d_size;
-        const int wait = pause, calls_now = calls, fail_in = fail_in_kernel_at;
+        const int wait = pause;
+        const bool fails = fail_in_kernel_at == calls;
+        const bool within_call = fails && fail_within_call;
+        const auto asked_for_all = std::make_shared<std::atomic<bool>>(!within_call);
         dynamic_cast<emulated::stream&>(work_stream()).run([=] {
             if (wait)
                 std::this_thread::sleep_for(std::chrono::microseconds(wait));
-            if (fail_in == calls_now)
+            while (!*asked_for_all)
+                std::this_thread::yield();
+            if (fails)
                 throw std::runtime_error("the test wanted an error in a kernel");
             constexpr auto m = emulated::mask;
             for (size_t k = 0; k < bytes; k++)
                 out[k] = uint8_t((in[k + lag] ^ m) + 1 - (lag ? in[k] ^ m : 0)) ^ m;
         });
         consume_each(n);
+        if (within_call) {
+            const event_sptr failed = work_stream().record();
+            *asked_for_all = true;
+            while (!failed->done())
+                std::this_thread::yield();
+        }
         return n;
     }
-
 
     // to be set before the flowgraph runs
     int pause = 0; // of each kernel, in microseconds
     bool whole_calls = false, one_at_a_time = false;
     int fail_at = 0, fail_in_kernel_at = 0; // number of the call
+    // The kernel fails before its call returns, and after that has asked for all its
+    // work: what meets the error is the buffer, when GNU Radio publishes the items.
+    bool fail_within_call = false;
     int calls = 0;
     std::vector<std::chrono::steady_clock::time_point> call_times;
 

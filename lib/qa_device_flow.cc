@@ -768,20 +768,22 @@ public:
 
     void errors_end_the_flowgraph()
     {
-        for (bool in_kernel : { false, true }) {
+        enum { in_call, in_kernel, in_kernel_within_call };
+        for (int where : { in_call, in_kernel, in_kernel_within_call }) {
             d_top = gr::make_top_block("test");
             auto s = make<source>(4, int64_t(1) << 50);
             auto d = make<step>(4), e = make<step>(4);
-            (in_kernel ? d->fail_in_kernel_at : d->fail_at) = 5;
+            (where == in_call ? d->fail_at : d->fail_in_kernel_at) = 5;
+            d->fail_within_call = where == in_kernel_within_call;
             auto k = make<sink>(4, stepped(stepped(sequence(4))));
             chain({ s, d, e, k });
             d_top->run(); // it ends by itself
-            CPPUNIT_ASSERT_EQUAL(std::string(in_kernel
-                                                 ? "the test wanted an error in a kernel"
-                                                 : "the test wanted an error"),
-                                 d->error());
+            CPPUNIT_ASSERT_EQUAL(
+                std::string(where == in_call ? "the test wanted an error"
+                                             : "the test wanted an error in a kernel"),
+                d->error());
             CPPUNIT_ASSERT_EQUAL(std::string(), e->error());
-            if (!in_kernel)
+            if (where == in_call)
                 CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
         }
     }
