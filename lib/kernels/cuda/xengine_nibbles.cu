@@ -8,6 +8,8 @@
 #include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/integer_tile.cuh"
 #include "kernels/cuda/integer_xengine.h"
+#include "kernels/cuda/product_rows.cuh"
+#include "kernels/cuda/schedule.cuh"
 #include "kernels/cuda/wgmma.cuh"
 #include <algorithm>
 #include <cstddef>
@@ -89,25 +91,12 @@ struct job {
     int units() const { return crew[0].units + crew[1].units; }
 };
 
-//! How the time is split; the last part may be shorter, or empty.
-struct division {
-    int splits, length; // in steps
-    division() = default;
-    division(int splits, int steps)
-        : splits(splits), length((steps + splits - 1) / splits)
-    {
-    }
-};
-
 struct extents {
+    schedule blocks;
     int inputs;
-    int jobs;        // of a channel
     int steps;       // of step_times, in a block of voltages
     int last_halves; // of the last one
-    int total;       // steps of all blocks of voltages
-    int coarse_channels, coarse_blocks;
-    division coarse, fine; // of the first channels, and of the others
-    uint32_t one;          // 1, which the compiler is not to know
+    uint32_t one;    // 1, which the compiler is not to know
 };
 
 /*!
@@ -180,15 +169,9 @@ struct part : job {
     uint32_t rings, stages, one; // where they begin; extents::one
 
     part() = default;
-    __device__ part(const extents& x, const job* jobs, int block)
-        : job(jobs[block % x.jobs])
+    __device__ part(const extents& x, const job* jobs, const schedule::part& p)
+        : job(jobs[p.job]), channel(p.channel), begin(p.begin), count(p.count)
     {
-        const bool is_coarse = block < x.coarse_blocks;
-        const division& d = is_coarse ? x.coarse : x.fine;
-        const int group = (block - (is_coarse ? 0 : x.coarse_blocks)) / x.jobs;
-        channel = group / d.splits + (is_coarse ? 0 : x.coarse_channels);
-        begin = group % d.splits * d.length;
-        count = max(0, min(d.length, x.total - begin));
         const int ends = (begin + count) / x.steps - begin / x.steps;
         times = count * step_times - ends * (2 - x.last_halves) * half_times;
         steps = x.steps;
@@ -563,26 +546,21 @@ struct row_sums {
     int re[2], im[2];
 };
 
-/*!
- * Adds a warp group's products to the sums of its channel: a warp puts 8 rows of them
- * into shared memory, and the copy engine adds them to memory.
- * \param first_row, first_column inputs
- */
+//! Adds a warp group's products to the sums of its channel.
+//! \param first_row, first_column inputs
 template <int Units>
 __device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Units],
                                             const row_sums& row,
                                             const int2* column_sums,
                                             int times,
                                             unsigned long long* sums,
+                                            int inputs,
                                             int first_row,
                                             int first_column)
 {
-    constexpr int product_bytes = 16;
-    // a multiple of 128 and 16: what lanes write at once lies in different banks
-    constexpr int row_bytes = most_units * unit * product_bytes + 16;
+    static_assert(most_units * unit <= product_rows::most_columns);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const uint32_t rows = first_stage() + warp * 8 * row_bytes;
-    const uint32_t to = rows + lane / 4 * row_bytes + lane % 4 * 2 * product_bytes;
+    const product_rows rows(first_stage() + warp * product_rows::bytes);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int R = row.re[half], I = row.im[half];
@@ -598,27 +576,16 @@ __device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Uni
                 const int re = int(RU >> 8) + int(IV) + of_re - 8 * (U + V);
                 const int im =
                     of_im + 7 * U + 8 * V - int((third - RU + IV - 15 * V) >> 4);
-                store_shared(to + (8 * i + k) * product_bytes,
-                             { unsigned(re),
-                               unsigned(re >> 31),
-                               unsigned(im),
-                               unsigned(im >> 31) });
+                rows.put(8 * i, k, re, im);
             };
             put(0, column.x, column.y);
             put(1, column.z, column.w);
         }
-        fence_async();
-        __syncwarp();
-        const int a = first_row + warp % 4 * 16 + half * 8 + lane;
-        const int begin = max(first_column, 0);
-        const int end = min(first_column + unit * Units, a + 1);
-        if (lane < 8 && begin < end) {
-            add_bulk(sums + 2 * product_index(a, begin),
-                     rows + lane * row_bytes + (begin - first_column) * product_bytes,
-                     (end - begin) * product_bytes);
-            wait_for_stores();
-        }
-        __syncwarp();
+        rows.add_to(sums,
+                    inputs,
+                    first_row + (warp % 4 * 2 + half) * product_rows::inputs,
+                    first_column,
+                    unit * Units);
     }
 }
 
@@ -754,6 +721,7 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
                        r.column_sums + mine.first * unit,
                        p.times,
                        sums + 2 * p.channel * product_index(x.inputs, 0),
+                       x.inputs,
                        Own ? p.row + (mine.strip - p.strips) * strip
                            : p.column + mine.strip * strip,
                        p.column + mine.first * unit);
@@ -801,7 +769,7 @@ __global__ void __launch_bounds__(threads, 1)
     if (threadIdx.x < most_strips * strip)
         r.column_sums[threadIdx.x] = {};
     if (threadIdx.x == 0) {
-        r.mine = part(x, jobs, blockIdx.x);
+        r.mine = part(x, jobs, x.blocks.of(blockIdx.x));
         r.mine.rings = shared_address(static_cast<ring_barriers*>(&r));
         for (int i = 0; i < most_nibble_stages; i++)
             init_barrier(r.nibbles_full + i, 1);
@@ -843,37 +811,23 @@ public:
     {
         extents x;
         x.inputs = d_p.inputs;
-        x.jobs = int(d_jobs.size());
         x.steps = (d_p.times + step_times - 1) / step_times;
         x.last_halves = (d_p.times - 1) % step_times < half_times ? 1 : 2;
-        x.total = x.steps * blocks;
         x.one = 1;
-        constexpr int start = 8; // and end of a thread block, in steps
-        const int slots = d_gpu.multiprocessors;
-        const int splits = choose_splits(int64_t(d_p.channels) * x.jobs,
-                                         x.total,
-                                         exact_times / step_times,
-                                         slots,
-                                         start);
-        x.coarse = division(splits, x.total);
-        x.fine = division(finer * splits, x.total);
-        // jobs that differ do not end together: the last ones are short
-        const bool worth = x.jobs > 1 && x.fine.length > 2 * start;
-        const int fine_channels = worth ? slots * 3 / 4 / (x.jobs * splits) : 0;
-        x.coarse_channels = d_p.channels - std::min(fine_channels, d_p.channels / 2);
-        x.coarse_blocks = x.coarse_channels * x.jobs * splits;
-        const int64_t count =
-            x.coarse_blocks +
-            int64_t(d_p.channels - x.coarse_channels) * x.jobs * x.fine.splits;
+        x.blocks = schedule(d_p.channels,
+                            int(d_jobs.size()),
+                            x.steps * blocks,
+                            exact_times / step_times,
+                            d_gpu.multiprocessors,
+                            1024 / step_times);
         const CUtensorMap map = make_tensor_map(
             voltages, { d_p.times, d_p.inputs, d_p.channels, blocks }, box_row, strip, 1);
-        sum_jobs<<<unsigned(count), threads, shared_bytes, s>>>(
+        sum_jobs<<<x.blocks.blocks(), threads, shared_bytes, s>>>(
             map, d_jobs.data(), sums, x);
         check_launch("wgmma X-engine of nibbles");
     }
 
 private:
-    static constexpr int finer = 4;
     static constexpr int shared_bytes =
         memory_strips * strip_bytes + 1024; // and what alignment takes
     const xengine::parameters d_p;
