@@ -10,6 +10,7 @@
 #include "kernels/cuda/integer_xengine.h"
 #include "kernels/cuda/product_rows.cuh"
 #include "kernels/cuda/schedule.cuh"
+#include "kernels/cuda/warp.cuh"
 #include "kernels/cuda/wgmma.cuh"
 #include <type_traits>
 #include <array>
@@ -298,11 +299,14 @@ __device__ __forceinline__ void add_to_sums(const int (&strip)[16 * Units],
                 const int place = (first + i) * 4 + k;
                 rows.put(8 * i, k, strip[place], strip[place + 2]);
             }
+        rows.ready();
         rows.add_to(sums,
                     inputs,
                     first_row + threadIdx.x / 32 % 4 * product_rows::inputs,
                     first_column + 8 * first,
+                    0,
                     8 * count);
+        rows.wait_for_room();
     }
 }
 
@@ -322,9 +326,6 @@ public:
 private:
     unsigned d_place = 0;
 };
-
-//! The same in all lanes of a warp, which the compiler must know.
-__device__ __forceinline__ int uniform(int value) { return __shfl_sync(~0u, value, 0); }
 
 //! A thread block's part of the work.
 struct part : schedule::part {
