@@ -8,11 +8,11 @@
 /*
  * Times the X-engine's kernels without GNU Radio, beside the ceilings of the same run.
  *
- * bench_xengine [all] [between] [type=sc8|sc4|fc32] [json=FILE] [rest=MS] [antennas=N]
- *               [channels=N times=N blocks=N]
+ * bench_xengine [all] [between] [brief] [type=sc8|sc4|fc32] [json=FILE] [rest=MS]
+ *               [antennas=N] [channels=N times=N blocks=N]
  * First every size's median of ten calls, each after a pause of `rest` milliseconds (300)
  * in which the GPU cools down and its clock recovers; then, of all of them, the median
- * over half a second, when it is hot: `long`.
+ * over half a second, when it is hot: `long`, which `brief` leaves out.
  * `all` times every implementation that the GPU has for a size, not only the one that is
  * chosen; `between` takes sizes that fill no tile, `antennas` picks one size of the
  * table, or with the others gives a new one.
@@ -73,9 +73,12 @@ __global__ void __launch_bounds__(128 * crews, 1) multiply(int* out, int rounds)
     out[blockIdx.x * blockDim.x + threadIdx.x] = all;
 }
 
-//! Operations a second: rested, and hot, after about two seconds.
-std::pair<double, double>
-tensor_rates(stream& s, int multiprocessors, int* out, const std::function<void()>& rest)
+//! Operations a second: rested and, if wanted, hot, after about two seconds.
+std::pair<double, double> tensor_rates(stream& s,
+                                       int multiprocessors,
+                                       int* out,
+                                       const std::function<void()>& rest,
+                                       bool want_hot)
 {
     constexpr int rounds = 8000, shared = 256 * 128 + 1024;
     cuda::check(cudaFuncSetAttribute(
@@ -89,6 +92,8 @@ tensor_rates(stream& s, int multiprocessors, int* out, const std::function<void(
         2. * 64 * 256 * 32 * products_a_round * rounds * crews * multiprocessors;
     rest();
     const double first = operations / median_time(s, 3, call);
+    if (!want_hot)
+        return { first, 0. };
     median_time(s, 120, call);
     return { first, operations / median_time(s, 20, call) };
 }
@@ -113,8 +118,12 @@ constexpr shape shapes[] = {
     { 512, 64, 1024, 16 },
 };
 constexpr shape shapes_between[] = {
-    { 66, 496, 1024, 16 },  { 80, 409, 1024, 16 },  { 96, 341, 1024, 16 },
-    { 104, 315, 1024, 16 }, { 140, 234, 1024, 16 }, { 200, 163, 1024, 16 },
+    { 40, 819, 1024, 16 },  { 50, 655, 1024, 16 },  { 66, 496, 1024, 16 },
+    { 72, 455, 1024, 16 },  { 80, 409, 1024, 16 },  { 90, 364, 1024, 16 },
+    { 96, 341, 1024, 16 },  { 98, 334, 1024, 16 },  { 104, 315, 1024, 16 },
+    { 112, 292, 1024, 16 }, { 120, 273, 1024, 16 }, { 132, 248, 1024, 16 },
+    { 140, 234, 1024, 16 }, { 150, 218, 1024, 16 }, { 180, 182, 1024, 16 },
+    { 200, 163, 1024, 16 }, { 300, 109, 1024, 16 },
 };
 
 //! One line of the table; seconds of a call.
@@ -137,7 +146,7 @@ struct timing {
 
 int main(int argc, char** argv)
 try {
-    bool all = false, between = false;
+    bool all = false, between = false, brief = false;
     shape only{};
     std::string json;
     int rest_milliseconds = 300;
@@ -148,6 +157,8 @@ try {
             all = true;
         else if (word == "between")
             between = true;
+        else if (word == "brief")
+            brief = true;
         else if (word.rfind("json=", 0) == 0)
             json = word.substr(5);
         else if (word.rfind("type=", 0) == 0)
@@ -161,7 +172,7 @@ try {
                  !set_number(word, "times=", only.times) &&
                  !set_number(word, "blocks=", only.blocks))
             throw std::invalid_argument(
-                word + ": allowed are all, between, type=T, json=FILE, rest=MS, "
+                word + ": allowed are all, between, brief, type=T, json=FILE, rest=MS, "
                        "antennas=N, channels=N, times=N and blocks=N");
     }
     std::vector<shape> wanted;
@@ -221,13 +232,14 @@ try {
         });
     double first_rate = 0, hot_rate = 0;
 #if defined(APERTURE_CUDA_SM_90A)
-    std::tie(first_rate, hot_rate) =
-        tensor_rates(s, gpu.multiProcessorCount, reinterpret_cast<int*>(to), rest);
+    std::tie(first_rate, hot_rate) = tensor_rates(
+        s, gpu.multiProcessorCount, reinterpret_cast<int*>(to), rest, !brief);
 #endif
     for (auto& t : timings)
-        t.with_kernel(type, voltages.data(), s, [&](const auto& call) {
-            t.hot = median_time(s, int(std::min(1000., .5 / t.rested)), call);
-        });
+        if (!brief)
+            t.with_kernel(type, voltages.data(), s, [&](const auto& call) {
+                t.hot = median_time(s, int(std::min(1000., .5 / t.rested)), call);
+            });
 
     std::printf(
         "%s\n%s\nread %.0f GB/s, copy %.0f GB/s (read plus written), int8 tensor cores "
@@ -267,7 +279,7 @@ try {
                     x.blocks,
                     t.rested * 1e3,
                     rate * 1e-12,
-                    operations / t.hot * 1e-12,
+                    brief ? 0. : operations / t.hot * 1e-12,
                     bound * 1e-12,
                     rate / bound,
                     t.name.c_str());
@@ -289,7 +301,7 @@ try {
                       x.blocks,
                       t.rested,
                       rate,
-                      operations / t.hot,
+                      brief ? 0. : operations / t.hot,
                       bound,
                       t.name.c_str());
         rows += row;
