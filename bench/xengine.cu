@@ -8,8 +8,11 @@
 /*
  * Times the X-engine's kernels without GNU Radio, beside the ceilings of the same run.
  *
- * bench_xengine [all] [between] [type=sc8|sc4|fc32] [json=FILE] [antennas=N]
- *               [channels=N times=N blocks=N]
+ * bench_xengine [all] [between] [brief] [type=sc8|sc4|fc32] [json=FILE] [rest=MS]
+ *               [antennas=N] [channels=N times=N blocks=N]
+ * First every size's median of ten calls, each after a pause of `rest` milliseconds (300)
+ * in which the GPU cools down and its clock recovers; then, of all of them, the median
+ * over half a second, when it is hot: `long`, which `brief` leaves out.
  * `all` times every implementation that the GPU has for a size, not only the one that is
  * chosen; `between` takes sizes that fill no tile, `antennas` picks one size of the
  * table, or with the others gives a new one.
@@ -22,7 +25,9 @@
 #include "kernels/cuda/wgmma.cuh"
 #endif
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 #include <tuple>
 
 using namespace gr::aperture;
@@ -68,8 +73,12 @@ __global__ void __launch_bounds__(128 * crews, 1) multiply(int* out, int rounds)
     out[blockIdx.x * blockDim.x + threadIdx.x] = all;
 }
 
-//! Operations a second: at first, and hot, after about two seconds.
-std::pair<double, double> tensor_rates(stream& s, int multiprocessors, int* out)
+//! Operations a second: rested and, if wanted, hot, after about two seconds.
+std::pair<double, double> tensor_rates(stream& s,
+                                       int multiprocessors,
+                                       int* out,
+                                       const std::function<void()>& rest,
+                                       bool want_hot)
 {
     constexpr int rounds = 8000, shared = 256 * 128 + 1024;
     cuda::check(cudaFuncSetAttribute(
@@ -81,7 +90,10 @@ std::pair<double, double> tensor_rates(stream& s, int multiprocessors, int* out)
     };
     const double operations =
         2. * 64 * 256 * 32 * products_a_round * rounds * crews * multiprocessors;
+    rest();
     const double first = operations / median_time(s, 3, call);
+    if (!want_hot)
+        return { first, 0. };
     median_time(s, 120, call);
     return { first, operations / median_time(s, 20, call) };
 }
@@ -106,17 +118,38 @@ constexpr shape shapes[] = {
     { 512, 64, 1024, 16 },
 };
 constexpr shape shapes_between[] = {
-    { 66, 496, 1024, 16 },  { 80, 409, 1024, 16 },  { 96, 341, 1024, 16 },
-    { 104, 315, 1024, 16 }, { 140, 234, 1024, 16 }, { 200, 163, 1024, 16 },
+    { 40, 819, 1024, 16 },  { 50, 655, 1024, 16 },  { 66, 496, 1024, 16 },
+    { 72, 455, 1024, 16 },  { 80, 409, 1024, 16 },  { 90, 364, 1024, 16 },
+    { 96, 341, 1024, 16 },  { 98, 334, 1024, 16 },  { 104, 315, 1024, 16 },
+    { 112, 292, 1024, 16 }, { 120, 273, 1024, 16 }, { 132, 248, 1024, 16 },
+    { 140, 234, 1024, 16 }, { 150, 218, 1024, 16 }, { 180, 182, 1024, 16 },
+    { 200, 163, 1024, 16 }, { 300, 109, 1024, 16 },
+};
+
+//! One line of the table; seconds of a call.
+struct timing {
+    shape of;
+    std::string name;
+    double rested = 0, hot = 0;
+
+    //! Makes the kernel, and calls use(call).
+    template <class Use>
+    void with_kernel(sample_type type, const void* voltages, stream& s, Use use) const
+    {
+        const xengine::parameters p{ of.channels, of.inputs(), of.times, type };
+        const auto kernel = cuda::make_xengine(p, 0, name);
+        use([&] { kernel->accumulate(voltages, of.blocks, s); });
+    }
 };
 
 } // namespace
 
 int main(int argc, char** argv)
 try {
-    bool all = false, between = false;
+    bool all = false, between = false, brief = false;
     shape only{};
     std::string json;
+    int rest_milliseconds = 300;
     auto type = sample_type::sc8;
     for (int i = 1; i < argc; i++) {
         const std::string word = argv[i];
@@ -124,6 +157,8 @@ try {
             all = true;
         else if (word == "between")
             between = true;
+        else if (word == "brief")
+            brief = true;
         else if (word.rfind("json=", 0) == 0)
             json = word.substr(5);
         else if (word.rfind("type=", 0) == 0)
@@ -132,12 +167,13 @@ try {
                 word.substr(5),
                 { sample_type::sc8, sample_type::sc4, sample_type::fc32 });
         else if (!set_number(word, "antennas=", only.antennas) &&
+                 !set_number(word, "rest=", rest_milliseconds) &&
                  !set_number(word, "channels=", only.channels) &&
                  !set_number(word, "times=", only.times) &&
                  !set_number(word, "blocks=", only.blocks))
             throw std::invalid_argument(
-                word + ": allowed are all, between, type=T, json=FILE, antennas=N, "
-                       "channels=N, times=N and blocks=N");
+                word + ": allowed are all, between, brief, type=T, json=FILE, rest=MS, "
+                       "antennas=N, channels=N, times=N and blocks=N");
     }
     std::vector<shape> wanted;
     if (between)
@@ -174,84 +210,101 @@ try {
             read<<<gpu.multiProcessorCount * 8, 256, 0, cuda::native(s)>>>(
                 from, reinterpret_cast<uint32_t*>(to), words);
         });
-    double first_rate = 0, hot_rate = 1e300;
-#if defined(APERTURE_CUDA_SM_90A)
-    std::tie(first_rate, hot_rate) =
-        tensor_rates(s, gpu.multiProcessorCount, reinterpret_cast<int*>(to));
-#endif
     fill_with(type == sample_type::fc32);
+
+    const auto rest = [rest_milliseconds] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(rest_milliseconds));
+    };
+    std::vector<timing> timings;
+    for (const auto& x : wanted) {
+        auto names =
+            cuda::xengine_implementations({ x.channels, x.inputs(), x.times, type }, 0);
+        if (!all)
+            names.resize(1);
+        for (const auto& name : names)
+            timings.push_back({ x, name });
+    }
+    for (auto& t : timings)
+        t.with_kernel(type, voltages.data(), s, [&](const auto& call) {
+            cuda::check(cudaStreamSynchronize(cuda::native(s)), "waiting");
+            rest();
+            t.rested = median_time(s, 10, call);
+        });
+    double first_rate = 0, hot_rate = 0;
+#if defined(APERTURE_CUDA_SM_90A)
+    std::tie(first_rate, hot_rate) = tensor_rates(
+        s, gpu.multiProcessorCount, reinterpret_cast<int*>(to), rest, !brief);
+#endif
+    for (auto& t : timings)
+        if (!brief)
+            t.with_kernel(type, voltages.data(), s, [&](const auto& call) {
+                t.hot = median_time(s, int(std::min(1000., .5 / t.rested)), call);
+            });
+
     std::printf(
         "%s\n%s\nread %.0f GB/s, copy %.0f GB/s (read plus written), int8 tensor cores "
-        "%.0f TOP/s at first, %.0f hot\n",
+        "%.0f TOP/s rested, %.0f hot; ms and useful TOP/s: rested %d ms before, long: "
+        "hot\n",
         gpu.name,
         command.c_str(),
         read_rate * 1e-9,
         copied * 1e-9,
         first_rate * 1e-12,
-        hot_rate * 1e-12);
+        hot_rate * 1e-12,
+        rest_milliseconds);
     std::printf(
-        "antennas inputs channels x times x blocks   ms      useful TOP/s    hot   bound "
+        "antennas inputs channels x times x blocks   ms      useful TOP/s   long   bound "
         "fraction  implementation\n");
     // two operations a multiply-add, 128 of them a clock
     int kilohertz = 0;
     cuda::check(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0), "clock");
     const double single_precision_rate =
         2. * 128 * gpu.multiProcessorCount * kilohertz * 1e3;
+    const double arithmetic = type == sample_type::fc32 ? single_precision_rate
+                              : first_rate > 0          ? first_rate
+                                                        : 1e300;
     std::string rows;
-    for (const auto& x : wanted) {
-        const xengine::parameters p{ x.channels, x.inputs(), x.times, type };
-        auto names = cuda::xengine_implementations(p, 0);
-        if (!all)
-            names.resize(1);
-        for (const auto& name : names) {
-            const auto kernel = cuda::make_xengine(p, 0, name);
-            const auto call = [&] { kernel->accumulate(voltages.data(), x.blocks, s); };
-            const double seconds = median_time(s, 10, call);
-            // power makes the clock slower in the long run
-            const double hot = median_time(s, int(std::min(1000., .5 / seconds)), call);
-            const double operations =
-                8. * p.products() * x.channels * x.times * double(x.blocks);
-            const double rate = operations / seconds;
-            const double arithmetic =
-                type == sample_type::fc32 ? single_precision_rate : hot_rate;
-            const double bound =
-                std::min(read_rate * operations / double(x.bytes(type)), arithmetic);
-            std::printf("%8d %6d %5d x %5d x %2d %15.3f %12.1f %7.1f %7.0f %8.2f   %s\n",
-                        x.antennas,
-                        x.inputs(),
-                        x.channels,
-                        x.times,
-                        x.blocks,
-                        seconds * 1e3,
-                        rate * 1e-12,
-                        operations / hot * 1e-12,
-                        bound * 1e-12,
-                        rate / bound,
-                        kernel->implementation().c_str());
-            std::fflush(stdout);
-            char row[512];
-            std::snprintf(row,
-                          sizeof row,
-                          "%s\n    {\"type\": \"%s\", \"antennas\": %d, \"inputs\": %d, "
-                          "\"channels\": %d, "
-                          "\"times\": %d, \"blocks\": %d, \"seconds\": %.6g, "
-                          "\"useful_operations_per_second\": %.5g, "
-                          "\"hot\": %.5g, \"bound\": %.5g, "
-                          "\"implementation\": \"%s\"}",
-                          rows.empty() ? "" : ",",
-                          name_of(type).c_str(),
-                          x.antennas,
-                          x.inputs(),
-                          x.channels,
-                          x.times,
-                          x.blocks,
-                          seconds,
-                          rate,
-                          operations / hot,
-                          bound,
-                          kernel->implementation().c_str());
-            rows += row;
-        }
+    for (const auto& t : timings) {
+        const shape& x = t.of;
+        const double operations = 8. * x.inputs() * (x.inputs() + 1) / 2 * x.channels *
+                                  x.times * double(x.blocks);
+        const double rate = operations / t.rested;
+        const double bound =
+            std::min(read_rate * operations / double(x.bytes(type)), arithmetic);
+        std::printf("%8d %6d %5d x %5d x %2d %15.3f %12.1f %7.1f %7.0f %8.2f   %s\n",
+                    x.antennas,
+                    x.inputs(),
+                    x.channels,
+                    x.times,
+                    x.blocks,
+                    t.rested * 1e3,
+                    rate * 1e-12,
+                    brief ? 0. : operations / t.hot * 1e-12,
+                    bound * 1e-12,
+                    rate / bound,
+                    t.name.c_str());
+        char row[512];
+        std::snprintf(row,
+                      sizeof row,
+                      "%s\n    {\"type\": \"%s\", \"antennas\": %d, \"inputs\": %d, "
+                      "\"channels\": %d, "
+                      "\"times\": %d, \"blocks\": %d, \"seconds\": %.6g, "
+                      "\"useful_operations_per_second\": %.5g, "
+                      "\"long\": %.5g, \"bound\": %.5g, "
+                      "\"implementation\": \"%s\"}",
+                      rows.empty() ? "" : ",",
+                      name_of(type).c_str(),
+                      x.antennas,
+                      x.inputs(),
+                      x.channels,
+                      x.times,
+                      x.blocks,
+                      t.rested,
+                      rate,
+                      brief ? 0. : operations / t.hot,
+                      bound,
+                      t.name.c_str());
+        rows += row;
     }
     if (!json.empty()) {
         auto* file = std::fopen(json.c_str(), "w");
@@ -262,7 +315,8 @@ try {
             "{\n  \"gpu\": \"%s\",\n  \"command\": \"%s\",\n"
             "  \"read_bytes_per_second\": %.5g,\n"
             "  \"copy_bytes_per_second\": %.5g,\n"
-            "  \"tensor_operations_per_second\": {\"first\": %.5g, \"hot\": %.5g},\n"
+            "  \"tensor_operations_per_second\": {\"rested\": %.5g, \"hot\": %.5g},\n"
+            "  \"rest_milliseconds\": %d,\n"
             "  \"xengine\": [%s\n  ]\n}\n",
             gpu.name,
             command.c_str(),
@@ -270,6 +324,7 @@ try {
             copied,
             first_rate,
             hot_rate,
+            rest_milliseconds,
             rows.c_str());
         if (std::fclose(file))
             throw std::runtime_error(json + ": " + std::strerror(errno));

@@ -24,6 +24,9 @@ __device__ __forceinline__ void add_of_warp(unsigned long long* total, int found
         atomicAdd(total, (unsigned long long)(found));
 }
 
+//! The same in all lanes of a warp, which the compiler must know.
+__device__ __forceinline__ int uniform(int value) { return __shfl_sync(~0u, value, 0); }
+
 } // namespace cuda
 } // namespace kernels
 } // namespace aperture

@@ -8,6 +8,9 @@
 #include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/integer_tile.cuh"
 #include "kernels/cuda/integer_xengine.h"
+#include "kernels/cuda/product_rows.cuh"
+#include "kernels/cuda/schedule.cuh"
+#include "kernels/cuda/warp.cuh"
 #include "kernels/cuda/wgmma.cuh"
 #include <algorithm>
 #include <cstddef>
@@ -48,6 +51,7 @@ constexpr int strip_units = strip / unit;
 constexpr int most_strips = 3; // of columns that a thread block has
 constexpr int crews = 2;       // warp groups that multiply
 constexpr int helpers = 8;     // warps that make bytes
+constexpr int piece_rows = 8;  // of half a step, what a warp makes at once
 constexpr int threads = 128 * crews + 32 * helpers;
 
 constexpr int step_times = box_row;        // of a stage: a row of nibbles is full
@@ -78,44 +82,39 @@ struct share {
 
 /*!
  * What a thread block does for one channel: products of some columns b with rows a that
- * are among the columns, or own ones: strips of the inputs from `row` on, as many units
- * of columns for each.
+ * are among the columns, or own ones. If own rows are before their columns the
+ * conjugates are wanted.
  */
 struct job {
     int column, row;    // first inputs; negative ones are absent
-    int8_t strips, own; // of columns, and of own rows behind them
+    int column_step;    // inputs from one strip of columns to the next
+    int8_t strips, own; // of columns, and of own rows behind them, one after the other
     share crew[crews];
 
     int units() const { return crew[0].units + crew[1].units; }
-};
-
-//! How the time is split; the last part may be shorter, or empty.
-struct division {
-    int splits, length; // in steps
-    division() = default;
-    division(int splits, int steps)
-        : splits(splits), length((steps + splits - 1) / splits)
+    __device__ int column_of(int s) const { return column + s * column_step; }
+    __device__ bool owns(int s) const { return s >= strips; }
+    __device__ int row_of(int s) const
     {
+        return owns(s) ? row + (s - strips) * strip : column_of(s);
     }
 };
 
 struct extents {
+    schedule blocks;
     int inputs;
-    int jobs;        // of a channel
     int steps;       // of step_times, in a block of voltages
     int last_halves; // of the last one
-    int total;       // steps of all blocks of voltages
-    int coarse_channels, coarse_blocks;
-    division coarse, fine; // of the first channels, and of the others
-    uint32_t one;          // 1, which the compiler is not to know
+    uint32_t one;    // 1, which the compiler is not to know
 };
 
 /*!
  * All products of so many inputs, the longest jobs first. Strips of inputs go in pairs.
  * If they do not fill the strips it is the first one that is not full, and if there is an
- * odd one it is the first, too: the first pair is a triple then. The copy engine delivers
- * zeros for inputs with a negative number, and columns that are units of these are left
- * out.
+ * odd one it is the first, too: the first pair is a triple then. Three strips alone are
+ * two jobs with two strips of columns each, of which bytes have to be made: the second
+ * strip's products with the third are turned. The copy engine delivers zeros for inputs
+ * with a negative number, and columns that are units of these are left out.
  */
 std::vector<job> all_jobs(int inputs)
 {
@@ -123,9 +122,14 @@ std::vector<job> all_jobs(int inputs)
     const auto input = [&](int s) { return inputs - (strips - s) * strip; };
     const auto absent = [&](int s) { return std::max(0, -input(s)) / unit; };
     std::vector<job> jobs;
+    int column_step = 1;
     const auto add = [&](int column, int count, int row, int own, share a, share b) {
-        jobs.push_back(
-            { input(column), input(row), int8_t(count), int8_t(own), { a, b } });
+        jobs.push_back({ input(column),
+                         input(row),
+                         column_step * strip,
+                         int8_t(count),
+                         int8_t(own),
+                         { a, b } });
     };
     const auto units = [&](int strip, int first, int end) {
         return share{ int8_t(strip), int8_t(first), int8_t(end - first) };
@@ -138,7 +142,15 @@ std::vector<job> all_jobs(int inputs)
         add(0, 1, 0, 0, units(0, absent(0), strip_units), {});
     else
         add_triangle(0);
-    if (odd && strips > 1) { // the third strip, with all columns
+    if (strips == 3) {
+        column_step = 2;
+        add(0,
+            2,
+            1,
+            1,
+            units(2, strip_units, 2 * strip_units),
+            units(1, absent(0), 2 * strip_units));
+    } else if (odd && strips > 1) { // the third strip, with all columns
         const int first = absent(0), end = 3 * strip_units, middle = (first + end) / 2;
         add(0, 3, 0, 0, units(2, first, middle), units(2, middle, end));
     }
@@ -161,9 +173,6 @@ std::vector<job> all_jobs(int inputs)
     return jobs;
 }
 
-//! The same in all lanes of a warp, which the compiler must know.
-__device__ __forceinline__ int uniform(int value) { return __shfl_sync(~0u, value, 0); }
-
 //! Of dynamic shared memory, as the copy engine and the tensor cores need it.
 __device__ __forceinline__ uint32_t first_stage()
 {
@@ -180,15 +189,9 @@ struct part : job {
     uint32_t rings, stages, one; // where they begin; extents::one
 
     part() = default;
-    __device__ part(const extents& x, const job* jobs, int block)
-        : job(jobs[block % x.jobs])
+    __device__ part(const extents& x, const job* jobs, const schedule::part& p)
+        : job(jobs[p.job]), channel(p.channel), begin(p.begin), count(p.count)
     {
-        const bool is_coarse = block < x.coarse_blocks;
-        const division& d = is_coarse ? x.coarse : x.fine;
-        const int group = (block - (is_coarse ? 0 : x.coarse_blocks)) / x.jobs;
-        channel = group / d.splits + (is_coarse ? 0 : x.coarse_channels);
-        begin = group % d.splits * d.length;
-        count = max(0, min(d.length, x.total - begin));
         const int ends = (begin + count) / x.steps - begin / x.steps;
         times = count * step_times - ends * (2 - x.last_halves) * half_times;
         steps = x.steps;
@@ -334,6 +337,7 @@ __device__ __forceinline__ void ask(const CUtensorMap& voltages,
     const part& p = r.mine;
     const int strips = p.strips, own = p.own, channel = p.channel;
     const int column = p.column, row = p.row;
+    const int column_step = Wide ? strip : p.column_step;
     uint64_t* const barrier = r.nibbles_full + stage;
     const uint32_t to = at.nibbles_at(stage);
     const auto copy = [&](int place, int input) {
@@ -346,8 +350,10 @@ __device__ __forceinline__ void ask(const CUtensorMap& voltages,
                  from.block);
     };
     arrive_expecting(barrier, at.nibble_bytes);
+#pragma unroll 1 // for which there are registers
     for (int i = 0; i < strips; i++)
-        copy(i, column + i * strip);
+        copy(i, column + i * column_step);
+#pragma unroll 1
     for (int i = 0; i < own; i++)
         copy(strips + i, row + i * strip);
 }
@@ -438,13 +444,13 @@ __device__ __forceinline__ void make_bytes(const uint4* nibbles,
  * absent is left as it is: its products are, too.
  *
  * They ask for nibbles in turn. Own rows are done with when the bytes of their step are.
+ * \param Pieces so many, those of a Wide job in pairs of a whole step
  */
-template <bool Wide>
+template <bool Wide, int Pieces>
 __device__ __forceinline__ void
 expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
 {
-    constexpr int rows = 8, piece_rows_bytes = rows * box_row;
-    constexpr int most = (Wide ? 2 : most_strips) * strip / rows * 2 / helpers;
+    constexpr int rows = piece_rows, piece_rows_bytes = rows * box_row;
     constexpr int askers = helpers / 2; // the last ones: they may have fewer pieces
     const stages<Wide> at(r.mine);
     const int count = uniform(r.mine.count);
@@ -465,7 +471,6 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
     const int lane = threadIdx.x % 32;
     // where there are few registers a warp has both halves of its rows, for one sum,
     const int group = Wide ? warp : max(0, -uniform(r.mine.column)) / rows + warp / 2;
-    const int groups = strips * strip / rows - group;
     const auto group_of = [](int piece) {
         return Wide ? piece / 2 * helpers : piece * helpers / 2;
     };
@@ -476,20 +481,19 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
         const uint32_t at_half = Wide ? place ^ half_times * half_of(piece) : place;
         return at_half + group_of(piece) * piece_rows_bytes;
     };
-    const auto has = [&](int piece) { return Wide || group_of(piece) < groups; };
-    lane_sums sums[Wide ? most / 2 : most];
+    constexpr int sum_count = Wide ? Pieces / 2 : Pieces;
+    lane_sums sums[std::max(1, sum_count)];
     step_halves halves(r.mine);
     const uint32_t one = Wide ? x.one : r.mine.one;
-    // and reads a piece when it makes its bytes
-    uint4 pieces[Wide ? 1 : most];
+    // and reads a piece when it makes its bytes; elsewhere so many a step ahead
+    constexpr int ahead = Wide ? 0 : Pieces > 4 ? 2 : Pieces;
+    uint4 pieces[Wide ? 1 : std::max(1, Pieces)];
     int stage = 0, parity = 0;
     const auto read = [&] {
         wait_for(ring.nibbles_full(stage), parity);
-        if constexpr (!Wide)
 #pragma unroll
-            for (int i = 0; i < most; i++)
-                if (has(i))
-                    pieces[i] = load_shared(at.nibbles_at(stage) + place_of(i));
+        for (int i = 0; i < ahead; i++)
+            pieces[i] = load_shared(at.nibbles_at(stage) + place_of(i));
     };
     if (count > 0)
         read();
@@ -500,7 +504,7 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
         const bool whole = halves.next() == 2;
         if constexpr (Wide) {
 #pragma unroll
-            for (int i = 0; i < most; i++)
+            for (int i = 0; i < Pieces; i++)
                 if (half_of(i) == 0 || whole) {
                     pieces[0] = load_shared(from + place_of(i));
                     make_bytes<1>(
@@ -509,13 +513,25 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
         } else if (half_of(0) == 0 || whole) {
             constexpr int step_bytes = helpers / 2 * piece_rows_bytes;
 #pragma unroll
-            for (int i = 0; i < most; i += 2) {
-                const uint32_t there = to + place_of(i);
-                if (has(i + 1))
-                    make_bytes<2>(
-                        pieces + i, one, there, step_bytes, at.form_bytes, sums + i);
-                else if (has(i))
-                    make_bytes<1>(pieces + i, one, there, 0, at.form_bytes, sums + i);
+            for (int i = 0; i < Pieces; i++) {
+                if (i >= ahead)
+                    pieces[i] = load_shared(from + place_of(i));
+                if (i % 2)
+                    make_bytes<2>(pieces + i - 1,
+                                  one,
+                                  to + place_of(i - 1),
+                                  step_bytes,
+                                  at.form_bytes,
+                                  sums + i - 1);
+            }
+            if constexpr (Pieces % 2) {
+                constexpr int last = Pieces - 1;
+                make_bytes<1>(pieces + last,
+                              one,
+                              to + place_of(last),
+                              0,
+                              at.form_bytes,
+                              sums + last);
             }
         }
         fence_async();
@@ -541,21 +557,44 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
             read();
     }
 #pragma unroll
-    for (int i = 0; i < most; i += Wide ? 2 : 1)
-        if (has(i)) {
-            auto& sum = sums[Wide ? i / 2 : i];
+    for (int i = 0; i < sum_count; i++) {
+        auto& sum = sums[i];
 #pragma unroll
-            for (int other = 16; other >= 8; other /= 2) {
-                sum.re += __shfl_xor_sync(~0u, sum.re, other);
-                sum.im += __shfl_xor_sync(~0u, sum.im, other);
-            }
-            int2& of_column = r.column_sums[(group + group_of(i)) * rows + lane % rows];
-            if (lane < rows) {
-                atomicAdd(&of_column.x, int(sum.re / 16));
-                atomicAdd(&of_column.y, int(sum.im));
-            }
+        for (int other = 16; other >= 8; other /= 2) {
+            sum.re += __shfl_xor_sync(~0u, sum.re, other);
+            sum.im += __shfl_xor_sync(~0u, sum.im, other);
         }
+        const int piece = Wide ? 2 * i : i;
+        int2& of_column = r.column_sums[(group + group_of(piece)) * rows + lane % rows];
+        if (lane < rows) {
+            atomicAdd(&of_column.x, int(sum.re / 16));
+            atomicAdd(&of_column.y, int(sum.im));
+        }
+    }
     arrive(&r.done);
+}
+
+//! The same for as many pieces as this warp has, which nobody asks about in each step.
+__device__ __forceinline__ void
+expand_pieces(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
+{
+    constexpr int together = helpers / 2; // groups of rows
+    const int groups = r.mine.strips * strip / piece_rows -
+                       (max(0, -r.mine.column) / piece_rows + warp / 2);
+    switch (uniform((groups + together - 1) / together)) {
+#define APERTURE_PIECES(n) \
+    case n:                \
+        return expand<false, n>(x, voltages, r, warp);
+        APERTURE_PIECES(1)
+        APERTURE_PIECES(2)
+        APERTURE_PIECES(3)
+        APERTURE_PIECES(4)
+        APERTURE_PIECES(5)
+        APERTURE_PIECES(6)
+#undef APERTURE_PIECES
+    default:
+        return expand<false, 0>(x, voltages, r, warp);
+    }
 }
 
 //! What a lane's rows, 8 apart, add up to: R and I.
@@ -564,29 +603,26 @@ struct row_sums {
 };
 
 /*!
- * Adds a warp group's products to the sums of its channel: a warp puts 8 rows of them
- * into shared memory, and the copy engine adds them to memory.
- * \param first_row, first_column inputs
+ * Adds a warp group's products to the sums of its channel.
+ * \param rows of this warp
+ * \param inputs of the X-engine
  */
-template <int Units>
+template <int Units, class Rows>
 __device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Units],
                                             const row_sums& row,
                                             const int2* column_sums,
-                                            int times,
+                                            const part& p,
+                                            const share& mine,
+                                            const Rows& rows,
                                             unsigned long long* sums,
-                                            int first_row,
-                                            int first_column)
+                                            int inputs)
 {
-    constexpr int product_bytes = 16;
-    // a multiple of 128 and 16: what lanes write at once lies in different banks
-    constexpr int row_bytes = most_units * unit * product_bytes + 16;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const uint32_t rows = first_stage() + warp * 8 * row_bytes;
-    const uint32_t to = rows + lane / 4 * row_bytes + lane % 4 * 2 * product_bytes;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+    column_sums += mine.first * unit;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int R = row.re[half], I = row.im[half];
-        const int of_re = 128 * times - 8 * (R + I), of_im = 8 * (R - I);
+        const int of_re = 128 * p.times - 8 * (R + I), of_im = 8 * (R - I);
 #pragma unroll
         for (int i = 0; i < 2 * Units; i++) {
             const int4 column =
@@ -598,27 +634,24 @@ __device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Uni
                 const int re = int(RU >> 8) + int(IV) + of_re - 8 * (U + V);
                 const int im =
                     of_im + 7 * U + 8 * V - int((third - RU + IV - 15 * V) >> 4);
-                store_shared(to + (8 * i + k) * product_bytes,
-                             { unsigned(re),
-                               unsigned(re >> 31),
-                               unsigned(im),
-                               unsigned(im >> 31) });
+                rows.put(8 * i, k, re, im);
             };
             put(0, column.x, column.y);
             put(1, column.z, column.w);
         }
-        fence_async();
-        __syncwarp();
-        const int a = first_row + warp % 4 * 16 + half * 8 + lane;
-        const int begin = max(first_column, 0);
-        const int end = min(first_column + unit * Units, a + 1);
-        if (lane < 8 && begin < end) {
-            add_bulk(sums + 2 * product_index(a, begin),
-                     rows + lane * row_bytes + (begin - first_column) * product_bytes,
-                     (end - begin) * product_bytes);
-            wait_for_stores();
+        rows.ready();
+        const int end = mine.first + Units;
+        for (int from = mine.first, to; from < end; from = to) { // of a strip of columns
+            const int s = from / strip_units;
+            to = min(end, (s + 1) * strip_units);
+            rows.add_to(sums,
+                        inputs,
+                        p.row_of(mine.strip) + (warp * 2 + half) * product_rows::inputs,
+                        p.column_of(s) + from % strip_units * unit,
+                        (from - mine.first) * unit,
+                        (to - from) * unit);
         }
-        __syncwarp();
+        rows.wait_for_room();
     }
 }
 
@@ -749,14 +782,21 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
             row.re[half] = as_column.x;
             row.im[half] = as_column.y;
         }
-    add_to_sums<Units>(products,
-                       row,
-                       r.column_sums + mine.first * unit,
-                       p.times,
-                       sums + 2 * p.channel * product_index(x.inputs, 0),
-                       Own ? p.row + (mine.strip - p.strips) * strip
-                           : p.column + mine.strip * strip,
-                       p.column + mine.first * unit);
+    const uint32_t memory = first_stage() + threadIdx.x / 32 * product_rows::bytes;
+    const auto add = [&](const auto& rows) {
+        add_to_sums<Units>(products,
+                           row,
+                           r.column_sums,
+                           p,
+                           mine,
+                           rows,
+                           sums + 2 * p.channel * product_index(x.inputs, 0),
+                           x.inputs);
+    };
+    if constexpr (Own && unit * Units <= turned_product_rows::most_columns)
+        if (p.row < p.column_of(mine.first / strip_units))
+            return add(turned_product_rows(memory));
+    add(product_rows(memory));
 }
 
 //! A warp group's part of the work.
@@ -765,7 +805,8 @@ multiply(const extents& x, rings& r, unsigned long long* sums)
 {
     const int crew = uniform(threadIdx.x / 128);
     const int units = uniform(r.mine.crew[crew].units);
-    switch (uniform(r.mine.own) > 0 ? most_units + units : units) {
+    const bool own = uniform(r.mine.owns(r.mine.crew[crew].strip));
+    switch (own ? most_units + units : units) {
 #define APERTURE_UNITS(n)                       \
     case n:                                     \
         return sum_strip<n, false>(x, r, sums); \
@@ -801,7 +842,7 @@ __global__ void __launch_bounds__(threads, 1)
     if (threadIdx.x < most_strips * strip)
         r.column_sums[threadIdx.x] = {};
     if (threadIdx.x == 0) {
-        r.mine = part(x, jobs, blockIdx.x);
+        r.mine = part(x, jobs, x.blocks.of(blockIdx.x));
         r.mine.rings = shared_address(static_cast<ring_barriers*>(&r));
         for (int i = 0; i < most_nibble_stages; i++)
             init_barrier(r.nibbles_full + i, 1);
@@ -818,10 +859,11 @@ __global__ void __launch_bounds__(threads, 1)
         multiply(x, r, sums);
     else if (uniform(roomy(r.mine.crew[0].units, r.mine.crew[1].units))) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(more_registers));
-        expand<false>(x, voltages, r, warp - 4 * crews);
+        expand_pieces(x, voltages, r, warp - 4 * crews);
     } else {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(few_registers));
-        expand<true>(x, voltages, r, warp - 4 * crews);
+        expand<true, 2 * strip / piece_rows * 2 / helpers>(
+            x, voltages, r, warp - 4 * crews);
     }
 }
 
@@ -843,37 +885,23 @@ public:
     {
         extents x;
         x.inputs = d_p.inputs;
-        x.jobs = int(d_jobs.size());
         x.steps = (d_p.times + step_times - 1) / step_times;
         x.last_halves = (d_p.times - 1) % step_times < half_times ? 1 : 2;
-        x.total = x.steps * blocks;
         x.one = 1;
-        constexpr int start = 8; // and end of a thread block, in steps
-        const int slots = d_gpu.multiprocessors;
-        const int splits = choose_splits(int64_t(d_p.channels) * x.jobs,
-                                         x.total,
-                                         exact_times / step_times,
-                                         slots,
-                                         start);
-        x.coarse = division(splits, x.total);
-        x.fine = division(finer * splits, x.total);
-        // jobs that differ do not end together: the last ones are short
-        const bool worth = x.jobs > 1 && x.fine.length > 2 * start;
-        const int fine_channels = worth ? slots * 3 / 4 / (x.jobs * splits) : 0;
-        x.coarse_channels = d_p.channels - std::min(fine_channels, d_p.channels / 2);
-        x.coarse_blocks = x.coarse_channels * x.jobs * splits;
-        const int64_t count =
-            x.coarse_blocks +
-            int64_t(d_p.channels - x.coarse_channels) * x.jobs * x.fine.splits;
+        x.blocks = schedule(d_p.channels,
+                            int(d_jobs.size()),
+                            x.steps * blocks,
+                            exact_times / step_times,
+                            d_gpu.multiprocessors,
+                            1024 / step_times);
         const CUtensorMap map = make_tensor_map(
             voltages, { d_p.times, d_p.inputs, d_p.channels, blocks }, box_row, strip, 1);
-        sum_jobs<<<unsigned(count), threads, shared_bytes, s>>>(
+        sum_jobs<<<x.blocks.blocks(), threads, shared_bytes, s>>>(
             map, d_jobs.data(), sums, x);
         check_launch("wgmma X-engine of nibbles");
     }
 
 private:
-    static constexpr int finer = 4;
     static constexpr int shared_bytes =
         memory_strips * strip_bytes + 1024; // and what alignment takes
     const xengine::parameters d_p;

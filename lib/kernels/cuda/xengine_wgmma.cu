@@ -8,8 +8,12 @@
 #include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/integer_tile.cuh"
 #include "kernels/cuda/integer_xengine.h"
+#include "kernels/cuda/product_rows.cuh"
+#include "kernels/cuda/schedule.cuh"
+#include "kernels/cuda/warp.cuh"
 #include "kernels/cuda/wgmma.cuh"
 #include <type_traits>
+#include <array>
 #include <climits>
 #include <vector>
 
@@ -32,112 +36,132 @@ constexpr int step_times = box_row / 2;  // of a stage: a row of a box is full
 constexpr int group_bytes = 8 * box_row; // from 8 rows of operands to the next 8
 
 /*!
- * A strip is the products of 32 inputs a with some units of inputs b. A warp group has up
- * to two, whose sums fill its registers: first and second are their units of columns. Its
- * rows are unit `row` of the columns, or, from `wide` on, one of the job's own.
+ * Products of 32 inputs a, a strip, with some units of inputs b: unit `row` of the
+ * columns, or, from `wide` on, one of the job's own, and units of columns from `column`
+ * on.
  */
-struct strips {
-    int8_t first, second; // units of columns, 0 for none
-    int8_t row, second_row;
+struct share {
+    int8_t row, column, units; // no units: nothing
 };
 
+//! A warp group has up to two, whose sums fill its registers.
+using crew_shares = std::array<share, 2>;
+
 /*!
- * What a thread block does for one channel: strips that share their columns, the inputs
+ * What a thread block does for one channel: products that share their columns, the inputs
  * from `column` on. Their rows are among the same inputs (on the diagonal) or among the
  * `own` units of inputs from `row` on.
  */
 struct job {
     int column, row, own;
-    strips crew[crews];
+    crew_shares crew[crews];
 };
 
 struct extents {
-    int inputs, channels, splits;
-    int jobs;    // of a channel, a multiple of shared
+    schedule clusters; // of `shared` thread blocks
+    int inputs;
     int shared;  // jobs one after the other that have the same columns
     int columns; // inputs in a stage, and behind them the jobs' own
     int stages, stage_bytes;
-    int steps;  // of step_times, in a block of voltages
-    int total;  // steps of all blocks of voltages
-    int length; // steps of a split; the last may be shorter, or empty
+    int steps; // of step_times, in a block of voltages
 };
 
-using crew_units = std::initializer_list<std::initializer_list<int>>;
-
-/*!
- * Strips on the diagonal: that of unit k has k + 1 units of columns. Numbers above `wide`
- * stand for strips of `wide` units whose rows are the job's own.
- */
-job diagonal_job(int column, int row, const crew_units& crew)
+//! Strip `row` of a triangle has row + 1 units of columns.
+constexpr share whole(int row) { return { int8_t(row), 0, int8_t(row + 1) }; }
+constexpr share units(int row, int first, int end)
 {
-    job made{ column, row, 0, {} };
-    int number = 0;
-    for (const auto& units : crew) {
-        strips& mine = made.crew[number++];
-        int8_t* const width[] = { &mine.first, &mine.second };
-        int8_t* const rows[] = { &mine.row, &mine.second_row };
-        int i = 0;
-        for (int n : units) {
-            *width[i] = int8_t(std::min(n, wide));
-            *rows[i++] = int8_t(n - 1);
-            made.own = std::max(made.own, n - wide);
-        }
-    }
-    return made;
+    return { int8_t(row), int8_t(first), int8_t(end - first) };
 }
+using job_shares = std::vector<crew_shares>;
 
 //! A triangle of up to 6 strips in one job.
-std::vector<job> one_diagonal_job(int column, int strips_in_triangle)
+job_shares one_diagonal_job(int strips_in_triangle)
 {
-    const auto make = [column](const crew_units& crew) {
-        return std::vector<job>{ diagonal_job(column, column, crew) };
-    };
     switch (strips_in_triangle) {
     case 1:
-        return make({ { 1 } });
+        return { { whole(0) } };
     case 2:
-        return make({ { 2 }, { 1 } });
+        return { { whole(1) }, { whole(0) } };
     case 3:
-        return make({ { 3 }, { 2 }, { 1 } });
+        return { { whole(2) }, { whole(1) }, { whole(0) } };
     case 4:
-        return make({ { 4 }, { 3 }, { 2, 1 } });
+        return { { whole(3) }, { whole(2) }, { whole(1), whole(0) } };
     case 5:
-        return make({ { 5 }, { 4, 1 }, { 3, 2 } });
+        return { { whole(4) }, { whole(3), whole(0) }, { whole(2), whole(1) } };
     default:
-        return make({ { 6, 1 }, { 5, 2 }, { 4, 3 } });
+        return { { whole(5), whole(0) }, { whole(4), whole(1) }, { whole(3), whole(2) } };
     }
 }
 
 /*!
  * A triangle of up to 8 strips in two jobs that take about the same time, 9 with the
- * strip below it, whose rows are the inputs from `row` on.
+ * strip below it.
  */
-std::vector<job> two_diagonal_jobs(int column, int row, int strips_in_triangle)
+std::array<job_shares, 2> two_diagonal_jobs(int strips_in_triangle)
 {
-    const auto make = [column, row](const crew_units& a, const crew_units& b) {
-        return std::vector<job>{ diagonal_job(column, row, a),
-                                 diagonal_job(column, row, b) };
-    };
     switch (strips_in_triangle) {
     case 1:
-        return make({ { 1 } }, {});
+        return { { { { whole(0) } }, {} } };
     case 2:
-        return make({ { 2 } }, { { 1 } });
+        return { { { { whole(1) } }, { { whole(0) } } } };
     case 3:
-        return make({ { 3 } }, { { 2 }, { 1 } });
+        return { { { { whole(2) } }, { { whole(1) }, { whole(0) } } } };
     case 4:
-        return make({ { 4 }, { 1 } }, { { 3 }, { 2 } });
+        return { { { { whole(3) }, { whole(0) } }, { { whole(2) }, { whole(1) } } } };
     case 5:
-        return make({ { 5 }, { 2 } }, { { 4 }, { 3 }, { 1 } });
+        return { { { { whole(4) }, { whole(1) } },
+                   { { whole(3) }, { whole(2) }, { whole(0) } } } };
     case 6:
-        return make({ { 6 }, { 4 } }, { { 5 }, { 3 }, { 2, 1 } });
+        return { { { { whole(5) }, { whole(3) } },
+                   { { whole(4) }, { whole(2) }, { whole(1), whole(0) } } } };
     case 7:
-        return make({ { 7 }, { 4 }, { 3 } }, { { 6 }, { 5 }, { 2, 1 } });
+        return {
+            { { { units(6, 0, 5) }, { whole(2), units(6, 5, 7) }, { units(5, 0, 4) } },
+              { { whole(4) }, { units(5, 4, 6), whole(1) }, { whole(3), whole(0) } } }
+        };
     case 8:
-        return make({ { 8 }, { 6 }, { 4 } }, { { 7 }, { 5, 1 }, { 3, 2 } });
+        return { { { { units(7, 0, 6) },
+                     { units(6, 0, 4), units(7, 6, 8) },
+                     { units(6, 4, 7), whole(2) } },
+                   { { whole(5) }, { whole(4), whole(0) }, { whole(3), whole(1) } } } };
     default:
-        return make({ { 8 }, { 7 }, { 6, 1 } }, { { 9 }, { 5, 2 }, { 4, 3 } });
+        return {
+            { { { whole(7) }, { whole(6) }, { whole(5), whole(0) } },
+              { { units(8, 0, 8) }, { whole(4), whole(1) }, { whole(3), whole(2) } } }
+        };
     }
+}
+
+//! Strips of `wide` units below the diagonal, in even shares.
+job_shares rectangle_job(int own)
+{
+    job_shares made;
+    for (int crew = 0; crew < crews; crew++) {
+        int first = own * wide * crew / crews;
+        const int end = own * wide * (crew + 1) / crews;
+        crew_shares mine{};
+        for (auto& s : mine)
+            if (const int count = std::min(end - first, wide - first % wide); count > 0) {
+                s = units(wide + first / wide, first % wide, first % wide + count);
+                first += count;
+            }
+        if (mine[0].units < mine[1].units)
+            std::swap(mine[0], mine[1]);
+        made.push_back(mine);
+    }
+    return made;
+}
+
+job made_of(int column, int row, const job_shares& shares)
+{
+    job made{ column, row, 0, {} };
+    int number = 0;
+    for (const auto& crew : shares) {
+        for (const auto& s : crew)
+            made.own = std::max(made.own, s.units ? s.row - wide + 1 : 0);
+        made.crew[number++] = crew;
+    }
+    return made;
 }
 
 /*!
@@ -153,18 +177,19 @@ std::vector<job> all_jobs(int strip_count)
         int row = column + wide;
         int below = std::max(0, strip_count - row);
         const bool one_more = below % (shared * crews) == 1;
-        for (const auto& j : two_diagonal_jobs(
-                 column * unit, row * unit, one_more ? wide + 1 : in_triangle))
-            jobs.push_back(j);
+        for (const auto& shares : two_diagonal_jobs(one_more ? wide + 1 : in_triangle))
+            jobs.push_back(made_of(column * unit, row * unit, shares));
         row += one_more;
         below -= one_more;
-        const int count = (below + shared * crews - 1) / (shared * crews) * shared;
-        for (int i = 0; i < count; i++) {
-            const int first = below * i / count, end = below * (i + 1) / count;
-            job j{ column * unit, (row + first) * unit, end - first, {} };
-            for (int crew = 0; crew < j.own; crew++)
-                j.crew[crew] = { wide, 0, int8_t(wide + crew), 0 };
-            jobs.push_back(j);
+        // both of a pair have as many strips, but for an odd one
+        const int half = (below + 1) / 2, pairs = (half + crews - 1) / crews;
+        for (int i = 0; i < pairs; i++) {
+            const int first = 2 * (half * i / pairs);
+            const int end = std::min(2 * (half * (i + 1) / pairs), below);
+            const int middle = (first + end + 1) / 2;
+            for (const auto& [from, to] : { std::pair(first, middle), { middle, end } })
+                jobs.push_back(made_of(
+                    column * unit, (row + from) * unit, rectangle_job(to - from)));
         }
     }
     return jobs;
@@ -254,53 +279,34 @@ struct operand {
     }
 };
 
-/*!
- * Adds a strip to the sums of its channel.
- * \param alone no other thread block adds to them: reading and writing 16 bytes at a time
- * is a good deal faster than atomic additions
- */
+//! Adds a strip to the sums of its channel, [product][re, im].
 template <int Units>
 __device__ __forceinline__ void add_to_sums(const int (&strip)[16 * Units],
+                                            const product_rows& rows,
                                             unsigned long long* sums,
                                             int inputs,
                                             int first_row,
-                                            int first_column,
-                                            bool alone)
+                                            int first_column)
 {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-    const int a = first_row + 8 * warp + lane / 4;
-    const int first_b = first_column + 2 * (lane % 4);
-    if (a >= inputs)
-        return;
-    auto* row = reinterpret_cast<longlong2*>(sums + 2 * product_index(a, 0));
-    const auto number = [](int i) { return i / 2 * 8 + i % 2; }; // of a lane's column
-    constexpr int together = 4; // reads on their way: as registers allow
+    constexpr int most = product_rows::most_columns / 8; // groups of columns at a time
 #pragma unroll
-    for (int i = 0; i < 8 * Units; i += together) {
-        if (alone) {
-            longlong2 v[together];
+    for (int first = 0; first < 4 * Units; first += most) {
+        const int count = min(most, 4 * Units - first);
 #pragma unroll
-            for (int k = 0; k < together; k++)
-                if (const int b = first_b + number(i + k); b <= a)
-                    v[k] = __ldcg(row + b);
+        for (int i = 0; i < count; i++)
 #pragma unroll
-            for (int k = 0; k < together; k++)
-                if (const int b = first_b + number(i + k); b <= a) {
-                    const int place = (i + k) / 2 * 4 + k % 2;
-                    v[k].x += strip[place];
-                    v[k].y += strip[place + 2];
-                    __stcg(row + b, v[k]);
-                }
-        } else {
-#pragma unroll
-            for (int k = 0; k < together; k++)
-                if (const int b = first_b + number(i + k); b <= a) {
-                    const int place = (i + k) / 2 * 4 + k % 2;
-                    auto* sum = reinterpret_cast<unsigned long long*>(row + b);
-                    add_atomically(sum, strip[place]);
-                    add_atomically(sum + 1, strip[place + 2]);
-                }
-        }
+            for (int k = 0; k < 2; k++) {
+                const int place = (first + i) * 4 + k;
+                rows.put(8 * i, k, strip[place], strip[place + 2]);
+            }
+        rows.ready();
+        rows.add_to(sums,
+                    inputs,
+                    first_row + threadIdx.x / 32 % 4 * product_rows::inputs,
+                    first_column + 8 * first,
+                    0,
+                    8 * count);
+        rows.wait_for_room();
     }
 }
 
@@ -322,19 +328,11 @@ private:
 };
 
 //! A thread block's part of the work.
-struct part {
-    int number, split, channel;
+struct part : schedule::part {
     __device__ part(const extents& x, int block)
+        : schedule::part(x.clusters.of(block / x.shared))
     {
-        const int groups = x.jobs / x.shared, group = block / x.shared;
-        number = group % groups * x.shared + block % x.shared;
-        split = group / groups % x.splits;
-        channel = group / groups / x.splits;
-    }
-    __device__ int begin(const extents& x) const { return split * x.length; }
-    __device__ int count(const extents& x) const
-    {
-        return max(0, min(x.length, x.total - begin(x)));
+        job = job * x.shared + block % x.shared;
     }
 };
 
@@ -364,9 +362,9 @@ __device__ __forceinline__ void feed(const extents& x,
     const int rank = int(rank_in_cluster()), share = x.columns / x.shared;
     place at;
     const part p(x, blockIdx.x);
-    const job j = jobs[p.number];
-    int block = p.begin(x) / x.steps, step = p.begin(x) % x.steps;
-    for (int i = p.count(x); i > 0; i--) {
+    const job j = jobs[p.job];
+    int block = p.begin / x.steps, step = p.begin % x.steps;
+    for (int i = p.count; i > 0; i--) {
         wait_for(r.empty + at.stage(), at.parity() ^ 1);
         uint64_t* const barrier = r.full + at.stage();
         const uint32_t to = stage_address(x, at.stage());
@@ -407,6 +405,12 @@ __device__ __forceinline__ void release(const extents& x, uint64_t* empty)
         arrive_at(empty, lane);
 }
 
+//! Until all who multiply are here.
+__device__ __forceinline__ void wait_for_crews()
+{
+    asm volatile("bar.sync 1, %0;" ::"n"(128 * crews) : "memory");
+}
+
 /*!
  * What a warp group does for a part of the work: its strips' sums over all steps. While
  * the tensor cores work on a part of a stage, the operands of the next part are made.
@@ -427,16 +431,19 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         constexpr int first_step = INT_MIN; // a bit beside the number of steps
         int left;
         uint32_t rows_at, second_at; // in a stage
+        int first_columns, second_columns;
         {
             const part p(x, blockIdx.x);
-            left = p.count(x) | first_step;
-            const strips& mine = jobs[p.number].crew[threadIdx.x / 128];
+            left = p.count | first_step;
+            const auto& mine = jobs[p.job].crew[threadIdx.x / 128];
             const auto row_number = [&x](int row) {
                 return row < wide ? row * unit : x.columns + (row - wide) * unit;
             };
-            const int row = row_number(mine.row), other = row_number(mine.second_row);
+            const int row = row_number(mine[0].row), other = row_number(mine[1].row);
             rows_at = stage_rows<products>::lane_offset(row);
             second_at = stage_rows<products>::lane_offset(other);
+            first_columns = uniform(mine[0].column) * unit * box_row;
+            second_columns = uniform(mine[1].column) * unit * box_row;
         }
         if (left == first_step)
             return;
@@ -465,8 +472,13 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         begin_step();
         while (true) {
             const bool add = left >= 0;
-            const rows_matrix<group_bytes> columns(stage_address(x, at.stage()));
-            const auto multiply = [&](auto& sums, const auto& operands, int part) {
+            const rows_matrix<group_bytes> stage(
+                uniform(int(stage_address(x, at.stage()))));
+            const auto multiply = [&](auto& sums,
+                                      const auto& operands,
+                                      int from,
+                                      int part) {
+                const auto columns = stage.after(from);
 #pragma unroll
                 for (int k = 0; k < products; k++)
                     operands[part % buffers].multiply(
@@ -475,9 +487,9 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 #pragma unroll
             for (int part = 0; part < parts; part++) {
                 wgmma_fence();
-                multiply(first, operands, part);
+                multiply(first, operands, First < wide ? first_columns : 0, part);
                 if constexpr (Second > 0)
-                    multiply(second, second_operands, part);
+                    multiply(second, second_operands, second_columns, part);
                 wgmma_commit();
                 if (part + 1 < parts)
                     read(part + 1);
@@ -494,33 +506,33 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
             begin_step();
         }
         wgmma_wait<0>();
-        release(x, r.empty + at.before(x.stages));
+        wait_for_crews(); // nobody needs a stage any more: there is room for the sums
     }
     // found again: registers are too short to keep it
     int block;
     asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
     const part p(x, block);
-    const job& j = jobs[p.number];
-    const strips& mine = j.crew[threadIdx.x / 128];
+    const job& j = jobs[p.job];
+    const auto& mine = j.crew[threadIdx.x / 128];
     unsigned long long* channel_sums = sums + 2 * p.channel * product_index(x.inputs, 0);
-    const auto add = [&](auto& strip, int row) {
+    const product_rows rows(stage_address(x, 0) + threadIdx.x / 32 * product_rows::bytes);
+    const auto add = [&](auto& strip, const share& of) {
         using s = std::decay_t<decltype(strip)>;
-        const int input =
-            row < wide ? j.column + row * unit : j.row + (row - wide) * unit;
-        const bool alone = x.splits == 1;
-        add_to_sums<s::left_units>(
-            strip.left, channel_sums, x.inputs, input, j.column, alone);
+        const int row =
+            of.row < wide ? j.column + of.row * unit : j.row + (of.row - wide) * unit;
+        const int column = j.column + of.column * unit;
+        add_to_sums<s::left_units>(strip.left, rows, channel_sums, x.inputs, row, column);
         if constexpr (s::right_units > 0)
             add_to_sums<s::right_units>(strip.right,
+                                        rows,
                                         channel_sums,
                                         x.inputs,
-                                        input,
-                                        j.column + s::left_units * unit,
-                                        alone);
+                                        row,
+                                        column + s::left_units * unit);
     };
-    add(first, mine.row);
+    add(first, mine[0]);
     if constexpr (Second > 0)
-        add(second, mine.second_row);
+        add(second, mine[1]);
 }
 
 //! A warp group's part of the work.
@@ -528,8 +540,8 @@ __device__ __forceinline__ void
 multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 {
     const part p(x, blockIdx.x);
-    const strips& mine = jobs[p.number].crew[threadIdx.x / 128];
-    switch (mine.first * (wide + 1) + mine.second) {
+    const auto& mine = jobs[p.job].crew[threadIdx.x / 128];
+    switch (mine[0].units * (wide + 1) + mine[1].units) {
 #define APERTURE_STRIPS(a, b)               \
     case a*(wide + 1) + b:                  \
         sum_strips<a, b>(x, jobs, r, sums); \
@@ -537,10 +549,13 @@ multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         APERTURE_STRIPS(1, 0)
         APERTURE_STRIPS(2, 0)
         APERTURE_STRIPS(2, 1)
+        APERTURE_STRIPS(2, 2)
         APERTURE_STRIPS(3, 0)
         APERTURE_STRIPS(3, 2)
+        APERTURE_STRIPS(3, 3)
         APERTURE_STRIPS(4, 0)
         APERTURE_STRIPS(4, 1)
+        APERTURE_STRIPS(4, 2)
         APERTURE_STRIPS(4, 3)
         APERTURE_STRIPS(5, 0)
         APERTURE_STRIPS(5, 1)
@@ -552,11 +567,13 @@ multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 #undef APERTURE_STRIPS
     default: // nothing to sum; the stages still pass
         place at;
-        for (int left = p.count(x); left > 0; left--) {
+        for (int left = p.count; left > 0; left--) {
             wait_for(r.full + at.stage(), at.parity());
             release(x, r.empty + at.stage());
             at.advance(x.stages);
         }
+        if (p.count > 0)
+            wait_for_crews();
     }
 }
 
@@ -603,7 +620,8 @@ public:
         d_shared_jobs = one_job ? 1 : 2;
         d_columns = unit * std::min(wide, strip_count);
         const auto jobs =
-            one_job ? one_diagonal_job(0, strip_count) : all_jobs(strip_count);
+            one_job ? std::vector{ made_of(0, 0, one_diagonal_job(strip_count)) }
+                    : all_jobs(strip_count);
         int own = 0;
         for (const auto& j : jobs)
             own = std::max(own, j.own);
@@ -618,7 +636,8 @@ public:
         most -= 2048; // barriers, and what alignment takes
         d_stage_bytes = d_rows * box_row;
         d_stages = std::min(most_stages, most / d_stage_bytes);
-        d_bytes = 1024 + d_stages * d_stage_bytes;
+        d_bytes =
+            1024 + std::max(d_stages * d_stage_bytes, 4 * crews * product_rows::bytes);
         load(sum_jobs, d_bytes);
     }
 
@@ -629,18 +648,17 @@ public:
     {
         extents x;
         x.inputs = d_p.inputs;
-        x.channels = d_p.channels;
-        x.jobs = int(d_jobs.size());
         x.shared = d_shared_jobs;
         x.columns = d_columns;
         x.stages = d_stages;
         x.stage_bytes = d_stage_bytes;
         x.steps = (d_p.times + step_times - 1) / step_times;
-        x.total = x.steps * blocks;
-        const int64_t groups = int64_t(d_p.channels) * x.jobs / x.shared;
-        const int slots = d_gpu.multiprocessors / x.shared;
-        x.splits = choose_splits(groups, x.total, exact_times / step_times, slots, 16);
-        x.length = (x.total + x.splits - 1) / x.splits;
+        x.clusters = schedule(d_p.channels,
+                              int(d_jobs.size()) / x.shared,
+                              x.steps * blocks,
+                              exact_times / step_times,
+                              d_gpu.multiprocessors / x.shared,
+                              1024 / step_times);
         const voltage_shape shape{
             int64_t(size_of(d_p.type)) * d_p.times, d_p.inputs, d_p.channels, blocks
         };
@@ -651,7 +669,7 @@ public:
         cluster.id = cudaLaunchAttributeClusterDimension;
         cluster.val.clusterDim = { unsigned(x.shared), 1, 1 };
         cudaLaunchConfig_t launch = {};
-        launch.gridDim = unsigned(groups * x.splits * x.shared);
+        launch.gridDim = unsigned(x.clusters.blocks() * x.shared);
         launch.blockDim = threads;
         launch.dynamicSmemBytes = size_t(d_bytes);
         launch.stream = s;
