@@ -511,12 +511,14 @@ template <class Target>
 constexpr bool in_turns = false;
 template <bool Even>
 constexpr bool in_turns<write_fc32<Even>> = true;
+template <>
+constexpr bool in_turns<write_fc32_apart> = true;
 
 //! Whether the first voltages of a step are read before the sums of the one before are
 //! worked on. Others lack registers, or are waited for by the next crew.
 template <class Products, class Target>
 constexpr bool reads_ahead =
-    !in_turns<Target> && (Target::any_times || Products::leaves_registers);
+    !in_turns<Target> && (Target::times == lane_times::any || Products::leaves_registers);
 
 /*!
  * Whether a crew begins a step when the other is in the middle of its own. If they began
@@ -833,14 +835,13 @@ private:
         const auto of_tile = [&](auto beams) {
             const auto of_target = [&](auto products, const auto& what) {
                 using sink = std::decay_t<decltype(what)>;
+                constexpr bool pair = sink::times == lane_times::pair;
                 if (d_x.input == sample_type::sc8)
-                    run(type<std::conditional_t<sink::any_times,
-                                                voltage_sc8_turned,
-                                                voltage_sc8>>{},
+                    run(type<std::conditional_t<pair, voltage_sc8, voltage_sc8_turned>>{},
                         products,
                         beams,
                         what);
-                else
+                else if constexpr (sink::times != lane_times::apart)
                     run(type<voltage_sc4>{}, products, beams, what);
             };
             const auto of_products = [&](auto products) {
@@ -855,7 +856,11 @@ private:
                 else
                     of_products(products);
             };
-            if (!few_inputs())
+            if (!few_inputs() && target.what == beam_target::kind::fc32 &&
+                d_x.input == sample_type::sc8)
+                of_target(type<three_products>{},
+                          write_fc32_apart{ static_cast<float2*>(target.to) });
+            else if (!few_inputs())
                 of_products(type<three_products>{});
             else if (d_x.inputs > piece)
                 of_four(type<four_products<beam_chunk / piece>>{});
