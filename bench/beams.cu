@@ -9,144 +9,32 @@
  * Times the kernels that form beams and detect powers without GNU Radio, beside the
  * ceilings of the same run.
  *
- * bench_beams [all] [shapes] [best2] [json=FILE] [beams=N inputs=N channels=N times=N]:
+ * bench_beams [all] [shapes] [best2] [rest=MS] [json=FILE]
+ *             [beams=N inputs=N channels=N times=N]
  * `all` times every implementation that the GPU has, not only the one that is chosen;
- * `shapes` and `best2` time one part of the table; the others give one shape in its
+ * `shapes` and `best2` time one part of the table; the last four give one shape in its
  * place.
+ *
+ * A GPU that works for long gets hot, and power makes its clock slower. So everything is
+ * timed twice: first each by itself, the median of ten calls after two that do not
+ * count, when the GPU has rested for `rest` milliseconds (300), and so have the bounds;
+ * and then, when all have been, each in the long run, the median of a quarter of a second
+ * of calls one after the other.
  */
 
-#include "gpu.cuh"
+#include "beam_bounds.cuh"
 #include "kernels/cuda/beam_power.h"
 #include "kernels/cuda/beamformer.h"
-#include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/power_detector.h"
-#if defined(APERTURE_CUDA_SM_90A)
-#include "kernels/cuda/beamformer_wgmma.cuh"
-#include "kernels/cuda/wgmma.cuh"
-#endif
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <thread>
 
 using namespace gr::aperture::kernels;
 
 namespace {
-
-/*!
- * Nothing but a beamformer's reads and writes: for each `in` words of 16 bytes read,
- * `out` are written.
- */
-__global__ void __launch_bounds__(256) read_and_write(const uint4* __restrict__ from,
-                                                      uint4* __restrict__ to,
-                                                      int in,
-                                                      int out,
-                                                      size_t groups)
-{
-    for (size_t group = blockIdx.x; group < groups; group += gridDim.x) {
-        const uint4* read = from + group * in * blockDim.x + threadIdx.x;
-        uint4* write = to + group * out * blockDim.x + threadIdx.x;
-        uint4 all = make_uint4(0, 0, 0, 0);
-#pragma unroll 8
-        for (int i = 0; i < in; i++) {
-            const uint4 v = __ldg(read + i * blockDim.x);
-            all.x ^= v.x;
-            all.y ^= v.y;
-            all.z ^= v.z;
-            all.w ^= v.w;
-        }
-#pragma unroll 8
-        for (int i = 0; i < out; i++)
-            __stcs(write + i * blockDim.x, all);
-    }
-}
-
-//! Seconds that it takes to read and write so many bytes, without any arithmetic.
-double bare_time(stream& s,
-                 int runs,
-                 int multiprocessors,
-                 const void* from,
-                 size_t in,
-                 void* to,
-                 size_t out)
-{
-    // in whole words of 16 bytes a thread, in the ratio of the two
-    const double ratio = double(out) / double(in);
-    int best_in = 1, best_out = 1;
-    double best = 1e300;
-    for (int i = 1; i <= 16; i++)
-        for (int o = 1; o <= 64; o++)
-            if (const double off = std::abs(std::log(ratio * i / o)); off < best - 1e-9) {
-                best = off;
-                best_in = i;
-                best_out = o;
-            }
-    const size_t groups = std::max<size_t>(1, in / (16 * 256 * best_in));
-    return median_time(s, runs, [&] {
-        read_and_write<<<multiprocessors * 8, 256, 0, cuda::native(s)>>>(
-            static_cast<const uint4*>(from),
-            static_cast<uint4*>(to),
-            best_in,
-            best_out,
-            groups);
-    });
-}
-
-#if defined(APERTURE_CUDA_SM_90A)
-constexpr int products_a_round = 4;
-
-//! Tensor cores in half precision without any loads.
-__global__ void __launch_bounds__(256, 1) multiply(float* out, int rounds)
-{
-    extern __shared__ uint8_t unaligned[];
-    const uint32_t memory = (cuda::shared_address(unaligned) + 1023) & ~1023u;
-    uint32_t a[4], h = threadIdx.x * 2654435761u ^ blockIdx.x * 40503u;
-    const auto next = [&h] { // two numbers around 1
-        h ^= h >> 16;
-        h *= 0x7feb352d;
-        h ^= h >> 15;
-        h *= 0x846ca68b;
-        return (h & 0x83ff83ff) | 0x38003800;
-    };
-    for (uint32_t i = 4 * threadIdx.x; i < 2 * 128 * 64; i += 4 * blockDim.x)
-        asm volatile("st.shared.b32 [%0], %1;" ::"r"(memory + i), "r"(next()) : "memory");
-    for (auto& x : a)
-        x = next();
-    cuda::fence_async();
-    __syncthreads();
-    float sums[2][64] = {};
-    const uint64_t b = cuda::half_rows_descriptor(memory);
-    for (int i = 0; i < rounds; i++) {
-        cuda::wgmma_fence();
-#pragma unroll
-        for (int k = 0; k < products_a_round; k++)
-            cuda::wgmma_half<128>(sums[k / 2], a, b + (k % 2) * (128 * 64 >> 4), true);
-        cuda::wgmma_commit();
-        cuda::wgmma_wait<0>();
-    }
-    float all = 0;
-    for (const auto& half : sums)
-        for (float sum : half)
-            all += sum;
-    out[blockIdx.x * blockDim.x + threadIdx.x] = all;
-}
-
-//! Operations a second: at first, and hot, after about a second.
-std::pair<double, double> tensor_rates(stream& s, int multiprocessors, float* out)
-{
-    constexpr int rounds = 4000, shared = 2 * 128 * 64 + 1024;
-    const auto call = [&] {
-        multiply<<<multiprocessors, 256, shared, cuda::native(s)>>>(out, rounds);
-        cuda::check_launch("tensor rate");
-    };
-    const double operations =
-        2. * 64 * 128 * 16 * products_a_round * rounds * 2 * multiprocessors;
-    const double first = operations / median_time(s, 5, call);
-    median_time(s, 200, call);
-    return { first, operations / median_time(s, 20, call) };
-}
-#else
-std::pair<double, double> tensor_rates(stream&, int, float*) { return { 0, 0 }; }
-#endif
 
 struct shape {
     int beams, inputs, times, channels;
@@ -182,11 +70,139 @@ std::vector<cfloat> some_weights(const shape& x)
     return w;
 }
 
+//! What is timed: `calls` one after the other. A kernel and its weights are part of
+//! `call`.
+struct subject {
+    shape x;
+    std::string what, implementation;
+    const void* from;
+    size_t in; // bytes
+    void* to;
+    size_t out;
+    std::function<void()> call;
+    int calls = 1;
+
+    void all_calls() const
+    {
+        for (int i = 0; i < calls; i++)
+            call();
+    }
+};
+
+//! Seconds of a call, and of as many reads and writes.
+struct timing {
+    double rested, bare, longer;
+};
+
+//! Times subjects, and keeps their rows for a file.
+class table
+{
+public:
+    table(stream& s, int rest_ms, int multiprocessors)
+        : d_stream(s), d_rest_ms(rest_ms), d_multiprocessors(multiprocessors)
+    {
+    }
+
+    //! Prints and returns one for each subject.
+    std::vector<timing> time(const std::vector<subject>& subjects)
+    {
+        std::vector<timing> timings;
+        std::printf("after a rest of %d ms\n%s      ms   TFLOP/s  bare ms  of bare  "
+                    "implementation\n",
+                    d_rest_ms,
+                    heading);
+        for (const auto& what : subjects) {
+            rest();
+            const double bare = what.calls * bare_time(d_stream,
+                                                       5,
+                                                       d_multiprocessors,
+                                                       what.from,
+                                                       what.in,
+                                                       what.to,
+                                                       what.out);
+            rest();
+            const double seconds = median_time(d_stream, 10, [&] { what.all_calls(); });
+            timings.push_back({ seconds, bare, 0 });
+            print(what);
+            std::printf("%8.3f %9.1f %8.3f %8.2f  %s\n",
+                        seconds * 1e3,
+                        what.x.operations() / seconds * 1e-12,
+                        bare * 1e3,
+                        bare / seconds,
+                        what.implementation.c_str());
+            std::fflush(stdout);
+        }
+        std::printf("in the long run\n%s      ms   TFLOP/s\n", heading);
+        for (size_t i = 0; i < subjects.size(); i++) {
+            auto& of = timings[i];
+            const int runs = int(std::min(1000., .25 / of.rested));
+            of.longer = median_time(d_stream, runs, [&] { subjects[i].all_calls(); });
+            print(subjects[i]);
+            std::printf("%8.3f %9.1f\n",
+                        of.longer * 1e3,
+                        subjects[i].x.operations() / of.longer * 1e-12);
+            std::fflush(stdout);
+            keep(subjects[i], of);
+        }
+        return timings;
+    }
+
+    const std::string& rows() const { return d_rows; }
+
+private:
+    static constexpr const char* heading =
+        "beams inputs times x channels       what          ";
+    stream& d_stream;
+    const int d_rest_ms, d_multiprocessors;
+    std::string d_rows; // JSON
+
+    void rest() const
+    {
+        std::this_thread::sleep_for(std::chrono::milliseconds(d_rest_ms));
+    }
+
+    static void print(const subject& what)
+    {
+        const auto& x = what.x;
+        std::printf("%5d %5d %6d x %5d  %-18s",
+                    x.beams,
+                    x.inputs,
+                    x.times,
+                    x.channels,
+                    what.what.c_str());
+    }
+
+    void keep(const subject& what, const timing& of)
+    {
+        const auto& x = what.x;
+        char row[512];
+        std::snprintf(row,
+                      sizeof row,
+                      "%s\n    {\"beams\": %d, \"inputs\": %d, \"times\": %d, "
+                      "\"channels\": %d, \"what\": \"%s\", \"seconds\": %.6g, "
+                      "\"useful_operations_per_second\": %.5g, \"long\": %.5g, "
+                      "\"bare_seconds\": %.6g, \"implementation\": \"%s\"}",
+                      d_rows.empty() ? "" : ",",
+                      x.beams,
+                      x.inputs,
+                      x.times,
+                      x.channels,
+                      what.what.c_str(),
+                      of.rested,
+                      x.operations() / of.rested,
+                      x.operations() / of.longer,
+                      of.bare,
+                      what.implementation.c_str());
+        d_rows += row;
+    }
+};
+
 } // namespace
 
 int main(int argc, char** argv)
 try {
     bool all = false, only_shapes = false, only_best2 = false;
+    int rest_ms = 300;
     shape only{};
     std::string json;
     for (int i = 1; i < argc; i++) {
@@ -202,9 +218,10 @@ try {
         else if (!set_number(word, "beams=", only.beams) &&
                  !set_number(word, "inputs=", only.inputs) &&
                  !set_number(word, "channels=", only.channels) &&
-                 !set_number(word, "times=", only.times))
+                 !set_number(word, "times=", only.times) &&
+                 !set_number(word, "rest=", rest_ms))
             throw std::invalid_argument(word + ": allowed are all, shapes, best2, "
-                                               "json=FILE, beams=N, inputs=N, "
+                                               "rest=MS, json=FILE, beams=N, inputs=N, "
                                                "channels=N and times=N");
     }
     std::vector<shape> wanted(std::begin(shapes), std::end(shapes));
@@ -236,65 +253,19 @@ try {
     const auto [first_rate, hot_rate] = tensor_rates(s, processors, powers.data());
     std::printf(
         "%s\n%s\ncopy %.0f GB/s (read plus written), f16 tensor cores %.0f TFLOP/s "
-        "at first, %.0f hot\n"
-        "beams inputs times x channels       what               ms   TFLOP/s     "
-        "long  bare ms  of bare  implementation\n",
+        "at first, %.0f hot\n",
         gpu.name,
         command.c_str(),
         copied * 1e-9,
         first_rate * 1e-12,
         hot_rate * 1e-12);
-    std::string rows;
-    const auto report = [&](const shape& x,
-                            const std::string& what,
-                            double bare,
-                            const std::string& implementation,
-                            const std::function<void()>& call) {
-        const double seconds = median_time(s, 10, call);
-        // power makes the clock slower in the long run
-        const double longer = median_time(s, int(std::min(1000., .25 / seconds)), call);
-        std::printf("%5d %5d %6d x %5d  %-18s %8.3f %8.1f %8.1f %8.3f %8.2f   %s\n",
-                    x.beams,
-                    x.inputs,
-                    x.times,
-                    x.channels,
-                    what.c_str(),
-                    seconds * 1e3,
-                    x.operations() / seconds * 1e-12,
-                    x.operations() / longer * 1e-12,
-                    bare * 1e3,
-                    bare / seconds,
-                    implementation.c_str());
-        std::fflush(stdout);
-        char row[512];
-        std::snprintf(row,
-                      sizeof row,
-                      "%s\n    {\"beams\": %d, \"inputs\": %d, \"times\": %d, "
-                      "\"channels\": %d, \"what\": \"%s\", \"seconds\": %.6g, "
-                      "\"useful_operations_per_second\": %.5g, \"long\": %.5g, "
-                      "\"bare_seconds\": %.6g, \"implementation\": \"%s\"}",
-                      rows.empty() ? "" : ",",
-                      x.beams,
-                      x.inputs,
-                      x.times,
-                      x.channels,
-                      what.c_str(),
-                      seconds,
-                      x.operations() / seconds,
-                      x.operations() / longer,
-                      bare,
-                      implementation.c_str());
-        rows += row;
-        return longer;
-    };
+    table all_rows(s, rest_ms, processors);
     const float scale = 1;
     using set = detection::product_set;
-    // seconds of one, and then of as many calls in a row as parts_for() says after each
-    const auto time_powers = [&](const shape& x,
-                                 sample_type type,
-                                 set products,
-                                 const std::string& what,
-                                 const std::function<int(int, double)>& parts_for) {
+    const auto powers_of = [&](const shape& x,
+                               sample_type type,
+                               set products,
+                               const std::string& what) {
         const beam_power::parameters p{ x.channels,
                                         x.inputs,
                                         x.beams,
@@ -302,96 +273,112 @@ try {
                                         x.times,
                                         type,
                                         { products, detection::feeds::linear, 64, 1 } };
-        const auto kernel = cuda::make_beam_power(p, 0);
+        const std::shared_ptr<beam_power> kernel = cuda::make_beam_power(p, 0);
         kernel->set_weights(some_weights(x).data(), s);
         const size_t out = sizeof(float) * p.rows() * p.detect.product_count() *
                            (x.times / 64) * size_t(x.channels);
-        const double bare =
-            bare_time(s, 5, processors, voltages.data(), x.in(type), powers.data(), out);
-        for (int parts = 1; parts > 0;) {
-            shape all = x;
-            all.beams *= parts;
-            const double seconds =
-                report(all, what, parts * bare, kernel->implementation(), [&] {
-                    for (int i = 0; i < parts; i++)
-                        kernel->execute(
-                            voltages.data(), powers.data(), 1, { &scale, 1 }, s);
-                });
-            parts = parts_for(parts, seconds);
-        }
+        return subject{
+            x,
+            what,
+            kernel->implementation(),
+            voltages.data(),
+            x.in(type),
+            powers.data(),
+            out,
+            [&, kernel] {
+                kernel->execute(voltages.data(), powers.data(), 1, { &scale, 1 }, s);
+            }
+        };
     };
-    const auto time_power = [&](const shape& x, set products, const std::string& what) {
-        time_powers(x, sample_type::sc8, products, what, [](int, double) { return 0; });
-    };
-    for (const auto& x : wanted) {
-        for (auto output : { sample_type::fc32, sample_type::sc8 }) {
+    const auto beams_of =
+        [&](const shape& x, sample_type output, const std::string& implementation) {
             const beamformer::parameters p{ x.channels, x.inputs,         x.beams,
                                             x.times,    sample_type::sc8, output };
-            auto names = cuda::beamformer_implementations(p, 0);
+            const std::shared_ptr<beamformer> kernel =
+                cuda::make_beamformer(p, 0, implementation);
+            kernel->set_weights(some_weights(x).data(), s);
+            const std::vector<float> gains(x.beams, .2f);
+            kernel->set_gains(gains.data(), s);
+            return subject{ x,
+                            "sc8 to " + name_of(output),
+                            kernel->implementation(),
+                            voltages.data(),
+                            x.in(p.input),
+                            beams.data(),
+                            x.out(output),
+                            [&, kernel] {
+                                kernel->execute(voltages.data(), beams.data(), 1, s);
+                            } };
+        };
+    const auto detector_of = [&](const shape& x, sample_type type) {
+        const power_detector::parameters p{
+            x.channels,
+            x.beams,
+            x.times,
+            type,
+            { set::intensity, detection::feeds::linear, 64, 1 }
+        };
+        const std::shared_ptr<power_detector> kernel = cuda::make_power_detector(p, 0);
+        return subject{
+            x,
+            "detector " + name_of(type),
+            kernel->implementation(),
+            beams.data(),
+            x.out(type),
+            powers.data(),
+            x.out(sample_type::fc32) / 8 / 32,
+            [&, kernel] {
+                kernel->execute(beams.data(), powers.data(), 1, { &scale, 1 }, s);
+            }
+        };
+    };
+    std::vector<subject> subjects;
+    for (const auto& x : wanted) {
+        for (auto output : { sample_type::fc32, sample_type::sc8 }) {
+            auto names = cuda::beamformer_implementations(
+                { x.channels, x.inputs, x.beams, x.times, sample_type::sc8, output }, 0);
             if (!all)
                 names.resize(1);
-            const double bare = bare_time(s,
-                                          5,
-                                          processors,
-                                          voltages.data(),
-                                          x.in(p.input),
-                                          beams.data(),
-                                          x.out(output));
-            for (const auto& name : names) {
-                const auto kernel = cuda::make_beamformer(p, 0, name);
-                kernel->set_weights(some_weights(x).data(), s);
-                const std::vector<float> gains(x.beams, .2f);
-                kernel->set_gains(gains.data(), s);
-                report(
-                    x, "sc8 to " + name_of(output), bare, kernel->implementation(), [&] {
-                        kernel->execute(voltages.data(), beams.data(), 1, s);
-                    });
-            }
+            for (const auto& name : names)
+                subjects.push_back(beams_of(x, output, name));
         }
-        time_power(x, set::intensity, "beam_power I");
-        time_power(x, set::stokes, "beam_power IQUV");
-        for (auto type : { sample_type::fc32, sample_type::sc8 }) {
-            const power_detector::parameters p{
-                x.channels,
-                x.beams,
-                x.times,
-                type,
-                { set::intensity, detection::feeds::linear, 64, 1 }
-            };
-            const auto kernel = cuda::make_power_detector(p, 0);
-            report(x,
-                   "detector " + name_of(type),
-                   bare_time(s,
-                             5,
-                             processors,
-                             beams.data(),
-                             x.out(type),
-                             powers.data(),
-                             x.out(sample_type::fc32) / 8 / 32),
-                   kernel->implementation(),
-                   [&] {
-                       kernel->execute(beams.data(), powers.data(), 1, { &scale, 1 }, s);
-                   });
-        }
+        subjects.push_back(
+            powers_of(x, sample_type::sc8, set::intensity, "beam_power I"));
+        subjects.push_back(
+            powers_of(x, sample_type::sc8, set::stokes, "beam_power IQUV"));
+        for (auto type : { sample_type::fc32, sample_type::sc8 })
+            subjects.push_back(detector_of(x, type));
     }
+    if (!subjects.empty())
+        all_rows.time(subjects);
+    subjects.clear();
     if (!one && (only_best2 || !only_shapes)) {
         // 20 MHz in 1024 channels: 19531.25 spectra a second
-        std::printf("BEST-2: 32 inputs, 4 bit, 1024 channels of a band of 20 MHz\n");
-        for (int count : best2_beams) {
-            const shape x{ count, 32, 2048, 1024 };
-            const bool most = count == best2_beams[std::size(best2_beams) - 1];
-            const auto parts_for = [&](int parts, double seconds) {
-                const double times_real = x.times / 19531.25 / seconds;
-                std::printf(
-                    "%d beams: %.2f times real time\n", parts * count, times_real);
-                // as many kernels, one after the other on the same voltages, as there is
-                // time for
-                return !most            ? 0
-                       : parts == 1     ? int(times_real)
-                       : times_real < 1 ? parts - 1
-                                        : 0;
-            };
-            time_powers(x, sample_type::sc4, set::power, "beam_power sc4", parts_for);
+        std::printf("BEST-2: 32 inputs, 4 bit, 1024 channels of a band of 20 MHz; times "
+                    "real time in the long run\n");
+        for (int count : best2_beams)
+            subjects.push_back(powers_of({ count, 32, 2048, 1024 },
+                                         sample_type::sc4,
+                                         set::power,
+                                         "beam_power sc4"));
+        const auto times_real = [&](const std::vector<subject>& of) {
+            const auto timings = all_rows.time(of);
+            double last = 0;
+            for (size_t i = 0; i < of.size(); i++) {
+                last = of[i].x.times / 19531.25 / timings[i].longer;
+                std::printf("%d beams: %.2f times real time\n", of[i].x.beams, last);
+            }
+            return last;
+        };
+        const subject most = subjects.back();
+        int parts = int(times_real(subjects));
+        // as many of the largest, one after the other on the same voltages, as there is
+        // time for
+        for (bool enough = false; parts > 0 && !enough; parts--) {
+            subject row = most;
+            row.x.beams *= parts;
+            row.calls = parts;
+            enough = times_real({ row }) >= 1;
         }
     }
     if (!json.empty()) {
@@ -409,7 +396,7 @@ try {
             copied,
             first_rate,
             hot_rate,
-            rows.c_str());
+            all_rows.rows().c_str());
         if (std::fclose(file))
             throw std::runtime_error(json + ": " + std::strerror(errno));
     }

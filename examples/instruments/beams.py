@@ -12,7 +12,9 @@ spectra each. How many beams has one GPU time for?
 Simulated voltages are beamformed once, and checked: each beam must see of the source in them what
 the array factor says. Then they are sent round and round, from the memory of the GPU, where the
 powers stay (--source device), or from that of the host, to which they go back, both through PCIe
-(--source host). A beamformer takes 4096 beams; of more, several stand side by side.
+(--source host). A beamformer takes 4096 beams; of more, several stand side by side. Where --most
+finds time for more than four of them, it calculates how many from what four take: to make one takes
+seconds, and 4 GB of the host's memory for its weights. --beams measures any number.
 
     tools/run python3 examples/instruments/beams.py --beams 64 512 4096 --most
     tools/run python3 examples/instruments/beams.py --source host --most
@@ -29,6 +31,7 @@ from instrument import BEST2, PORTS, SOURCE, SPECTRA, TAPS, find_device, items_p
 
 INTEGRATED = 64   # spectra
 AT_ONCE = 4096    # beams of a block
+SIDE_BY_SIDE = 4  # blocks that the search for the largest number measures at most
 CHECKED = 64      # beams
 RMS = 2.0         # steps of 4 bits, of the real and of the imaginary part
 PAPER_BUFFER = 8192  # spectra: the 420 ms that the paper takes at once
@@ -147,11 +150,11 @@ def tell(beams, real_time):
 def find_most(block, beams, real_time, device, from_host, seconds):
     """The largest number of beams for which there is time, to some percent, and x real time of
     it; (0, 0) if there is none. Begins with what was measured of a number."""
-    step = 16 if device == "cpu" else 64
+    step, limit = 16 if device == "cpu" else 64, SIDE_BY_SIDE * AT_ONCE
     best, tried = ((beams, real_time) if real_time >= 1 else (0, 0.0)), {beams}
-    while len(tried) < 6 and not 1 <= real_time < 1.02:
+    while len(tried) < 6 and not 1 <= real_time < 1.02 and best[0] < limit:
         # a little less than what goes by the last number
-        beams = max(step, int(0.99 * beams * real_time) // step * step)
+        beams = min(limit, max(step, int(0.99 * beams * real_time) // step * step))
         if beams in tried:
             break
         tried.add(beams)
@@ -159,7 +162,15 @@ def find_most(block, beams, real_time, device, from_host, seconds):
         tell(beams, real_time)
         if real_time >= 1 and beams > best[0]:
             best = beams, real_time
-    return best
+    if best[0] < limit:
+        return best
+    measured, real_time = best
+    beams = int(measured * real_time) // AT_ONCE * AT_ONCE
+    if beams <= measured:
+        return best
+    real_time *= measured / beams
+    print(f"  {beams:6d} beams: {real_time:8.4g} x real time, calculated from {measured}")
+    return beams, real_time
 
 
 def run(beams, device="auto", source="device", seconds=2.0, most=False):

@@ -20,7 +20,7 @@ from . import earth_rotation, geometry, tags
 from .array_description import ArrayDescription, load_array
 from .array_model import refuse
 from .filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
-from .filterbank_writer import MISSING, SampleFile, MissingSamples, RecentMean
+from .filterbank_writer import MISSING, MissingSamples, RecentMean, SampleFile, take_places
 from .growing_file import check_path
 from .pointing import as_beams
 from .tag_values import tag_value, time_of
@@ -68,7 +68,8 @@ class filterbank_sink(gr.sync_block):
     With 8 bits, the first `level_integrations` set the levels: the mean of each channel becomes 64
     (128 of Q, U, V and of Re and Im XY*), the standard deviation 10, and so it stays; `levels()`
     gives them, for a file does not hold them. Until then the file is one of 32 bits, so that nothing
-    can be lost; that of 8 bits takes its place when the levels are set, or at the end.
+    can be lost; that of 8 bits takes its place when the levels are set, or at the end. Of several files
+    all do or, if one cannot, none.
 
     Time is exact in spite of losses. An integration for which a beam received nothing (`counted` is 0)
     becomes the mean of each channel, of the last `level_integrations` or so (with 8 bits: 64 or 128),
@@ -356,10 +357,8 @@ class filterbank_sink(gr.sync_block):
         [sample][beam][product]."""
         if self._levels is None:
             self._recent.add(powers, lost)
-            values = powers
-        else:
-            values = self._levels.bytes_of(self._flat(powers)).reshape(powers.shape)
-        self._write(values if lost is None else np.where(lost[..., None], self._fill(), values), lost)
+        self._write(powers, lost)
+        self._count(len(powers), lost)
         if self._nbits == 8 and self._levels is None:
             self._waiting.append((powers.copy(), lost))
             if sum(len(piece[0]) for piece in self._waiting
@@ -368,11 +367,9 @@ class filterbank_sink(gr.sync_block):
 
     def _add_gap(self, count):
         """So many samples of which nothing is there."""
-        fill = self._fill()
-        at_once = max(1, FILLED_AT_ONCE // fill.nbytes)
-        for done in range(0, count, at_once):
-            shape = (min(at_once, count - done), *self._shape)
-            self._write(np.broadcast_to(fill, shape), np.ones(shape[:3], bool))
+        for values in self._gap_values(count):
+            self._store(values)
+            self._count(len(values), np.ones(values.shape[:3], bool))
         if self._nbits == 8 and self._levels is None:
             self._waiting.append(count)
 
@@ -399,22 +396,35 @@ class filterbank_sink(gr.sync_block):
         self._levels = Levels.of(
             self._flat(np.concatenate(there)[:self._level_integrations]), signed)
         self._close()
-        before, self._written, self._filled = (self._written, self._filled), 0, 0
         try:
             for piece in pieces:
                 if isinstance(piece, int):
-                    self._add_gap(piece)
+                    for values in self._gap_values(piece):
+                        self._store(values)
                 else:
-                    self._add(*piece)
-            for file in self._files:
-                file.take_place()
+                    self._write(*piece)
+            take_places(self._files)
         except OSError:
-            # what is there is the file of 32 bits
-            self._written, self._filled = before
+            # what is there are the files of 32 bits
+            self._levels = None
             raise
 
-    def _write(self, values, lost):
-        """Adds [sample][beam][product][channel] of the file's type; lost as of _add()."""
+    def _write(self, powers, lost):
+        """Adds what _add() is given, in the file's type."""
+        values = powers
+        if self._levels is not None:
+            values = self._levels.bytes_of(self._flat(powers)).reshape(powers.shape)
+        self._store(values if lost is None else np.where(lost[..., None], self._fill(), values))
+
+    def _gap_values(self, count):
+        """What fills so many samples, some [sample][beam][product][channel] at a time."""
+        fill = self._fill()
+        at_once = max(1, FILLED_AT_ONCE // fill.nbytes)
+        for done in range(0, count, at_once):
+            yield np.broadcast_to(fill, (min(at_once, count - done), *self._shape))
+
+    def _store(self, values):
+        """Adds [sample][beam][product][channel] of the file's type."""
         if not self._files:
             self._create()
         kind = "<f4" if self._levels is None else np.uint8
@@ -422,8 +432,11 @@ class filterbank_sink(gr.sync_block):
         for number, file in enumerate(self._files):
             part = values if one else values[:, number]
             file.add(np.ascontiguousarray(part[..., ::-1], kind).tobytes())
+
+    def _count(self, samples, lost):
+        """What was written; lost as of _add()."""
         first = self._written
-        self._written += len(values)
+        self._written += samples
         if lost is None:
             return
         filled = np.flatnonzero(lost.any(axis=(1, 2)))
@@ -433,6 +446,7 @@ class filterbank_sink(gr.sync_block):
                              f"*{MISSING} lists them")
         self._told = True
         self._filled += len(filled)
+        one = len(self._missing) == 1
         for number, missing in enumerate(self._missing):
             missing.add(first, lost.reshape(len(lost), -1) if one else lost[:, number])
 
@@ -451,7 +465,8 @@ class filterbank_sink(gr.sync_block):
                     raise OSError(error.errno, f"{len(self._paths)} files are more than this "
                                   "process may open (ulimit -n)", path) from None
                 raise
-        self._missing = [MissingSamples(path) for path in self._paths]
+        if not replaces:
+            self._missing = [MissingSamples(path) for path in self._paths]
 
     def _header(self, number):
         """Keywords and values of a file."""

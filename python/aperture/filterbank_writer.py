@@ -5,9 +5,13 @@
 #
 """Filterbank files that grow, and what is told of the samples that are missing in them."""
 
+import contextlib
 import os
+import shutil
 
 import numpy as np
+
+from .growing_file import NO_HARD_LINKS
 
 MISSING = ".missing"  # of the file that lists them
 ALL_IFS = -1
@@ -20,7 +24,7 @@ class SampleFile:
     """
 
     def __init__(self, path, header, replaces=False):
-        self._path, self._part = path, path + ".part" if replaces else None
+        self.path, self._part = path, path + ".part" if replaces else None
         self._file = os.open(self._part or path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC,
                              0o666)
         self._size = 0
@@ -34,11 +38,11 @@ class SampleFile:
                 view = view[os.write(self._file, view):]
         except OSError as error:
             os.ftruncate(self._file, self._size)
-            raise OSError(error.errno, error.strerror, self._path) from None
+            raise OSError(error.errno, error.strerror, self.path) from None
         self._size += len(data)
 
     def take_place(self):
-        os.replace(self._part, self._path)
+        os.replace(self._part, self.path)
         self._part = None
 
     def close(self):
@@ -46,6 +50,63 @@ class SampleFile:
         os.close(self._file)
         if self._part is not None:
             os.unlink(self._part)
+
+
+def take_places(files):
+    """
+    Each file takes the place of the one that it replaces; where one cannot, none does. Until all have, what
+    they replace has a second name, .NAME.old, from which it comes back.
+
+    Raises
+    ------
+    OSError
+        One could not, which it names.
+    """
+    kept = []  # (path, second name) of those that may have lost their places
+    try:
+        for file in files:
+            if len(files) > 1:
+                kept.append((file.path, _second_name(file.path)))
+            file.take_place()
+    except OSError as error:
+        text = "; ".join([error.strerror, *(f"what was there is {old}" for old in _put_back(kept))])
+        raise OSError(error.errno, text, file.path) from None
+    for _, old in kept:
+        with contextlib.suppress(OSError):
+            os.unlink(old)
+
+
+def _second_name(path):
+    """A hard link to a file, or its copy where there are none."""
+    folder, name = os.path.split(path)
+    old = os.path.join(folder, f".{name}.old")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(old)  # of a process that was killed
+    try:
+        os.link(path, old)
+    except OSError as error:
+        if error.errno not in NO_HARD_LINKS:
+            raise
+        try:
+            shutil.copyfile(path, old)
+        except OSError:
+            os.unlink(old)
+            raise
+    return old
+
+
+def _put_back(kept):
+    """Gives files back their names; returns the second names of those that did not get theirs."""
+    failed = []
+    for path, old in kept:
+        try:
+            os.replace(old, path)
+            # which leaves two names of one file as they are
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(old)
+        except OSError:
+            failed.append(old)
+    return failed
 
 
 def runs(flags):
@@ -57,7 +118,8 @@ def runs(flags):
 class MissingSamples:
     """
     The text file PATH.missing, which is there only if samples are: a line for each run of them,
-    "first count IF", samples and IFs from 0, an IF of -1 for all. numpy.loadtxt() reads it.
+    "first count IF", samples and IFs from 0, an IF of -1 for all. numpy.loadtxt() reads it. It is that
+    of a file that takes the first one's place as well, for both lack the same samples.
     """
 
     def __init__(self, path):

@@ -6,6 +6,7 @@
 #
 """Filterbank files, read back by their definition; python/aperture/outside has blimpy."""
 
+import errno
 import os
 import resource
 import shutil
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pmt
@@ -227,6 +229,103 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         self.assertEqual((header["nbits"], sink.integrations()), (32, 50))
         np.testing.assert_array_equal(np.frombuffer(data, "<f4").reshape(50, 3, 4)[..., ::-1],
                                       items[:, :, 0].astype(np.float32))
+
+    # ---- what can go wrong when files of 8 bits take the places of those of 32
+
+    def gaps(self):
+        """Powers of which some are lost, their tags, and bool [integration][beam]."""
+        items, lost = 5 + self.powers(50, 3, 1, 4), np.zeros((50, 3), bool)
+        lost[[10, 11]] = lost[20, 1] = True
+        there = dict(time=None, frequency=None, bandwidth=None, rate=None)
+        found = tags_of(0) + [tag for item, counted in ((10, [0]), (11, [0]), (20, [9, 0, 9]))
+                              for tag in tags_of(item, **there, counted=counted)]
+        return items, found, lost
+
+    def check_files(self, nbits, items, lost, left=()):
+        """Three files, each with its list, and nothing else is there."""
+        names = ["A.fil", "Cas_A_1.fil", "c.fil"]
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()),
+                         sorted([*names, *(name + ".missing" for name in names), *left]))
+        for number, name in enumerate(names):
+            header, data = read(self.folder / name)
+            self.assertEqual(header["nbits"], nbits)
+            data = np.frombuffer(data, "<f4" if nbits == 32 else np.uint8).reshape(50, 4)[:, ::-1]
+            if nbits == 32:
+                there = ~lost[:, number]
+                np.testing.assert_array_equal(data[there], items[there, number, 0])
+            np.testing.assert_array_equal(self.missing(50, 1, self.folder / name)[:, 0],
+                                          lost[:, number])
+
+    def run_failing(self, replace, link=os.link):
+        items, found, lost = self.gaps()
+        with mock.patch("os.replace", replace), mock.patch("os.link", link):
+            sink = self.run_sink(items, found, self.folder / "{beam}.fil", nbits=8,
+                                 level_integrations=40)
+        self.assertEqual((sink.integrations(), sink.filled()), (50, 3))
+        return sink, items, lost
+
+    @staticmethod
+    def no_links(*_, **__):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    def test_taking_places(self):
+        """While they do, each file has its list, and what it replaces is there."""
+        real, seen = os.replace, []
+
+        def replace(old, new):
+            self.assertTrue(Path(f"{new}.missing").exists())
+            seen.append(read(new)[0]["nbits"])
+            real(old, new)
+
+        for link in (os.link, self.no_links):
+            sink, items, lost = self.run_failing(replace, link)
+            self.assertIsNone(sink.error())
+            self.check_files(8, items, lost)
+        self.assertEqual(seen, [32] * 6)
+
+    def test_one_cannot_take_its_place(self):
+        """Then none does: all are of 32 bits, and whole."""
+        real = os.replace
+        for link in (os.link, self.no_links):
+            for name in ("A.fil", "Cas_A_1.fil", "c.fil"):
+
+                def replace(old, new):
+                    if new == str(self.folder / name) and old.endswith(".part"):
+                        raise OSError(errno.EIO, "Input/output error", old, None, new)
+                    real(old, new)
+
+                sink, items, lost = self.run_failing(replace, link)
+                self.assertEqual(sink.error(), f"{self.folder / name}: Input/output error")
+                self.assertIsNone(sink.levels())
+                self.check_files(32, items, lost)
+
+    def test_no_second_name(self):
+        """No room even for that."""
+        def link(old, new):
+            if "Cas" in new:
+                raise OSError(errno.ENOSPC, "No space left on device", old, None, new)
+            os_link(old, new)
+
+        os_link = os.link
+        sink, items, lost = self.run_failing(os.replace, link)
+        self.assertEqual(sink.error(), f"{self.folder / 'Cas_A_1.fil'}: No space left on device")
+        self.check_files(32, items, lost)
+
+    def test_nor_get_back(self):
+        """One cannot take its place, and another does not get its own back: it is told where it is."""
+        real, old_name = os.replace, self.folder / ".A.fil.old"
+
+        def replace(old, new):
+            if new.endswith("c.fil") or old == str(old_name):
+                raise OSError(errno.EIO, "Input/output error", old, None, new)
+            real(old, new)
+
+        sink, items, lost = self.run_failing(replace)
+        self.assertRegex(sink.error(), f"c.fil: Input/output error; what was there is {old_name}")
+        self.assertEqual(read(old_name)[0]["nbits"], 32)
+        self.assertEqual(read(self.folder / "A.fil")[0]["nbits"], 8)
+        self.assertEqual(read(self.folder / "c.fil")[0]["nbits"], 32)
+        old_name.rename(self.folder / "A.fil")
 
     def test_a_partial_integration_is_left_out(self):
         sink = self.run_sink(self.powers(5, 3, 1, 4), tags_of(0) + tags_of(

@@ -28,7 +28,7 @@ struct store_sc8 {
     CUtensorMap map; // boxes of 64 times of the beams of a tile
     unsigned long long* clamped;
 
-    static constexpr bool any_times = false;
+    static constexpr lane_times times = lane_times::pair;
     static constexpr int scratch(int beams) { return beams * box_row; }
 
     template <int Beams, class Value>

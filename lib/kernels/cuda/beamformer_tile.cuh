@@ -28,8 +28,13 @@ namespace cuda {
  *                       their values are to be multiplied by factor, a power of two;
  *                       place is where those beams go
  *     scratch(beams)    bytes of shared memory that it needs for each group of 4 warps
- *     any_times         whether it does not matter which of the 16 times a lane has
+ *     times             which of the 16 times a lane must have
  */
+enum class lane_times {
+    pair,  // 2 g and 2 g + 1, as above
+    apart, // g and g + 8
+    any
+};
 struct beam_place {
     int64_t block_channel; // block * channels + channel
     int first_beam, first_time;
@@ -47,7 +52,7 @@ template <bool Even>
 struct write_fc32 {
     float2* to;
 
-    static constexpr bool any_times = false;
+    static constexpr lane_times times = lane_times::pair;
     static constexpr int scratch(int) { return 0; }
 
     template <int Beams, class Value>
@@ -82,6 +87,39 @@ struct write_fc32 {
     }
 };
 
+/*!
+ * The same in words of 8 bytes, for lanes whose times are apart: of voltages that are
+ * read with few instructions, which do not wait long behind the writes of others.
+ */
+struct write_fc32_apart {
+    float2* to;
+
+    static constexpr lane_times times = lane_times::apart;
+    static constexpr int scratch(int) { return 0; }
+
+    template <int Beams, class Value>
+    __device__ __forceinline__ void
+    operator()(const Value& value, const beam_place& p, float factor, uint8_t*) const
+    {
+        const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+        const int time = p.first_time + g;
+        const int first = p.first_beam + 2 * t;
+        float2* row = to + (p.block_channel * p.beams + first) * p.times + time;
+#pragma unroll
+        for (int j = 0; j < Beams / 8; j++, row += 8 * int64_t(p.times))
+#pragma unroll
+            for (int c = 0; c < 2; c++) {
+                const float2 v = value(j, c, 0), w = value(j, c, 1);
+                float2* at = row + c * int64_t(p.times);
+                if (first + 8 * j + c < p.beams && time < p.times) {
+                    __stcs(at, make_float2(v.x * factor, v.y * factor));
+                    if (time + 8 < p.times)
+                        __stcs(at + 8, make_float2(w.x * factor, w.y * factor));
+                }
+            }
+    }
+};
+
 //! Writes if a > b, without a branch, to memory that is not read again soon.
 __device__ __forceinline__ void write_if(int a, int b, void* to, uint32_t word)
 {
@@ -103,7 +141,7 @@ struct write_sc8 {
     uint8_t* to;
     unsigned long long* clamped;
 
-    static constexpr bool any_times = false;
+    static constexpr lane_times times = lane_times::pair;
     static constexpr int scratch(int) { return 0; }
 
     template <int Beams, class Value>
@@ -199,7 +237,7 @@ struct sum_powers {
     float* to;
     int pieces;
 
-    static constexpr bool any_times = Piece > 1;
+    static constexpr lane_times times = Piece > 1 ? lane_times::any : lane_times::pair;
     // of a pair
     static constexpr int numbers = What == beam_target::kind::intensity ? 1
                                    : What == beam_target::kind::powers  ? 2

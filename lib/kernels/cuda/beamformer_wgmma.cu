@@ -26,14 +26,22 @@ constexpr int most_stages = 8;
 constexpr int most_slots = 34; // more would leave 256 inputs a stage less
 constexpr int packed_row = beam_chunk * sizeof(__half);
 
-//! How many real products make a complex one; see weight_packing.
+constexpr int piece = 16; // inputs, of an instruction
+
+//! How many real products make a complex one; see weight_packing. `pieces` of a chunk are
+//! multiplied.
 struct three_products {
+    static constexpr int pieces = beam_chunk / piece;
+    static constexpr bool leaves_registers = false;
     static constexpr weight_packing packing(int tile)
     {
         return weight_packing::three(tile);
     }
 };
+template <int Pieces>
 struct four_products {
+    static constexpr int pieces = Pieces;
+    static constexpr bool leaves_registers = true;
     static constexpr weight_packing packing(int tile)
     {
         return weight_packing::four(tile);
@@ -339,15 +347,32 @@ struct chunk_weights {
  *
  *     multiply(words, read, leave, next, ready, weights, constant, done)
  *                         adds the chunk, of which `words` are the first 16 inputs as
- *                         they were read. read(1) reads 16 more of it, then leave() is
- *                         called; next() reads the first of the next chunk; ready()
- *                         waits for the weights; done() is called when the chunk before
- *                         is
+ *                         they were read. read(1) reads 16 more of it; leave() is
+ *                         called after the last; next() reads the first of the next
+ *                         chunk; ready() waits for the weights; done() is called when
+ *                         the chunk before is
  *     finish(), beam(i)   when all products are there: the sum of column and row i as
  *                         wgmma_half() orders them
  */
 template <class Voltage, class Products, int Beams>
 class multiplier;
+
+//! What multiply() begins with, of 16 inputs: `words` are joined, and the next read.
+template <class Voltage, class Products, int Beams, class Read, class Ready>
+__device__ __forceinline__ void begin_piece(operand_words& both,
+                                            const uint32_t (&words)[4],
+                                            uint32_t constant,
+                                            int k,
+                                            const Read& read,
+                                            const Ready& ready)
+{
+    voltage_reader<Voltage, Products, Beams>::join(both, words, constant);
+    if (k > 0)
+        return;
+    if (Products::pieces > 1)
+        read(1);
+    ready();
+}
 
 //! 32 inputs, of which each makes three products.
 template <class Voltage, int Beams>
@@ -367,13 +392,10 @@ public:
                                              const Done& done)
     {
 #pragma unroll
-        for (int k = 0; k < beam_chunk / 16; k++) {
+        for (int k = 0; k < three_products::pieces; k++) {
             operand_words both;
-            reader::join(both, words, constant);
-            if (k == 0) {
-                read(1);
-                ready();
-            }
+            begin_piece<Voltage, three_products, Beams>(
+                both, words, constant, k, read, ready);
             const bool add = !w.first || k > 0;
             const auto multiply = [&](int f, const operand_words& a) {
                 wgmma_fence();
@@ -421,13 +443,12 @@ public:
 
 private:
     using memory = layout<Voltage, three_products, Beams>;
-    using reader = voltage_reader<Voltage, three_products, Beams>;
     operand_words d_sum, d_re, d_im; // as the tensor cores read them
 };
 
-//! 32 inputs, of which each makes four products.
-template <class Voltage, int Beams>
-class multiplier<Voltage, four_products, Beams>
+//! 16 inputs a piece, of which each makes four products.
+template <class Voltage, int Pieces, int Beams>
+class multiplier<Voltage, four_products<Pieces>, Beams>
 {
 public:
     float sums[2][Beams / 2];
@@ -443,17 +464,14 @@ public:
                                              const Done& done)
     {
 #pragma unroll
-        for (int k = 0; k < beam_chunk / 16; k++) {
+        for (int k = 0; k < Pieces; k++) {
             operand_words both;
-            reader::join(both, words, constant);
-            if (k == 0) {
-                read(1);
-                ready();
-            }
+            begin_piece<Voltage, four_products<Pieces>, Beams>(
+                both, words, constant, k, read, ready);
             const uint64_t re = w.rows + 2 * k, im = re + (memory::form >> 4);
             const bool add = !w.first || k > 0;
-            // three groups are under way while an operand is made
-            wgmma_wait<3>();
+            // the others' groups are under way while an operand is made
+            wgmma_wait<2 * Pieces - 1>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 d_re[k][i] = Voltage::re(both[i], constant);
@@ -461,9 +479,9 @@ public:
             wgmma_half<Beams>(sums[0], d_re[k], re, add);
             wgmma_half<Beams>(sums[1], d_re[k], im, add);
             wgmma_commit();
-            if (k > 0)
+            if (k + 1 == Pieces)
                 leave();
-            wgmma_wait<3>();
+            wgmma_wait<2 * Pieces - 1>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 d_im[k][i] = Voltage::im(both[i], constant);
@@ -483,9 +501,8 @@ public:
     }
 
 private:
-    using memory = layout<Voltage, four_products, Beams>;
-    using reader = voltage_reader<Voltage, four_products, Beams>;
-    operand_words d_re[2], d_im[2]; // as the tensor cores read them
+    using memory = layout<Voltage, four_products<Pieces>, Beams>;
+    operand_words d_re[Pieces], d_im[Pieces]; // as the tensor cores read them
 };
 
 //! Whether crews do this one after the other, and multiply meanwhile, because memory is
@@ -494,12 +511,14 @@ template <class Target>
 constexpr bool in_turns = false;
 template <bool Even>
 constexpr bool in_turns<write_fc32<Even>> = true;
+template <>
+constexpr bool in_turns<write_fc32_apart> = true;
 
 //! Whether the first voltages of a step are read before the sums of the one before are
 //! worked on. Others lack registers, or are waited for by the next crew.
 template <class Products, class Target>
 constexpr bool reads_ahead =
-    !in_turns<Target> && (Target::any_times || std::is_same_v<Products, four_products>);
+    !in_turns<Target> && (Target::times == lane_times::any || Products::leaves_registers);
 
 /*!
  * Whether a crew begins a step when the other is in the middle of its own. If they began
@@ -816,14 +835,13 @@ private:
         const auto of_tile = [&](auto beams) {
             const auto of_target = [&](auto products, const auto& what) {
                 using sink = std::decay_t<decltype(what)>;
+                constexpr bool pair = sink::times == lane_times::pair;
                 if (d_x.input == sample_type::sc8)
-                    run(type<std::conditional_t<sink::any_times,
-                                                voltage_sc8_turned,
-                                                voltage_sc8>>{},
+                    run(type<std::conditional_t<pair, voltage_sc8, voltage_sc8_turned>>{},
                         products,
                         beams,
                         what);
-                else
+                else if constexpr (sink::times != lane_times::apart)
                     run(type<voltage_sc4>{}, products, beams, what);
             };
             const auto of_products = [&](auto products) {
@@ -831,13 +849,23 @@ private:
                     of_target(products, what);
                 });
             };
-            if (!few_inputs())
+            const auto of_four = [&](auto products) {
+                if (target.what == beam_target::kind::sc8)
+                    of_target(products,
+                              store_sc8{ boxes(target, blocks), target.clamped });
+                else
+                    of_products(products);
+            };
+            if (!few_inputs() && target.what == beam_target::kind::fc32 &&
+                d_x.input == sample_type::sc8)
+                of_target(type<three_products>{},
+                          write_fc32_apart{ static_cast<float2*>(target.to) });
+            else if (!few_inputs())
                 of_products(type<three_products>{});
-            else if (target.what == beam_target::kind::sc8)
-                of_target(type<four_products>{},
-                          store_sc8{ boxes(target, blocks), target.clamped });
+            else if (d_x.inputs > piece)
+                of_four(type<four_products<beam_chunk / piece>>{});
             else
-                of_products(type<four_products>{});
+                of_four(type<four_products<1>>{});
         };
         switch (tile()) {
         case 32:
