@@ -788,10 +788,11 @@ void check_small_pfbs()
         const pfb::parameters p{ n, 4, 2, inputs, t, type::sc8, false, {} };
         const int spectra = std::max(8, 8192 / n) + 1;
         check_pfb({ p, spectra, 1, true }, false);
-        if (n == 1024) { // with delays not on tensor cores
+        if (n == 1024) { // on tensor cores delays have a kernel of their own
             check_pfb({ p, 4 * spectra }, false);
             // so many that blocks of threads have whole sectors of a block
-            check_pfb({ p, 2400, -1, false, true, true }, false);
+            for (bool delayed : { false, true })
+                check_pfb({ p, 2400, -1, delayed, true, true }, false);
         }
         if (n >= 64)
             check_pfb({ p, spectra, -1, false, true }, false);
@@ -894,17 +895,20 @@ void check_pfbs(bool quick)
                                          std::tuple(3, 65, 9) })
         for (auto [turned, all] :
              { std::pair(false, true), std::pair(true, false), std::pair(true, true) })
-            check_pfb({ { 1024, taps, ports, 1, type::sc8, type::sc8, turned, {} },
-                        spectra,
-                        ports > 2 ? 1 : -1,
-                        false,
-                        turned,
-                        all },
-                      false);
+            for (bool delayed : { false, true })
+                check_pfb({ { 1024, taps, ports, 1, type::sc8, type::sc8, turned, {} },
+                            spectra,
+                            ports > 2 ? 1 : -1,
+                            delayed,
+                            turned,
+                            all },
+                          false);
     for (bool inverted : { false, true })
         for (int skipped : { 0, 129 })
-            check_cuts(
-                { 1024, 8, 3, 1, type::sc8, type::sc8, inverted, {} }, false, skipped);
+            for (bool delayed : { false, true })
+                check_cuts({ 1024, 8, 3, 1, type::sc8, type::sc8, inverted, {} },
+                           delayed,
+                           skipped);
     check_interleaved(quick);
     check_cuts(quick);
     for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways

@@ -11,6 +11,7 @@
 #include "kernels/cuda/beamformer_wgmma.cuh"
 #include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/pfb_fused.cuh"
+#include "kernels/cuda/pfb_tensor_delays.cuh"
 #include "kernels/cuda/warp.cuh"
 #include "kernels/cuda/wgmma.cuh"
 #include <cuda_fp16.h>
@@ -115,10 +116,14 @@ struct call : filter_call {
     int harmless_squares;  // of results; see quantise()
 };
 
+struct no_delays {
+};
+
 //! Its lists of ports travel with it: to copy them in a stream would take longer than
-//! what a call of many ports can spare.
-template <int Ports>
-struct port_call : call {
+//! what a call of many ports can spare. Those without delays have a kernel of their own.
+template <int Ports, bool Delayed>
+struct port_call : call, std::conditional_t<Delayed, delay_call, no_delays> {
+    static constexpr bool delayed = Delayed;
     pfb::source sources[Ports];
     void* spectra_ports[Ports];
 };
@@ -143,8 +148,8 @@ public:
     {
     }
     //! \return whether there was one
-    template <int Ports>
-    __device__ bool take(piece& p, const port_call<Ports>& c)
+    template <class Call>
+    __device__ bool take(piece& p, const Call& c)
     {
         const int next_block = blockIdx.x + 1;
         const int end = c.share * next_block + min(next_block, c.more);
@@ -279,12 +284,36 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
     x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
 }
 
+//! To shared memory.
+template <class Call>
+__device__ __forceinline__ void
+copy_lines(uint32_t to, const char* from, int lines, uint64_t* barrier, const Call& c)
+{
+    if constexpr (Call::delayed) {
+        const int64_t place = from - c.base;
+        const int byte = int(place % sample_row), row = int(place / sample_row);
+        if (lines == group)
+            copy_box(to, &c.group_box, barrier, byte, row, 0, 0);
+        else
+            for (int line = 0; line < lines; line++)
+                copy_box(to + line * line_bytes,
+                         &c.line_box,
+                         barrier,
+                         byte,
+                         row + line * (line_bytes / sample_row),
+                         0,
+                         0);
+    } else {
+        copy_bytes(to, from, barrier, lines * line_bytes);
+    }
+}
+
 /*!
  * The next lines of this block of threads, if there are any: those before a piece that
  * its first spectra need, too, then its groups. Of the last group some may lack.
  */
-template <store Store, int Ports>
-__device__ __forceinline__ void load_lines(memory<Store>& m, const port_call<Ports>& c)
+template <store Store, class Call>
+__device__ __forceinline__ void load_lines(memory<Store>& m, const Call& c)
 {
     auto& l = m.loader;
     if (l.groups == 0) {
@@ -293,6 +322,8 @@ __device__ __forceinline__ void load_lines(memory<Store>& m, const port_call<Por
             return;
         l.from =
             static_cast<const char*>(c.sources[p.input].samples) + p.first * line_bytes;
+        if constexpr (Call::delayed)
+            l.from -= c.shifts[p.input] * (line_bytes / channels);
         l.groups = p.groups + 1;
         l.next = c.taps - 1;
         l.lines = l.next + int(c.spectra - p.first);
@@ -302,8 +333,7 @@ __device__ __forceinline__ void load_lines(memory<Store>& m, const port_call<Por
     wait_for(&m.stage_empty[i], l.at.parity ^ 1);
     arrive_expecting(&m.stage_full[i], lines * line_bytes);
     if (lines > 0)
-        copy_bytes(
-            shared_address(m.samples[i]), l.from, &m.stage_full[i], lines * line_bytes);
+        copy_lines(shared_address(m.samples[i]), l.from, lines, &m.stage_full[i], c);
     l.at.advance();
     l.from += lines * line_bytes;
     l.lines -= lines;
@@ -312,8 +342,8 @@ __device__ __forceinline__ void load_lines(memory<Store>& m, const port_call<Por
 }
 
 //! Before the first lines.
-template <store Store, int Ports>
-__device__ __forceinline__ void start_loading(memory<Store>& m, const port_call<Ports>& c)
+template <store Store, class Call>
+__device__ __forceinline__ void start_loading(memory<Store>& m, const Call& c)
 {
     m.loader.all = pieces(c);
     m.loader.groups = 0;
@@ -345,9 +375,9 @@ __device__ __forceinline__ void load_coefficients(float (&h)[most_taps][4], cons
     }
 }
 
-template <store Store, int Ports>
+template <store Store, class Call>
 __device__ __forceinline__ void
-filter(memory<Store>& m, const float (&h)[most_taps][4], const port_call<Ports>& c)
+filter(memory<Store>& m, const float (&h)[most_taps][4], const Call& c)
 {
     const int lane = threadIdx.x % 32;
     const bool loads = threadIdx.x == loading_thread;
@@ -584,6 +614,44 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
     return found;
 }
 
+/*!
+ * The same where the gains of each spectrum have phases of their own. A few numbers at a
+ * time, so that neither all gains nor what does not fit need registers.
+ */
+__device__ __forceinline__ int quantise(uint32_t (&words)[8],
+                                        const float (&sums)[32],
+                                        const float4 (&gains)[4],
+                                        phase_series first,
+                                        phase_series second,
+                                        int valid,
+                                        int harmless_squares)
+{
+    int found = 0;
+#pragma unroll
+    for (int i = 0; i < 8; i += 2) {
+        float2 a[2], b[2]; // of the first and of the second spectrum
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            const float* y = sums + 4 * (i + k);
+            const float4 g = gains[i / 2];
+            const float2 gain = k ? float2{ g.z, g.w } : float2{ g.x, g.y };
+            a[k] = amplified({ y[0], y[1] }, amplified(first.take(), gain));
+            b[k] = amplified({ y[2], y[3] }, amplified(second.take(), gain));
+            words[i + k] = rounded(a[k], rounded(b[k]));
+        }
+        const int both[] = { int(words[i]), int(words[i + 1]) };
+        if (__dp4a(both[0], both[0], __dp4a(both[1], both[1], 0)) <= harmless_squares)
+            continue;
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            found += (valid > 0 && !(largest(a[k]) <= most_fitting)) +
+                     (valid > 1 && !(largest(b[k]) <= most_fitting));
+            words[i + k] = rounded(fitting(a[k]), rounded(fitting(b[k])));
+        }
+    }
+    return found;
+}
+
 //! Four matrices of 8 x 8 halves of words; lane 8 i + r gives the place of column r of
 //! matrix i.
 __device__ __forceinline__ void store_columns(uint32_t address, const uint32_t* words)
@@ -666,8 +734,8 @@ __device__ __forceinline__ void load_tables(memory<Store>& m, const call& c)
     fence_async();
 }
 
-template <store Store, int Ports>
-__device__ __forceinline__ void transform(memory<Store>& m, const port_call<Ports>& c)
+template <store Store, class Call>
+__device__ __forceinline__ void transform(memory<Store>& m, const Call& c)
 {
     constexpr bool turned = Store == store::blocks;
     const int crew = threadIdx.x / crew_threads, thread = threadIdx.x % crew_threads;
@@ -685,6 +753,7 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
                      crew * slot_spectra * 2
                : lane % 2 * result_pitch + (lane / 8 * 4 + lane % 8 / 2) * radix * 2 +
                      warp * 16;
+    const int first_channel = thread / 4 + thread % 4 * radix; // of this thread
     ring_place<slots<Store>> slot{};
     slot.advance(crew);
     const auto start_first = [&](float(&sums)[32], rows filtered) {
@@ -809,11 +878,30 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
                         store_columns(at + i * 4 * radix * 2, words[k] + i);
                 }
             };
-            wgmma_wait<0>();
-            found += quantise(words[0], low, factors, wanted, c.harmless_squares);
-            put(0);
-            found += quantise(words[1], high, factors, wanted - pair, c.harmless_squares);
-            put(1);
+            if constexpr (Call::delayed) {
+                const slot_phases<4 * radix> phases(
+                    c.turns + p.input, c.number + uint64_t(time + crew * slot_spectra));
+                const auto finish = [&](int k, const float(&sums)[32]) {
+                    found += quantise(words[k],
+                                      sums,
+                                      factors,
+                                      phases.series(k * pair, first_channel),
+                                      phases.series(k * pair + 1, first_channel),
+                                      wanted - k * pair,
+                                      c.harmless_squares);
+                    put(k);
+                };
+                wgmma_wait<0>();
+                finish(0, low);
+                finish(1, high);
+            } else {
+                wgmma_wait<0>();
+                found += quantise(words[0], low, factors, wanted, c.harmless_squares);
+                put(0);
+                found +=
+                    quantise(words[1], high, factors, wanted - pair, c.harmless_squares);
+                put(1);
+            }
             if constexpr (turned) {
                 if (leaving) {
                     if (leads)
