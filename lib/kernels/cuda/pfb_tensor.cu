@@ -8,7 +8,6 @@
 #include "kernels/cuda/gpu_facts.h"
 #include "kernels/cuda/pfb_tensor.cuh"
 #include "kernels/cuda/pfb_tensor.h"
-#include <algorithm>
 #include <cmath>
 #include <complex>
 
@@ -161,18 +160,6 @@ phase_turns turns_of(const phase_slope& p)
     return { fixed(p.start0), fixed(p.start_rate), fixed(p.slope0), fixed(p.slope_rate) };
 }
 
-//! Lines of samples from any byte on.
-CUtensorMap sample_map(const char* base, int lines)
-{
-    constexpr uint64_t all = most_sample_rows * sample_row;
-    return make_tensor_map(
-        base,
-        { { 2 * sample_row, uint64_t(most_sample_rows), 1, 1 },
-          { sample_row, all, all },
-          { sample_row, uint32_t(lines * (line_bytes / sample_row)), 1, 1 } },
-        box_order::plain);
-}
-
 /*!
  * Delays of all inputs, and how many spectra ago they were set.
  */
@@ -204,18 +191,8 @@ public:
 
     bool any() const { return !d_delays.empty(); }
 
-    //! Whether the copy engine finds the samples of all inputs.
-    bool can_do(const pfb::source* sources) const
+    void tell(delay_call& c) const
     {
-        const auto [first, last] = range(sources);
-        return last - first < most_sample_rows / 2 * sample_row;
-    }
-
-    void tell(delay_call& c, const pfb::source* sources) const
-    {
-        c.base = range(sources).first;
-        c.group_box = sample_map(c.base, group);
-        c.line_box = sample_map(c.base, 1);
         c.shifts = d_shifts.data();
         c.turns = d_turns.data();
         c.number = d_number;
@@ -233,23 +210,6 @@ public:
     }
 
 private:
-    //! Where inputs begin, the first one rounded down to a multiple of 16.
-    std::pair<const char*, const char*> range(const pfb::source* sources) const
-    {
-        uintptr_t first = UINTPTR_MAX, last = 0;
-        for (int i = 0; i < d_p.inputs(); i++)
-            if (sources[i].samples) {
-                const auto begin = reinterpret_cast<uintptr_t>(sources[i].samples) -
-                                   d_delays[i].samples * (line_bytes / channels);
-                first = std::min(first, begin / 16 * 16);
-                last = std::max(last, begin);
-            }
-        if (first > last) // all were lost, and nothing is read
-            first = last = reinterpret_cast<uintptr_t>(d_shifts.data());
-        return { reinterpret_cast<const char*>(first),
-                 reinterpret_cast<const char*>(last) };
-    }
-
     const pfb::parameters d_p;
     std::vector<delay> d_delays;
     uint64_t d_number = 0;
@@ -333,7 +293,7 @@ public:
             if ((!d_delays.any() && !aligned(sources[port].samples)) ||
                 (to.spectra && !aligned(to.spectra[port])))
                 return false;
-        return !d_delays.any() || d_delays.can_do(sources);
+        return true;
     }
 
     //! Spectra that another one makes.
@@ -381,7 +341,7 @@ private:
             std::copy(to.spectra, to.spectra + d_p.ports, c.spectra_ports);
         tell(c, d_p, to, count);
         if constexpr (Delayed)
-            d_delays.tell(c, sources);
+            d_delays.tell(c);
         c.prototype = d_prototype.data();
         c.twiddles = d_twiddles.data();
         c.gains = d_gains.data();

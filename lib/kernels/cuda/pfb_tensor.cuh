@@ -72,8 +72,9 @@ constexpr int result_pitch = line_bytes + 32;
 enum class store { spectra, blocks };
 template <store Store>
 inline constexpr int slots = Store == store::blocks ? 5 : 6;
-constexpr int stages = 3; // of groups of lines that arrive
-constexpr int ahead = 2;  // that are on their way when a call begins
+constexpr int copy_unit = 16; // bytes
+constexpr int stages = 3;     // of groups of lines that arrive
+constexpr int ahead = 2;      // that are on their way when a call begins
 // Of a set of times: sectors [warp][half of its channels][d][channel], their halves
 // swapped where d is odd, as the copy engine swizzles them. So the words of two pairs
 // that a warp stores at a time meet the same banks no more than twice.
@@ -180,7 +181,8 @@ struct memory {
     char matrices[2][matrix_bytes];
     float4 twiddles[steps][crew_threads];
     char results[result_bytes<Store>];
-    char samples[stages][group_bytes];
+    char samples[stages][group_bytes + copy_unit];
+    int skew[stages];                                 // of the first sample there
     uint64_t full[slots<Store>], empty[slots<Store>]; // filtered
     uint64_t stage_full[stages], stage_empty[stages]; // samples
     // sets of times: what both warps of some channels have is here, and has left
@@ -212,6 +214,27 @@ __device__ __forceinline__ uint2 load_eight_bytes(uint32_t address)
                  : "r"(address)
                  : "memory");
     return v;
+}
+
+//! From an even address.
+__device__ __forceinline__ uint2 load_eight_unaligned(uint32_t address)
+{
+    const uint32_t aligned = address & ~7u;
+    const uint2 a = load_eight_bytes(aligned), b = load_eight_bytes(aligned + 8);
+    const bool later = address & 4;
+    const uint32_t first = later ? a.y : a.x, second = later ? b.x : a.y,
+                   third = later ? b.y : b.x, shift = address % 4 * 8;
+    return { __funnelshift_r(first, second, shift),
+             __funnelshift_r(second, third, shift) };
+}
+
+template <bool Delayed>
+__device__ __forceinline__ uint2 load_samples(uint32_t address)
+{
+    if constexpr (Delayed)
+        return load_eight_unaligned(address);
+    else
+        return load_eight_bytes(address);
 }
 
 __device__ __forceinline__ void store_word(uint32_t address, uint32_t word)
@@ -259,12 +282,13 @@ count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
 }
 
 //! The same of lines of shared memory.
+template <bool Delayed>
 __device__ __noinline__ int
 count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t end)
 {
     int found = 0;
     for (int line = 0; line < lines; line++)
-        found += count_clamped(load_eight_bytes(from + line * line_bytes),
+        found += count_clamped(load_samples<Delayed>(from + line * line_bytes),
                                number + line * channels,
                                counted,
                                end);
@@ -282,30 +306,6 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
     const float4 high = byte_samples<true>::unpack(v.y);
     x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
     x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
-}
-
-//! To shared memory.
-template <class Call>
-__device__ __forceinline__ void
-copy_lines(uint32_t to, const char* from, int lines, uint64_t* barrier, const Call& c)
-{
-    if constexpr (Call::delayed) {
-        const int64_t place = from - c.base;
-        const int byte = int(place % sample_row), row = int(place / sample_row);
-        if (lines == group)
-            copy_box(to, &c.group_box, barrier, byte, row, 0, 0);
-        else
-            for (int line = 0; line < lines; line++)
-                copy_box(to + line * line_bytes,
-                         &c.line_box,
-                         barrier,
-                         byte,
-                         row + line * (line_bytes / sample_row),
-                         0,
-                         0);
-    } else {
-        copy_bytes(to, from, barrier, lines * line_bytes);
-    }
 }
 
 /*!
@@ -331,9 +331,16 @@ __device__ __forceinline__ void load_lines(memory<Store>& m, const Call& c)
     const int i = l.at.index;
     const int lines = min(l.lines, l.next);
     wait_for(&m.stage_empty[i], l.at.parity ^ 1);
-    arrive_expecting(&m.stage_full[i], lines * line_bytes);
+    int skew = 0, bytes = lines * line_bytes;
+    if constexpr (Call::delayed) {
+        skew = int(reinterpret_cast<uintptr_t>(l.from) % copy_unit);
+        if (lines > 0 && skew)
+            bytes += copy_unit;
+        m.skew[i] = skew;
+    }
+    arrive_expecting(&m.stage_full[i], bytes);
     if (lines > 0)
-        copy_lines(shared_address(m.samples[i]), l.from, lines, &m.stage_full[i], c);
+        copy_bytes(shared_address(m.samples[i]), l.from - skew, &m.stage_full[i], bytes);
     l.at.advance();
     l.from += lines * line_bytes;
     l.lines -= lines;
@@ -386,7 +393,8 @@ filter(memory<Store>& m, const float (&h)[most_taps][4], const Call& c)
     ring_place<stages> stage{};
     ring_place<slots<Store>> slot{};
     const auto samples = [&] {
-        return shared_address(m.samples[stage.index]) + 2 * place;
+        return shared_address(m.samples[stage.index]) + 2 * place +
+               (Call::delayed ? m.skew[stage.index] : 0);
     };
     // each thread for itself: racecheck does not see one that arrives for its warp
     const auto leave_samples = [&] { arrive(&m.stage_empty[stage.index]); };
@@ -412,13 +420,14 @@ filter(memory<Store>& m, const float (&h)[most_taps][4], const Call& c)
         for (int i = 0; i < most_taps - 1; i++) {
             uint2 raw{};
             if (i >= skipped)
-                raw = load_eight_bytes(samples() + (i - skipped) * line_bytes);
+                raw = load_samples<Call::delayed>(samples() + (i - skipped) * line_bytes);
             suspect |= suspects(raw);
             unpack_samples(x[i], clamped_samples(raw));
         }
         // of later pieces, those before have counted these
         if (p.first == 0 && suspect & byte_samples<true>::suspect)
-            found += count_clamped(samples(), c.taps - 1, place, counted, end);
+            found +=
+                count_clamped<Call::delayed>(samples(), c.taps - 1, place, counted, end);
         leave_samples();
         next_samples();
         int64_t number = (p.first + c.taps - 1) * channels + place;
@@ -432,7 +441,7 @@ filter(memory<Store>& m, const float (&h)[most_taps][4], const Call& c)
                 uint32_t suspect = 0;
 #pragma unroll
                 for (int s = 0; s < slot_spectra; s++) {
-                    raw[s] = load_eight_bytes(from + s * line_bytes);
+                    raw[s] = load_samples<Call::delayed>(from + s * line_bytes);
                     suspect |= suspects(raw[s]);
                 }
                 if (part + slot_spectra == group)
@@ -568,6 +577,18 @@ __device__ __forceinline__ float4 load_numbers(uint32_t from)
              __uint_as_float(v.w) };
 }
 
+//! Sum of the squares of the numbers in two words.
+__device__ __forceinline__ int largest_square(const uint32_t (&words)[8])
+{
+    int squares = 0;
+#pragma unroll
+    for (int i = 0; i < 8; i += 2) {
+        const int a = int(words[i]), b = int(words[i + 1]);
+        squares = max(squares, __dp4a(a, a, __dp4a(b, b, 0)));
+    }
+    return squares;
+}
+
 /*!
  * Gains and conversion: words[i] has d = 4 i + t of the first spectrum and, in the upper
  * half, of the second. \param gains of two i in a row each \param valid spectra of the
@@ -588,14 +609,7 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
 #pragma unroll
     for (int i = 0; i < 8; i++)
         words[i] = rounded(amplify(i, 0), rounded(amplify(i, 1)));
-    // Most often this is enough.
-    int squares = 0;
-#pragma unroll
-    for (int i = 0; i < 8; i += 2) {
-        const int a = int(words[i]), b = int(words[i + 1]);
-        squares = max(squares, __dp4a(a, a, __dp4a(b, b, 0)));
-    }
-    if (squares <= harmless_squares)
+    if (largest_square(words) <= harmless_squares) // most often
         return 0;
     float most = 0;
 #pragma unroll
@@ -615,40 +629,40 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
 }
 
 /*!
- * The same where the gains of each spectrum have phases of their own. A few numbers at a
- * time, so that neither all gains nor what does not fit need registers.
+ * The same where the gains of each spectrum have phases of their own. \param series of a
+ * spectrum of the pair: its phases from the thread's first channel on
  */
-__device__ __forceinline__ int quantise(uint32_t (&words)[8],
-                                        const float (&sums)[32],
-                                        const float4 (&gains)[4],
-                                        phase_series first,
-                                        phase_series second,
-                                        int valid,
-                                        int harmless_squares)
+template <class Series>
+__device__ __forceinline__ int quantise_turned(uint32_t (&words)[8],
+                                               const float (&sums)[32],
+                                               const float4 (&gains)[4],
+                                               Series series,
+                                               int valid,
+                                               int harmless_squares)
 {
-    int found = 0;
+    // calls put(i, y, z) with d = 4 i + t of both spectra
+    const auto amplify = [&](auto put) {
+        phase_series first = series(0), second = series(1);
 #pragma unroll
-    for (int i = 0; i < 8; i += 2) {
-        float2 a[2], b[2]; // of the first and of the second spectrum
-#pragma unroll
-        for (int k = 0; k < 2; k++) {
-            const float* y = sums + 4 * (i + k);
+        for (int i = 0; i < 8; i++) {
+            const float* y = sums + 4 * i;
             const float4 g = gains[i / 2];
-            const float2 gain = k ? float2{ g.z, g.w } : float2{ g.x, g.y };
-            a[k] = amplified({ y[0], y[1] }, amplified(first.take(), gain));
-            b[k] = amplified({ y[2], y[3] }, amplified(second.take(), gain));
-            words[i + k] = rounded(a[k], rounded(b[k]));
+            const float2 gain = i % 2 ? float2{ g.z, g.w } : float2{ g.x, g.y };
+            put(i,
+                amplified({ y[0], y[1] }, amplified(first.take(), gain)),
+                amplified({ y[2], y[3] }, amplified(second.take(), gain)));
         }
-        const int both[] = { int(words[i]), int(words[i + 1]) };
-        if (__dp4a(both[0], both[0], __dp4a(both[1], both[1], 0)) <= harmless_squares)
-            continue;
-#pragma unroll
-        for (int k = 0; k < 2; k++) {
-            found += (valid > 0 && !(largest(a[k]) <= most_fitting)) +
-                     (valid > 1 && !(largest(b[k]) <= most_fitting));
-            words[i + k] = rounded(fitting(a[k]), rounded(fitting(b[k])));
-        }
-    }
+    };
+    amplify([&](int i, float2 y, float2 z) { words[i] = rounded(y, rounded(z)); });
+    // of the whole warp, as its lanes ask each other for phases
+    if (!__any_sync(~0u, largest_square(words) > harmless_squares))
+        return 0;
+    int found = 0;
+    amplify([&](int i, float2 y, float2 z) {
+        found += (valid > 0 && !(largest(y) <= most_fitting)) +
+                 (valid > 1 && !(largest(z) <= most_fitting));
+        words[i] = rounded(fitting(y), rounded(fitting(z)));
+    });
     return found;
 }
 
@@ -882,13 +896,15 @@ __device__ __forceinline__ void transform(memory<Store>& m, const Call& c)
                 const slot_phases<4 * radix> phases(
                     c.turns + p.input, c.number + uint64_t(time + crew * slot_spectra));
                 const auto finish = [&](int k, const float(&sums)[32]) {
-                    found += quantise(words[k],
-                                      sums,
-                                      factors,
-                                      phases.series(k * pair, first_channel),
-                                      phases.series(k * pair + 1, first_channel),
-                                      wanted - k * pair,
-                                      c.harmless_squares);
+                    const auto series = [&](int spectrum) {
+                        return phases.series(k * pair + spectrum, first_channel);
+                    };
+                    found += quantise_turned(words[k],
+                                             sums,
+                                             factors,
+                                             series,
+                                             wanted - k * pair,
+                                             c.harmless_squares);
                     put(k);
                 };
                 wgmma_wait<0>();

@@ -8,8 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_DELAYS_CUH
 #define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_DELAYS_CUH
 
-#include "kernels/cuda/bulk_copy.cuh"
-#include "kernels/cuda/pfb_fused.cuh"
+#include <cstdint>
 
 namespace gr {
 namespace aperture {
@@ -18,10 +17,10 @@ namespace cuda {
 namespace tensor {
 
 /*
- * Delays of the filter bank on tensor cores. Whole samples: the copy engine brings lines
- * from any sample on. What is left is a factor exp(2 pi i (start(m) + k slope(m))) of
- * channel k in spectrum m, worked out from these two numbers alone, so that it is the
- * same wherever a call begins.
+ * Delays of the filter bank on tensor cores. By whole samples lines are read from another
+ * sample on. What is left is a factor exp(2 pi i (start(m) + k slope(m))) of channel k in
+ * spectrum m, worked out from these two numbers alone, so that it is the same wherever a
+ * call begins.
  */
 
 /*!
@@ -32,17 +31,11 @@ struct phase_turns {
     uint64_t start, start_rate, slope, slope_rate;
 };
 
-//! Samples as rows that overlap, so that a box of some rows begins at any byte.
-constexpr int sample_row = 256;
-constexpr int64_t most_sample_rows = int64_t(1) << 31;
-
 //! What a call with delays is told besides.
 struct delay_call {
-    CUtensorMap group_box, line_box; // of samples
-    const char* base;                // of their rows
-    const int64_t* shifts;           // [input], samples
-    const phase_turns* turns;        // [input]
-    uint64_t number;                 // of the first spectrum, since the delays were set
+    const int64_t* shifts;    // [input], samples
+    const phase_turns* turns; // [input]
+    uint64_t number;          // of the first spectrum, since the delays were set
 };
 
 //! exp(2 pi i turns / 2^32), to 5e-7
