@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(threads, 1)
     channelise(const __grid_constant__ port_call<Ports, Delayed> c)
 {
     extern __shared__ __align__(1024) uint8_t unaligned[];
-    auto& m = *reinterpret_cast<memory<Store>*>(
+    auto& m = *reinterpret_cast<memory<Store, Delayed>*>(
         unaligned + (1024 - shared_address(unaligned) % 1024) % 1024);
     if (threadIdx.x == loading_thread) {
         for (int i = 0; i < slots<Store>; i++) {
@@ -63,10 +63,10 @@ __global__ void __launch_bounds__(threads, 1)
     }
 }
 
-template <store Store>
-constexpr int shared_bytes = int(sizeof(memory<Store>)) + 1024;
-static_assert(shared_bytes<store::spectra> <= 227 << 10 &&
-              shared_bytes<store::blocks> <= 227 << 10);
+template <store Store, bool Delayed>
+constexpr int shared_bytes = int(sizeof(memory<Store, Delayed>)) + 1024;
+static_assert(shared_bytes<store::spectra, true> <= 227 << 10 &&
+              shared_bytes<store::blocks, true> <= 227 << 10);
 
 using complex = std::complex<double>;
 
@@ -196,9 +196,14 @@ public:
         c.shifts = d_shifts.data();
         c.turns = d_turns.data();
         c.number = d_number;
+        c.lead = int(d_all % slot_spectra);
     }
 
-    void pass(size_t spectra) { d_number += spectra; }
+    void pass(size_t spectra)
+    {
+        d_number += spectra;
+        d_all += spectra;
+    }
 
     //! What they are by now.
     std::vector<delay> current() const
@@ -212,7 +217,7 @@ public:
 private:
     const pfb::parameters d_p;
     std::vector<delay> d_delays;
-    uint64_t d_number = 0;
+    uint64_t d_number = 0, d_all = 0; // spectra since they were set, and of all calls
     uploaded_array<phase_turns> d_turns;
     uploaded_array<int64_t> d_shifts;
 };
@@ -235,10 +240,10 @@ public:
           d_delays(p),
           d_counts(2 * size_t(p.inputs()))
     {
-        load(channelise<Store, few_ports, false>, shared_bytes<Store>);
-        load(channelise<Store, few_ports, true>, shared_bytes<Store>);
-        load(channelise<Store, most_ports, false>, shared_bytes<Store>);
-        load(channelise<Store, most_ports, true>, shared_bytes<Store>);
+        load(channelise<Store, few_ports, false>, shared_bytes<Store, false>);
+        load(channelise<Store, few_ports, true>, shared_bytes<Store, true>);
+        load(channelise<Store, most_ports, false>, shared_bytes<Store, false>);
+        load(channelise<Store, most_ports, true>, shared_bytes<Store, true>);
         // later taps in later lines; (-1)^j moves channel 0 to -fs/2
         std::vector<float> prototype(d_prototype.size());
         const size_t skipped = prototype.size() - p.prototype.size();
@@ -348,21 +353,25 @@ private:
         c.clamped = d_counts.data();
         c.lowest = d_counts.data() + d_p.inputs();
         c.matrices = reinterpret_cast<const uint4*>(d_matrices.data());
-        c.groups = int((c.spectra + group - 1) / group);
+        int lead = 0;
+        if constexpr (Delayed)
+            lead = c.lead;
+        c.groups = int((c.spectra + lead + group - 1) / group);
         const int64_t all = int64_t(c.groups) * c.inputs;
         const int blocks = int(std::min<int64_t>(all, d_multiprocessors));
         c.harmless_squares = d_modest_gains ? 127 * 127 - 1 : -1;
         c.share = int(all / blocks);
         c.more = int(all % blocks);
         c.boxed = Store == store::blocks && c.selected == channels &&
-                  c.times >= set_times && (c.times | c.first_time) % group == 0 &&
+                  c.times >= set_times &&
+                  (c.times | (c.first_time - lead)) % group == 0 &&
                   reinterpret_cast<uintptr_t>(c.block) % 16 == 0;
         if (c.boxed)
             c.boxes = box_map(c);
         cudaLaunchConfig_t config{};
         config.gridDim = unsigned(blocks);
         config.blockDim = threads;
-        config.dynamicSmemBytes = shared_bytes<Store>;
+        config.dynamicSmemBytes = shared_bytes<Store, Delayed>;
         config.stream = s;
         cudaLaunchAttribute overlapping{};
         overlapping.id = cudaLaunchAttributeProgrammaticStreamSerialization;

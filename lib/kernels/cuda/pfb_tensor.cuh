@@ -130,6 +130,16 @@ struct port_call : call, std::conditional_t<Delayed, delay_call, no_delays> {
 };
 constexpr int few_ports = 64, most_ports = 1024;
 
+//! Spectra that a call makes besides, before its first one.
+template <class Call>
+__device__ __forceinline__ int lead_of(const Call& c)
+{
+    if constexpr (Call::delayed)
+        return c.lead;
+    else
+        return 0;
+}
+
 //! Groups of spectra in a row of one input.
 struct piece {
     int input;
@@ -156,7 +166,9 @@ public:
         const int end = c.share * next_block + min(next_block, c.more);
         while (d_next < end) {
             const int input = d_next / c.groups, before = d_next - input * c.groups;
-            p = { input, min(c.groups - before, end - d_next), int64_t(before) * group };
+            p = { input,
+                  min(c.groups - before, end - d_next),
+                  int64_t(before) * group - lead_of(c) };
             d_next += p.groups;
             if (c.sources[p.input].samples)
                 return true;
@@ -174,15 +186,21 @@ struct time_set {
     int first, end;  // those of the set that there are
 };
 
+//! With delays, what else is there.
+struct delay_memory {
+    slot_phases<crews * crew_threads> phases;
+    int skew[stages]; // bytes before the first sample of a stage
+    int lacking;      // lines before a call's first one that are still to come
+};
+
 //! Shared memory. The tensor cores want theirs at multiples of 1024.
-template <store Store>
+template <store Store, bool Delayed>
 struct memory {
     char filtered[slots<Store>][slot_spectra * filtered_bytes];
     char matrices[2][matrix_bytes];
     float4 twiddles[steps][crew_threads];
     char results[result_bytes<Store>];
-    char samples[stages][group_bytes + copy_unit];
-    int skew[stages];                                 // of the first sample there
+    char samples[stages][group_bytes + (Delayed ? copy_unit : 0)];
     uint64_t full[slots<Store>], empty[slots<Store>]; // filtered
     uint64_t stage_full[stages], stage_empty[stages]; // samples
     // sets of times: what both warps of some channels have is here, and has left
@@ -195,6 +213,7 @@ struct memory {
         int lines, next; // that there are, and that come next
         ring_place<stages> at;
     } loader;
+    std::conditional_t<Delayed, delay_memory, no_delays> delays;
 };
 
 //! Until what other calls of the stream have read and written is so for this one.
@@ -313,7 +332,7 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
  * its first spectra need, too, then its groups. Of the last group some may lack.
  */
 template <store Store, class Call>
-__device__ __forceinline__ void load_lines(memory<Store>& m, const Call& c)
+__device__ __forceinline__ void load_lines(memory<Store, Call::delayed>& m, const Call& c)
 {
     auto& l = m.loader;
     if (l.groups == 0) {
@@ -327,20 +346,29 @@ __device__ __forceinline__ void load_lines(memory<Store>& m, const Call& c)
         l.groups = p.groups + 1;
         l.next = c.taps - 1;
         l.lines = l.next + int(c.spectra - p.first);
+        if constexpr (Call::delayed)
+            m.delays.lacking = max(0, -int(p.first));
     }
     const int i = l.at.index;
     const int lines = min(l.lines, l.next);
     wait_for(&m.stage_empty[i], l.at.parity ^ 1);
-    int skew = 0, bytes = lines * line_bytes;
-    if constexpr (Call::delayed) {
-        skew = int(reinterpret_cast<uintptr_t>(l.from) % copy_unit);
-        if (lines > 0 && skew)
+    uint32_t to = shared_address(m.samples[i]);
+    const char* from = l.from;
+    int bytes = lines * line_bytes;
+    if constexpr (Call::delayed) { // from a multiple of what is copied, to one
+        const int lacking = min(lines, m.delays.lacking) * line_bytes;
+        const int skew = int(reinterpret_cast<uintptr_t>(from) % copy_unit);
+        m.delays.lacking -= lacking / line_bytes;
+        m.delays.skew[i] = skew;
+        to += lacking;
+        from += lacking - skew;
+        bytes -= lacking;
+        if (bytes > 0 && skew > 0)
             bytes += copy_unit;
-        m.skew[i] = skew;
     }
     arrive_expecting(&m.stage_full[i], bytes);
-    if (lines > 0)
-        copy_bytes(shared_address(m.samples[i]), l.from - skew, &m.stage_full[i], bytes);
+    if (bytes > 0)
+        copy_bytes(to, from, &m.stage_full[i], bytes);
     l.at.advance();
     l.from += lines * line_bytes;
     l.lines -= lines;
@@ -350,7 +378,8 @@ __device__ __forceinline__ void load_lines(memory<Store>& m, const Call& c)
 
 //! Before the first lines.
 template <store Store, class Call>
-__device__ __forceinline__ void start_loading(memory<Store>& m, const Call& c)
+__device__ __forceinline__ void start_loading(memory<Store, Call::delayed>& m,
+                                              const Call& c)
 {
     m.loader.all = pieces(c);
     m.loader.groups = 0;
@@ -382,9 +411,18 @@ __device__ __forceinline__ void load_coefficients(float (&h)[most_taps][4], cons
     }
 }
 
+template <store Store, bool Delayed>
+__device__ __forceinline__ int skew_of(const memory<Store, Delayed>& m, int stage)
+{
+    if constexpr (Delayed)
+        return m.delays.skew[stage];
+    else
+        return 0;
+}
+
 template <store Store, class Call>
 __device__ __forceinline__ void
-filter(memory<Store>& m, const float (&h)[most_taps][4], const Call& c)
+filter(memory<Store, Call::delayed>& m, const float (&h)[most_taps][4], const Call& c)
 {
     const int lane = threadIdx.x % 32;
     const bool loads = threadIdx.x == loading_thread;
@@ -394,7 +432,7 @@ filter(memory<Store>& m, const float (&h)[most_taps][4], const Call& c)
     ring_place<slots<Store>> slot{};
     const auto samples = [&] {
         return shared_address(m.samples[stage.index]) + 2 * place +
-               (Call::delayed ? m.skew[stage.index] : 0);
+               skew_of(m, stage.index);
     };
     // each thread for itself: racecheck does not see one that arrives for its warp
     const auto leave_samples = [&] { arrive(&m.stage_empty[stage.index]); };
@@ -425,9 +463,9 @@ filter(memory<Store>& m, const float (&h)[most_taps][4], const Call& c)
             unpack_samples(x[i], clamped_samples(raw));
         }
         // of later pieces, those before have counted these
-        if (p.first == 0 && suspect & byte_samples<true>::suspect)
-            found +=
-                count_clamped<Call::delayed>(samples(), c.taps - 1, place, counted, end);
+        if (p.first == -lead_of(c) && suspect & byte_samples<true>::suspect)
+            found += count_clamped<Call::delayed>(
+                samples(), c.taps - 1, place - lead_of(c) * channels, counted, end);
         leave_samples();
         next_samples();
         int64_t number = (p.first + c.taps - 1) * channels + place;
@@ -577,18 +615,6 @@ __device__ __forceinline__ float4 load_numbers(uint32_t from)
              __uint_as_float(v.w) };
 }
 
-//! Sum of the squares of the numbers in two words.
-__device__ __forceinline__ int largest_square(const uint32_t (&words)[8])
-{
-    int squares = 0;
-#pragma unroll
-    for (int i = 0; i < 8; i += 2) {
-        const int a = int(words[i]), b = int(words[i + 1]);
-        squares = max(squares, __dp4a(a, a, __dp4a(b, b, 0)));
-    }
-    return squares;
-}
-
 /*!
  * Gains and conversion: words[i] has d = 4 i + t of the first spectrum and, in the upper
  * half, of the second. \param gains of two i in a row each \param valid spectra of the
@@ -609,7 +635,14 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
 #pragma unroll
     for (int i = 0; i < 8; i++)
         words[i] = rounded(amplify(i, 0), rounded(amplify(i, 1)));
-    if (largest_square(words) <= harmless_squares) // most often
+    // Most often this is enough.
+    int squares = 0;
+#pragma unroll
+    for (int i = 0; i < 8; i += 2) {
+        const int a = int(words[i]), b = int(words[i + 1]);
+        squares = max(squares, __dp4a(a, a, __dp4a(b, b, 0)));
+    }
+    if (squares <= harmless_squares)
         return 0;
     float most = 0;
 #pragma unroll
@@ -629,40 +662,74 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
 }
 
 /*!
- * The same where the gains of each spectrum have phases of their own. \param series of a
- * spectrum of the pair: its phases from the thread's first channel on
+ * The same of both pairs of a slot, where the gains of each spectrum have phases of their
+ * own. \param gains in memory, each two \param series calling it begins those of the
+ * slot \param begin, end spectra of the slot that are wanted \param put_words is told
+ * those of i, i + 1, ... of both pairs as soon as they are there
  */
-template <class Series>
-__device__ __forceinline__ int quantise_turned(uint32_t (&words)[8],
-                                               const float (&sums)[32],
-                                               const float4 (&gains)[4],
+template <class Series, class Put>
+__device__ __forceinline__ int quantise_turned(const float (&low)[32],
+                                               const float (&high)[32],
+                                               const float4* gains,
                                                Series series,
-                                               int valid,
-                                               int harmless_squares)
+                                               int begin,
+                                               int end,
+                                               int harmless_squares,
+                                               Put put_words)
 {
-    // calls put(i, y, z) with d = 4 i + t of both spectra
-    const auto amplify = [&](auto put) {
-        phase_series first = series(0), second = series(1);
+    constexpr int together = 4; // numbers that are looked at and stored
+    // calls put(i, y) with number i of all spectra
+    const auto amplify = [&](slot_series& phases, int from, auto put) {
+        float4 g;
 #pragma unroll
-        for (int i = 0; i < 8; i++) {
-            const float* y = sums + 4 * i;
-            const float4 g = gains[i / 2];
+        for (int i = from; i < from + together; i++) {
+            const float *y = low + 4 * i, *z = high + 4 * i;
+            if (i % 2 == 0)
+                g = load_numbers(gains + i / 2 * crew_threads);
             const float2 gain = i % 2 ? float2{ g.z, g.w } : float2{ g.x, g.y };
-            put(i,
-                amplified({ y[0], y[1] }, amplified(first.take(), gain)),
-                amplified({ y[2], y[3] }, amplified(second.take(), gain)));
+            const float2 a = amplified(phases.first.take(), gain);
+            const float2 b = amplified(phases.second.take(), gain);
+            const float twice_cosine = phases.twice_cosines.take();
+            const float2 c = reflected(a, b, twice_cosine);
+            const float2 d = reflected(b, c, twice_cosine);
+            const float2 all[slot_spectra] = { amplified({ y[0], y[1] }, a),
+                                               amplified({ y[2], y[3] }, b),
+                                               amplified({ z[0], z[1] }, c),
+                                               amplified({ z[2], z[3] }, d) };
+            put(i, all);
         }
     };
-    amplify([&](int i, float2 y, float2 z) { words[i] = rounded(y, rounded(z)); });
-    // of the whole warp, as its lanes ask each other for phases
-    if (!__any_sync(~0u, largest_square(words) > harmless_squares))
-        return 0;
     int found = 0;
-    amplify([&](int i, float2 y, float2 z) {
-        found += (valid > 0 && !(largest(y) <= most_fitting)) +
-                 (valid > 1 && !(largest(z) <= most_fitting));
-        words[i] = rounded(fitting(y), rounded(fitting(z)));
-    });
+    slot_series phases = series();
+#pragma unroll
+    for (int from = 0; from < 8; from += together) {
+        uint32_t words[pairs][together];
+        int squares = 0;
+        amplify(phases, from, [&](int i, const float2(&y)[slot_spectra]) {
+#pragma unroll
+            for (int k = 0; k < pairs; k++)
+                words[k][i - from] = rounded(y[2 * k], rounded(y[2 * k + 1]));
+            const int a = int(words[0][i - from]), b = int(words[1][i - from]);
+            squares = max(squares, __dp4a(a, a, __dp4a(b, b, 0)));
+        });
+        if (squares > harmless_squares) {
+            slot_series again = series();
+#pragma unroll
+            for (int i = 0; i < from; i++)
+                again.first.take(), again.second.take(), again.twice_cosines.take();
+            amplify(again, from, [&](int i, const float2(&y)[slot_spectra]) {
+#pragma unroll
+                for (int s = 0; s < slot_spectra; s++)
+                    found += s >= begin && s < end && !(largest(y[s]) <= most_fitting);
+#pragma unroll
+                for (int k = 0; k < pairs; k++)
+                    words[k][i - from] =
+                        rounded(fitting(y[2 * k]), rounded(fitting(y[2 * k + 1])));
+            });
+        }
+        __syncwarp();
+        put_words(from, words);
+    }
     return found;
 }
 
@@ -691,12 +758,12 @@ __device__ __forceinline__ void store_line(char* to, uint32_t from)
 }
 
 //! Up to eight times.
-__device__ __noinline__ void store_times(uint16_t* to, uint4 words, int wanted)
+__device__ __noinline__ void store_times(uint16_t* to, uint4 words, int begin, int end)
 {
     const uint32_t list[] = { words.x, words.y, words.z, words.w };
 #pragma unroll
     for (int t = 0; t < 8; t++)
-        if (t < wanted)
+        if (t >= begin && t < end)
             to[t] = uint16_t(list[t / 2] >> 16 * (t % 2));
 }
 
@@ -705,19 +772,21 @@ __device__ __noinline__ void store_times(uint16_t* to, uint4 words, int wanted)
  * sector, first that of the one's channel, then that of the other's. \param from sectors
  * of the set
  */
+template <class Call>
 __device__ __forceinline__ void
-store_sectors(uint32_t from, int crew, int thread, const time_set& set, const call& c)
+store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Call& c)
 {
     constexpr int own = radix / crews; // numbers d
     const int half = thread % 2, lane = thread % 32;
     const int in_warp = lane / 4, d = lane % 4 / 2 * 2 + crew * own;
     const int place = thread / 32 * warp_channels + in_warp + d * radix - c.first_channel;
     const int64_t pitch = int64_t(c.inputs) * c.times;
-    const int wanted = set.end - group * half;
-    if (wanted <= 0 || set.first > group * half)
+    const int begin = set.first - group * half, end = set.end - group * half;
+    if (begin >= group || end <= 0)
         return;
-    const bool whole = (c.times | c.first_time) % group == 0 &&
-                       reinterpret_cast<uintptr_t>(c.block) % 16 == 0 && wanted >= group;
+    const bool whole = (c.times | (c.first_time - lead_of(c))) % group == 0 &&
+                       reinterpret_cast<uintptr_t>(c.block) % 16 == 0 && begin <= 0 &&
+                       end >= group;
     uint16_t* to = static_cast<uint16_t*>(c.block) + place * pitch +
                    int64_t(set.input) * c.times + set.time + group * half;
     from += (thread / 32 * 2 + in_warp / box_channels) * box_bytes + d * sector_row +
@@ -731,14 +800,15 @@ store_sectors(uint32_t from, int crew, int thread, const time_set& set, const ca
             if (whole)
                 __stcg(reinterpret_cast<uint4*>(to + next * radix * pitch), words);
             else
-                store_times(to + next * radix * pitch, words, wanted);
+                store_times(to + next * radix * pitch, words, begin, end);
         }
     }
 }
 
 //! By the crews.
-template <store Store>
-__device__ __forceinline__ void load_tables(memory<Store>& m, const call& c)
+template <store Store, class Call>
+__device__ __forceinline__ void load_tables(memory<Store, Call::delayed>& m,
+                                            const Call& c)
 {
     constexpr int all = crews * crew_threads;
     for (int i = threadIdx.x; i < int(sizeof m.matrices / sizeof(uint4)); i += all)
@@ -749,7 +819,7 @@ __device__ __forceinline__ void load_tables(memory<Store>& m, const call& c)
 }
 
 template <store Store, class Call>
-__device__ __forceinline__ void transform(memory<Store>& m, const Call& c)
+__device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const Call& c)
 {
     constexpr bool turned = Store == store::blocks;
     const int crew = threadIdx.x / crew_threads, thread = threadIdx.x % crew_threads;
@@ -768,6 +838,7 @@ __device__ __forceinline__ void transform(memory<Store>& m, const Call& c)
                : lane % 2 * result_pitch + (lane / 8 * 4 + lane % 8 / 2) * radix * 2 +
                      warp * 16;
     const int first_channel = thread / 4 + thread % 4 * radix; // of this thread
+    constexpr int channel_step = 4 * radix;
     ring_place<slots<Store>> slot{};
     slot.advance(crew);
     const auto start_first = [&](float(&sums)[32], rows filtered) {
@@ -827,13 +898,16 @@ __device__ __forceinline__ void transform(memory<Store>& m, const Call& c)
                  (p.first + crew * slot_spectra + warp) * line_bytes;
         int time = int(p.first);
         const int end = time + p.groups * group;
-        // halves of the first set that the piece lacks
-        int lacking = unsigned(c.first_time + time) % set_times / group;
+        // times of the first set that the piece lacks
+        int lacking = unsigned(c.first_time + time) % set_times / group * group;
+        if constexpr (Call::delayed)
+            lacking += max(0, -time);
         int found = 0;
 #pragma unroll 1
         for (; time < end; time += group) {
             const int half = unsigned(c.first_time + time) % set_times / group;
             const int wanted = int(c.spectra) - time - crew * slot_spectra;
+            const int slot_time = time + crew * slot_spectra;
             float low[32], high[32]; // of the slot's pairs
             // By way of a shuffle the compiler knows that all lanes have the same; what
             // it takes passes while the slot is not yet full.
@@ -842,6 +916,12 @@ __device__ __forceinline__ void transform(memory<Store>& m, const Call& c)
             wait_for(&m.full[slot.index], slot.parity);
             start_first(low, filtered);
             start_first(high, filtered.after(pair * filtered_bytes));
+            if constexpr (Call::delayed)
+                m.delays.phases.keep(c.turns + p.input,
+                                     c.number + uint64_t(int64_t(slot_time)),
+                                     threadIdx.x,
+                                     first_channel,
+                                     channel_step);
             // Registers are scarce: each step's twiddles come when they are wanted,
             // twice, and most of the second operand when the first one has been used.
             uint32_t even[steps][4], odd[steps][4];
@@ -872,45 +952,53 @@ __device__ __forceinline__ void transform(memory<Store>& m, const Call& c)
             }
             asm volatile("" : "+r"(gains_place)); // so that no register has the address
             const auto* gains = reinterpret_cast<const float4*>(c.gains) + gains_place;
-            float4 factors[4];
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                factors[i] = load_numbers(gains + i * crew_threads);
-            uint32_t words[pairs][8];
-            const auto put = [&](int k) { // of lines; of blocks, once both pairs are here
-                if constexpr (turned) {
-                    const uint32_t at =
-                        results + set.index * set_bytes + (column ^ half * (sector / 2));
-#pragma unroll
-                    for (int i = 0; i < 8 && k > 0; i++)
-                        store_words(at + i * 4 * sector_row, words[0][i], words[1][i]);
-                } else {
-                    const uint32_t at = results + column +
-                                        (buffer * slot_spectra + k * pair) * result_pitch;
-#pragma unroll
-                    for (int i = 0; i < 8; i += 4)
-                        store_columns(at + i * 4 * radix * 2, words[k] + i);
-                }
+            const auto place_of = [&](int k) { // of a pair's words
+                if constexpr (turned)
+                    return results + set.index * set_bytes +
+                           (column ^ half * (sector / 2));
+                else
+                    return results + column +
+                           (buffer * slot_spectra + k * pair) * result_pitch;
             };
             if constexpr (Call::delayed) {
-                const slot_phases<4 * radix> phases(
-                    c.turns + p.input, c.number + uint64_t(time + crew * slot_spectra));
-                const auto finish = [&](int k, const float(&sums)[32]) {
-                    const auto series = [&](int spectrum) {
-                        return phases.series(k * pair + spectrum, first_channel);
-                    };
-                    found += quantise_turned(words[k],
-                                             sums,
-                                             factors,
-                                             series,
-                                             wanted - k * pair,
-                                             c.harmless_squares);
-                    put(k);
-                };
                 wgmma_wait<0>();
-                finish(0, low);
-                finish(1, high);
+                __syncwarp(); // all know what the warp keeps
+                found += quantise_turned(
+                    low,
+                    high,
+                    gains,
+                    [&] {
+                        return m.delays.phases.series(
+                            threadIdx.x, first_channel, channel_step);
+                    },
+                    -slot_time,
+                    wanted,
+                    c.harmless_squares,
+                    [&](int from, const uint32_t(&words)[pairs][4]) {
+#pragma unroll
+                        for (int i = 0; i < 4 && turned; i++)
+                            store_words(place_of(0) + (from + i) * 4 * sector_row,
+                                        words[0][i],
+                                        words[1][i]);
+#pragma unroll
+                        for (int k = 0; k < pairs && !turned; k++)
+                            store_columns(place_of(k) + from * 4 * radix * 2, words[k]);
+                    });
             } else {
+                float4 factors[4];
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    factors[i] = load_numbers(gains + i * crew_threads);
+                uint32_t words[pairs][8];
+                const auto put = [&](int k) { // of blocks, once both pairs are here
+                    const uint32_t at = place_of(k);
+#pragma unroll
+                    for (int i = 0; i < 8 && turned && k > 0; i++)
+                        store_words(at + i * 4 * sector_row, words[0][i], words[1][i]);
+#pragma unroll
+                    for (int i = 0; i < 8 && !turned; i += 4)
+                        store_columns(at + i * 4 * radix * 2, words[k] + i);
+                };
                 wgmma_wait<0>();
                 found += quantise(words[0], low, factors, wanted, c.harmless_squares);
                 put(0);
@@ -928,7 +1016,7 @@ __device__ __forceinline__ void transform(memory<Store>& m, const Call& c)
                 if (half == 1 || time + group >= end) {
                     store_set({ p.input,
                                 c.first_time + time - half * group,
-                                lacking * group,
+                                lacking,
                                 half * group + min(group, int(c.spectra) - time) });
                     set.advance();
                     leaving = true;
@@ -942,7 +1030,7 @@ __device__ __forceinline__ void transform(memory<Store>& m, const Call& c)
                     wait_for_stores();
                 asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads)
                              : "memory");
-                if (leads && warp < wanted)
+                if (leads && warp < wanted && (!Call::delayed || warp >= -slot_time))
                     store_line(to,
                                results + (buffer * slot_spectra + warp) * result_pitch);
                 buffer ^= 1;
