@@ -327,6 +327,26 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
     x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
 }
 
+//! The next lines, from a multiple of what can be copied on, into a stage.
+template <store Store>
+__device__ __forceinline__ void copy_delayed(memory<Store, true>& m, int stage, int lines)
+{
+    auto& d = m.delays;
+    const int skew = int(reinterpret_cast<uintptr_t>(m.loader.from) % copy_unit);
+    const int lacking = min(lines, d.lacking);
+    int bytes = (lines - lacking) * line_bytes;
+    if (bytes > 0 && skew > 0)
+        bytes += copy_unit;
+    d.lacking -= lacking;
+    d.skew[stage] = skew;
+    arrive_expecting(&m.stage_full[stage], bytes);
+    if (bytes > 0)
+        copy_bytes(shared_address(m.samples[stage]) + lacking * line_bytes,
+                   m.loader.from + lacking * line_bytes - skew,
+                   &m.stage_full[stage],
+                   bytes);
+}
+
 /*!
  * The next lines of this block of threads, if there are any: those before a piece that
  * its first spectra need, too, then its groups. Of the last group some may lack.
@@ -352,23 +372,16 @@ __device__ __forceinline__ void load_lines(memory<Store, Call::delayed>& m, cons
     const int i = l.at.index;
     const int lines = min(l.lines, l.next);
     wait_for(&m.stage_empty[i], l.at.parity ^ 1);
-    uint32_t to = shared_address(m.samples[i]);
-    const char* from = l.from;
-    int bytes = lines * line_bytes;
-    if constexpr (Call::delayed) { // from a multiple of what is copied, to one
-        const int lacking = min(lines, m.delays.lacking) * line_bytes;
-        const int skew = int(reinterpret_cast<uintptr_t>(from) % copy_unit);
-        m.delays.lacking -= lacking / line_bytes;
-        m.delays.skew[i] = skew;
-        to += lacking;
-        from += lacking - skew;
-        bytes -= lacking;
-        if (bytes > 0 && skew > 0)
-            bytes += copy_unit;
+    if constexpr (Call::delayed) {
+        copy_delayed(m, i, lines);
+    } else {
+        arrive_expecting(&m.stage_full[i], lines * line_bytes);
+        if (lines > 0)
+            copy_bytes(shared_address(m.samples[i]),
+                       l.from,
+                       &m.stage_full[i],
+                       lines * line_bytes);
     }
-    arrive_expecting(&m.stage_full[i], bytes);
-    if (bytes > 0)
-        copy_bytes(to, from, &m.stage_full[i], bytes);
     l.at.advance();
     l.from += lines * line_bytes;
     l.lines -= lines;
@@ -757,13 +770,15 @@ __device__ __forceinline__ void store_line(char* to, uint32_t from)
                  : "memory");
 }
 
-//! Up to eight times.
-__device__ __noinline__ void store_times(uint16_t* to, uint4 words, int begin, int end)
+//! Up to eight times, from one of them on.
+template <class... First>
+__device__ __noinline__ void
+store_times(uint16_t* to, uint4 words, int wanted, First... first)
 {
     const uint32_t list[] = { words.x, words.y, words.z, words.w };
 #pragma unroll
     for (int t = 0; t < 8; t++)
-        if (t >= begin && t < end)
+        if (t < wanted && (true && ... && (t >= first)))
             to[t] = uint16_t(list[t / 2] >> 16 * (t % 2));
 }
 
@@ -781,12 +796,14 @@ store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Ca
     const int in_warp = lane / 4, d = lane % 4 / 2 * 2 + crew * own;
     const int place = thread / 32 * warp_channels + in_warp + d * radix - c.first_channel;
     const int64_t pitch = int64_t(c.inputs) * c.times;
-    const int begin = set.first - group * half, end = set.end - group * half;
-    if (begin >= group || end <= 0)
+    const int wanted = set.end - group * half;
+    // those that a call makes before its first time belong to another
+    const int unwanted = Call::delayed ? max(0, set.first - group * half) : 0;
+    if (wanted <= 0 || (Call::delayed ? unwanted >= group : set.first > group * half))
         return;
     const bool whole = (c.times | (c.first_time - lead_of(c))) % group == 0 &&
-                       reinterpret_cast<uintptr_t>(c.block) % 16 == 0 && begin <= 0 &&
-                       end >= group;
+                       reinterpret_cast<uintptr_t>(c.block) % 16 == 0 &&
+                       wanted >= group && unwanted == 0;
     uint16_t* to = static_cast<uint16_t*>(c.block) + place * pitch +
                    int64_t(set.input) * c.times + set.time + group * half;
     from += (thread / 32 * 2 + in_warp / box_channels) * box_bytes + d * sector_row +
@@ -800,7 +817,10 @@ store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Ca
             if (whole)
                 __stcg(reinterpret_cast<uint4*>(to + next * radix * pitch), words);
             else
-                store_times(to + next * radix * pitch, words, begin, end);
+                if constexpr (Call::delayed)
+                    store_times(to + next * radix * pitch, words, wanted, unwanted);
+                else
+                    store_times(to + next * radix * pitch, words, wanted);
         }
     }
 }
@@ -898,10 +918,9 @@ __device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const
                  (p.first + crew * slot_spectra + warp) * line_bytes;
         int time = int(p.first);
         const int end = time + p.groups * group;
-        // times of the first set that the piece lacks
-        int lacking = unsigned(c.first_time + time) % set_times / group * group;
-        if constexpr (Call::delayed)
-            lacking += max(0, -time);
+        // halves of the first set that the piece lacks, and times of the next half
+        int lacking = unsigned(c.first_time + time) % set_times / group;
+        int unwanted = Call::delayed ? max(0, -time) : 0;
         int found = 0;
 #pragma unroll 1
         for (; time < end; time += group) {
@@ -1016,11 +1035,12 @@ __device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const
                 if (half == 1 || time + group >= end) {
                     store_set({ p.input,
                                 c.first_time + time - half * group,
-                                lacking,
+                                lacking * group + unwanted,
                                 half * group + min(group, int(c.spectra) - time) });
                     set.advance();
                     leaving = true;
                     lacking = 0;
+                    unwanted = 0;
                 }
             } else {
                 fence_async();
