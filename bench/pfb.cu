@@ -9,8 +9,9 @@
  * Times the channeliser, the corner turn and both in one without GNU Radio, beside the
  * copy bandwidth and the plain way (FIR, cuFFT, conversion) of the same run.
  *
- * bench_pfb [pfb|f_engine|corner_turn|first]... [json=FILE]: `first` is 1024 channels,
- * 8 taps, sc8 alone. A figure counts the samples that come in.
+ * bench_pfb [pfb|f_engine|corner_turn|first|tensor]... [json=FILE]: `first` is 1024
+ * channels, 8 taps, sc8 alone, `tensor` all that tensor cores do. A figure counts the
+ * samples that come in.
  */
 
 #include "gpu.cuh"
@@ -151,6 +152,15 @@ struct program {
         kernel.set_gains(gains.data(), s);
     }
 
+    //! \param shift of all inputs in samples; 0: no delays
+    template <class Kernel>
+    void set_delays(Kernel& kernel, const pfb::parameters& p, int shift)
+    {
+        const std::vector<delay> delays(p.inputs(), { shift, .3, 1e-6, .1, .01 });
+        if (shift)
+            kernel.set_delays(delays.data(), s);
+    }
+
     std::vector<pfb::source> sources(const pfb::parameters& p, int spectra) const
     {
         std::vector<pfb::source> all;
@@ -176,8 +186,7 @@ struct program {
                      (is_complex(p.input) ? 0 : 10)));
     }
 
-    //! \param shift of delays in samples; 0: no delays \param at_once spectra of a call;
-    //! 0: all
+    //! \param shift as above \param at_once spectra of a call; 0: all
     void channelise(const pfb::parameters& p,
                     const std::string& what,
                     int shift = 0,
@@ -195,10 +204,7 @@ struct program {
         const double samples = double(spectra) * p.step() * p.inputs();
         const auto time = [&](pfb& kernel) {
             set_gains(kernel, p);
-            if (shift)
-                kernel.set_delays(
-                    std::vector<delay>(p.inputs(), { shift, .3, 1e-6, .1, .01 }).data(),
-                    s);
+            set_delays(kernel, p, shift);
             return median_time(s, 10, [&] {
                 for (int first = 0; first < spectra; first += each) {
                     auto here = from;
@@ -222,7 +228,11 @@ struct program {
         add(r);
     }
 
-    void f_engine_of(const pfb::parameters& p, int times, const std::string& what)
+    //! \param shift as above
+    void f_engine_of(const pfb::parameters& p,
+                     int times,
+                     const std::string& what,
+                     int shift = 0)
     {
         const f_engine::parameters f{ p, times, 0, p.channels };
         const int spectra = spectra_of(p) / times * times;
@@ -232,6 +242,7 @@ struct program {
         const size_t block = size_t(p.channels) * p.inputs() * times * size_of(p.output);
         const auto time = [&](f_engine& kernel) {
             set_gains(kernel, p);
+            set_delays(kernel, p, shift);
             return median_time(s, 5, [&] {
                 for (int first = 0; first < spectra; first += times) {
                     auto here = from;
@@ -322,13 +333,23 @@ void run_all(program& b, const std::set<std::string>& wanted)
         b.channelise(b.filter(1024, 8, 8, type::fc32, type::fc32), "fc32 to fc32");
         b.channelise(b.filter(1024, 8, 8, type::sc8, type::fc32), "sc8 to fc32");
     }
-    if (want("f_engine")) {
+    if (want("f_engine") || want("tensor"))
         // blocks of 128 MB, and the filter bank alone in calls as large
         for (int inputs : { 1, 8, 64, 512 }) {
+            const auto p = b.filter(1024, 8, inputs);
             const int times = 65536 / inputs;
-            b.f_engine_of(b.filter(1024, 8, inputs), times, "f_engine sc8");
-            b.channelise(b.filter(1024, 8, inputs), "sc8, calls as large", 0, times);
+            b.f_engine_of(p, times, "f_engine sc8");
+            b.f_engine_of(p, times, "with odd delays", 5);
+            b.channelise(p, "sc8, calls as large", 0, times);
         }
+    if (want("tensor"))
+        for (int inputs : { 1, 8, 64, 512 }) {
+            const auto p = b.filter(1024, 8, inputs);
+            b.channelise(p, "sc8");
+            b.channelise(p, "sc8, delays", 8);
+            b.channelise(p, "sc8, odd delays", 5);
+        }
+    if (want("f_engine")) {
         b.f_engine_of(
             b.interleaved(b.filter(1024, 8, 64), 16), 1024, "f_engine sc8, 16 a port");
         for (int n : { 64, 256, 2048, 4096, 8192 })
@@ -396,11 +417,12 @@ try {
         if (word.rfind("json=", 0) == 0)
             json = word.substr(5);
         else if (word == "pfb" || word == "f_engine" || word == "corner_turn" ||
-                 word == "first")
+                 word == "first" || word == "tensor")
             wanted.insert(word);
         else
-            throw std::invalid_argument(
-                word + ": allowed are pfb, f_engine, corner_turn, first and json=FILE");
+            throw std::invalid_argument(word + ": allowed are pfb, f_engine, "
+                                               "corner_turn, first, tensor and "
+                                               "json=FILE");
     }
     cudaDeviceProp gpu;
     cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's name");

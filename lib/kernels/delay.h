@@ -28,6 +28,16 @@ struct delay {
     int64_t samples;
     double fraction, fraction_rate; //!< samples; samples per spectrum
     double phase, phase_rate;       //!< radians; radians per spectrum, at channel n/2
+
+    //! The same, counted from so many spectra later.
+    delay after(double spectra) const
+    {
+        return { samples,
+                 fraction + fraction_rate * spectra,
+                 fraction_rate,
+                 phase + phase_rate * spectra,
+                 phase_rate };
+    }
 };
 
 /*!

@@ -20,12 +20,12 @@ namespace tensor {
 
 namespace {
 
-template <store Store, int Ports>
+template <store Store, int Ports, bool Delayed>
 __global__ void __launch_bounds__(threads, 1)
-    channelise(const __grid_constant__ port_call<Ports> c)
+    channelise(const __grid_constant__ port_call<Ports, Delayed> c)
 {
     extern __shared__ __align__(1024) uint8_t unaligned[];
-    auto& m = *reinterpret_cast<memory<Store>*>(
+    auto& m = *reinterpret_cast<memory<Store, Delayed>*>(
         unaligned + (1024 - shared_address(unaligned) % 1024) % 1024);
     if (threadIdx.x == loading_thread) {
         for (int i = 0; i < slots<Store>; i++) {
@@ -63,10 +63,10 @@ __global__ void __launch_bounds__(threads, 1)
     }
 }
 
-template <store Store>
-constexpr int shared_bytes = int(sizeof(memory<Store>)) + 1024;
-static_assert(shared_bytes<store::spectra> <= 227 << 10 &&
-              shared_bytes<store::blocks> <= 227 << 10);
+template <store Store, bool Delayed>
+constexpr int shared_bytes = int(sizeof(memory<Store, Delayed>)) + 1024;
+static_assert(shared_bytes<store::spectra, true> <= 227 << 10 &&
+              shared_bytes<store::blocks, true> <= 227 << 10);
 
 using complex = std::complex<double>;
 
@@ -151,6 +151,77 @@ CUtensorMap box_map(const call& c)
                            box_order::half_swapped);
 }
 
+phase_turns turns_of(const phase_slope& p)
+{
+    // whole turns fall away; half of one would be too much for 64 bits with a sign
+    const auto fixed = [](double turns) {
+        return 2 * uint64_t(std::llrint(std::ldexp(std::remainder(turns, 1.), 63)));
+    };
+    return { fixed(p.start0), fixed(p.start_rate), fixed(p.slope0), fixed(p.slope_rate) };
+}
+
+/*!
+ * Delays of all inputs, and how many spectra ago they were set.
+ */
+class input_delays
+{
+public:
+    explicit input_delays(const pfb::parameters& p)
+        : d_p(p), d_turns(p.inputs(), 3), d_shifts(p.inputs(), 3)
+    {
+    }
+
+    void set(const delay* delays, cudaStream_t s)
+    {
+        d_number = 0;
+        d_delays.clear();
+        if (!delays)
+            return;
+        d_delays.assign(delays, delays + d_p.inputs());
+        std::vector<phase_turns> turns;
+        std::vector<int64_t> shifts;
+        for (const auto& d : d_delays) {
+            turns.push_back(
+                turns_of(phase_slope_of(d, d_p.channels, false, d_p.inverted)));
+            shifts.push_back(d.samples);
+        }
+        d_turns.set(turns.data(), s);
+        d_shifts.set(shifts.data(), s);
+    }
+
+    bool any() const { return !d_delays.empty(); }
+
+    void tell(delay_call& c) const
+    {
+        c.shifts = d_shifts.data();
+        c.turns = d_turns.data();
+        c.number = d_number;
+        c.lead = int(d_all % slot_spectra);
+    }
+
+    void pass(size_t spectra)
+    {
+        d_number += spectra;
+        d_all += spectra;
+    }
+
+    //! What they are by now.
+    std::vector<delay> current() const
+    {
+        auto all = d_delays;
+        for (auto& d : all)
+            d = d.after(double(d_number));
+        return all;
+    }
+
+private:
+    const pfb::parameters d_p;
+    std::vector<delay> d_delays;
+    uint64_t d_number = 0, d_all = 0; // spectra since they were set, and of all calls
+    uploaded_array<phase_turns> d_turns;
+    uploaded_array<int64_t> d_shifts;
+};
+
 //! Filter, transform, gains and conversion of a call.
 template <store Store>
 class tensor_filter
@@ -166,10 +237,13 @@ public:
           d_twiddles(size_t(2) * steps * crew_threads),
           d_gains(size_t(p.inputs()) * channels, 2),
           d_ordered_gains(size_t(p.inputs()) * channels),
+          d_delays(p),
           d_counts(2 * size_t(p.inputs()))
     {
-        load(channelise<Store, few_ports>, shared_bytes<Store>);
-        load(channelise<Store, most_ports>, shared_bytes<Store>);
+        load(channelise<Store, few_ports, false>, shared_bytes<Store, false>);
+        load(channelise<Store, few_ports, true>, shared_bytes<Store, true>);
+        load(channelise<Store, most_ports, false>, shared_bytes<Store, false>);
+        load(channelise<Store, most_ports, true>, shared_bytes<Store, true>);
         // later taps in later lines; (-1)^j moves channel 0 to -fs/2
         std::vector<float> prototype(d_prototype.size());
         const size_t skipped = prototype.size() - p.prototype.size();
@@ -205,18 +279,30 @@ public:
         d_gains.set(d_ordered_gains.data(), s);
     }
 
-    //! Whether all addresses are multiples of 16.
+    //! Of all inputs, and what they are by now.
+    void set_delays(const delay* delays, cudaStream_t s)
+    {
+        const device_guard guard(d_device);
+        d_delays.set(delays, s);
+    }
+    const input_delays& delays() const { return d_delays; }
+
+    //! Whether all addresses are multiples of 16; those of samples that are delayed need
+    //! not be.
     bool can_do(const pfb::source* sources, const fused_filter::target& to) const
     {
         const auto aligned = [](const void* p) {
             return reinterpret_cast<uintptr_t>(p) % 16 == 0;
         };
         for (int port = 0; port < d_p.ports; port++)
-            if (!aligned(sources[port].samples) ||
+            if ((!d_delays.any() && !aligned(sources[port].samples)) ||
                 (to.spectra && !aligned(to.spectra[port])))
                 return false;
         return true;
     }
+
+    //! Spectra that another one makes.
+    void leave_out(size_t spectra) { d_delays.pass(spectra); }
 
     void execute(const pfb::source* sources,
                  const fused_filter::target& to,
@@ -224,10 +310,14 @@ public:
                  cudaStream_t s)
     {
         const device_guard guard(d_device);
-        if (d_p.ports <= few_ports)
-            launch<few_ports>(sources, to, count, s);
+        const bool few = d_p.ports <= few_ports;
+        if (d_delays.any())
+            few ? launch<few_ports, true>(sources, to, count, s)
+                : launch<most_ports, true>(sources, to, count, s);
         else
-            launch<most_ports>(sources, to, count, s);
+            few ? launch<few_ports, false>(sources, to, count, s)
+                : launch<most_ports, false>(sources, to, count, s);
+        d_delays.pass(count);
         for (int port = 0; port < d_p.ports; port++)
             if (!sources[port].samples)
                 clear(port, to, count, s);
@@ -244,45 +334,51 @@ public:
     }
 
 private:
-    template <int Ports>
+    template <int Ports, bool Delayed>
     void launch(const pfb::source* sources,
                 const fused_filter::target& to,
                 size_t count,
                 cudaStream_t s)
     {
-        port_call<Ports> c{};
+        port_call<Ports, Delayed> c{};
         std::copy(sources, sources + d_p.ports, c.sources);
         if (to.spectra)
             std::copy(to.spectra, to.spectra + d_p.ports, c.spectra_ports);
         tell(c, d_p, to, count);
+        if constexpr (Delayed)
+            d_delays.tell(c);
         c.prototype = d_prototype.data();
         c.twiddles = d_twiddles.data();
         c.gains = d_gains.data();
         c.clamped = d_counts.data();
         c.lowest = d_counts.data() + d_p.inputs();
         c.matrices = reinterpret_cast<const uint4*>(d_matrices.data());
-        c.groups = int((c.spectra + group - 1) / group);
+        int lead = 0;
+        if constexpr (Delayed)
+            lead = c.lead;
+        c.groups = int((c.spectra + lead + group - 1) / group);
         const int64_t all = int64_t(c.groups) * c.inputs;
         const int blocks = int(std::min<int64_t>(all, d_multiprocessors));
         c.harmless_squares = d_modest_gains ? 127 * 127 - 1 : -1;
         c.share = int(all / blocks);
         c.more = int(all % blocks);
         c.boxed = Store == store::blocks && c.selected == channels &&
-                  c.times >= set_times && (c.times | c.first_time) % group == 0 &&
+                  c.times >= set_times &&
+                  (c.times | (c.first_time - lead)) % group == 0 &&
                   reinterpret_cast<uintptr_t>(c.block) % 16 == 0;
         if (c.boxed)
             c.boxes = box_map(c);
         cudaLaunchConfig_t config{};
         config.gridDim = unsigned(blocks);
         config.blockDim = threads;
-        config.dynamicSmemBytes = shared_bytes<Store>;
+        config.dynamicSmemBytes = shared_bytes<Store, Delayed>;
         config.stream = s;
         cudaLaunchAttribute overlapping{};
         overlapping.id = cudaLaunchAttributeProgrammaticStreamSerialization;
         overlapping.val.programmaticStreamSerializationAllowed = 1;
         config.attrs = &overlapping;
         config.numAttrs = 1;
-        check(cudaLaunchKernelEx(&config, channelise<Store, Ports>, c),
+        check(cudaLaunchKernelEx(&config, channelise<Store, Ports, Delayed>, c),
               "channeliser on tensor cores");
     }
 
@@ -315,12 +411,13 @@ private:
     uploaded_array<float2> d_gains;
     std::vector<float2> d_ordered_gains;
     bool d_modest_gains; // whether they leave finite numbers finite
-    counters d_counts;   // [clamped output, lowest numbers][input]
+    input_delays d_delays;
+    counters d_counts; // [clamped output, lowest numbers][input]
 };
 
 /*!
- * A filter bank or an F-engine; calls with delays, and those with addresses that are no
- * multiples of 16, it leaves to another.
+ * A filter bank or an F-engine; calls with addresses that it cannot do it leaves to
+ * another.
  */
 template <class Base, store Store>
 class with_tensor_cores : public Base
@@ -338,7 +435,8 @@ public:
     void set_delays(const delay* delays, stream& s) override
     {
         d_other->set_delays(delays, s);
-        d_delayed = delays;
+        d_filter.set_delays(delays, native(s));
+        d_other_behind = false;
     }
     pfb::counts clamped() const override
     {
@@ -348,15 +446,30 @@ public:
     }
 
 protected:
-    bool serves(const pfb::source* sources, const fused_filter::target& to) const
+    //! \return whether this one did it, or there was nothing to do
+    bool done(const pfb::source* sources,
+              const fused_filter::target& to,
+              size_t count,
+              stream& s)
     {
-        return !d_delayed && d_filter.can_do(sources, to);
+        if (count == 0)
+            return true;
+        if (d_filter.can_do(sources, to)) {
+            d_filter.execute(sources, to, count, native(s));
+            d_other_behind = d_filter.delays().any();
+            return true;
+        }
+        if (d_other_behind) // it knows of its own spectra only
+            d_other->set_delays(d_filter.delays().current().data(), s);
+        d_other_behind = false;
+        d_filter.leave_out(count);
+        return false;
     }
     const std::unique_ptr<Base> d_other;
     tensor_filter<Store> d_filter;
 
 private:
-    bool d_delayed = false;
+    bool d_other_behind = false; // with delays
 };
 
 class tensor_pfb : public with_tensor_cores<pfb, store::spectra>
@@ -368,10 +481,8 @@ public:
     execute(const source* sources, void* const* spectra, size_t count, stream& s) override
     {
         const fused_filter::target to{ spectra, nullptr, 0, 0, 0, 0 };
-        if (!serves(sources, to))
+        if (!done(sources, to, count, s))
             d_other->execute(sources, spectra, count, s);
-        else if (count > 0)
-            d_filter.execute(sources, to, count, native(s));
     }
 };
 
@@ -392,10 +503,8 @@ public:
         const fused_filter::target to{
             nullptr, block, first, d_p.times, d_p.first_channel, d_p.selected_channels
         };
-        if (!serves(sources, to))
+        if (!done(sources, to, size_t(count), s))
             d_other->execute(sources, block, first, count, s);
-        else if (count > 0)
-            d_filter.execute(sources, to, count, native(s));
     }
 
 private:

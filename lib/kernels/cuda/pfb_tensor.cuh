@@ -11,6 +11,7 @@
 #include "kernels/cuda/beamformer_wgmma.cuh"
 #include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/pfb_fused.cuh"
+#include "kernels/cuda/pfb_tensor_delays.cuh"
 #include "kernels/cuda/warp.cuh"
 #include "kernels/cuda/wgmma.cuh"
 #include <cuda_fp16.h>
@@ -71,8 +72,9 @@ constexpr int result_pitch = line_bytes + 32;
 enum class store { spectra, blocks };
 template <store Store>
 inline constexpr int slots = Store == store::blocks ? 5 : 6;
-constexpr int stages = 3; // of groups of lines that arrive
-constexpr int ahead = 2;  // that are on their way when a call begins
+constexpr int copy_unit = 16; // bytes
+constexpr int stages = 3;     // of groups of lines that arrive
+constexpr int ahead = 2;      // that are on their way when a call begins
 // Of a set of times: sectors [warp][half of its channels][d][channel], their halves
 // swapped where d is odd, as the copy engine swizzles them. So the words of two pairs
 // that a warp stores at a time meet the same banks no more than twice.
@@ -115,14 +117,28 @@ struct call : filter_call {
     int harmless_squares;  // of results; see quantise()
 };
 
+struct no_delays {
+};
+
 //! Its lists of ports travel with it: to copy them in a stream would take longer than
-//! what a call of many ports can spare.
-template <int Ports>
-struct port_call : call {
+//! what a call of many ports can spare. Those without delays have a kernel of their own.
+template <int Ports, bool Delayed>
+struct port_call : call, std::conditional_t<Delayed, delay_call, no_delays> {
+    static constexpr bool delayed = Delayed;
     pfb::source sources[Ports];
     void* spectra_ports[Ports];
 };
 constexpr int few_ports = 64, most_ports = 1024;
+
+//! Spectra that a call makes besides, before its first one.
+template <class Call>
+__device__ __forceinline__ int lead_of(const Call& c)
+{
+    if constexpr (Call::delayed)
+        return c.lead;
+    else
+        return 0;
+}
 
 //! Groups of spectra in a row of one input.
 struct piece {
@@ -143,14 +159,16 @@ public:
     {
     }
     //! \return whether there was one
-    template <int Ports>
-    __device__ bool take(piece& p, const port_call<Ports>& c)
+    template <class Call>
+    __device__ bool take(piece& p, const Call& c)
     {
         const int next_block = blockIdx.x + 1;
         const int end = c.share * next_block + min(next_block, c.more);
         while (d_next < end) {
             const int input = d_next / c.groups, before = d_next - input * c.groups;
-            p = { input, min(c.groups - before, end - d_next), int64_t(before) * group };
+            p = { input,
+                  min(c.groups - before, end - d_next),
+                  int64_t(before) * group - lead_of(c) };
             d_next += p.groups;
             if (c.sources[p.input].samples)
                 return true;
@@ -168,14 +186,21 @@ struct time_set {
     int first, end;  // those of the set that there are
 };
 
+//! With delays, what else is there.
+struct delay_memory {
+    slot_phases<crews * crew_threads> phases;
+    int skew[stages]; // bytes before the first sample of a stage
+    int lacking;      // lines before a call's first one that are still to come
+};
+
 //! Shared memory. The tensor cores want theirs at multiples of 1024.
-template <store Store>
+template <store Store, bool Delayed>
 struct memory {
     char filtered[slots<Store>][slot_spectra * filtered_bytes];
     char matrices[2][matrix_bytes];
     float4 twiddles[steps][crew_threads];
     char results[result_bytes<Store>];
-    char samples[stages][group_bytes];
+    char samples[stages][group_bytes + (Delayed ? copy_unit : 0)];
     uint64_t full[slots<Store>], empty[slots<Store>]; // filtered
     uint64_t stage_full[stages], stage_empty[stages]; // samples
     // sets of times: what both warps of some channels have is here, and has left
@@ -188,6 +213,7 @@ struct memory {
         int lines, next; // that there are, and that come next
         ring_place<stages> at;
     } loader;
+    std::conditional_t<Delayed, delay_memory, no_delays> delays;
 };
 
 //! Until what other calls of the stream have read and written is so for this one.
@@ -207,6 +233,27 @@ __device__ __forceinline__ uint2 load_eight_bytes(uint32_t address)
                  : "r"(address)
                  : "memory");
     return v;
+}
+
+//! From an even address.
+__device__ __forceinline__ uint2 load_eight_unaligned(uint32_t address)
+{
+    const uint32_t aligned = address & ~7u;
+    const uint2 a = load_eight_bytes(aligned), b = load_eight_bytes(aligned + 8);
+    const bool later = address & 4;
+    const uint32_t first = later ? a.y : a.x, second = later ? b.x : a.y,
+                   third = later ? b.y : b.x, shift = address % 4 * 8;
+    return { __funnelshift_r(first, second, shift),
+             __funnelshift_r(second, third, shift) };
+}
+
+template <bool Delayed>
+__device__ __forceinline__ uint2 load_samples(uint32_t address)
+{
+    if constexpr (Delayed)
+        return load_eight_unaligned(address);
+    else
+        return load_eight_bytes(address);
 }
 
 __device__ __forceinline__ void store_word(uint32_t address, uint32_t word)
@@ -254,12 +301,13 @@ count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
 }
 
 //! The same of lines of shared memory.
+template <bool Delayed>
 __device__ __noinline__ int
 count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t end)
 {
     int found = 0;
     for (int line = 0; line < lines; line++)
-        found += count_clamped(load_eight_bytes(from + line * line_bytes),
+        found += count_clamped(load_samples<Delayed>(from + line * line_bytes),
                                number + line * channels,
                                counted,
                                end);
@@ -279,12 +327,32 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
     x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
 }
 
+//! The next lines, from a multiple of what can be copied on, into a stage.
+template <store Store>
+__device__ __forceinline__ void copy_delayed(memory<Store, true>& m, int stage, int lines)
+{
+    auto& d = m.delays;
+    const int skew = int(reinterpret_cast<uintptr_t>(m.loader.from) % copy_unit);
+    const int lacking = min(lines, d.lacking);
+    int bytes = (lines - lacking) * line_bytes;
+    if (bytes > 0 && skew > 0)
+        bytes += copy_unit;
+    d.lacking -= lacking;
+    d.skew[stage] = skew;
+    arrive_expecting(&m.stage_full[stage], bytes);
+    if (bytes > 0)
+        copy_bytes(shared_address(m.samples[stage]) + lacking * line_bytes,
+                   m.loader.from + lacking * line_bytes - skew,
+                   &m.stage_full[stage],
+                   bytes);
+}
+
 /*!
  * The next lines of this block of threads, if there are any: those before a piece that
  * its first spectra need, too, then its groups. Of the last group some may lack.
  */
-template <store Store, int Ports>
-__device__ __forceinline__ void load_lines(memory<Store>& m, const port_call<Ports>& c)
+template <store Store, class Call>
+__device__ __forceinline__ void load_lines(memory<Store, Call::delayed>& m, const Call& c)
 {
     auto& l = m.loader;
     if (l.groups == 0) {
@@ -293,17 +361,27 @@ __device__ __forceinline__ void load_lines(memory<Store>& m, const port_call<Por
             return;
         l.from =
             static_cast<const char*>(c.sources[p.input].samples) + p.first * line_bytes;
+        if constexpr (Call::delayed)
+            l.from -= c.shifts[p.input] * (line_bytes / channels);
         l.groups = p.groups + 1;
         l.next = c.taps - 1;
         l.lines = l.next + int(c.spectra - p.first);
+        if constexpr (Call::delayed)
+            m.delays.lacking = max(0, -int(p.first));
     }
     const int i = l.at.index;
     const int lines = min(l.lines, l.next);
     wait_for(&m.stage_empty[i], l.at.parity ^ 1);
-    arrive_expecting(&m.stage_full[i], lines * line_bytes);
-    if (lines > 0)
-        copy_bytes(
-            shared_address(m.samples[i]), l.from, &m.stage_full[i], lines * line_bytes);
+    if constexpr (Call::delayed) {
+        copy_delayed(m, i, lines);
+    } else {
+        arrive_expecting(&m.stage_full[i], lines * line_bytes);
+        if (lines > 0)
+            copy_bytes(shared_address(m.samples[i]),
+                       l.from,
+                       &m.stage_full[i],
+                       lines * line_bytes);
+    }
     l.at.advance();
     l.from += lines * line_bytes;
     l.lines -= lines;
@@ -312,8 +390,9 @@ __device__ __forceinline__ void load_lines(memory<Store>& m, const port_call<Por
 }
 
 //! Before the first lines.
-template <store Store, int Ports>
-__device__ __forceinline__ void start_loading(memory<Store>& m, const port_call<Ports>& c)
+template <store Store, class Call>
+__device__ __forceinline__ void start_loading(memory<Store, Call::delayed>& m,
+                                              const Call& c)
 {
     m.loader.all = pieces(c);
     m.loader.groups = 0;
@@ -345,9 +424,18 @@ __device__ __forceinline__ void load_coefficients(float (&h)[most_taps][4], cons
     }
 }
 
-template <store Store, int Ports>
+template <store Store, bool Delayed>
+__device__ __forceinline__ int skew_of(const memory<Store, Delayed>& m, int stage)
+{
+    if constexpr (Delayed)
+        return m.delays.skew[stage];
+    else
+        return 0;
+}
+
+template <store Store, class Call>
 __device__ __forceinline__ void
-filter(memory<Store>& m, const float (&h)[most_taps][4], const port_call<Ports>& c)
+filter(memory<Store, Call::delayed>& m, const float (&h)[most_taps][4], const Call& c)
 {
     const int lane = threadIdx.x % 32;
     const bool loads = threadIdx.x == loading_thread;
@@ -356,7 +444,8 @@ filter(memory<Store>& m, const float (&h)[most_taps][4], const port_call<Ports>&
     ring_place<stages> stage{};
     ring_place<slots<Store>> slot{};
     const auto samples = [&] {
-        return shared_address(m.samples[stage.index]) + 2 * place;
+        return shared_address(m.samples[stage.index]) + 2 * place +
+               skew_of(m, stage.index);
     };
     // each thread for itself: racecheck does not see one that arrives for its warp
     const auto leave_samples = [&] { arrive(&m.stage_empty[stage.index]); };
@@ -382,13 +471,14 @@ filter(memory<Store>& m, const float (&h)[most_taps][4], const port_call<Ports>&
         for (int i = 0; i < most_taps - 1; i++) {
             uint2 raw{};
             if (i >= skipped)
-                raw = load_eight_bytes(samples() + (i - skipped) * line_bytes);
+                raw = load_samples<Call::delayed>(samples() + (i - skipped) * line_bytes);
             suspect |= suspects(raw);
             unpack_samples(x[i], clamped_samples(raw));
         }
         // of later pieces, those before have counted these
-        if (p.first == 0 && suspect & byte_samples<true>::suspect)
-            found += count_clamped(samples(), c.taps - 1, place, counted, end);
+        if (p.first == -lead_of(c) && suspect & byte_samples<true>::suspect)
+            found += count_clamped<Call::delayed>(
+                samples(), c.taps - 1, place - lead_of(c) * channels, counted, end);
         leave_samples();
         next_samples();
         int64_t number = (p.first + c.taps - 1) * channels + place;
@@ -402,7 +492,7 @@ filter(memory<Store>& m, const float (&h)[most_taps][4], const port_call<Ports>&
                 uint32_t suspect = 0;
 #pragma unroll
                 for (int s = 0; s < slot_spectra; s++) {
-                    raw[s] = load_eight_bytes(from + s * line_bytes);
+                    raw[s] = load_samples<Call::delayed>(from + s * line_bytes);
                     suspect |= suspects(raw[s]);
                 }
                 if (part + slot_spectra == group)
@@ -584,6 +674,78 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
     return found;
 }
 
+/*!
+ * The same of both pairs of a slot, where the gains of each spectrum have phases of their
+ * own. \param gains in memory, each two \param series calling it begins those of the
+ * slot \param begin, end spectra of the slot that are wanted \param put_words is told
+ * those of i, i + 1, ... of both pairs as soon as they are there
+ */
+template <class Series, class Put>
+__device__ __forceinline__ int quantise_turned(const float (&low)[32],
+                                               const float (&high)[32],
+                                               const float4* gains,
+                                               Series series,
+                                               int begin,
+                                               int end,
+                                               int harmless_squares,
+                                               Put put_words)
+{
+    constexpr int together = 4; // numbers that are looked at and stored
+    // calls put(i, y) with number i of all spectra
+    const auto amplify = [&](slot_series& phases, int from, auto put) {
+        float4 g;
+#pragma unroll
+        for (int i = from; i < from + together; i++) {
+            const float *y = low + 4 * i, *z = high + 4 * i;
+            if (i % 2 == 0)
+                g = load_numbers(gains + i / 2 * crew_threads);
+            const float2 gain = i % 2 ? float2{ g.z, g.w } : float2{ g.x, g.y };
+            const float2 a = amplified(phases.first.take(), gain);
+            const float2 b = amplified(phases.second.take(), gain);
+            const float twice_cosine = phases.twice_cosines.take();
+            const float2 c = reflected(a, b, twice_cosine);
+            const float2 d = reflected(b, c, twice_cosine);
+            const float2 all[slot_spectra] = { amplified({ y[0], y[1] }, a),
+                                               amplified({ y[2], y[3] }, b),
+                                               amplified({ z[0], z[1] }, c),
+                                               amplified({ z[2], z[3] }, d) };
+            put(i, all);
+        }
+    };
+    int found = 0;
+    slot_series phases = series();
+#pragma unroll
+    for (int from = 0; from < 8; from += together) {
+        uint32_t words[pairs][together];
+        int squares = 0;
+        amplify(phases, from, [&](int i, const float2(&y)[slot_spectra]) {
+#pragma unroll
+            for (int k = 0; k < pairs; k++)
+                words[k][i - from] = rounded(y[2 * k], rounded(y[2 * k + 1]));
+            const int a = int(words[0][i - from]), b = int(words[1][i - from]);
+            squares = max(squares, __dp4a(a, a, __dp4a(b, b, 0)));
+        });
+        if (squares > harmless_squares) {
+            slot_series again = series();
+#pragma unroll
+            for (int i = 0; i < from; i++)
+                again.first.take(), again.second.take(), again.twice_cosines.take();
+            amplify(again, from, [&](int i, const float2(&y)[slot_spectra]) {
+#pragma unroll
+                for (int s = 0; s < slot_spectra; s++)
+                    found += s >= begin && s < end && !(largest(y[s]) <= most_fitting);
+#pragma unroll
+                for (int k = 0; k < pairs; k++)
+                    words[k][i - from] =
+                        rounded(fitting(y[2 * k]), rounded(fitting(y[2 * k + 1])));
+            });
+        }
+        __syncwarp();
+        put_words(from, words);
+    }
+    return found;
+}
+
 //! Four matrices of 8 x 8 halves of words; lane 8 i + r gives the place of column r of
 //! matrix i.
 __device__ __forceinline__ void store_columns(uint32_t address, const uint32_t* words)
@@ -608,13 +770,15 @@ __device__ __forceinline__ void store_line(char* to, uint32_t from)
                  : "memory");
 }
 
-//! Up to eight times.
-__device__ __noinline__ void store_times(uint16_t* to, uint4 words, int wanted)
+//! Up to eight times, from one of them on.
+template <class... First>
+__device__ __noinline__ void
+store_times(uint16_t* to, uint4 words, int wanted, First... first)
 {
     const uint32_t list[] = { words.x, words.y, words.z, words.w };
 #pragma unroll
     for (int t = 0; t < 8; t++)
-        if (t < wanted)
+        if (t < wanted && (true && ... && (t >= first)))
             to[t] = uint16_t(list[t / 2] >> 16 * (t % 2));
 }
 
@@ -623,8 +787,9 @@ __device__ __noinline__ void store_times(uint16_t* to, uint4 words, int wanted)
  * sector, first that of the one's channel, then that of the other's. \param from sectors
  * of the set
  */
+template <class Call>
 __device__ __forceinline__ void
-store_sectors(uint32_t from, int crew, int thread, const time_set& set, const call& c)
+store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Call& c)
 {
     constexpr int own = radix / crews; // numbers d
     const int half = thread % 2, lane = thread % 32;
@@ -632,10 +797,13 @@ store_sectors(uint32_t from, int crew, int thread, const time_set& set, const ca
     const int place = thread / 32 * warp_channels + in_warp + d * radix - c.first_channel;
     const int64_t pitch = int64_t(c.inputs) * c.times;
     const int wanted = set.end - group * half;
-    if (wanted <= 0 || set.first > group * half)
+    // those that a call makes before its first time belong to another
+    const int unwanted = Call::delayed ? max(0, set.first - group * half) : 0;
+    if (wanted <= 0 || (Call::delayed ? unwanted >= group : set.first > group * half))
         return;
-    const bool whole = (c.times | c.first_time) % group == 0 &&
-                       reinterpret_cast<uintptr_t>(c.block) % 16 == 0 && wanted >= group;
+    const bool whole = (c.times | (c.first_time - lead_of(c))) % group == 0 &&
+                       reinterpret_cast<uintptr_t>(c.block) % 16 == 0 &&
+                       wanted >= group && unwanted == 0;
     uint16_t* to = static_cast<uint16_t*>(c.block) + place * pitch +
                    int64_t(set.input) * c.times + set.time + group * half;
     from += (thread / 32 * 2 + in_warp / box_channels) * box_bytes + d * sector_row +
@@ -649,14 +817,18 @@ store_sectors(uint32_t from, int crew, int thread, const time_set& set, const ca
             if (whole)
                 __stcg(reinterpret_cast<uint4*>(to + next * radix * pitch), words);
             else
-                store_times(to + next * radix * pitch, words, wanted);
+                if constexpr (Call::delayed)
+                    store_times(to + next * radix * pitch, words, wanted, unwanted);
+                else
+                    store_times(to + next * radix * pitch, words, wanted);
         }
     }
 }
 
 //! By the crews.
-template <store Store>
-__device__ __forceinline__ void load_tables(memory<Store>& m, const call& c)
+template <store Store, class Call>
+__device__ __forceinline__ void load_tables(memory<Store, Call::delayed>& m,
+                                            const Call& c)
 {
     constexpr int all = crews * crew_threads;
     for (int i = threadIdx.x; i < int(sizeof m.matrices / sizeof(uint4)); i += all)
@@ -666,8 +838,8 @@ __device__ __forceinline__ void load_tables(memory<Store>& m, const call& c)
     fence_async();
 }
 
-template <store Store, int Ports>
-__device__ __forceinline__ void transform(memory<Store>& m, const port_call<Ports>& c)
+template <store Store, class Call>
+__device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const Call& c)
 {
     constexpr bool turned = Store == store::blocks;
     const int crew = threadIdx.x / crew_threads, thread = threadIdx.x % crew_threads;
@@ -685,6 +857,8 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
                      crew * slot_spectra * 2
                : lane % 2 * result_pitch + (lane / 8 * 4 + lane % 8 / 2) * radix * 2 +
                      warp * 16;
+    const int first_channel = thread / 4 + thread % 4 * radix; // of this thread
+    constexpr int channel_step = 4 * radix;
     ring_place<slots<Store>> slot{};
     slot.advance(crew);
     const auto start_first = [&](float(&sums)[32], rows filtered) {
@@ -744,13 +918,15 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
                  (p.first + crew * slot_spectra + warp) * line_bytes;
         int time = int(p.first);
         const int end = time + p.groups * group;
-        // halves of the first set that the piece lacks
+        // halves of the first set that the piece lacks, and times of the next half
         int lacking = unsigned(c.first_time + time) % set_times / group;
+        int unwanted = Call::delayed ? max(0, -time) : 0;
         int found = 0;
 #pragma unroll 1
         for (; time < end; time += group) {
             const int half = unsigned(c.first_time + time) % set_times / group;
             const int wanted = int(c.spectra) - time - crew * slot_spectra;
+            const int slot_time = time + crew * slot_spectra;
             float low[32], high[32]; // of the slot's pairs
             // By way of a shuffle the compiler knows that all lanes have the same; what
             // it takes passes while the slot is not yet full.
@@ -759,6 +935,12 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
             wait_for(&m.full[slot.index], slot.parity);
             start_first(low, filtered);
             start_first(high, filtered.after(pair * filtered_bytes));
+            if constexpr (Call::delayed)
+                m.delays.phases.keep(c.turns + p.input,
+                                     c.number + uint64_t(int64_t(slot_time)),
+                                     threadIdx.x,
+                                     first_channel,
+                                     channel_step);
             // Registers are scarce: each step's twiddles come when they are wanted,
             // twice, and most of the second operand when the first one has been used.
             uint32_t even[steps][4], odd[steps][4];
@@ -789,31 +971,60 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
             }
             asm volatile("" : "+r"(gains_place)); // so that no register has the address
             const auto* gains = reinterpret_cast<const float4*>(c.gains) + gains_place;
-            float4 factors[4];
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                factors[i] = load_numbers(gains + i * crew_threads);
-            uint32_t words[pairs][8];
-            const auto put = [&](int k) { // of lines; of blocks, once both pairs are here
-                if constexpr (turned) {
-                    const uint32_t at =
-                        results + set.index * set_bytes + (column ^ half * (sector / 2));
-#pragma unroll
-                    for (int i = 0; i < 8 && k > 0; i++)
-                        store_words(at + i * 4 * sector_row, words[0][i], words[1][i]);
-                } else {
-                    const uint32_t at = results + column +
-                                        (buffer * slot_spectra + k * pair) * result_pitch;
-#pragma unroll
-                    for (int i = 0; i < 8; i += 4)
-                        store_columns(at + i * 4 * radix * 2, words[k] + i);
-                }
+            const auto place_of = [&](int k) { // of a pair's words
+                if constexpr (turned)
+                    return results + set.index * set_bytes +
+                           (column ^ half * (sector / 2));
+                else
+                    return results + column +
+                           (buffer * slot_spectra + k * pair) * result_pitch;
             };
-            wgmma_wait<0>();
-            found += quantise(words[0], low, factors, wanted, c.harmless_squares);
-            put(0);
-            found += quantise(words[1], high, factors, wanted - pair, c.harmless_squares);
-            put(1);
+            if constexpr (Call::delayed) {
+                wgmma_wait<0>();
+                __syncwarp(); // all know what the warp keeps
+                found += quantise_turned(
+                    low,
+                    high,
+                    gains,
+                    [&] {
+                        return m.delays.phases.series(
+                            threadIdx.x, first_channel, channel_step);
+                    },
+                    -slot_time,
+                    wanted,
+                    c.harmless_squares,
+                    [&](int from, const uint32_t(&words)[pairs][4]) {
+#pragma unroll
+                        for (int i = 0; i < 4 && turned; i++)
+                            store_words(place_of(0) + (from + i) * 4 * sector_row,
+                                        words[0][i],
+                                        words[1][i]);
+#pragma unroll
+                        for (int k = 0; k < pairs && !turned; k++)
+                            store_columns(place_of(k) + from * 4 * radix * 2, words[k]);
+                    });
+            } else {
+                float4 factors[4];
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    factors[i] = load_numbers(gains + i * crew_threads);
+                uint32_t words[pairs][8];
+                const auto put = [&](int k) { // of blocks, once both pairs are here
+                    const uint32_t at = place_of(k);
+#pragma unroll
+                    for (int i = 0; i < 8 && turned && k > 0; i++)
+                        store_words(at + i * 4 * sector_row, words[0][i], words[1][i]);
+#pragma unroll
+                    for (int i = 0; i < 8 && !turned; i += 4)
+                        store_columns(at + i * 4 * radix * 2, words[k] + i);
+                };
+                wgmma_wait<0>();
+                found += quantise(words[0], low, factors, wanted, c.harmless_squares);
+                put(0);
+                found +=
+                    quantise(words[1], high, factors, wanted - pair, c.harmless_squares);
+                put(1);
+            }
             if constexpr (turned) {
                 if (leaving) {
                     if (leads)
@@ -824,11 +1035,12 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
                 if (half == 1 || time + group >= end) {
                     store_set({ p.input,
                                 c.first_time + time - half * group,
-                                lacking * group,
+                                lacking * group + unwanted,
                                 half * group + min(group, int(c.spectra) - time) });
                     set.advance();
                     leaving = true;
                     lacking = 0;
+                    unwanted = 0;
                 }
             } else {
                 fence_async();
@@ -838,7 +1050,7 @@ __device__ __forceinline__ void transform(memory<Store>& m, const port_call<Port
                     wait_for_stores();
                 asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads)
                              : "memory");
-                if (leads && warp < wanted)
+                if (leads && warp < wanted && (!Call::delayed || warp >= -slot_time))
                     store_line(to,
                                results + (buffer * slot_spectra + warp) * result_pitch);
                 buffer ^= 1;

@@ -1,0 +1,167 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_DELAYS_CUH
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_DELAYS_CUH
+
+#include "kernels/cuda/bulk_copy.cuh"
+#include <cstdint>
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+namespace tensor {
+
+/*
+ * Delays of the filter bank on tensor cores. By whole samples lines are read from another
+ * sample on. What is left is a factor exp(2 pi i (start(m) + k slope(m))) of channel k in
+ * spectrum m, worked out from these two numbers alone, so that it is the same wherever a
+ * call begins.
+ */
+
+/*!
+ * phase_slope of an input, in turns of 2^-64; whole turns fall away. So start(m) and
+ * slope(m) are exact sums, however large m.
+ */
+struct phase_turns {
+    uint64_t start, start_rate, slope, slope_rate;
+};
+
+//! What a call with delays is told besides.
+struct delay_call {
+    const int64_t* shifts;    // [input], samples
+    const phase_turns* turns; // [input]
+    uint64_t number;          // of the first spectrum, since the delays were set
+    int lead; // spectra before the first one, back to where a slot begins in any call
+};
+
+//! exp(2 pi i turns / 2^32), to 5e-7
+__device__ __forceinline__ float2 phasor_of(uint32_t turns)
+{
+    const float angle = __fmul_rn(float(int32_t(turns)), 0x1.921fb6p-30f);
+    float2 p;
+    asm("cos.approx.ftz.f32 %0, %1;" : "=f"(p.x) : "f"(angle));
+    asm("sin.approx.ftz.f32 %0, %1;" : "=f"(p.y) : "f"(angle));
+    return p;
+}
+
+//! 2 cos a = 2 - 4 sin^2 a/2, as near 2 it wants all digits.
+__device__ __forceinline__ float twice_cosine_of(uint32_t turns)
+{
+    float sine;
+    asm("sin.approx.ftz.f32 %0, %1;"
+        : "=f"(sine)
+        : "f"(__fmul_rn(float(int32_t(turns)), 0x1.921fb6p-31f)));
+    return __fmaf_rn(__fmul_rn(-4, sine), sine, 2);
+}
+
+__device__ __forceinline__ float reflected(float v, float about, float twice_cosine)
+{
+    return __fmaf_rn(twice_cosine, about, -v);
+}
+__device__ __forceinline__ float2 reflected(float2 v, float2 about, float twice_cosine)
+{
+    return { reflected(v.x, about.x, twice_cosine),
+             reflected(v.y, about.y, twice_cosine) };
+}
+
+//! Phasors, or cosines, equally far apart, one after the other: the next but one is 2
+//! cos(step) times the next one less this one.
+template <class T>
+struct phase_series {
+    T now, next;
+    float twice_cosine;
+
+    __device__ __forceinline__ T take()
+    {
+        const T v = now;
+        now = next;
+        next = reflected(v, now, twice_cosine);
+        return v;
+    }
+};
+
+/*!
+ * Of a slot: phasors of its first two spectra from a channel on, and 2 cos of what they
+ * grow by from spectrum to spectrum. The other spectra follow from these. So a slot must
+ * begin where it would in any other call.
+ */
+struct slot_series {
+    phase_series<float2> first, second;
+    phase_series<float> twice_cosines;
+};
+
+//! What the crews keep of a slot in shared memory, from a time when they wait until it is
+//! wanted.
+template <int Threads>
+struct slot_phases {
+    float4 phasors[2][Threads];  // of spectrum; two of a series
+    float4 common[Threads / 32]; // 2 cos from phasor to phasor of both; rates
+
+    /*!
+     * By a warp. Even lanes work the first spectrum's start and slope out, odd ones the
+     * second's. \param m number of the slot's first spectrum \param step channels from
+     * one phasor to the next
+     */
+    __device__ __forceinline__ void
+    keep(const phase_turns* of, uint64_t m, int thread, int channel, int step)
+    {
+        m += thread % 2;
+        phase_turns p;
+        asm volatile("ld.global.nc.v2.u64 {%0, %1}, [%2];"
+                     : "=l"(p.start), "=l"(p.start_rate)
+                     : "l"(&of->start)
+                     : "memory");
+        asm volatile("ld.global.nc.v2.u64 {%0, %1}, [%2];"
+                     : "=l"(p.slope), "=l"(p.slope_rate)
+                     : "l"(&of->slope)
+                     : "memory");
+        constexpr uint64_t half = uint64_t(1) << 31; // to the nearest
+        const auto own_start = uint32_t((p.start + m * p.start_rate) >> 32);
+        const auto own_slope = uint32_t((p.slope + m * p.slope_rate + half) >> 32);
+        float twice_cosines[2];
+        __syncwarp(); // all have read those of the slot before
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const uint32_t start = __shfl_sync(~0u, own_start, i, 2);
+            const uint32_t slope = __shfl_sync(~0u, own_slope, i, 2);
+            const uint32_t at = start + uint32_t(channel) * slope;
+            const float2 a = phasor_of(at), b = phasor_of(at + uint32_t(step) * slope);
+            phasors[i][thread] = { a.x, a.y, b.x, b.y };
+            twice_cosines[i] = twice_cosine_of(uint32_t(step) * slope);
+        }
+        if (thread % 32 == 0)
+            common[thread / 32] = { twice_cosines[0],
+                                    twice_cosines[1],
+                                    __uint_as_float(uint32_t(p.start_rate >> 32)),
+                                    __uint_as_float(
+                                        uint32_t((p.slope_rate + half) >> 32)) };
+    }
+
+    __device__ __forceinline__ slot_series series(int thread, int channel, int step) const
+    {
+        const float4 a = phasors[0][thread], b = phasors[1][thread];
+        const float4 c = common[thread / 32];
+        const uint32_t slope_rate = __float_as_uint(c.w);
+        const uint32_t rate = __float_as_uint(c.z) + uint32_t(channel) * slope_rate;
+        const uint32_t rate_step = uint32_t(step) * slope_rate;
+        return { { { a.x, a.y }, { a.z, a.w }, c.x },
+                 { { b.x, b.y }, { b.z, b.w }, c.y },
+                 { twice_cosine_of(rate),
+                   twice_cosine_of(rate + rate_step),
+                   twice_cosine_of(rate_step) } };
+    }
+};
+
+} // namespace tensor
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_DELAYS_CUH */
