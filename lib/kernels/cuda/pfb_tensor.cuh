@@ -235,16 +235,20 @@ __device__ __forceinline__ uint2 load_eight_bytes(uint32_t address)
     return v;
 }
 
+__device__ __forceinline__ uint32_t load_word(uint32_t address)
+{
+    uint32_t v;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
+    return v;
+}
+
 //! From an even address.
 __device__ __forceinline__ uint2 load_eight_unaligned(uint32_t address)
 {
-    const uint32_t aligned = address & ~7u;
-    const uint2 a = load_eight_bytes(aligned), b = load_eight_bytes(aligned + 8);
-    const bool later = address & 4;
-    const uint32_t first = later ? a.y : a.x, second = later ? b.x : a.y,
-                   third = later ? b.y : b.x, shift = address % 4 * 8;
-    return { __funnelshift_r(first, second, shift),
-             __funnelshift_r(second, third, shift) };
+    const uint32_t aligned = address & ~3u, shift = address * 8; // modulo 32
+    const uint32_t middle = load_word(aligned + 4);
+    return { __funnelshift_r(load_word(aligned), middle, shift),
+             __funnelshift_r(middle, load_word(aligned + 8), shift) };
 }
 
 template <bool Delayed>
@@ -327,7 +331,8 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
     x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
 }
 
-//! The next lines, from a multiple of what can be copied on, into a stage.
+//! The next lines into a stage. What is copied begins and ends at multiples of copy_unit,
+//! so with bytes of other samples before and behind them.
 template <store Store>
 __device__ __forceinline__ void copy_delayed(memory<Store, true>& m, int stage, int lines)
 {
@@ -770,7 +775,7 @@ __device__ __forceinline__ void store_line(char* to, uint32_t from)
                  : "memory");
 }
 
-//! Up to eight times, from one of them on.
+//! Up to eight times, those wanted; from `first` on if that is given.
 template <class... First>
 __device__ __noinline__ void
 store_times(uint16_t* to, uint4 words, int wanted, First... first)
@@ -816,11 +821,10 @@ store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Ca
                 load_shared(from + next * sector_row + (half ^ i % 2) * (sector / 2));
             if (whole)
                 __stcg(reinterpret_cast<uint4*>(to + next * radix * pitch), words);
+            else if constexpr (Call::delayed)
+                store_times(to + next * radix * pitch, words, wanted, unwanted);
             else
-                if constexpr (Call::delayed)
-                    store_times(to + next * radix * pitch, words, wanted, unwanted);
-                else
-                    store_times(to + next * radix * pitch, words, wanted);
+                store_times(to + next * radix * pitch, words, wanted);
         }
     }
 }

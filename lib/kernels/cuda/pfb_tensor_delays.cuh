@@ -8,7 +8,6 @@
 #ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_DELAYS_CUH
 #define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_DELAYS_CUH
 
-#include "kernels/cuda/bulk_copy.cuh"
 #include <cstdint>
 
 namespace gr {
