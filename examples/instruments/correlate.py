@@ -19,12 +19,12 @@ import argparse
 
 import numpy as np
 from gnuradio import aperture, blocks, gr
-from gnuradio.aperture.fx import device_name, positive_seconds
+from gnuradio.aperture.fx import device_name, positive_seconds, whole_number
 from instrument import (BEST2, PORTS, SOURCE, SPECTRA, TAPS, Instrument, find_device,
                         items_per_second, simulate)
 
-#: bytes that a call on a GPU works on, about: there calls are dear
-CALL = 64 << 20
+#: MiB of samples that a call on a GPU works on, about: there calls are dear
+CALL = 256
 
 INSTRUMENTS = {
     # one coarse channel of 1.28 MHz, fine channels of 10 kHz
@@ -41,7 +41,7 @@ INSTRUMENTS = {
 }
 
 
-def connect(top, instrument, data, device, from_host, repeats, times, integration):
+def connect(top, instrument, data, device, from_host, repeats, times, integration, call=CALL):
     """Samples to visibilities; returns the sources and the last block."""
     inputs_per_port = instrument.inputs // PORTS
     common = dict(channels=instrument.channels, inputs=instrument.inputs, device=device)
@@ -57,7 +57,7 @@ def connect(top, instrument, data, device, from_host, repeats, times, integratio
         top.connect((source, 0), (f_engine, port), (turn, port))
     top.connect(turn, x_engine)
     if device != "cpu":  # a call may be half a ring
-        spectra = CALL // (2 * instrument.inputs * instrument.channels)
+        spectra = (call << 20) // (2 * instrument.inputs * instrument.channels)
         for source in sources:
             source.set_min_output_buffer(2 * spectra * instrument.channels)
         f_engine.set_min_output_buffer(2 * spectra)
@@ -93,27 +93,28 @@ def correlation(instrument, data, device):
     return complex((visibilities[inner][:, alike] / model).mean())
 
 
-def speed(instrument, data, device, from_host, seconds):
+def speed(instrument, data, device, from_host, seconds, call):
     """Samples of each input that are correlated in a second."""
     times, integration = instrument.times, instrument.blocks
     if device == "cpu":
         times, integration = SPECTRA, 1
     products = instrument.inputs * (instrument.inputs + 1) // 2
     top = gr.top_block()
-    sources, x_engine = connect(top, instrument, data, device, from_host, 0, times, integration)
+    sources, x_engine = connect(top, instrument, data, device, from_host, 0, times, integration,
+                                call)
     end = aperture.discard(8 * instrument.channels * products, device)
     top.connect(x_engine, end)
     rate = items_per_second(top, sources, [end], [x_engine], seconds)
     return rate * integration * times * instrument.channels
 
 
-def run(name, device="auto", source="device", seconds=2.0):
+def run(name, device="auto", source="device", seconds=2.0, call=CALL):
     """Correlates and reports; returns the correlation coefficient and x real time."""
     instrument = INSTRUMENTS[name]
     device = find_device(device)
     data = simulate(instrument)
     found = correlation(instrument, data, device)
-    rate = speed(instrument, data, device, source == "host", seconds)
+    rate = speed(instrument, data, device, source == "host", seconds, call)
     operations = 8 * rate * instrument.inputs * (instrument.inputs + 1) / 2
     print(f"{name} ({instrument.paper}): {instrument.inputs} inputs, {instrument.band / 1e6:g} MHz, "
           f"channels of {instrument.sample_rate / instrument.channels / 1e3:.4g} kHz, integrations of "
@@ -137,9 +138,12 @@ if __name__ == "__main__":
                         help="where the samples are; host: they come through PCIe")
     parser.add_argument("--seconds", type=positive_seconds(False), default=2.0,
                         help="of the measurement")
+    parser.add_argument("--call", type=whole_number(1, 4096), default=CALL, metavar="MIB",
+                        help="of samples that a call on the GPU works on (%(default)s); the rings "
+                             "take six times as much of its memory")
     arguments = parser.parse_args()
     try:
         for name in INSTRUMENTS if arguments.instrument == "all" else [arguments.instrument]:
-            run(name, arguments.device, arguments.source, arguments.seconds)
+            run(name, arguments.device, arguments.source, arguments.seconds, arguments.call)
     except (ValueError, RuntimeError) as problem:
         parser.exit(1, f"{parser.prog}: error: {problem}\n")
