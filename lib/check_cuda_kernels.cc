@@ -294,6 +294,9 @@ void check_integer_xengines(sample_type type, bool quick)
     // the last channels' time is split more than that of the others
     for (int n : { 140, 200 })
         check_xengine({ 24, n, 656, type }, 16, pattern::random);
+    // and that of those that are left when all thread blocks have had as many
+    check_xengine({ 140, 66, 176, type }, 16, pattern::random);
+    check_xengine({ 70, 200, 176, type }, 16, pattern::random);
     // more jobs than thread blocks, which take some each
     for (int n : { 128, 256 })
         check_xengine({ 300, n, 64, type }, 1, pattern::random);
