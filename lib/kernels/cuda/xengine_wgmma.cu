@@ -340,6 +340,7 @@ struct part : schedule::part {
 //! step_times.
 struct ring {
     uint64_t full[most_stages], empty[most_stages];
+    uint64_t done; // nobody who multiplies needs a stage any more
 };
 
 //! Of a thread block's dynamic shared memory.
@@ -405,10 +406,11 @@ __device__ __forceinline__ void release(const extents& x, uint64_t* empty)
         arrive_at(empty, lane);
 }
 
-//! Until all who multiply are here.
-__device__ __forceinline__ void wait_for_crews()
+//! Until all who multiply are here, once.
+__device__ __forceinline__ void wait_for_crews(ring& r)
 {
-    asm volatile("bar.sync 1, %0;" ::"n"(128 * crews) : "memory");
+    arrive(&r.done); // each lane for what it read
+    wait_for(&r.done, 0);
 }
 
 /*!
@@ -506,7 +508,7 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
             begin_step();
         }
         wgmma_wait<0>();
-        wait_for_crews(); // nobody needs a stage any more: there is room for the sums
+        wait_for_crews(r); // nobody needs a stage any more: there is room for the sums
     }
     // found again: registers are too short to keep it
     int block;
@@ -573,7 +575,7 @@ multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
             at.advance(x.stages);
         }
         if (p.count > 0)
-            wait_for_crews();
+            wait_for_crews(r);
     }
 }
 
@@ -593,6 +595,8 @@ __global__ void __launch_bounds__(threads, 1)
         const int i = threadIdx.x;
         init_barrier(r.full + i, 1);
         init_barrier(r.empty + i, 4 * crews * x.shared);
+        if (i == 0)
+            init_barrier(&r.done, 128 * crews);
     }
     fence_barriers();
     __syncthreads();
