@@ -18,10 +18,11 @@
  *  - The latency from a sample's arrival at a host source to its visibility at a host
  *    sink, of two inputs in real time.
  *
- * DEVICE: as blocks have it (default cuda); SECONDS: of a run (default 1). A rate is that
- * of the difference between two runs, one three times as long as the other, so that the
- * start does not count; each is the median of three. BLOCKS: that a call of the flowgraph
- * works on at most, half of what a ring holds (default 16, an integration).
+ * DEVICE: as blocks have it (default cuda); SECONDS: of a measurement (default 1). A rate
+ * is that of the integrations which arrive while the flowgraph runs, after half as long:
+ * neither its start nor its end count, which take tenths of a second with many ports.
+ * BLOCKS: that a call of the flowgraph works on at most, half of what a ring holds
+ * (default 16, an integration).
  */
 
 #include "kernels/corner_turn.h"
@@ -181,23 +182,16 @@ private:
     std::vector<std::pair<std::shared_ptr<block_on_device>, int>> d_rings;
 };
 
-//! Whole integrations in so many samples of each input.
-uint64_t integrations(int64_t samples)
-{
-    return (samples / channels - taps + 1) / (int64_t(times) * blocks_per_integration);
-}
-
 //! What a source of GNU Radio's does at best: it copies items to where they go.
 class host_source : public gr::sync_block
 {
 public:
-    host_source(const std::vector<char>& data, int item_size, int64_t repeats)
+    host_source(const std::vector<char>& data, int item_size)
         : gr::sync_block("host_source",
                          gr::io_signature::make(0, 0, 0),
                          gr::io_signature::make(1, 1, item_size)),
           d_data(data),
-          d_item(item_size),
-          d_left(repeats * int64_t(data.size() / item_size))
+          d_item(item_size)
     {
     }
     int work(int noutput_items,
@@ -205,17 +199,15 @@ public:
              gr_vector_void_star& output_items) override
     {
         const size_t place = nitems_written(0) % (d_data.size() / d_item);
-        const int n = int(std::min<int64_t>(
-            { noutput_items, d_left, int64_t(d_data.size() / d_item - place) }));
+        const int n =
+            int(std::min(size_t(noutput_items), d_data.size() / d_item - place));
         std::memcpy(output_items[0], d_data.data() + place * d_item, size_t(n) * d_item);
-        d_left -= n;
-        return n ? n : int(WORK_DONE);
+        return n;
     }
 
 private:
     const std::vector<char>& d_data;
     const size_t d_item;
-    int64_t d_left;
 };
 
 //! Where and how a flowgraph runs.
@@ -223,15 +215,17 @@ struct setting {
     const device& d;
     const array& a;
     int blocks_per_call; // at most
-    double seconds;      // of a run
+    double seconds;      // of a measurement
 };
 
-//! Seconds for `n` times the data on each port, from some sources to discard.
+struct flow {
+    double samples_per_second; //!< of all inputs
+    double longest_gap;        //!< seconds without an integration
+};
+
+//! From some sources to discard.
 template <class F>
-double run_chain(const setting& s,
-                 const std::vector<char>& data,
-                 int64_t n,
-                 const F& make_source)
+flow measure_flow(const setting& s, const F& make_source)
 {
     const device& d = s.d;
     const array& a = s.a;
@@ -247,20 +241,49 @@ double run_chain(const setting& s,
     const auto end = discard::make(p);
     c.top->connect(c.correlator, 0, end, 0);
     c.enlarge(s.blocks_per_call, sources);
-    const double start = now();
-    c.top->run();
-    const double seconds = now() - start;
-    c.check(*end, integrations(n * int64_t(data.size() / a.sample_bytes())));
-    return seconds;
+
+    constexpr double patience = 600; // one integration of 256 inputs takes a CPU a minute
+    uint64_t seen = 0;
+    // the time when the next ones have come
+    const auto next = [&] {
+        for (const double start = now(); now() - start < patience;) {
+            if (const uint64_t n = end->nitems_read(0); n > seen) {
+                seen = n;
+                return now();
+            }
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+        }
+        c.top->stop();
+        c.top->wait();
+        c.check(*end, seen + 1);
+        throw std::runtime_error("the flowgraph stood still");
+    };
+    c.top->start();
+    double first = next(), last;
+    for (const double start = first; first - start < s.seconds / 2;)
+        first = next(); // rings are full, and calls as far ahead as they will be
+    const uint64_t seen_first = seen;
+    flow found{};
+    for (last = first; last - first < s.seconds;) {
+        const double time = next();
+        found.longest_gap = std::max(found.longest_gap, time - last);
+        last = time;
+    }
+    c.top->stop();
+    c.top->wait();
+    c.check(*end, seen);
+    found.samples_per_second = double(seen - seen_first) * blocks_per_integration *
+                               double(a.block_bytes() / 2) / (last - first);
+    return found;
 }
 
-double from_device(const setting& s, const std::vector<char>& data, int64_t n)
+flow from_device(const setting& s, const std::vector<char>& data)
 {
-    return run_chain(s, data, n, [&]() -> gr::block_sptr {
+    return measure_flow(s, [&]() -> gr::block_sptr {
         replay::parameters p;
         p.data = data;
         p.item_size = int(s.a.sample_bytes());
-        p.repeats = n;
+        p.repeats = 0; // without end
         p.center_frequency = center_frequency;
         p.rate = 1e6;
         p.device = s.d.name();
@@ -268,29 +291,11 @@ double from_device(const setting& s, const std::vector<char>& data, int64_t n)
     });
 }
 
-double from_host(const setting& s, const std::vector<char>& data, int64_t n)
+flow from_host(const setting& s, const std::vector<char>& data)
 {
-    return run_chain(s, data, n, [&]() -> gr::block_sptr {
-        return gnuradio::make_block_sptr<host_source>(data, int(s.a.sample_bytes()), n);
+    return measure_flow(s, [&]() -> gr::block_sptr {
+        return gnuradio::make_block_sptr<host_source>(data, int(s.a.sample_bytes()));
     });
-}
-
-/*!
- * Samples a second, by the difference of a long run and a short one.
- * \param run n -> seconds for n times so many samples
- */
-double rate(const std::function<double(int64_t)>& run, double samples, double seconds)
-{
-    // each by itself: one start that takes long must not count
-    const auto typical = [&](int64_t n) { return median({ run(n), run(n), run(n) }); };
-    const auto difference = [&](int64_t n) { return typical(3 * n) - typical(n); };
-    run(1); // the warm-up
-    int64_t n = 1;
-    double found;
-    while ((found = difference(n)) < seconds / 8)
-        n *= 4;
-    n = std::max<int64_t>(n, std::llround(double(n) * seconds / found));
-    return samples * 2 * double(n) / difference(n);
 }
 
 // ---- without GNU Radio
@@ -626,19 +631,22 @@ try {
     std::string json = "{\"device\": \"" + hardware + "\", " + field("seconds", seconds) +
                        ", " + field("blocks", blocks) + ", \"chain\": [";
 
-    std::printf("Gsample/s of all inputs together; the kernels without GNU Radio: all, "
-                "on so many blocks a call, and each by itself\n"
-                "%-16s %6s %5s %9s %9s %7s %10s %9s %9s %9s\n",
-                "source",
-                "inputs",
-                "ports",
-                "flowgraph",
-                "kernels",
-                "blocks",
-                "time ratio",
-                "filter",
-                "turn",
-                "multiply");
+    std::printf(
+        "Gsample/s of all inputs together; the kernels without GNU Radio: all, "
+        "on so many blocks a call, and each by itself; gap: the longest without an "
+        "integration\n"
+        "%-16s %6s %5s %9s %9s %7s %10s %9s %9s %9s %9s\n",
+        "source",
+        "inputs",
+        "ports",
+        "flowgraph",
+        "kernels",
+        "blocks",
+        "time ratio",
+        "filter",
+        "turn",
+        "multiply",
+        "gap, ms");
     const std::vector<array> arrays{ { 16, 16, false },  { 64, 16, false },
                                      { 256, 16, false }, { 16, 1, false },
                                      { 64, 1, false },   { 16, 16, true },
@@ -647,26 +655,25 @@ try {
     for (const array& a : arrays) {
         const setting s{ d, a, blocks, seconds };
         const auto data = noise(a);
-        const double in_flowgraph =
-            rate([&](int64_t n) { return from_device(s, data, n); },
-                 double(data.size()) / 2 * a.ports(),
-                 seconds);
+        const flow in_flowgraph = from_device(s, data);
         const kernel_rates alone = kernels_alone(s, data);
-        std::printf("%-16s %6d %5d %9.3f %9.3f %7d %10.2f %9.2f %9.2f %9.2f\n",
+        std::printf("%-16s %6d %5d %9.3f %9.3f %7d %10.2f %9.2f %9.2f %9.2f %9.2f\n",
                     a.fused ? "replay, fused" : "replay",
                     a.inputs,
                     a.ports(),
-                    in_flowgraph / 1e9,
+                    in_flowgraph.samples_per_second / 1e9,
                     alone.all / 1e9,
                     alone.blocks,
-                    alone.all / in_flowgraph,
+                    alone.all / in_flowgraph.samples_per_second,
                     alone.filter / 1e9,
                     alone.turn / 1e9,
-                    alone.multiply / 1e9);
+                    alone.multiply / 1e9,
+                    in_flowgraph.longest_gap * 1e3);
         std::fflush(stdout);
         json += (&a == &arrays[0] ? "{" : ", {") + field("inputs", a.inputs) + ", " +
                 field("ports", a.ports()) + ", " + field("fused", a.fused) + ", " +
-                field("flowgraph_samples_per_second", in_flowgraph) + ", " +
+                field("flowgraph_samples_per_second", in_flowgraph.samples_per_second) +
+                ", " + field("flowgraph_longest_gap", in_flowgraph.longest_gap) + ", " +
                 field("kernels_samples_per_second", alone.all) + ", " +
                 field("kernels_blocks", alone.blocks) + ", " +
                 field("filter_samples_per_second", alone.filter) + ", " +
@@ -676,9 +683,7 @@ try {
     const array one{ 16, 16, false };
     const auto data = noise(one);
     const setting s{ d, one, blocks, seconds };
-    const double host = rate([&](int64_t n) { return from_host(s, data, n); },
-                             double(data.size()) / 2,
-                             seconds);
+    const double host = from_host(s, data).samples_per_second;
     std::printf("%-16s %6d %5d %9.3f  (%.2f GB/s)\n",
                 "one host thread",
                 one.inputs,
