@@ -13,8 +13,11 @@
 #include "kernels/cuda/warp.cuh"
 #include "kernels/cuda/wgmma.cuh"
 #include <type_traits>
+#include <algorithm>
 #include <array>
 #include <climits>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace gr {
@@ -537,6 +540,34 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         add(second, mine[1]);
 }
 
+//! Units of the two strips that a warp group may have: there is code for each pair.
+#define APERTURE_ALL_STRIPS \
+    APERTURE_STRIPS(1, 0)   \
+    APERTURE_STRIPS(2, 0)   \
+    APERTURE_STRIPS(2, 1)   \
+    APERTURE_STRIPS(2, 2)   \
+    APERTURE_STRIPS(3, 0)   \
+    APERTURE_STRIPS(3, 2)   \
+    APERTURE_STRIPS(3, 3)   \
+    APERTURE_STRIPS(4, 0)   \
+    APERTURE_STRIPS(4, 1)   \
+    APERTURE_STRIPS(4, 2)   \
+    APERTURE_STRIPS(4, 3)   \
+    APERTURE_STRIPS(5, 0)   \
+    APERTURE_STRIPS(5, 1)   \
+    APERTURE_STRIPS(5, 2)   \
+    APERTURE_STRIPS(6, 0)   \
+    APERTURE_STRIPS(6, 1)   \
+    APERTURE_STRIPS(7, 0)   \
+    APERTURE_STRIPS(8, 0)
+
+bool has_code(const crew_shares& crew)
+{
+#define APERTURE_STRIPS(a, b) || (crew[0].units == a && crew[1].units == b)
+    return (crew[0].units == 0 && crew[1].units == 0) APERTURE_ALL_STRIPS;
+#undef APERTURE_STRIPS
+}
+
 //! A warp group's part of the work.
 __device__ __forceinline__ void
 multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
@@ -548,24 +579,7 @@ multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
     case a*(wide + 1) + b:                  \
         sum_strips<a, b>(x, jobs, r, sums); \
         break;
-        APERTURE_STRIPS(1, 0)
-        APERTURE_STRIPS(2, 0)
-        APERTURE_STRIPS(2, 1)
-        APERTURE_STRIPS(2, 2)
-        APERTURE_STRIPS(3, 0)
-        APERTURE_STRIPS(3, 2)
-        APERTURE_STRIPS(3, 3)
-        APERTURE_STRIPS(4, 0)
-        APERTURE_STRIPS(4, 1)
-        APERTURE_STRIPS(4, 2)
-        APERTURE_STRIPS(4, 3)
-        APERTURE_STRIPS(5, 0)
-        APERTURE_STRIPS(5, 1)
-        APERTURE_STRIPS(5, 2)
-        APERTURE_STRIPS(6, 0)
-        APERTURE_STRIPS(6, 1)
-        APERTURE_STRIPS(7, 0)
-        APERTURE_STRIPS(8, 0)
+        APERTURE_ALL_STRIPS
 #undef APERTURE_STRIPS
     default: // nothing to sum; the stages still pass
         place at;
@@ -627,8 +641,12 @@ public:
             one_job ? std::vector{ made_of(0, 0, one_diagonal_job(strip_count)) }
                     : all_jobs(strip_count);
         int own = 0;
-        for (const auto& j : jobs)
+        for (const auto& j : jobs) {
             own = std::max(own, j.own);
+            if (!std::all_of(std::begin(j.crew), std::end(j.crew), has_code))
+                throw std::logic_error("wgmma s8 X-engine: " + std::to_string(p.inputs) +
+                                       " inputs have strips without code");
+        }
         d_rows = d_columns + own * unit;
         d_jobs = device_array<job>(jobs.size());
         start_with(d_jobs.data(), jobs);
