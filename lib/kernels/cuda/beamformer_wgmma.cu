@@ -9,6 +9,7 @@
 #include "kernels/cuda/beamformer_tile.cuh"
 #include "kernels/cuda/beamformer_wgmma.cuh"
 #include "kernels/cuda/bulk_copy.cuh"
+#include "kernels/cuda/warp.cuh"
 #include "kernels/cuda/wgmma.cuh"
 #include <algorithm>
 #include <cstddef>
@@ -154,16 +155,6 @@ struct barriers {
     uint64_t full_slot[most_slots], empty_slot[most_slots];
     uint64_t turn[most_crews], middle[most_crews];
 };
-
-/*!
- * A number that is the same in all lanes. The compiler learns that it is, and keeps what
- * follows from it in uniform registers, where the tensor cores' instructions want it; and
- * it keeps the number, in place of finding it anew in each chunk.
- */
-__device__ __forceinline__ uint32_t uniform(uint32_t number)
-{
-    return __shfl_sync(~0u, number, 0);
-}
 
 //! Where the barriers are in shared memory.
 class barrier_places

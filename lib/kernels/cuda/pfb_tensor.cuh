@@ -932,10 +932,8 @@ __device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const
             const int wanted = int(c.spectra) - time - crew * slot_spectra;
             const int slot_time = time + crew * slot_spectra;
             float low[32], high[32]; // of the slot's pairs
-            // By way of a shuffle the compiler knows that all lanes have the same; what
-            // it takes passes while the slot is not yet full.
-            const rows filtered(
-                __shfl_sync(~0u, shared_address(m.filtered[slot.index]), 0));
+            // what the shuffle takes passes while the slot is not yet full
+            const rows filtered(uniform(shared_address(m.filtered[slot.index])));
             wait_for(&m.full[slot.index], slot.parity);
             start_first(low, filtered);
             start_first(high, filtered.after(pair * filtered_bytes));

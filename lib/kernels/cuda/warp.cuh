@@ -8,6 +8,8 @@
 #ifndef INCLUDED_APERTURE_KERNELS_CUDA_WARP_CUH
 #define INCLUDED_APERTURE_KERNELS_CUDA_WARP_CUH
 
+#include <cstdint>
+
 namespace gr {
 namespace aperture {
 namespace kernels {
@@ -24,8 +26,16 @@ __device__ __forceinline__ void add_of_warp(unsigned long long* total, int found
         atomicAdd(total, (unsigned long long)(found));
 }
 
-//! The same in all lanes of a warp, which the compiler must know.
+/*!
+ * A number that is the same in all lanes of a warp. The compiler learns that it is, and
+ * keeps what follows from it in uniform registers, where the tensor cores' instructions
+ * want it; and it keeps the number, in place of finding it anew each time.
+ */
 __device__ __forceinline__ int uniform(int value) { return __shfl_sync(~0u, value, 0); }
+__device__ __forceinline__ uint32_t uniform(uint32_t value)
+{
+    return __shfl_sync(~0u, value, 0);
+}
 
 } // namespace cuda
 } // namespace kernels
