@@ -95,7 +95,7 @@ class BeamChain(gr.top_block):
             bandwidth=plan.channels / plan.hop * plan.sample_rate, phase_error=options.phase_error,
             calibration=calibration, taper=options.taper,
             normalise=options.normalise,
-            item_size=self.source.output_signature().sizeof_stream_item(0))
+            item_size=self.source.output_signature().sizeof_stream_item(0), real=signals.real)
 
     def samples_done(self):
         """Samples of each input that the F-engine has taken."""

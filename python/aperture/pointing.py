@@ -18,8 +18,9 @@ from .array_description import ArrayDescription, load_array
 from .array_model import refuse
 from .beams import Beam, beams_of, coherent, in_order
 from .geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
+from .stream_band import Band, StreamBand
 from .tag_values import tag_value
-from .weights import array_frequencies, beam_directions, beam_weights, channel_frequencies
+from .weights import beam_directions, beam_weights, channel_frequencies
 
 YEAR_2000 = 946684800.0  # an rx_time before it does not come from a clock
 MAX_CHANNELS = 1 << 24   # what the blocks take
@@ -76,8 +77,11 @@ class pointing(gr.sync_block):
     """
     Points beams, and follows the sky with those that move with it.
 
-    In: any stream with the tags rx_time and rx_rate, of which only the tags are read: connect
-    what the source sends. It says what time it is.
+    In: any stream with the tags rx_time, rx_freq and rx_rate, of which only the tags are read:
+    connect what the source sends, an item a sample of each input. It says what time it is, and
+    what the frequencies of the channels are: rx_freq is that of channel channels//2, rx_rate (of
+    real samples half of it) the width of all. Without, they are the description's. A stream that is
+    tuned anew gets weights for it, from the time of the tag on.
 
     Out: optionally the same stream, each item after all weights that hold from its time on. Put
     between the source and the channeliser, weights are never late, however fast the stream
@@ -94,8 +98,8 @@ class pointing(gr.sync_block):
     polarisations has two beams for each one here, 2m and 2m + 1. Where rx_time does not come from a
     clock, or there is none, the host's clock at the first item is taken.
 
-    An error (an rx_rate that is no number above 0) is logged, ends the block, and is given by
-    `error()`.
+    An error (an rx_rate that is no number above 0, an rx_freq below 0) is logged, ends the block,
+    and is given by `error()`.
 
     Parameters
     ----------
@@ -107,7 +111,9 @@ class pointing(gr.sync_block):
     channels : int
         Channels of the beamformer.
     center_frequency, bandwidth : float
-        Hz, of channel channels//2 and of all channels; 0: the description's, for complex samples.
+        Hz, of channel channels//2 and of all channels, where these are not those of the whole
+        stream. 0: those of the stream. A warning is logged, once, where the stream's band does
+        not hold the one that is given.
     phase_error : float
         Degrees by which the weight of any input may be wrong, 0.001 to 90.
     lead : float
@@ -119,6 +125,8 @@ class pointing(gr.sync_block):
         Bytes of an item of the stream.
     inputs : int
         If given, how many inputs the array must have.
+    real : bool
+        Whether the stream's samples are real.
 
     Raises
     ------
@@ -128,7 +136,7 @@ class pointing(gr.sync_block):
 
     def __init__(self, array, beams, channels=1024, center_frequency=0, bandwidth=0,
                  phase_error=1.0, lead=1.0, calibration=None, taper="none", normalise="noise",
-                 item_size=8, inputs=None):
+                 item_size=8, inputs=None, real=False):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, (int, np.integer)) or not 1 <= channels <= MAX_CHANNELS:
@@ -140,13 +148,13 @@ class pointing(gr.sync_block):
         if inputs is not None and inputs != len(array.inputs):
             refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
         self._array, self._channels, self._lead = array, int(channels), float(lead)
+        self._given = None       # the band that was asked for; None: the stream's
         if center_frequency or bandwidth:
             if not (0 <= center_frequency < math.inf and 0 < bandwidth < math.inf):
                 refuse("center_frequency, bandwidth", (center_frequency, bandwidth),
                        "both above 0 and finite, or both 0")
-            self._frequencies = channel_frequencies(channels, center_frequency, bandwidth)
-        else:
-            self._frequencies = array_frequencies(array, channels)
+            self._given = Band(float(center_frequency), float(bandwidth))
+        self._real = bool(real)
         self._lock = threading.RLock()
         self._time = None        # UTC seconds since 1970 up to which the stream has come
         self._clear()
@@ -222,6 +230,11 @@ class pointing(gr.sync_block):
         with self._lock:
             return beam_weights(self._array, self._beams, self._frequencies, time, **self._made)
 
+    def frequencies(self):
+        """Sky frequencies [channel], Hz, of the weights as they are now."""
+        with self._lock:
+            return self._frequencies.copy()
+
     def updates(self):
         """How many messages it has sent since the start."""
         return self._updates
@@ -238,8 +251,16 @@ class pointing(gr.sync_block):
         self._rate = None        # items a second
         self._epoch = None       # of rx_time
         self._later = []         # times of the messages that do not hold yet
+        array = self._array
+        self._stream = StreamBand(
+            Band(array.center_frequency, array.sample_rate / (2 if self._real else 1)), self._real)
+        self._set_band(self._given or self._stream.band)
+        self._told = False       # that the band that was given is not the stream's
         self._updates = 0
         self._error = None
+
+    def _set_band(self, band):
+        self._frequencies = channel_frequencies(self._channels, band.center, band.width)
 
     def start(self):
         with self._lock:
@@ -250,9 +271,8 @@ class pointing(gr.sync_block):
         count = len(input_items[0])
         with self._lock:
             try:
-                self._read_clock(count)
-                self._time = self._at(max(self.nitems_read(0), self._clock[0]))
-                self._follow(self._at(self.nitems_read(0) + count))
+                begin = self._read_tags(count)
+                self._follow(begin, self._at(self.nitems_read(0) + count) + self._lead)
                 for passed_on in output_items:
                     passed_on[:] = input_items[0]
             except ValueError as error:
@@ -262,42 +282,65 @@ class pointing(gr.sync_block):
                 return -1
         return count
 
-    def _read_clock(self, count):
-        """Takes rx_time and rx_rate of these items."""
-        first = self.nitems_read(0)
+    def _read_tags(self, count):
+        """Follows what the stream says in these items, up to the last that does, which it returns."""
+        begin = self.nitems_read(0)
         found = {}
         for tag in self.get_tags_in_window(0, 0, count):
             found.setdefault(tag.offset, {})[pmt.symbol_to_string(tag.key)] = tag.value
         if self._clock is None:
             # an item of a source that knows neither is one that was received just now
             self._rate = self._array.sample_rate
-            self._clock = first, host.time()
+            self._clock = begin, host.time()
         for item in sorted(found):
-            expected = self._at(item)
-            if tags.rx_rate in found[item]:
-                rate = tag_value(found[item], tags.rx_rate, pmt.to_double)
-                if not 0 < rate < math.inf:
-                    refuse("rx_rate", rate, "a number above 0")
-                self._clock = item, expected
-                self._rate = rate
-            time = seconds_of(found[item].get(tags.rx_time, pmt.PMT_NIL))
-            if time is not None:
-                if self._epoch is None:
-                    # one that counts from the start of the source gets an epoch
-                    self._epoch = 0.0 if time >= YEAR_2000 else host.time() - time
-                self._clock = item, time + self._epoch
-                if abs(self._clock[1] - expected) > self._lead / 2:
-                    self._due = None
+            if item > begin:
+                # what comes before it is for the clock and the band up to there
+                self._follow(begin, self._at(item))
+                begin = item
+            self._take_clock(item, found[item])
+            self._take_band(item, found[item])
+        return begin
+
+    def _take_clock(self, item, found):
+        expected = self._at(item)
+        if tags.rx_rate in found:
+            rate = tag_value(found, tags.rx_rate, pmt.to_double)
+            if not 0 < rate < math.inf:
+                refuse("rx_rate", rate, "a number above 0")
+            self._clock = item, expected
+            self._rate = rate
+        time = seconds_of(found.get(tags.rx_time, pmt.PMT_NIL))
+        if time is not None:
+            if self._epoch is None:
+                # one that counts from the start of the source gets an epoch
+                self._epoch = 0.0 if time >= YEAR_2000 else host.time() - time
+            self._clock = item, time + self._epoch
+            if abs(self._clock[1] - expected) > self._lead / 2:
+                self._due = None
+
+    def _take_band(self, item, found):
+        before, given = self._stream.band, self._given
+        band = self._stream.take(found)
+        if given is None and band != before:
+            self._set_band(band)
+            if self._due is not None:
+                self._send(self._at(item), timed=True)
+        if (given is not None and self._stream.tuned and not self._told
+                and not band.holds(given, given.width / self._channels)):
+            self._told = True
+            self.logger.warn(f"center_frequency, bandwidth: {given}, were given, but the stream's "
+                             f"tags say {band}: the weights are for what was given")
 
     def _at(self, item):
         """UTC seconds since 1970 of an item; a double is good to 0.2 us."""
         return self._clock[1] + (item - self._clock[0]) / self._rate
 
-    def _follow(self, now):
-        """Sends all weights that hold from a time before `now` + lead."""
+    def _follow(self, item, until):
+        """The stream has come to an item: sends all weights that hold from a time before `until`."""
+        self._time = self._at(item)
         if self._due is None:
             self._send(self._time, timed=False)
-        while self._due < now + self._lead:
+        while self._due < until:
             self._send(self._due, timed=True)
 
     def _send(self, begin, timed):
