@@ -83,8 +83,8 @@ class filterbank_sink(gr.sync_block):
     A last integration that is partial is left out, because all samples of a file are of one length. A
     flowgraph that is stopped and started again begins new files of the same names.
 
-    An error (a tag that is missing, a full disk, a longer jump in time, one in frequency) is logged, ends the
-    flowgraph, and is given by `error()`. Files are whole up to then.
+    An error (a tag that is missing, a full disk, a longer jump in time, one in frequency, somebody else
+    who writes this file) is logged, ends the flowgraph, and is given by `error()`. Files are whole up to then.
 
     Parameters
     ----------
@@ -223,6 +223,7 @@ class filterbank_sink(gr.sync_block):
 
     def _begin(self):
         self._files, self._missing = [], []
+        self._floats = []        # those of 32 bits that are about to be replaced
         self._error = self._levels = self._setting = self._clock = None
         # of 8 bits, what the file holds before the levels are set: (powers, lost) as of _add(), and
         # numbers of gaps
@@ -234,9 +235,9 @@ class filterbank_sink(gr.sync_block):
         self._behind = 0         # integrations that are to come a second time
 
     def _close(self):
-        for file in self._files:
+        for file in self._files + self._floats:
             file.close()
-        self._files = []
+        self._files, self._floats = [], []
 
     def _fail(self, error):
         if isinstance(error, OSError) and error.strerror:
@@ -395,7 +396,7 @@ class filterbank_sink(gr.sync_block):
         signed = np.tile(PRODUCTS[self._products], self._shape[0])
         self._levels = Levels.of(
             self._flat(np.concatenate(there)[:self._level_integrations]), signed)
-        self._close()
+        self._floats, self._files = self._files, []
         try:
             for piece in pieces:
                 if isinstance(piece, int):
@@ -457,14 +458,20 @@ class filterbank_sink(gr.sync_block):
             for path in self._paths:
                 check_path(path, False)
         headers = [header_bytes(self._header(number)) for number in range(len(self._paths))]
-        for path, header in zip(self._paths, headers):
+        # all before any is cut: one may be written by somebody else
+        for path in self._paths:
             try:
-                self._files.append(SampleFile(path, header, replaces))
+                self._files.append(SampleFile(path, replaces))
             except OSError as error:
                 if error.errno == errno.EMFILE:
                     raise OSError(error.errno, f"{len(self._paths)} files are more than this "
                                   "process may open (ulimit -n)", path) from None
                 raise
+            if self._floats:
+                # its lock has a successor
+                self._floats.pop(0).close()
+        for file, header in zip(self._files, headers):
+            file.begin(header)
         if not replaces:
             self._missing = [MissingSamples(path) for path in self._paths]
 

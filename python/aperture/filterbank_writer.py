@@ -11,6 +11,7 @@ import shutil
 
 import numpy as np
 
+from .file_lock import open_locked
 from .growing_file import NO_HARD_LINKS
 
 MISSING = ".missing"  # of the file that lists them
@@ -20,14 +21,19 @@ ALL_IFS = -1
 class SampleFile:
     """
     A file of a header and samples, to which whole samples are added. One that `replaces` another grows
-    beside it, as PATH.part, until it takes its place.
+    beside it, as PATH.part, until it takes its place. Nobody else can write it while it is open; what
+    it holds is left alone until it begins.
     """
 
-    def __init__(self, path, header, replaces=False):
+    def __init__(self, path, replaces=False):
         self.path, self._part = path, path + ".part" if replaces else None
-        self._file = os.open(self._part or path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC,
-                             0o666)
+        self._file = (open_locked(self._part, path) if replaces
+                      else open_locked(path, path, successor=path + ".part"))
         self._size = 0
+
+    def begin(self, header):
+        """Removes what was there."""
+        os.ftruncate(self._file, 0)
         self.add(header)
 
     def add(self, data):
@@ -47,9 +53,11 @@ class SampleFile:
 
     def close(self):
         """Leaves nothing of a file that did not take its place."""
-        os.close(self._file)
-        if self._part is not None:
-            os.unlink(self._part)
+        try:
+            if self._part is not None:
+                os.unlink(self._part)
+        finally:
+            os.close(self._file)
 
 
 def take_places(files):

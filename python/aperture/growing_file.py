@@ -10,6 +10,8 @@ import os
 import shutil
 import stat
 
+from .file_lock import LockFile
+
 # what os.link says on file systems without hard links
 NO_HARD_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS,
                  errno.EMLINK)
@@ -26,7 +28,7 @@ class GrowingFile:
     that moment and nothing else. Until `close`, twice the space is used and all is written
     twice. Readers may open the file at any time: one that still holds a copy when it is to be
     appended to keeps it, and a new copy is made. Where there are no hard links the file is
-    copied instead of linked.
+    copied instead of linked. A third hidden file, `.NAME.lock`, keeps a second writer out.
 
     Parameters
     ----------
@@ -61,6 +63,7 @@ class GrowingFile:
         self._current = None     # copy that is published
         self._missed = []        # pieces that the other one lacks
         self._begun = False
+        self._lock = None        # held from the first pieces until it is closed
         check_path(path, overwrite)
 
     def add(self, pieces):
@@ -70,11 +73,14 @@ class GrowingFile:
         Raises
         ------
         OSError
-            They are not, for example because the disk is full; the file is as it was.
+            They are not, for example because the disk is full, or because somebody else writes this
+            file; it is as it was.
         """
         pieces = list(pieces)
+        if self._lock is None:
+            self._lock = LockFile(self._path)
         if not self._begun:
-            self.close()         # what a killed process left behind
+            self._remove_copies()  # what a killed process left behind
             target, late = "a", []
             self._make(target, self._create)
         else:
@@ -93,6 +99,13 @@ class GrowingFile:
 
     def close(self):
         """Removes the copies, not the file."""
+        if self._lock is None:
+            return               # what is there is somebody else's
+        self._remove_copies()
+        self._lock.release()
+        self._lock = None
+
+    def _remove_copies(self):
         for name in self._names.values():
             try:
                 os.unlink(name)

@@ -521,6 +521,74 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         filterbank_sink(str(self.path), array_of(), BEAMS, 4)
         self.assertEqual(self.path.read_text(), "old")
 
+    def test_two_writers(self):
+        """The second one ends with an error that names the file, and leaves the first one's as it is."""
+        first, second = 5 + self.powers(2, 50, 3, 1, 4)
+        for name, nbits in (("{beam}.fil", 32), ("test.fil", 32), ("test.fil", 8)):
+            path = str(self.folder / name)
+            block = filterbank_sink(path, array_of(), BEAMS, 4, nbits=nbits, level_integrations=40)
+
+            class in_between(gr.sync_block):
+                """Hands on, and in the middle lets another one try, twice: with 8 bits, once before
+                and once after the levels are set."""
+
+                def __init__(self):
+                    gr.sync_block.__init__(self, "in_between", [(np.float32, 12)],
+                                           [(np.float32, 12)])
+                    self.errors = []
+
+                def work(self, inputs, outputs):
+                    if self.nitems_read(0) in (25, 45):
+                        until = time.monotonic() + 30
+                        while block.integrations() < self.nitems_read(0):
+                            assert time.monotonic() < until
+                            time.sleep(0.001)
+                        other = run(second, tags_of(0), path, nbits=nbits)
+                        self.errors.append((other.error(), other.integrations()))
+                    count = min(len(outputs[0]), 5)
+                    outputs[0][:count] = inputs[0][:count]
+                    return count
+
+            run = self.run_sink
+            source = blocks.vector_source_f(first.ravel().tolist(), False, 12, tags_of(0))
+            between = in_between()
+            top = gr.top_block()
+            top.connect(source, between, block)
+            top.run()
+            self.assertIsNone(block.error())
+            named = block.files()[0]
+            self.assertEqual(between.errors, 2 * [
+                (f"{named}: another program or block writes this file at the same time; give it "
+                 "another name", 0)])
+            header, data = read(named)
+            self.assertEqual((header["nbits"], len(data)),
+                             (nbits, 50 * 4 * (1 if "{" in name else 3) * nbits // 8))
+            if nbits == 32:
+                beams = first[:, :1] if "{" in name else first
+                np.testing.assert_array_equal(np.frombuffer(data, "<f4"),
+                                              beams[..., ::-1].ravel())
+            # and when it is closed, another may have it
+            self.assertIsNone(self.run_sink(second, tags_of(0), path, nbits=nbits).error())
+
+    def test_nobody_else_while_it_takes_its_place(self):
+        """The file of 32 bits is closed, and that of 8 is not in its place yet."""
+        real, errors = os.replace, []
+
+        def replace(old, new):
+            if new == str(self.path):
+                with mock.patch("os.replace", real):
+                    errors.append(self.run_sink(items, tags_of(0)).error())
+            real(old, new)
+
+        items = 5 + self.powers(50, 3, 1, 4)
+        with mock.patch("os.replace", replace):
+            sink = self.run_sink(items, tags_of(0), nbits=8, level_integrations=40)
+        self.assertIsNone(sink.error())
+        self.assertEqual(len(errors), 1)
+        self.assertRegex(errors[0], "another program or block writes this file")
+        header, data = read(self.path)
+        self.assertEqual((header["nbits"], len(data)), (8, 50 * 12))
+
     def test_full_disk(self):
         header = 400  # less than that
         limit = header + 50 * 48 + 20

@@ -42,11 +42,12 @@ class uvh5_sink(gr.sync_block):
     The file appears with the first integration and is whole from then on: a reader may open
     it at any time, and a process that is killed or a disk that is full costs what was being
     added at that moment (what one call of work() got: one integration, if the disk keeps up).
-    For this, twice its size is needed until the flowgraph ends, and hidden files `.NAME.a`
-    and `.NAME.b` beside it; see `GrowingFile`. A flowgraph that is stopped (or locked) and
+    For this, twice its size is needed until the flowgraph ends, and hidden files `.NAME.a`,
+    `.NAME.b` and `.NAME.lock` beside it; see `GrowingFile`. A flowgraph that is stopped (or locked) and
     started again begins a new file of the same name.
 
-    An error (a tag that is missing, a full disk, another frequency in mid-file) is logged,
+    An error (a tag that is missing, a full disk, another frequency in mid-file, somebody else who
+    writes this file) is logged,
     ends the flowgraph, and is given by `error()`.
 
     Parameters
