@@ -31,7 +31,7 @@ REFUSED = {
         {"channels": "0"}, {"rows": "0"}, {"channels": "536870912"}, {"machine_id": "-1"},
         {"level_integrations": "1"}, {"level_integrations": "1048577"},
         {"machine_id": "2**31"}, {"telescope": "-1"}, {"telescope": "float('nan')"},
-        {"telescope": "'GBT'"}, {"beams": "[]"},
+        {"telescope": "'GBT'"}, {"beams": "[]"}, {"filename": ""},
     ],
     "aperture_pfb_channelizer": [
         {"channels": "7"}, {"channels": "2"}, {"channels": "65538"}, {"inputs": "0"},
@@ -109,7 +109,7 @@ REFUSED = {
         {"begin": "-1"}, {"samples": "-1"},
     ],
     "aperture_uvh5_sink": [
-        {"channels": "0"}, {"inputs": "0"}, {"channels": "90000000"},
+        {"filename": ""}, {"channels": "0"}, {"inputs": "0"}, {"channels": "90000000"},
     ],
 }
 
@@ -194,8 +194,6 @@ def setUpModule():
     recording = fresh_folder("grc_blocks") / "recording.dada"
     run_or_fail(unittest.TestCase(), SOURCE / "tools/synthesise-recording", recording)
     NEEDED["aperture_dada_source"] = {"filename": str(recording)}
-    NEEDED["aperture_filterbank_sink"] = {"filename": str(recording.with_name("out.fil"))}
-    NEEDED["aperture_uvh5_sink"] = {"filename": str(recording.with_name("out.uvh5"))}
 
 
 class TestGrcBlocks(unittest.TestCase):

@@ -22,11 +22,12 @@ from .array_source import DEFAULT_START_TIME
 from .beams import coherent, in_order, load_beams
 from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
-from .filterbank_sink import PRODUCTS, filterbank_sink
+from .filterbank_sink import PRODUCTS, filterbank_sink, paths_of, row_names
 from .fx import (BYTES, INTERRUPTED, FxError, add_input_options, block_multiple,
                  channelizer_parameters, error_text, gain_text, length_of, measure_gains,
                  open_input, positive_seconds, run_chain, say, silent, warn, whole_number)
 from .fx_report import ProgressBar, seconds_text, with_prefix
+from .growing_file import check_path
 from .pointing import pointing
 from .weights import (NORMS, TAPERS, beam_directions, beam_masks, find_polarizations,
                       incoherent_masks)
@@ -156,6 +157,9 @@ def form_beams(options):
         raise FxError(f"--products {options.products}: array {array.name!r} has one polarisation")
     seconds, fraction = start_of(signals.source(1))
     beams = beams_to_form(options, array, seconds + fraction)
+    # before gains are measured, which takes a while
+    for path in paths_of(options.output, row_names(array, beams, options.products)):
+        check_path(path, overwrite=True)
     for text in (*signals.warnings, *below_horizon(beams, array, seconds + fraction)):
         warn(text, PROGRAM)
     length = "until Ctrl-C" if plan.samples is None else \

@@ -49,6 +49,17 @@ def _file_name(text):
     return re.sub(r"[^\w.+-]+", "_", text).strip("_") or "beam"
 
 
+def paths_of(filename, names):
+    """The files, one for each name in the place of {beam}, or one for all."""
+    if "{beam}" not in filename:
+        return [filename]
+    paths = [filename.replace("{beam}", _file_name(name)) for name in names]
+    if len(set(paths)) < len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
+        refuse("filename", filename, f"such that no two beams have one file: {twice}")
+    return paths
+
+
 class filterbank_sink(gr.sync_block):
     """
     Writes the powers of beams into filterbank files (.fil), which SIGPROC, PRESTO and what stands
@@ -152,22 +163,13 @@ class filterbank_sink(gr.sync_block):
         self._overwrite, self._machine = overwrite, int(machine_id)
         self._telescope = telescope_id(array.name) if telescope is None else int(telescope)
         self._level_integrations = int(level_integrations)
-        self._paths = self._choose_paths(os.fspath(filename))
+        self._paths = paths_of(os.fspath(filename), self._names)
         self._begin()
         # a file that cannot be written is to be known before anything is computed
         for path in self._paths:
             check_path(path, overwrite)
         gr.sync_block.__init__(self, "filterbank_sink", out_sig=None,
                                in_sig=[(np.float32, size) if size > 1 else np.float32])
-
-    def _choose_paths(self, filename):
-        if "{beam}" not in filename:
-            return [filename]
-        paths = [filename.replace("{beam}", _file_name(name)) for name in self._names]
-        if len(set(paths)) < len(paths):
-            twice = next(path for path in paths if paths.count(path) > 1)
-            refuse("filename", filename, f"such that no two beams have one file: {twice}")
-        return paths
 
     def files(self):
         """The paths, one for each beam or one for all."""

@@ -25,6 +25,7 @@ from .array_description import load_array
 from .array_source import array_source
 from .fx_plan import make_plan, spectra_of
 from .fx_report import ProgressBar, device_text, seconds_text, table, with_prefix
+from .growing_file import check_path
 from .telescopes import array_of_recording
 from .uvh5_sink import uvh5_sink
 
@@ -364,6 +365,7 @@ def correlate(options):
     """Does what the options say; returns the exit code. Raises FxError and what the blocks
     raise for parameters that they refuse."""
     signals = open_input(options)
+    check_path(options.output, overwrite=True)  # before gains are measured
     samples, duration = length_of(signals, options.duration)
     plan = make_plan(inputs=signals.inputs, sample_rate=signals.sample_rate, real=signals.real,
                      taps=options.taps, bytes_per_value=BYTES[options.format], samples=samples,

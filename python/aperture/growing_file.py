@@ -9,7 +9,9 @@ import errno
 import os
 import shutil
 import stat
+import tempfile
 
+from .array_model import refuse
 from .file_lock import LockFile
 
 # what os.link says on file systems without hard links
@@ -192,14 +194,25 @@ def check_path(path, overwrite):
 
     Raises
     ------
-    FileNotFoundError, FileExistsError, PermissionError
-        Naming the path.
+    ValueError
+        It is no name.
+    OSError
+        Naming the path: FileNotFoundError, FileExistsError, PermissionError, or what the file system
+        says when a file is to be made there.
     """
+    if not os.path.basename(path):
+        refuse("filename", os.fspath(path), "the name of a file")
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "there is no folder for this file", str(path))
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, "the folder of this file is not writable", str(path))
+    try:
+        # some say that they are writable, and are not: /proc
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise OSError(error.errno, f"no file can be made in its folder: {error.strerror}",
+                      str(path)) from None
     if not os.path.exists(path):
         return
     if not stat.S_ISREG(os.stat(path).st_mode):

@@ -189,11 +189,15 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                 (["--beams", "grid:az=1,el=1,antennas=B7"], 1, "beams[0].beam 'beam': antennas: 'B7'"),
                 (["--beams", "grid:az=1,el=1", "--sum-channels", "3"], 1, "--sum-channels 3"),
                 (["--beams", "grid:az=1,el=1", "-o", "/nowhere/x.fil"], 1, "no folder"),
+                (["--beams", "grid:az=1,el=1", "-o", ""], 1, "filename: '' is not allowed; it must be"),
+                (["--beams", "grid:az=1,el=1", "-o", "/proc/{beam}.fil"], 1,
+                 "/proc/beam.fil: no file can be made in its folder"),
                 (["--beams", "grid:az=1,el=1", "--nbits", "16"], 2, "--nbits"),
                 ([], 2, "--beams")):
-            found, _, err = run(beams_command, "--input", source, "--channels", 32, "-o",
-                                self.path("x.fil"), *arguments)
+            found, out, err = run(beams_command, "--input", source, "--channels", 32, "-o",
+                                  self.path("x.fil"), *arguments)
             self.assertEqual(found, code, err)
+            self.assertNotIn("gain", out)  # nothing has been computed
             self.assertIn(text, err)
             self.assertNotIn("Traceback", err)
             self.assertFalse(os.path.exists(self.path("x.fil")))

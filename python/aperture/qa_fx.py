@@ -484,12 +484,13 @@ class qa_fx(gr_unittest.TestCase):
     # errors: exit code, one line, no traceback
 
     def check_error(self, code, pattern, *arguments, output=None):
-        found, text, error = run(*arguments, "-o", output or self.output)
+        found, text, error = run(*arguments, "-o", self.output if output is None else output)
         self.assertEqual(found, code, text + error)
         self.assertNotIn("Traceback", error)
         lines = [line for line in error.splitlines() if "error:" in line]
         self.assertEqual(len(lines), 1, error)
         self.assertRegex(lines[0], pattern)
+        return text
 
     def test_argument_errors(self):
         recording = ("--input", "dada:" + self.recording()[0])
@@ -529,6 +530,10 @@ class qa_fx(gr_unittest.TestCase):
         recording = ("--input", "dada:" + self.recording()[0])
         self.check_error(1, "nowhere", *recording, output=self.path("nowhere/out.uvh5"))
         self.check_error(1, re.escape(self.folder), *recording, output=self.folder)
+        for output, pattern in (("", "filename: '' is not allowed; it must be the name of a file"),
+                                ("/proc/x.uvh5", "/proc/x.uvh5: no file can be made in its folder")):
+            text = self.check_error(1, pattern, *recording, output=output)
+            self.assertNotIn("gain", text)  # nothing has been computed
         if os.path.exists("/dev/full"):
             self.check_error(1, "/dev/full", *recording, output="/dev/full")
 

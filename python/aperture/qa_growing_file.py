@@ -320,8 +320,14 @@ class qa_growing_file(gr_unittest.TestCase):
         self.assertIn("absent", str(caught.exception))
         with self.assertRaises(FileExistsError):
             open_file(self.folder)
-        with self.assertRaises(OSError):
-            open_file("/proc/test.uvh5").add([integration(0)])
+        with self.assertRaisesRegex(OSError, "no file can be made in its folder.*/proc/test.uvh5"):
+            open_file("/proc/test.uvh5")
+        for path in ("", f"{self.folder}/new/"):
+            with self.assertRaises(ValueError) as caught:
+                open_file(path)
+            self.assertEqual(str(caught.exception),
+                             f"filename: {path!r} is not allowed; it must be the name of a file")
+        self.assertEqual(self.names(), [])
 
     def test_symbolic_link(self):
         target = self.folder / "target.uvh5"

@@ -47,8 +47,7 @@ class uvh5_sink(gr.sync_block):
     started again begins a new file of the same name.
 
     An error (a tag that is missing, a full disk, another frequency in mid-file, somebody else who
-    writes this file) is logged,
-    ends the flowgraph, and is given by `error()`.
+    writes this file) is logged, ends the flowgraph, and is given by `error()`.
 
     Parameters
     ----------
@@ -78,8 +77,6 @@ class uvh5_sink(gr.sync_block):
                  inputs=None):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
-        if not filename:
-            raise ValueError("filename: is empty")
         if int(channels) != channels or channels < 1:
             raise ValueError(f"channels: {channels} is not allowed: an integer from 1")
         if mount not in MOUNTS:
