@@ -35,6 +35,7 @@ NEEDED = ("fch1", "foff", "nchans", "nbits", "nifs", "tsamp")
 # 8 bits: where the mean is put, and the standard deviation; 0.4 % of the signal-to-noise ratio is lost
 LEVEL, SIGNED_LEVEL = 64.0, 128.0
 DEVIATION = 10.0
+SCALED_AT_ONCE = 1 << 16  # values: what stays in the cache
 
 
 class FilterbankError(ValueError):
@@ -76,7 +77,7 @@ def header_bytes(values):
 class Levels:
     """How powers become bytes: round((power - offset) / step), clamped to 0 ... 255.
 
-    offset, step: [if][channel].
+    offset, step: [if][channel], or more axes.
     """
     offset: np.ndarray
     step: np.ndarray
@@ -97,10 +98,20 @@ class Levels:
         step = np.where(step > 0, step, 1.0)
         return cls(mean - level * step, step)
 
-    def bytes_of(self, powers):
-        """uint8 of powers of the same last two axes."""
-        scaled = (np.asarray(powers) - self.offset) / self.step
-        return np.clip(np.rint(np.nan_to_num(scaled)), 0, 255).astype(np.uint8)
+    def write_bytes(self, powers, to):
+        """Puts the bytes of powers [sample][if][channel] into a uint8 array of that shape."""
+        count = max(1, SCALED_AT_ONCE // self.step.size)
+        scratch = np.empty((min(count, len(powers)), *self.step.shape))
+        for first in range(0, len(powers), count):
+            part = powers[first:first + count]
+            scaled = scratch[:len(part)]
+            np.subtract(part, self.offset, out=scaled)
+            scaled /= self.step
+            np.rint(scaled, out=scaled)
+            # of a number and NaN, fmax takes the number
+            np.fmax(scaled, 0, out=scaled)
+            np.minimum(scaled, 255, out=scaled)
+            np.copyto(to[first:first + count], scaled, casting="unsafe")
 
 
 class FilterbankFile:

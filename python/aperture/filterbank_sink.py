@@ -192,8 +192,7 @@ class filterbank_sink(gr.sync_block):
         that the power is offset + step x byte; None before they are set."""
         if self._levels is None:
             return None
-        return tuple(part.reshape(self._shape)
-                     for part in (self._levels.offset, self._levels.step))
+        return self._levels.offset, self._levels.step
 
     def start(self):
         self._begin()
@@ -231,6 +230,7 @@ class filterbank_sink(gr.sync_block):
         # numbers of gaps
         self._waiting = []
         self._recent = RecentMean(self._shape, self._level_integrations)
+        self._room = np.empty(0, np.uint8)
         self._written = self._filled = 0
         self._told = False       # that something is missing
         self._shift = 0          # samples of the file less integrations that came
@@ -255,41 +255,50 @@ class filterbank_sink(gr.sync_block):
         found = {}
         for tag in self.get_tags_in_window(0, 0, len(items)):
             found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
-        good, lost, problem = [], [], None
-        absent = 0  # integrations behind the good ones
+        powers = items.reshape(len(items), *self._shape)
+        begin = end = 0  # of good ones that are not in the files yet
+        lost = {}        # of these -> what _lost() says
+        absent = 0       # integrations that are missing behind them
 
         def add():
-            nonlocal absent
-            if good:
+            nonlocal begin, end, absent
+            if begin < end:
                 flags = None
-                if any(one is not None for one in lost):
-                    none = np.zeros(self._shape[:2], bool)
-                    flags = np.array([none if one is None else one for one in lost])
-                self._add(np.reshape(good, (len(good), *self._shape)), flags)
-                good.clear()
-                lost.clear()
+                if lost:
+                    flags = np.zeros((end - begin, *self._shape[:2]), bool)
+                    for item, rows in lost.items():
+                        flags[item - begin] = rows
+                    lost.clear()
+                self._add(powers[begin:end], flags)
+            begin = end
             if absent:
                 self._add_gap(absent)
                 absent = 0
 
-        for i, item in enumerate(items):
-            here = found.get(i, {})
+        # items with tags one by one, and those between them at once
+        edges = sorted({0, len(items), *found, *(item + 1 for item in found)})
+        problem = None
+        for item, stop in zip(edges, edges[1:]):
+            here = found.get(item, {})
             try:
-                gap = self._place(here, first + i)
+                gap = self._place(here, first + item)
                 flags = self._lost(here)
             except ValueError as error:
                 problem = error
                 break
-            if gap < 0 or (tags.partial in here and pmt.to_bool(here[tags.partial])):
+            item += self._pass_over(stop - item)
+            if item == stop or (tags.partial in here and pmt.to_bool(here[tags.partial])):
                 continue
             absent += gap
             if flags is not None and flags.all():
                 absent += 1
                 continue
-            if absent:
+            if absent or item > end:
                 add()
-            good.append(item)
-            lost.append(flags)
+                begin = item
+            end = stop
+            if flags is not None:
+                lost[item] = flags
         add()
         if problem is not None:
             raise problem
@@ -313,8 +322,8 @@ class filterbank_sink(gr.sync_block):
                                (rows, products))
 
     def _place(self, here, item):
-        """How many samples are missing in front of this integration; -1: it is there already. The
-        setting comes with the first integration and must not change."""
+        """How many samples are missing in front of this integration. The setting comes with the first
+        one and must not change."""
         if self._setting is None:
             values = {key: self._value(here, key, pmt.to_double)
                       for key in (tags.rx_freq, tags.bandwidth, tags.rx_rate)}
@@ -342,18 +351,21 @@ class filterbank_sink(gr.sync_block):
                 raise ValueError(f"tags: rx_time jumps by {off:.6g} s: all samples of a file "
                                  f"follow on each other, and only {LONGEST_GAP:g} s are filled")
             count = round(off / interval)
-            if count > 0:
-                self._shift += count
-                return count
             if count < 0 and not self._behind:
                 self.logger.warn(f"{self._paths[0]}: {-count} integrations come a second time, and "
                                  "are left out")
-            self._behind = -count
-        if self._behind:
-            self._behind -= 1
-            self._shift -= 1
-            return -1
+            self._behind = max(0, -count)
+            if count > 0:
+                self._shift += count
+                return count
         return 0
+
+    def _pass_over(self, count):
+        """How many of the next so many integrations are there already."""
+        count = min(count, self._behind)
+        self._behind -= count
+        self._shift -= count
+        return count
 
     def _add(self, powers, lost=None):
         """powers: [sample][beam][product][channel], highest channel last; lost: bool
@@ -370,9 +382,8 @@ class filterbank_sink(gr.sync_block):
 
     def _add_gap(self, count):
         """So many samples of which nothing is there."""
-        for values in self._gap_values(count):
-            self._store(values)
-            self._count(len(values), np.ones(values.shape[:3], bool))
+        for samples in self._write_gap(count):
+            self._count(samples, np.ones((samples, *self._shape[:2]), bool))
         if self._nbits == 8 and self._levels is None:
             self._waiting.append(count)
 
@@ -383,10 +394,6 @@ class filterbank_sink(gr.sync_block):
         levels = np.where(PRODUCTS[self._products], SIGNED_LEVEL, LEVEL).astype(np.uint8)
         return np.broadcast_to(levels[:, None], self._shape)
 
-    def _flat(self, powers):
-        """[sample][beam][product][channel] as [sample][if][channel]."""
-        return powers.reshape(len(powers), -1, self._shape[2])
-
     def _set_levels(self):
         """From what waits for them (at the end, from as much as there is), which is written anew with
         8 bits."""
@@ -396,14 +403,16 @@ class filterbank_sink(gr.sync_block):
         if not there:
             return
         signed = np.tile(PRODUCTS[self._products], self._shape[0])
-        self._levels = Levels.of(
-            self._flat(np.concatenate(there)[:self._level_integrations]), signed)
+        powers = np.concatenate(there)[:self._level_integrations]
+        levels = Levels.of(powers.reshape(len(powers), -1, self._shape[2]), signed)
+        self._levels = Levels(*(part.reshape(self._shape)
+                                for part in (levels.offset, levels.step)))
         self._floats, self._files = self._files, []
         try:
             for piece in pieces:
                 if isinstance(piece, int):
-                    for values in self._gap_values(piece):
-                        self._store(values)
+                    for _ in self._write_gap(piece):
+                        pass
                 else:
                     self._write(*piece)
             take_places(self._files)
@@ -414,27 +423,48 @@ class filterbank_sink(gr.sync_block):
 
     def _write(self, powers, lost):
         """Adds what _add() is given, in the file's type."""
-        values = powers
-        if self._levels is not None:
-            values = self._levels.bytes_of(self._flat(powers)).reshape(powers.shape)
-        self._store(values if lost is None else np.where(lost[..., None], self._fill(), values))
+        data, values = self._block(len(powers))
+        if self._levels is None:
+            np.copyto(values, powers)
+        else:
+            self._levels.write_bytes(powers, values)
+        if lost is not None:
+            np.copyto(values, self._fill(), where=lost[..., None])
+        self._store(data)
 
-    def _gap_values(self, count):
-        """What fills so many samples, some [sample][beam][product][channel] at a time."""
+    def _write_gap(self, count):
+        """Fills so many samples, some at a time, and gives how many."""
         fill = self._fill()
         at_once = max(1, FILLED_AT_ONCE // fill.nbytes)
         for done in range(0, count, at_once):
-            yield np.broadcast_to(fill, (min(at_once, count - done), *self._shape))
+            data, values = self._block(min(at_once, count - done))
+            np.copyto(values, fill)
+            self._store(data)
+            yield len(values)
 
-    def _store(self, values):
-        """Adds [sample][beam][product][channel] of the file's type."""
+    def _block(self, samples):
+        """Room for so many samples, which is used again and again: the bytes as they are in the files,
+        one after the other, and those as [sample][beam][product][channel] of the file's type."""
+        kind = np.dtype("<f4" if self._levels is None else np.uint8)
+        size = samples * int(np.prod(self._shape)) * kind.itemsize
+        if len(self._room) < size:
+            self._room = np.empty(size, np.uint8)
+        data = self._room[:size]
+        rows, *rest = self._shape
+        if len(self._paths) == 1:
+            values = data.view(kind).reshape(samples, rows, *rest)
+        else:
+            values = data.view(kind).reshape(rows, samples, *rest).swapaxes(0, 1)
+        return data, values[..., ::-1]
+
+    def _store(self, data):
+        """Adds what _block() gave, an equal part to each file."""
         if not self._files:
             self._create()
-        kind = "<f4" if self._levels is None else np.uint8
-        one = len(self._files) == 1
+        size = len(data) // len(self._files)
+        data = memoryview(data)
         for number, file in enumerate(self._files):
-            part = values if one else values[:, number]
-            file.add(np.ascontiguousarray(part[..., ::-1], kind).tobytes())
+            file.add(data[number * size:(number + 1) * size])
 
     def _count(self, samples, lost):
         """What was written; lost as of _add()."""

@@ -16,6 +16,7 @@ from .growing_file import NO_HARD_LINKS
 
 MISSING = ".missing"  # of the file that lists them
 ALL_IFS = -1
+FOLDED_AT_ONCE = 1024  # samples: sums of float32 are good to 1e-5 or better
 
 
 class SampleFile:
@@ -37,7 +38,7 @@ class SampleFile:
         self.add(header)
 
     def add(self, data):
-        """All of it; of a full disk nothing, and OSError that names the file."""
+        """All of these bytes; of a full disk nothing, and OSError that names the file."""
         view = memoryview(data)
         try:
             while len(view):
@@ -162,11 +163,22 @@ class RecentMean:
     def __init__(self, shape, samples):
         self._samples = samples
         self._count = np.zeros(shape[:-1], np.float32)  # [row][product]
-        self.mean = np.zeros(shape, np.float32)         # [row][product][channel]
+        self._mean = np.zeros(shape, np.float32)        # [row][product][channel]
+        # sums of samples that are in none of them yet, none of which is missing
+        self._waiting, self._sums, self._scratch = 0, np.zeros_like(self._mean), None
+
+    @property
+    def mean(self):
+        """float32 [row][product][channel]; the next samples may change it."""
+        self._fold_waiting()
+        return self._mean
 
     def add(self, powers, lost=None):
         """powers: float32 [sample][row][product][channel]; lost: bool [sample][row][product]"""
         powers = powers[-self._samples:]
+        if lost is None and self._wait_for_more(powers):
+            return
+        mean = self.mean
         count = np.full_like(self._count, len(powers))
         if lost is not None:
             lost = lost[-self._samples:]
@@ -179,11 +191,31 @@ class RecentMean:
             if lost is not None:
                 there &= ~lost[..., None]
             numbers = there.sum(axis=0)
-            mean = np.where(there, powers, 0).sum(axis=0) / np.maximum(numbers, 1)
-            sums = count[..., None] * np.where(numbers, mean, self.mean).astype(np.float32)
+            known = np.where(there, powers, 0).sum(axis=0) / np.maximum(numbers, 1)
+            sums = count[..., None] * np.where(numbers, known, mean).astype(np.float32)
+        self._fold(sums, count)
+
+    def _wait_for_more(self, powers):
+        """Only sums up, for this is done for all that is written; False: some is no number."""
+        self._scratch = np.sum(powers, axis=0, out=self._scratch)
+        if not np.isfinite(self._scratch.sum()):
+            return False
+        self._sums += self._scratch
+        self._waiting += len(powers)
+        if self._waiting >= min(self._samples, FOLDED_AT_ONCE):
+            self._fold_waiting()
+        return True
+
+    def _fold_waiting(self):
+        if self._waiting:
+            self._fold(self._sums, np.full_like(self._count, self._waiting))
+            self._sums.fill(0)
+            self._waiting = 0
+
+    def _fold(self, sums, count):
+        """Takes sums [row][product][channel] of so many samples [row][product], which it uses up."""
         before = np.minimum(self._count, self._samples)
         self._count = before + count
-        # in place: this is done for all that is written
-        sums -= count[..., None] * self.mean
+        sums -= count[..., None] * self._mean
         sums /= np.maximum(self._count, 1)[..., None]
-        self.mean += sums
+        self._mean += sums
