@@ -18,8 +18,9 @@ it stands still, or with ra and dec (ICRS), where it moves with the sky, all in 
 
 `columns`, `rows` (1 if left out) and `spacing` (degrees on the sky) make a grid about that place,
 row 0 lowest, column 0 at the smallest azimuth, or of ra and dec in the south and the west. `width`
-makes a tiling: as many beams as fill a circle of that diameter (that of the primary beam) such
-that neighbours meet where their power is `overlap` (0.5 if left out) of its maximum. Beams of
+makes a tiling: as many beams as fill a circle of that diameter (that of the primary beam), its
+rim as well, such that neighbours meet where their power is `overlap` (0.5 if left out) of its
+maximum. Beams of
 both are named after the entry, with a number. `incoherent` makes a beam that is the sum of the
 powers of its inputs and sees all that an antenna sees; its direction, which ends up in files and
 nowhere else, may be left out (the zenith). In lists of beams these come behind the others, as they
@@ -170,6 +171,32 @@ def _meeting_points(array, centre, level, limit, time):
     return np.array(found)
 
 
+def _lattice(steps, radius):
+    """
+    Of beams that are steps [axis][east, north] apart: two vectors that make the lattice, and the
+    corners, in turn, of the cell around a beam in which it is the nearest one; both in steps.
+
+    Hexagonal, but where a beam is as long as the circle is wide: there are rows of such fans.
+    """
+    if np.any(np.linalg.norm(steps, axis=1) >= 2 * radius * (1 - 1e-9)):
+        return np.eye(2), np.array([[0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5], [0.5, -0.5]])
+    angles = np.radians(30 + 60 * np.arange(6))
+    return (np.array([[1.0, 0.0], [0.5, math.sqrt(3) / 2]]),
+            np.transpose([np.cos(angles), np.sin(angles)]) / math.sqrt(3))
+
+
+def _distances(places, cell):
+    """From (0, 0) to cells with corners [corner][2] around places [place][2]; 0 inside of them."""
+    begins = places[:, None] + cell
+    sides = np.roll(cell, -1, axis=0) - cell
+    along = -np.sum(begins * sides, axis=-1) / np.sum(sides * sides, axis=-1)
+    nearest = begins + np.clip(along, 0, 1)[..., None] * sides
+    # seen from inside, all sides turn one way
+    turns = np.sign(begins[..., 0] * sides[:, 1] - begins[..., 1] * sides[:, 0])
+    inside = np.abs(turns.sum(axis=1)) == len(cell)
+    return np.where(inside, 0.0, np.hypot(*np.moveaxis(nearest, -1, 0)).min(axis=1))
+
+
 def tile(array, centre, width, overlap=0.5, time=None):
     """
     Beams that fill a circle, such as the primary beam of an antenna.
@@ -183,8 +210,9 @@ def tile(array, centre, width, overlap=0.5, time=None):
         Diameter of the circle in degrees.
     overlap : float
         Where the lines from a beam to its six neighbours are halved, the power of both is this
-        fraction of their maximum (of an array whose beam is not an ellipse: about so). That is
-        at the top of the band; further down beams are wider.
+        fraction of their maximum (of an array whose beam is not an ellipse: about so), and
+        fraction^(4/3) in the middle of three beams, nowhere in the circle less. That is at the top
+        of the band; further down beams are wider.
     time : float
         UTC seconds since 1970 for which the tiling is made, where the beams are to move with the
         sky (whose projection of the array, and with it the shape of the beams, changes).
@@ -204,16 +232,17 @@ def tile(array, centre, width, overlap=0.5, time=None):
                    f"above the horizon at the time of the tiling, not at {elevation:.1f} degrees")
         place = Beam(centre.name, float(azimuth), float(elevation), antennas=centre.antennas)
     radius = width / 2
-    # neighbours are two half axes apart, in a hexagonal lattice that is stretched to the ellipse
     steps = 2 * _meeting_points(array, place, overlap, radius, time)
-    lattice = np.array([[1.0, 0.0], [0.5, math.sqrt(3) / 2]]) @ steps
+    points, corners = _lattice(steps, radius)
+    lattice, cell = points @ steps, corners @ steps
     span = [int(math.ceil(radius * norm)) + 1
             for norm in np.linalg.norm(np.linalg.inv(lattice), axis=0)]
     if (2 * span[0] + 1) * (2 * span[1] + 1) > 64 * MAX_BEAMS:
         refuse("width", width, f"such that there are at most {MAX_BEAMS} beams")
     i, j = np.meshgrid(np.arange(-span[0], span[0] + 1), np.arange(-span[1], span[1] + 1))
     offsets = np.stack([i.ravel(), j.ravel()], axis=1) @ lattice
-    inside = offsets[np.hypot(*offsets.T) <= radius * (1 + 1e-9)]
+    # where no beam of a cell's own is, its place in the circle would be a hole
+    inside = offsets[_distances(offsets, cell) < radius * (1 - 1e-9)]
     if len(inside) > MAX_BEAMS:
         refuse("width", width, f"such that there are at most {MAX_BEAMS} beams, not {len(inside)}")
     inside = inside[np.lexsort((np.arctan2(inside[:, 1], inside[:, 0]).round(6),

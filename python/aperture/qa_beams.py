@@ -13,7 +13,7 @@ import numpy as np
 from gnuradio import gr_unittest
 from gnuradio.aperture import geometry, load_array
 from gnuradio.aperture.array_description import Antenna, ArrayDescription, Input
-from gnuradio.aperture.beams import Beam, beams_of, grid, load_beams, tile
+from gnuradio.aperture.beams import Beam, beams_of, grid, load_beams, offset, tile
 
 C = 299792458.0
 
@@ -101,14 +101,21 @@ class qa_beams(gr_unittest.TestCase):
         beams = tile(array, centre, 8.0, 0.5)
         look = geometry.direction([b.azimuth for b in beams], [b.elevation for b in beams])
         middle = look[0]
-        self.assertLessEqual(apart(look, middle).max(), 4.0 + 1e-9)
         rng = np.random.default_rng(1)
-        where = middle + 0.07 * rng.normal(size=(5000, 3))
+        where = middle + 0.07 * rng.normal(size=(20000, 3))
         where /= np.linalg.norm(where, axis=1, keepdims=True)
-        where = where[apart(where, middle) < 3.0]
-        self.assertGreater(len(where), 500)
+        distance = apart(where, middle)
+        where = where[distance < 4.0]
+        self.assertGreater(np.count_nonzero(distance[distance < 4.0] > 3.9), 100)
         # in the middle of three Gaussian beams: half the power to the 4/3
-        self.assertGreater(powers(array, beams, where).max(axis=0).min(), 0.5 ** (4 / 3) - 0.04)
+        level = 0.5 ** (4 / 3) - 0.04
+        found = powers(array, beams, where)
+        self.assertGreater(found.max(axis=0).min(), level)
+        # nor are there beams that see nothing of the circle; its rim is here, exactly
+        turns = np.radians(np.arange(0, 360, 0.5))
+        rim = offset(40.0, 75.0, 4.0 * np.cos(turns), 4.0 * np.sin(turns))
+        found = np.concatenate([found, powers(array, beams, geometry.direction(*rim))], axis=1)
+        self.assertGreater(found.max(axis=1).min(), level)
 
     def test_tiling_of_a_row_and_of_one_antenna(self):
         row = ArrayDescription(name="row", latitude=50.0, longitude=7.0, height=0.0,
@@ -116,9 +123,12 @@ class qa_beams(gr_unittest.TestCase):
                                inputs=[Input(f"A{i}", "x") for i in range(8)],
                                sample_rate=1e6, center_frequency=4e8)
         beams = tile(row, Beam("t", 0.0, 60.0), 10.0)
-        # fans: beams east and west of each other only
+        # fans: beams east and west of each other only, over the whole width
         self.assertGreater(len(beams), 5)
         self.assertLess(max(abs(beam.elevation - 60) for beam in beams), 1.0)
+        across = offset(0.0, 60.0, np.linspace(-5, 5, 201), np.zeros(201))
+        found = powers(row, beams, geometry.direction(*across))
+        self.assertGreater(found.max(axis=0).min(), 0.5 - 0.02)
         one = ArrayDescription(name="one", latitude=50.0, longitude=7.0, height=0.0,
                                antennas=row.antennas[:1], inputs=row.inputs[:1], sample_rate=1e6,
                                center_frequency=4e8)
