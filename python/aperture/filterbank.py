@@ -143,26 +143,33 @@ class FilterbankFile:
         self.frequencies = frequencies[::self._direction]
 
     def _read_header(self, file):
+        def value(kind):
+            data = file.read(struct.calcsize("<" + kind))
+            if len(data) < struct.calcsize("<" + kind):
+                raise EOFError
+            return struct.unpack("<" + kind, data)[0]
+
         def string():
-            (length,) = struct.unpack("<i", file.read(4))
+            length = value("i")
             if not 1 <= length <= 256:
                 raise ValueError
-            return file.read(length).decode("ascii")
+            return value(f"{length}s").decode("ascii")
 
-        header = {}
+        header, begun = {}, False
         try:
             if string() != "HEADER_START":
                 raise ValueError
+            begun = True
             while (key := string()) != "HEADER_END":
                 kind = KEYWORDS.get(key)
                 if kind is None:
                     raise FilterbankError(f"{self.filename}: keyword {key!r} is not known")
-                size = struct.calcsize(kind) if kind != "s" else 0
-                header[key] = (string() if kind == "s"
-                               else struct.unpack("<" + kind, file.read(size))[0])
+                header[key] = string() if kind == "s" else value(kind)
         except FilterbankError:
             raise
-        except (ValueError, struct.error):
+        except (ValueError, EOFError) as error:
+            if begun and isinstance(error, EOFError):
+                raise FilterbankError(f"{self.filename}: the file ends within its header") from None
             raise FilterbankError(f"{self.filename}: not a filterbank file of SIGPROC") from None
         return header
 

@@ -335,6 +335,8 @@ class filterbank_sink(gr.sync_block):
             self._setting = values
             self._clock = (item, *self._value(here, tags.rx_time, time_of))
             self._hop = 1 / values[tags.rx_rate] / spectra
+            if text := earth_rotation.warning(earth_rotation.julian_date(*self._clock[1:])):
+                self.logger.warn(f"{self._paths[0]}: {text}")
             return 0
         for key, value in self._setting.items():
             if key in here and not math.isclose(

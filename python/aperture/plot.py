@@ -396,6 +396,10 @@ def choose_figure(options):
     files = options.files
     if options.beams is not None:
         refuse_choices(options, "the pattern of an array")
+        for name in files:
+            if name.endswith((".fil", ".uvh5")):
+                raise PlotError(f"{name}: --beams {options.beams} goes with an array description, a "
+                                "YAML file or a shipped name, not with what was observed")
         if len(files) > 1:
             raise PlotError(f"--beams: one array description, not {len(files)} files")
         if options.field is not None and not 0 < options.field <= 180:

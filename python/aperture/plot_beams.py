@@ -7,6 +7,7 @@
 
 import numpy as np
 from matplotlib import pyplot as plt
+from matplotlib.ticker import MaxNLocator
 
 from . import geometry
 from .array_description import load_array
@@ -146,7 +147,7 @@ def one_beam_figure(name, powers, seconds, file):
     labels = PRODUCT_NAMES.get(products, tuple(f"IF {i}" for i in range(products)))[:4]
     figure = plt.figure(figsize=(12, 3.2 + 2.8 * len(labels)))
     grid = figure.add_gridspec(len(labels) + 1, 3, width_ratios=(6, 1.2, 0.12), hspace=0.35,
-                               wspace=0.08, height_ratios=[1] + [1.4] * len(labels), left=0.08,
+                               wspace=0.12, height_ratios=[1] + [1.4] * len(labels), left=0.08,
                                right=0.93, top=0.92, bottom=0.07)
     top = figure.add_subplot(grid[0, 0])
     curve = np.nanmean(relative(powers[:, 0]), axis=-1)
@@ -167,6 +168,11 @@ def one_beam_figure(name, powers, seconds, file):
         side.set_ylim(axis.get_ylim())
         side.tick_params(labelleft=False)
         side.set_xlabel("mean" if number else "mean (dB)", fontsize=8)
+        # few and small, for they stand beside those of the waterfall and of the colours
+        side.tick_params(axis="x", labelsize=8)
+        side.xaxis.set_major_locator(MaxNLocator(2))
+        side.ticklabel_format(axis="x", scilimits=(-2, 3), useMathText=True)
+        side.xaxis.get_offset_text().set_size(8)
         side.grid(alpha=0.3)
         figure.colorbar(picture, cax=figure.add_subplot(grid[number + 1, 2]))
     figure.suptitle(f"{name}: {_about(file, 1)}", x=0.08, ha="left", fontsize=11)
@@ -291,6 +297,9 @@ def pattern_figure(array_name, beams_text, field=None, taper="none"):
         # the beam itself, and none of its grating lobes
         centre = geometry.direction(beam.azimuth, beam.elevation)
         away = np.degrees(2 * np.arcsin(np.linalg.norm(looks - centre, axis=-1) / 2))
+        levels = decibels(power / power.max())[away < field / 7]
+        if not len(levels) or not levels.min() < -3 < levels.max():
+            continue  # outside of the picture
         levels = np.where(away < field / 7, decibels(power / power.max()), np.nan)
         axes[0].contour(levels.reshape(east.shape), levels=[-3], origin="lower", extent=extent,
                         colors=COLOURS[4], linewidths=0.8, linestyles="solid")

@@ -8,12 +8,13 @@
 import math
 import threading
 import time as host
+from numbers import Real
 
 import numpy as np
 import pmt
 from gnuradio import gr
 
-from . import tags
+from . import earth_rotation, tags
 from .array_description import ArrayDescription, load_array
 from .array_model import refuse
 from .beams import Beam, beams_of, coherent, in_order
@@ -34,6 +35,11 @@ def as_beams(array, beams, time=None):
     if all(isinstance(beam, Beam) for beam in beams):
         return in_order(beams)
     return beams_of(array, beams, time)
+
+
+def _is_number(value, low, high=math.inf):
+    """Whether it is one from low to high, and finite."""
+    return isinstance(value, Real) and low <= value <= high and math.isfinite(value)
 
 
 def seconds_of(rx_time):
@@ -143,14 +149,14 @@ class pointing(gr.sync_block):
             refuse("channels", channels, f"a whole number from 1 to {MAX_CHANNELS}")
         if not isinstance(item_size, (int, np.integer)) or not 1 <= item_size < 2**31:
             refuse("item_size", item_size, "1 to 2147483647 bytes")
-        if not lead >= 0 or math.isinf(lead):
+        if not _is_number(lead, 0):
             refuse("lead", lead, "a number of seconds from 0")
         if inputs is not None and inputs != len(array.inputs):
             refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
         self._array, self._channels, self._lead = array, int(channels), float(lead)
         self._given = None       # the band that was asked for; None: the stream's
         if center_frequency or bandwidth:
-            if not (0 <= center_frequency < math.inf and 0 < bandwidth < math.inf):
+            if not (_is_number(center_frequency, 0) and _is_number(bandwidth, 0) and bandwidth):
                 refuse("center_frequency, bandwidth", (center_frequency, bandwidth),
                        "both above 0 and finite, or both 0")
             self._given = Band(float(center_frequency), float(bandwidth))
@@ -190,7 +196,7 @@ class pointing(gr.sync_block):
 
     def set_phase_error(self, phase_error):
         """Degrees; from the next weights on."""
-        if not 1e-3 <= phase_error <= 90:
+        if not _is_number(phase_error, 1e-3, 90):
             refuse("phase_error", phase_error, "0.001 to 90 degrees")
         with self._lock:
             self._phase_error = float(phase_error)
@@ -256,6 +262,7 @@ class pointing(gr.sync_block):
             Band(array.center_frequency, array.sample_rate / (2 if self._real else 1)), self._real)
         self._set_band(self._given or self._stream.band)
         self._told = False       # that the band that was given is not the stream's
+        self._asked = False      # whether the rotation of the Earth is known
         self._updates = 0
         self._error = None
 
@@ -346,6 +353,11 @@ class pointing(gr.sync_block):
     def _send(self, begin, timed):
         """Weights that hold from `begin` on."""
         # the rate at which phases turn is nearly the same half an interval later
+        if not self._asked and any(beam.moving for beam in self._beams):
+            self._asked = True
+            whole = math.floor(begin)
+            if text := earth_rotation.warning(earth_rotation.julian_date(whole, begin - whole)):
+                self.logger.warn(text)
         length = valid_for(self._array, self._beams, self._frequencies, begin, self._phase_error)
         # after a change of the beams, what was sent ahead is sent once more, for the same times
         self._later = [time for time in self._later if time > self._time]

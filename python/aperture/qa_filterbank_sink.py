@@ -590,6 +590,14 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         header, data = read(self.path)
         self.assertEqual((header["nbits"], len(data)), (8, 50 * 12))
 
+    def test_times_of_which_the_rotation_of_the_earth_is_not_known(self):
+        for time, count in (((1893456000, 0.0), 1), ((1704067200, 0.0), 0)):
+            with mock.patch.object(filterbank_sink, "logger", create=True) as log:
+                self.run_sink(self.powers(5, 3, 1, 4), tags_of(0, time))
+            found = [str(call) for call in log.warn.mock_calls if "rotation of the Earth" in str(call)]
+            self.assertEqual(len(found), count)
+            self.assertTrue(all(str(self.path) in text for text in found))
+
     def test_full_disk(self):
         header = 400  # less than that
         limit = header + 50 * 48 + 20
@@ -670,8 +678,11 @@ while True:
         mean, each = file.averaged(6)
         self.assertEqual((len(mean), each), (5, 4))
         np.testing.assert_allclose(mean, items.reshape(5, 4, 3, 5).mean(axis=1), atol=1e-6)
+        header = filterbank.header_bytes({"telescope_id": 5, "source_name": "A", "fch1": 1.0})
         for content, text in ((b"x" * 500, "not a filterbank"), (b"", "not a filterbank"),
-                              (filterbank.header_bytes({"nbits": 8}), "lacks fch1")):
+                              (filterbank.header_bytes({"nbits": 8}), "lacks fch1"),
+                              *((header[:size], "test.fil: the file ends within its header")
+                                for size in range(16, len(header)))):
             self.path.write_bytes(content)
             with self.assertRaisesRegex(ValueError, text):
                 filterbank.FilterbankFile(self.path)

@@ -7,11 +7,13 @@
 """What aperture_plot makes of the files of aperture_beams."""
 
 import os
+import warnings
 
 import numpy as np
 from gnuradio import gr_unittest
 from gnuradio.aperture import plot, plot_beams
 from gnuradio.aperture.filterbank import FilterbankFile
+from matplotlib import pyplot as plt
 from matplotlib.image import imread
 from qa_beams_command import Observations, run
 
@@ -47,6 +49,27 @@ class qa_plot_beams(Observations, gr_unittest.TestCase):
             for edge in (pixels[:5], pixels[-5:], pixels[:, :5], pixels[:, -5:]):
                 self.assertEqual(edge.min(), 1, arguments)
             os.unlink(png)
+        # many beams, some of them outside of the picture, and no warnings of that
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            plt.close(plot_beams.pattern_figure(
+                "y8", "grid:az=0,el=80,columns=15,rows=13,spacing=0.5", 0.2))
+        # labels of neighbours stand apart
+        figure = plot_beams.filterbank_figure([self.path("beam_0.fil")])
+        figure.canvas.draw()
+        renderer = figure.canvas.get_renderer()
+        labels = []
+        for axes in figure.axes:
+            (left, right), (low, high) = sorted(axes.get_xlim()), sorted(axes.get_ylim())
+            labels += [label.get_window_extent(renderer) for axis, begin, end in (
+                (axes.xaxis, left, right), (axes.yaxis, low, high))
+                for tick in axis.get_major_ticks() if begin <= tick.get_loc() <= end
+                for label in (tick.label1, tick.label2) if label.get_visible() and label.get_text()]
+        self.assertGreater(len(labels), 30)
+        for number, one in enumerate(labels):
+            for other in labels[:number]:
+                self.assertFalse(one.overlaps(other), (one, other))
+        plt.close(figure)
         # one integration is a point
         self.observe("--beams", "grid:az=170,el=55", "--integration", 1, source=two)
         curve = plot_beams.filterbank_figure([self.path("out.fil")]).axes[0].lines[0]
@@ -59,6 +82,8 @@ class qa_plot_beams(Observations, gr_unittest.TestCase):
                                 (["a.uvh5", "b.uvh5"], "one UVH5 file"),
                                 (["y8", "--beams", "grid:ra=0,dec=80"], "azimuth"),
                                 (["y8", "--beams", "grid:az=0,el=80", "--field", "0"], "--field"),
+                                ([self.path("beam_0.fil"), "--beams", "grid:az=0,el=80"],
+                                 "--beams grid:az=0,el=80 goes with an array description"),
                                 (["none.yaml", "--beams", "grid:az=0,el=80"], "none.yaml")):
             code, _, err = run(plot, *arguments, "-o", png)
             self.assertEqual(code, 1)

@@ -336,6 +336,17 @@ class qa_pointing(gr_unittest.TestCase):
                 self.assertRegex(text, r"center_frequency, bandwidth: 15[\d.]+ Hz, \d+ Hz, were "
                                  r"given, but the stream's tags say \d+ Hz, \d+ Hz")
 
+    def test_times_of_which_the_rotation_of_the_earth_is_not_known(self):
+        """Are told once, where beams follow the sky."""
+        array, late = array_of(), 1893456000  # 2030
+        for time, beam, warnings in ((late, target(array, time=late), 1), (late, Beam("a", 1., 50.), 0),
+                                     (START, target(array), 0)):
+            log = Log()
+            follow(array, [beam], clock(0, time, rate=1.0), 600, logger=log)
+            self.assertEqual(len(log.warnings), warnings)
+            for text in log.warnings:
+                self.assertIn("rotation of the Earth at Julian date 2462502.5 is not known", text)
+
     def test_tags_that_are_wrong(self):
         """A rate that is none ends the block with an error, a time that is none is ignored."""
         array = array_of()
@@ -374,7 +385,11 @@ class qa_pointing(gr_unittest.TestCase):
                 (dict(bandwidth=math.inf, center_frequency=1e9), "center_frequency, bandwidth"),
                 (dict(bandwidth=1e6, center_frequency=math.inf), "center_frequency, bandwidth"),
                 (dict(phase_error=0), "phase_error: 0"),
-                (dict(phase_error=91), "phase_error: 91"), (dict(lead=-1), "lead: -1"),
+                (dict(phase_error=91), "phase_error: 91"),
+                (dict(phase_error="a"), "phase_error: 'a' is not allowed"),
+                (dict(lead="a"), "lead: 'a'"),
+                (dict(center_frequency="a"), "center_frequency, bandwidth: .'a', 0"),
+                (dict(lead=-1), "lead: -1"),
                 (dict(lead=math.nan), "lead: nan"), (dict(item_size=0), "item_size: 0"),
                 (dict(bandwidth=1e6, center_frequency=-1), "center_frequency, bandwidth"),
                 (dict(inputs=9), "inputs: 9"), (dict(beams=[]), "beams"),

@@ -187,10 +187,8 @@ class uvh5_sink(gr.sync_block):
         middle = earth_rotation.julian_date(seconds, fraction + (spectra - 1) / 2 * hop)
         end = fraction + spectra * hop
         self._next = seconds + int(end), end - int(end)
-        if self._written == 0 and not earth_rotation.in_table(middle):
-            self.logger.warn(f"{self._filename}: the rotation of the Earth at Julian date "
-                             f"{middle:.1f} is not known to gr-aperture: sidereal times may be "
-                             "wrong by a second")
+        if self._written == 0 and (text := earth_rotation.warning(middle)):
+            self.logger.warn(f"{self._filename}: {text}")
         return self._layout.integration(np.reshape(item, self._shape), middle, spectra, counted,
                                         hop)
 
