@@ -55,7 +55,11 @@ class qa_plot_beams(Observations, gr_unittest.TestCase):
             plt.close(plot_beams.pattern_figure(
                 "y8", "grid:az=0,el=80,columns=15,rows=13,spacing=0.5", 0.2))
         # labels of neighbours stand apart
-        figure = plot_beams.filterbank_figure([self.path("beam_0.fil")])
+        # (ticks at both ends of the waterfall, and small means of four digits and a sign)
+        powers = np.full((100, 4, 32), [[1.0], [-1e-4], [2e-5], [-0.00325]])
+        powers *= 1 + 0.01 * np.random.default_rng(1).normal(size=powers.shape)
+        figure = plot_beams.one_beam_figure("beam", powers, 0.05 * (np.arange(100) + 0.5),
+                                            FilterbankFile(self.path("beam_0.fil")))
         figure.canvas.draw()
         renderer = figure.canvas.get_renderer()
         labels = []
