@@ -20,9 +20,12 @@ namespace tensor {
 
 namespace {
 
+//! The map is an argument of its own, as its address is taken: of the others the compiler
+//! would no longer know that they stay what they are, and that all threads have the same.
 template <store Store, int Ports, bool Delayed>
 __global__ void __launch_bounds__(threads, 1)
-    channelise(const __grid_constant__ port_call<Ports, Delayed> c)
+    channelise(const __grid_constant__ port_call<Ports, Delayed> c,
+               const __grid_constant__ CUtensorMap boxes)
 {
     extern __shared__ __align__(1024) uint8_t unaligned[];
     auto& m = *reinterpret_cast<memory<Store, Delayed>*>(
@@ -59,7 +62,7 @@ __global__ void __launch_bounds__(threads, 1)
         filter(m, h, c);
     } else {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(crew_registers));
-        transform(m, c);
+        transform(m, c, boxes);
     }
 }
 
@@ -366,8 +369,9 @@ private:
                   c.times >= set_times &&
                   (c.times | (c.first_time - lead)) % group == 0 &&
                   reinterpret_cast<uintptr_t>(c.block) % 16 == 0;
+        CUtensorMap boxes{};
         if (c.boxed)
-            c.boxes = box_map(c);
+            boxes = box_map(c);
         cudaLaunchConfig_t config{};
         config.gridDim = unsigned(blocks);
         config.blockDim = threads;
@@ -378,7 +382,7 @@ private:
         overlapping.val.programmaticStreamSerializationAllowed = 1;
         config.attrs = &overlapping;
         config.numAttrs = 1;
-        check(cudaLaunchKernelEx(&config, channelise<Store, Ports, Delayed>, c),
+        check(cudaLaunchKernelEx(&config, channelise<Store, Ports, Delayed>, c, boxes),
               "channeliser on tensor cores");
     }
 
