@@ -9,9 +9,9 @@
  * Times the channeliser, the corner turn and both in one without GNU Radio, beside the
  * copy bandwidth and the plain way (FIR, cuFFT, conversion) of the same run.
  *
- * bench_pfb [pfb|f_engine|corner_turn|first|tensor]... [json=FILE]: `first` is 1024
- * channels, 8 taps, sc8 alone, `tensor` all that tensor cores do. A figure counts the
- * samples that come in.
+ * bench_pfb [pfb|f_engine|interleaved|corner_turn|first|tensor]... [json=FILE]: `first`
+ * is 1024 channels, 8 taps, sc8 alone, `interleaved` several inputs a port, `tensor` all
+ * else that tensor cores do. A figure counts the samples that come in.
  */
 
 #include "gpu.cuh"
@@ -318,9 +318,6 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.channelise(b.filter(1024, 8, inputs), "sc8");
         b.channelise(b.filter(1024, 8, 64), "sc8, delays", 4);
         b.channelise(b.filter(1024, 8, 64), "sc8, odd delays", 5);
-        for (int per_port : { 2, 16, 64 })
-            b.channelise(b.interleaved(b.filter(1024, 8, 64), per_port),
-                         "sc8, " + std::to_string(per_port) + " a port");
         for (auto t : { type::sc4,
                         type::sc16,
                         type::fc32,
@@ -332,6 +329,19 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.channelise(b.filter(1024, 8, 8, t), name_of(t));
         b.channelise(b.filter(1024, 8, 8, type::fc32, type::fc32), "fc32 to fc32");
         b.channelise(b.filter(1024, 8, 8, type::sc8, type::fc32), "sc8 to fc32");
+    }
+    if (want("interleaved")) {
+        const auto ports_of = [&](int inputs, int per_port) {
+            return b.interleaved(b.filter(1024, 8, inputs), per_port);
+        };
+        for (int per_port : { 2, 16, 64 }) {
+            const auto what = "sc8, " + std::to_string(per_port) + " a port";
+            b.channelise(ports_of(64, per_port), what);
+            b.channelise(ports_of(64, per_port), what + ", delays", 5);
+        }
+        for (int inputs : { 16, 64, 256 })
+            b.f_engine_of(
+                ports_of(inputs, 16), 65536 / inputs, "f_engine sc8, 16 a port");
     }
     if (want("f_engine") || want("tensor"))
         // blocks of 128 MB, and the filter bank alone in calls as large
@@ -350,8 +360,6 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.channelise(p, "sc8, odd delays", 5);
         }
     if (want("f_engine")) {
-        b.f_engine_of(
-            b.interleaved(b.filter(1024, 8, 64), 16), 1024, "f_engine sc8, 16 a port");
         for (int n : { 64, 256, 2048, 4096, 8192 })
             b.f_engine_of(b.filter(n, 8, 64), (1 << 20) / n, "f_engine sc8");
         b.f_engine_of(
@@ -417,12 +425,12 @@ try {
         if (word.rfind("json=", 0) == 0)
             json = word.substr(5);
         else if (word == "pfb" || word == "f_engine" || word == "corner_turn" ||
-                 word == "first" || word == "tensor")
+                 word == "first" || word == "tensor" || word == "interleaved")
             wanted.insert(word);
         else
             throw std::invalid_argument(word + ": allowed are pfb, f_engine, "
-                                               "corner_turn, first, tensor and "
-                                               "json=FILE");
+                                               "corner_turn, first, interleaved, tensor "
+                                               "and json=FILE");
     }
     cudaDeviceProp gpu;
     cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's name");

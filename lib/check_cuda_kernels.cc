@@ -890,6 +890,10 @@ void check_small_pfbs()
             // so many that blocks of threads have whole sectors of a block
             for (bool delayed : { false, true })
                 check_pfb({ p, 2400, -1, delayed, true, true }, false);
+            auto several = p;
+            several.inputs_per_port = 3;
+            check_pfb({ several, 4 * spectra, -1, true }, false);
+            check_pfb({ several, spectra, 1, false, true }, false);
         }
         if (n >= 64)
             check_pfb({ p, spectra, -1, false, true }, false);
@@ -918,11 +922,23 @@ void check_interleaved(bool quick)
     };
     check_pfb({ with(64, 70, 3, type::sc8), 40, 5, true }, false);
     check_pfb({ with(64, 1, 1024, type::sc8), 40, -1, true }, false);
+    // on tensor cores, few and many inputs
+    for (auto [ports, inputs] : { std::pair(2, 16), std::pair(5, 13) })
+        for (bool delayed : { false, true })
+            for (bool turned : { false, true })
+                check_pfb({ with(1024, ports, inputs, type::sc8),
+                            45,
+                            ports > 2 ? 1 : -1,
+                            delayed,
+                            turned,
+                            turned && delayed },
+                          false);
     if (quick)
         return;
     for (bool turned : { false, true }) {
         check_pfb({ with(8192, 2, 16, type::sc8), 150, 1, true, turned }, false);
         check_pfb({ with(1024, 1, 600, type::s10), 33, -1, false, turned }, false);
+        check_pfb({ with(1024, 2, 300, type::sc8), 121, 0, true, turned }, false);
         check_pfb({ with(128, 1, 1024, type::fc32), 40, -1, true, turned }, false);
     }
 }
@@ -1009,9 +1025,10 @@ void check_pfbs(bool quick)
     for (bool inverted : { false, true })
         for (int skipped : { 0, 129 })
             for (bool delayed : { false, true })
-                check_cuts({ 1024, 8, 3, 1, type::sc8, type::sc8, inverted, {} },
-                           delayed,
-                           skipped);
+                for (int inputs : { 1, 3 })
+                    check_cuts({ 1024, 8, 3, inputs, type::sc8, type::sc8, inverted, {} },
+                               delayed,
+                               skipped);
     check_interleaved(quick);
     check_cuts(quick);
     for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways

@@ -344,8 +344,8 @@ class FEngine:
 
 class EightBits(FEngine):
     """
-    8-bit samples to 8-bit spectra, one input a port. On a Hopper GPU, the transform is two
-    products of matrices in half precision.
+    8-bit samples to 8-bit spectra. On a Hopper GPU, the transform is two products of matrices
+    in half precision.
     """
 
     on_one_port = False
@@ -424,6 +424,12 @@ class qa_f_engine_1024(EightBits, gr_unittest.TestCase):
     """Channeliser and corner turn in one."""
 
     in_blocks = True
+
+
+class qa_channelizer_1024_on_one_port(qa_channelizer_1024):
+    """Inputs that are taken apart before."""
+
+    on_one_port = True
 
 
 class qa_correlator(gr_unittest.TestCase):

@@ -34,31 +34,59 @@ int64_t samples_of(const pfb::parameters& p, size_t spectra)
 
 } // namespace
 
+split_calls::split_calls(const pfb::parameters& p)
+    : d_p(p),
+      d_batch(spectra_at_once(p)),
+      d_splitter(p, samples_of(p, d_batch)),
+      d_sources(p.ports),
+      d_spectra(p.ports)
+{
+}
+
+fused_filter::target split_calls::prepare(const pfb::source* sources,
+                                          const fused_filter::target& to,
+                                          size_t done,
+                                          size_t batch,
+                                          cudaStream_t s)
+{
+    const size_t spectrum =
+        size_t(d_p.inputs_per_port) * d_p.channels * size_of(d_p.output);
+    auto part = to;
+    for (int port = 0; port < d_p.ports; port++) {
+        d_sources[port] = pfb::later(d_p, sources[port], done);
+        if (to.spectra)
+            d_spectra[port] = static_cast<char*>(to.spectra[port]) + done * spectrum;
+    }
+    if (to.spectra)
+        part.spectra = d_spectra.data();
+    part.first_time = to.first_time + int(done);
+    d_splitter.execute(d_sources.data(), samples_of(d_p, batch), s);
+    return part;
+}
+
+std::unique_ptr<split_calls> make_split_calls(const pfb::parameters& p)
+{
+    return p.inputs_per_port > 1 ? std::make_unique<split_calls>(p) : nullptr;
+}
+
 split_filter::split_filter(const pfb::parameters& p,
                            const fused_kernel& kernel,
                            fused_filter::store stored,
                            int device)
-    : d_p(p),
-      d_device(device),
-      d_batch(spectra_at_once(p)),
-      d_filter(p, kernel, stored, device),
-      d_sources(p.ports),
-      d_spectra(p.ports)
+    : d_device(device), d_filter(p, kernel, stored, device), d_split(make_split_calls(p))
 {
-    if (p.inputs_per_port > 1)
-        d_splitter = std::make_unique<input_splitter>(p, samples_of(p, d_batch));
 }
 
 std::string split_filter::name() const
 {
-    return d_filter.name() + (d_splitter ? ", inputs split" : "");
+    return d_filter.name() + (d_split ? ", inputs split" : "");
 }
 
 void split_filter::set_delays(const delay* delays, cudaStream_t s)
 {
     const device_guard guard(d_device);
-    if (d_splitter)
-        d_splitter->set_shifts(delays, s);
+    if (d_split)
+        d_split->set_delays(delays, s);
     d_filter.set_delays(delays, s);
 }
 
@@ -67,34 +95,20 @@ void split_filter::execute(const pfb::source* sources,
                            size_t count,
                            cudaStream_t s)
 {
-    if (d_splitter)
-        execute_split(sources, to, count, s);
-    else
-        d_filter.execute(sources, to, count, s);
-}
-
-void split_filter::execute_split(const pfb::source* sources,
-                                 const fused_filter::target& to,
-                                 size_t count,
-                                 cudaStream_t s)
-{
     const device_guard guard(d_device);
-    const size_t spectrum =
-        size_t(d_p.inputs_per_port) * d_p.channels * size_of(d_p.output);
-    auto part = to;
-    for (size_t done = 0; done < count; done += d_batch) {
-        const size_t batch = std::min(d_batch, count - done);
-        for (int port = 0; port < d_p.ports; port++) {
-            d_sources[port] = pfb::later(d_p, sources[port], done);
-            if (to.spectra)
-                d_spectra[port] = static_cast<char*>(to.spectra[port]) + done * spectrum;
-        }
-        if (to.spectra)
-            part.spectra = d_spectra.data();
-        part.first_time = to.first_time + int(done);
-        d_splitter->execute(d_sources.data(), samples_of(d_p, batch), s);
-        d_filter.execute(d_sources.data(), part, batch, s, d_splitter->rows());
-    }
+    if (!d_split)
+        d_filter.execute(sources, to, count, s);
+    else
+        d_split->execute(sources,
+                         to,
+                         count,
+                         s,
+                         [&](const pfb::source* apart,
+                             const fused_filter::target& part,
+                             size_t batch,
+                             const input_rows& rows) {
+                             d_filter.execute(apart, part, batch, s, rows);
+                         });
 }
 
 } // namespace cuda

@@ -6,6 +6,7 @@
  */
 
 #include "kernels/cuda/gpu_facts.h"
+#include "kernels/cuda/pfb_split.h"
 #include "kernels/cuda/pfb_tensor.cuh"
 #include "kernels/cuda/pfb_tensor.h"
 #include <cmath>
@@ -22,9 +23,9 @@ namespace {
 
 //! The map is an argument of its own, as its address is taken: of the others the compiler
 //! would no longer know that they stay what they are, and that all threads have the same.
-template <store Store, int Ports, bool Delayed>
+template <store Store, int Inputs, bool Delayed>
 __global__ void __launch_bounds__(threads, 1)
-    channelise(const __grid_constant__ port_call<Ports, Delayed> c,
+    channelise(const __grid_constant__ input_call<Inputs, Delayed> c,
                const __grid_constant__ CUtensorMap boxes)
 {
     extern __shared__ __align__(1024) uint8_t unaligned[];
@@ -186,7 +187,8 @@ public:
         for (const auto& d : d_delays) {
             turns.push_back(
                 turns_of(phase_slope_of(d, d_p.channels, false, d_p.inverted)));
-            shifts.push_back(d.samples);
+            // rows of inputs that are taken apart are shifted already
+            shifts.push_back(d_p.inputs_per_port > 1 ? 0 : d.samples);
         }
         d_turns.set(turns.data(), s);
         d_shifts.set(shifts.data(), s);
@@ -241,12 +243,13 @@ public:
           d_gains(size_t(p.inputs()) * channels, 2),
           d_ordered_gains(size_t(p.inputs()) * channels),
           d_delays(p),
+          d_split(make_split_calls(p)),
           d_counts(2 * size_t(p.inputs()))
     {
-        load(channelise<Store, few_ports, false>, shared_bytes<Store, false>);
-        load(channelise<Store, few_ports, true>, shared_bytes<Store, true>);
-        load(channelise<Store, most_ports, false>, shared_bytes<Store, false>);
-        load(channelise<Store, most_ports, true>, shared_bytes<Store, true>);
+        load(channelise<Store, few_inputs, false>, shared_bytes<Store, false>);
+        load(channelise<Store, few_inputs, true>, shared_bytes<Store, true>);
+        load(channelise<Store, most_inputs, false>, shared_bytes<Store, false>);
+        load(channelise<Store, most_inputs, true>, shared_bytes<Store, true>);
         // later taps in later lines; (-1)^j moves channel 0 to -fs/2
         std::vector<float> prototype(d_prototype.size());
         const size_t skipped = prototype.size() - p.prototype.size();
@@ -260,9 +263,10 @@ public:
         check(cudaStreamSynchronize(nullptr), "copying gains"); // before other streams
     }
 
-    static std::string name()
+    std::string name() const
     {
-        return "cuda tensor f16 fft " + std::to_string(channels);
+        return "cuda tensor f16 fft " + std::to_string(channels) +
+               (d_split ? ", inputs split" : "");
     }
 
     //! Into [input][4][crew_threads][2], as crews read them.
@@ -286,19 +290,22 @@ public:
     void set_delays(const delay* delays, cudaStream_t s)
     {
         const device_guard guard(d_device);
+        if (d_split)
+            d_split->set_delays(delays, s);
         d_delays.set(delays, s);
     }
     const input_delays& delays() const { return d_delays; }
 
-    //! Whether all addresses are multiples of 16; those of samples that are delayed need
-    //! not be.
+    //! Whether all addresses are multiples of 16; those of samples that are delayed or
+    //! taken apart need not be.
     bool can_do(const pfb::source* sources, const fused_filter::target& to) const
     {
         const auto aligned = [](const void* p) {
             return reinterpret_cast<uintptr_t>(p) % 16 == 0;
         };
+        const bool any_samples = d_delays.any() || d_split;
         for (int port = 0; port < d_p.ports; port++)
-            if ((!d_delays.any() && !aligned(sources[port].samples)) ||
+            if ((!any_samples && !aligned(sources[port].samples)) ||
                 (to.spectra && !aligned(to.spectra[port])))
                 return false;
         return true;
@@ -313,14 +320,18 @@ public:
                  cudaStream_t s)
     {
         const device_guard guard(d_device);
-        const bool few = d_p.ports <= few_ports;
-        if (d_delays.any())
-            few ? launch<few_ports, true>(sources, to, count, s)
-                : launch<most_ports, true>(sources, to, count, s);
+        if (!d_split)
+            filter(sources, to, count, s);
         else
-            few ? launch<few_ports, false>(sources, to, count, s)
-                : launch<most_ports, false>(sources, to, count, s);
-        d_delays.pass(count);
+            d_split->execute(
+                sources,
+                to,
+                count,
+                s,
+                [&](const pfb::source* apart,
+                    const fused_filter::target& part,
+                    size_t batch,
+                    const input_rows& rows) { filter(apart, part, batch, s, rows); });
         for (int port = 0; port < d_p.ports; port++)
             if (!sources[port].samples)
                 clear(port, to, count, s);
@@ -337,16 +348,41 @@ public:
     }
 
 private:
-    template <int Ports, bool Delayed>
+    //! \param rows as of a fused_filter
+    void filter(const pfb::source* sources,
+                const fused_filter::target& to,
+                size_t count,
+                cudaStream_t s,
+                const input_rows& rows = {})
+    {
+        const bool few = d_p.inputs() <= few_inputs;
+        if (d_delays.any())
+            few ? launch<few_inputs, true>(sources, to, count, s, rows)
+                : launch<most_inputs, true>(sources, to, count, s, rows);
+        else
+            few ? launch<few_inputs, false>(sources, to, count, s, rows)
+                : launch<most_inputs, false>(sources, to, count, s, rows);
+        d_delays.pass(count);
+    }
+
+    template <int Inputs, bool Delayed>
     void launch(const pfb::source* sources,
                 const fused_filter::target& to,
                 size_t count,
-                cudaStream_t s)
+                cudaStream_t s,
+                const input_rows& rows)
     {
-        port_call<Ports, Delayed> c{};
-        std::copy(sources, sources + d_p.ports, c.sources);
-        if (to.spectra)
-            std::copy(to.spectra, to.spectra + d_p.ports, c.spectra_ports);
+        input_call<Inputs, Delayed> c{};
+        for (int i = 0; i < d_p.inputs(); i++) {
+            const int port = i / d_p.inputs_per_port, place = i % d_p.inputs_per_port;
+            c.sources[i] = sources[port];
+            if (rows.samples && sources[port].samples)
+                c.sources[i].samples = rows.samples + i * rows.bytes;
+            if (to.spectra)
+                c.spectra_of[i] =
+                    static_cast<char*>(to.spectra[port]) + place * line_bytes;
+        }
+        c.pitch = int64_t(d_p.inputs_per_port) * line_bytes;
         tell(c, d_p, to, count);
         if constexpr (Delayed)
             d_delays.tell(c);
@@ -382,7 +418,7 @@ private:
         overlapping.val.programmaticStreamSerializationAllowed = 1;
         config.attrs = &overlapping;
         config.numAttrs = 1;
-        check(cudaLaunchKernelEx(&config, channelise<Store, Ports, Delayed>, c, boxes),
+        check(cudaLaunchKernelEx(&config, channelise<Store, Inputs, Delayed>, c, boxes),
               "channeliser on tensor cores");
     }
 
@@ -391,19 +427,22 @@ private:
     clear(int port, const fused_filter::target& to, size_t count, cudaStream_t s) const
     {
         if (to.spectra) {
-            check(cudaMemsetAsync(to.spectra[port], 0, count * line_bytes, s),
+            check(cudaMemsetAsync(
+                      to.spectra[port], 0, count * d_p.inputs_per_port * line_bytes, s),
                   "clearing spectra");
             return;
         }
         const size_t row = 2 * size_t(to.times);
-        check(cudaMemset2DAsync(static_cast<char*>(to.block) + port * row +
-                                    2 * size_t(to.first_time),
-                                row * d_p.inputs(),
-                                0,
-                                2 * count,
-                                to.selected,
-                                s),
-              "clearing times of a block");
+        const int first = port * d_p.inputs_per_port;
+        for (int input = first; input < first + d_p.inputs_per_port; input++)
+            check(cudaMemset2DAsync(static_cast<char*>(to.block) + input * row +
+                                        2 * size_t(to.first_time),
+                                    row * d_p.inputs(),
+                                    0,
+                                    2 * count,
+                                    to.selected,
+                                    s),
+                  "clearing times of a block");
     }
 
     const pfb::parameters d_p;
@@ -416,7 +455,8 @@ private:
     std::vector<float2> d_ordered_gains;
     bool d_modest_gains; // whether they leave finite numbers finite
     input_delays d_delays;
-    counters d_counts; // [clamped output, lowest numbers][input]
+    const std::unique_ptr<split_calls> d_split; // of several inputs a port
+    counters d_counts;                          // [clamped output, lowest numbers][input]
 };
 
 /*!
@@ -518,7 +558,7 @@ private:
 bool serves(const pfb::parameters& p, int device)
 {
     return facts_of(device).architecture == 90 && p.channels == channels &&
-           p.taps <= most_taps && p.inputs_per_port == 1 && p.ports <= most_ports &&
+           p.taps <= most_taps && p.inputs() <= most_inputs &&
            p.input == sample_type::sc8 && p.output == sample_type::sc8;
 }
 

@@ -112,6 +112,7 @@ struct call : filter_call {
     bool boxed;            // whether the block is stored in boxes; see box_map()
     const uint4* matrices; // as memory has them
     int groups;            // of spectra of an input
+    int64_t pitch;         // bytes from one spectrum of an input to its next
     int share, more;       // groups of a block of threads; so many have one more
     int harmless_squares;  // of results; see quantise()
 };
@@ -119,15 +120,15 @@ struct call : filter_call {
 struct no_delays {
 };
 
-//! Its lists of ports travel with it: to copy them in a stream would take longer than
-//! what a call of many ports can spare. Those without delays have a kernel of their own.
-template <int Ports, bool Delayed>
-struct port_call : call, std::conditional_t<Delayed, delay_call, no_delays> {
+//! Its lists of inputs travel with it: to copy them in a stream would take longer than
+//! what a call of many can spare. Those without delays have a kernel of their own.
+template <int Inputs, bool Delayed>
+struct input_call : call, std::conditional_t<Delayed, delay_call, no_delays> {
     static constexpr bool delayed = Delayed;
-    pfb::source sources[Ports];
-    void* spectra_ports[Ports];
+    pfb::source sources[Inputs];
+    void* spectra_of[Inputs];
 };
-constexpr int few_ports = 64, most_ports = 1024;
+constexpr int few_inputs = 64, most_inputs = 1024;
 
 //! Spectra that a call makes besides, before its first one.
 template <class Call>
@@ -923,8 +924,8 @@ transform(memory<Store, Call::delayed>& m, const Call& c, const CUtensorMap& box
         uint32_t gains_place = uint32_t(p.input) * (channels / 2) + thread;
         char* to = nullptr; // of the crew's next spectrum
         if (!turned)
-            to = static_cast<char*>(c.spectra_ports[p.input]) +
-                 int64_t(p.first + crew * slot_spectra + warp) * line_bytes;
+            to = static_cast<char*>(c.spectra_of[p.input]) +
+                 (p.first + crew * slot_spectra + warp) * c.pitch;
         int time = p.first;
         const int end = time + p.groups * group;
         // halves of the first set that the piece lacks, and times of the next half
@@ -1060,7 +1061,7 @@ transform(memory<Store, Call::delayed>& m, const Call& c, const CUtensorMap& box
                     store_line(to,
                                results + (buffer * slot_spectra + warp) * result_pitch);
                 buffer ^= 1;
-                to += group * line_bytes;
+                to += group * c.pitch;
             }
         }
         add_of_warp(c.clamped + p.input, found);

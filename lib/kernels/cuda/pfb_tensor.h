@@ -17,7 +17,7 @@ namespace cuda {
 
 /*!
  * The filter bank whose transform tensor cores multiply in half precision: 1024 channels,
- * up to 8 taps, sc8 in and out, one input a port, on Hopper GPUs. At an rms of 20 steps
+ * up to 8 taps, sc8 in and out, up to 1024 inputs, on Hopper GPUs. At an rms of 20 steps
  * 0.5% of the numbers differ by one step from those of single precision, and in
  * proportion to the rms elsewhere. What it cannot do it leaves to `other`: the whole of
  * it for other parameters, and calls with addresses off the alignment of 16 bytes.
