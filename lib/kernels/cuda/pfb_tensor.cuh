@@ -122,9 +122,11 @@ struct no_delays {
 
 //! Its lists of inputs travel with it: to copy them in a stream would take longer than
 //! what a call of many can spare. Those without delays have a kernel of their own.
-template <int Inputs, bool Delayed>
-struct input_call : call, std::conditional_t<Delayed, delay_call, no_delays> {
-    static constexpr bool delayed = Delayed;
+template <int Inputs, turning Turning>
+struct input_call : call,
+                    std::conditional_t<Turning == turning::none, no_delays, delay_call> {
+    static constexpr turning how = Turning;
+    static constexpr bool delayed = Turning != turning::none;
     pfb::source sources[Inputs];
     void* spectra_of[Inputs];
 };
@@ -186,24 +188,22 @@ struct time_set {
     int first, end;  // those of the set that there are
 };
 
-//! With delays, what else is there.
-struct delay_memory {
-    slot_phases<crews * crew_threads> phases;
-};
-
 //! Shared memory. The tensor cores want theirs at multiples of 1024.
-template <store Store, bool Delayed>
+template <store Store, turning Turning>
 struct memory {
     char filtered[slots<Store>][slot_spectra * filtered_bytes];
     char matrices[2][matrix_bytes];
     float4 twiddles[steps][crew_threads];
     char results[result_bytes<Store>];
-    char samples[stages][group_bytes + (Delayed ? copy_unit : 0)];
+    char samples[stages][group_bytes + (Turning == turning::none ? 0 : copy_unit)];
     uint64_t full[slots<Store>], empty[slots<Store>]; // filtered
     uint64_t stage_full[stages], stage_empty[stages]; // samples
     // sets of times: what both warps of some channels have is here, and has left
     uint64_t kept[sets][crew_warps], stored[sets][crew_warps];
-    std::conditional_t<Delayed, delay_memory, no_delays> delays;
+    std::conditional_t<Turning == turning::none,
+                       no_delays,
+                       slot_phases<crews * crew_threads>>
+        phases;
 };
 
 //! Until what other calls of the stream have read and written is so for this one.
@@ -348,7 +348,7 @@ __device__ __forceinline__ int skew_of(const piece& p, const Call& c)
  * groups, counted from 1; of the last group some lines may lack
  */
 template <store Store, class Call>
-__device__ __forceinline__ void load_lines(memory<Store, Call::delayed>& m,
+__device__ __forceinline__ void load_lines(memory<Store, Call::how>& m,
                                            const Call& c,
                                            const piece& p,
                                            int part,
@@ -375,7 +375,7 @@ __device__ __forceinline__ void load_lines(memory<Store, Call::delayed>& m,
 //! The lines that come `ahead` stages behind a part of a piece, maybe of the piece that
 //! comes next, if there is one. \param at stage of the part
 template <store Store, class Call>
-__device__ __forceinline__ void load_ahead(memory<Store, Call::delayed>& m,
+__device__ __forceinline__ void load_ahead(memory<Store, Call::how>& m,
                                            const Call& c,
                                            const piece& p,
                                            int part,
@@ -394,8 +394,7 @@ __device__ __forceinline__ void load_ahead(memory<Store, Call::delayed>& m,
 
 //! Before the first lines.
 template <store Store, class Call>
-__device__ __forceinline__ void start_loading(memory<Store, Call::delayed>& m,
-                                              const Call& c)
+__device__ __forceinline__ void start_loading(memory<Store, Call::how>& m, const Call& c)
 {
     pieces all(c);
     piece p;
@@ -431,7 +430,7 @@ __device__ __forceinline__ void load_coefficients(float (&h)[most_taps][4], cons
 
 template <store Store, class Call>
 __device__ __forceinline__ void
-filter(memory<Store, Call::delayed>& m, const float (&h)[most_taps][4], const Call& c)
+filter(memory<Store, Call::how>& m, const float (&h)[most_taps][4], const Call& c)
 {
     const int lane = threadIdx.x % 32;
     const filter_place at;
@@ -635,14 +634,16 @@ __device__ __forceinline__ float4 load_numbers(uint32_t from)
 
 /*!
  * Gains and conversion: words[i] has d = 4 i + t of the first spectrum and, in the upper
- * half, of the second. \param gains of two i in a row each \param valid spectra of the
- * pair that are wanted \param harmless_squares up to which sums of squares of two words
- * say that no number was clamped \return how many numbers of the spectra wanted were
+ * half, of the second. \param gains of two i in a row each \param begin, end spectra of
+ * the pair that are wanted \param harmless_squares up to which sums of squares of two
+ * words say that no number was clamped \return how many numbers of the spectra wanted
+ * were
  */
 __device__ __forceinline__ int quantise(uint32_t (&words)[8],
                                         const float (&sums)[32],
                                         const float4 (&gains)[4],
-                                        int valid,
+                                        int begin,
+                                        int end,
                                         int harmless_squares)
 {
     const auto amplify = [&](int i, int spectrum) {
@@ -672,8 +673,8 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         const float2 a = amplify(i, 0), b = amplify(i, 1);
-        found += (valid > 0 && !(largest(a) <= most_fitting)) +
-                 (valid > 1 && !(largest(b) <= most_fitting));
+        found += (begin <= 0 && end > 0 && !(largest(a) <= most_fitting)) +
+                 (begin <= 1 && end > 1 && !(largest(b) <= most_fitting));
         words[i] = rounded(fitting(a), rounded(fitting(b)));
     }
     return found;
@@ -749,6 +750,17 @@ __device__ __forceinline__ int quantise_turned(const float (&low)[32],
         put_words(from, words);
     }
     return found;
+}
+
+//! Gains of a thread, each two, times phasors.
+__device__ __forceinline__ void turn(float4 (&gains)[4], phase_series<float2> phasors)
+{
+#pragma unroll
+    for (float4& g : gains) {
+        const float2 a = amplified(phasors.take(), { g.x, g.y });
+        const float2 b = amplified(phasors.take(), { g.z, g.w });
+        g = { a.x, a.y, b.x, b.y };
+    }
 }
 
 //! Four matrices of 8 x 8 halves of words; lane 8 i + r gives the place of column r of
@@ -831,8 +843,7 @@ store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Ca
 
 //! By the crews.
 template <store Store, class Call>
-__device__ __forceinline__ void load_tables(memory<Store, Call::delayed>& m,
-                                            const Call& c)
+__device__ __forceinline__ void load_tables(memory<Store, Call::how>& m, const Call& c)
 {
     constexpr int all = crews * crew_threads;
     for (int i = threadIdx.x; i < int(sizeof m.matrices / sizeof(uint4)); i += all)
@@ -845,7 +856,7 @@ __device__ __forceinline__ void load_tables(memory<Store, Call::delayed>& m,
 //! \param boxes of the block, if it is stored in boxes
 template <store Store, class Call>
 __device__ __forceinline__ void
-transform(memory<Store, Call::delayed>& m, const Call& c, const CUtensorMap& boxes)
+transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
 {
     constexpr bool turned = Store == store::blocks;
     const int crew = uniform(int(threadIdx.x / crew_threads));
@@ -942,8 +953,14 @@ transform(memory<Store, Call::delayed>& m, const Call& c, const CUtensorMap& box
             wait_for(&m.full[slot.index], slot.parity);
             start_first(low, filtered);
             start_first(high, filtered.after(pair * filtered_bytes));
-            if constexpr (Call::delayed)
-                m.delays.phases.keep(c.turns + p.input,
+            if constexpr (Call::how == turning::by_spectrum)
+                m.phases.keep(c.turns + p.input,
+                              c.number + uint64_t(int64_t(slot_time)),
+                              threadIdx.x,
+                              first_channel,
+                              channel_step);
+            if constexpr (Call::how == turning::by_slot)
+                m.phases.keep_middle(c.turns + p.input,
                                      c.number + uint64_t(int64_t(slot_time)),
                                      threadIdx.x,
                                      first_channel,
@@ -986,7 +1003,7 @@ transform(memory<Store, Call::delayed>& m, const Call& c, const CUtensorMap& box
                     return results + column +
                            (buffer * slot_spectra + k * pair) * result_pitch;
             };
-            if constexpr (Call::delayed) {
+            if constexpr (Call::how == turning::by_spectrum) {
                 wgmma_wait<0>();
                 __syncwarp(); // all know what the warp keeps
                 found += quantise_turned(
@@ -994,8 +1011,7 @@ transform(memory<Store, Call::delayed>& m, const Call& c, const CUtensorMap& box
                     high,
                     gains,
                     [&] {
-                        return m.delays.phases.series(
-                            threadIdx.x, first_channel, channel_step);
+                        return m.phases.series(threadIdx.x, first_channel, channel_step);
                     },
                     -slot_time,
                     wanted,
@@ -1015,6 +1031,8 @@ transform(memory<Store, Call::delayed>& m, const Call& c, const CUtensorMap& box
 #pragma unroll
                 for (int i = 0; i < 4; i++)
                     factors[i] = load_numbers(gains + i * crew_threads);
+                if constexpr (Call::how == turning::by_slot)
+                    turn(factors, m.phases.middle(threadIdx.x));
                 uint32_t words[pairs][8];
                 const auto put = [&](int k) { // of blocks, once both pairs are here
                     const uint32_t at = place_of(k);
@@ -1026,10 +1044,16 @@ transform(memory<Store, Call::delayed>& m, const Call& c, const CUtensorMap& box
                         store_columns(at + i * 4 * radix * 2, words[k] + i);
                 };
                 wgmma_wait<0>();
-                found += quantise(words[0], low, factors, wanted, c.harmless_squares);
-                put(0);
+                const int begin = Call::delayed ? -slot_time : 0;
                 found +=
-                    quantise(words[1], high, factors, wanted - pair, c.harmless_squares);
+                    quantise(words[0], low, factors, begin, wanted, c.harmless_squares);
+                put(0);
+                found += quantise(words[1],
+                                  high,
+                                  factors,
+                                  Call::delayed ? begin - pair : 0,
+                                  wanted - pair,
+                                  c.harmless_squares);
                 put(1);
             }
             if constexpr (turned) {
