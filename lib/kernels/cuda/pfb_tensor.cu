@@ -226,8 +226,8 @@ public:
     }
 
 private:
-    //! Radians that a phase may be off. Of an rms of 20 steps, 0.2 % of the numbers are
-    //! then rounded to another step.
+    //! Radians that a phase may be off. At an rms of 20 steps, up to 0.2 % of the numbers
+    //! are then rounded to another step.
     static constexpr double most_error = 2e-4;
 
     //! Whether all spectra of a slot may have the phases of its middle.
