@@ -53,7 +53,7 @@ constexpr int crews = 2;
 constexpr int filter_warps = 8, crew_warps = 4;
 constexpr int crew_threads = 32 * crew_warps;
 constexpr int threads = crews * crew_threads + 32 * filter_warps;
-constexpr int loading_thread = crews * crew_threads; // one of those that filter
+constexpr int loading_thread = crews * crew_threads; // the first that filters
 // registers of a thread: what the compiler gives to each, and what they make of it
 constexpr int filter_registers = 136, crew_registers = 120;
 constexpr int filtered_bytes = 4 * channels; // of a spectrum, in half precision
@@ -74,7 +74,7 @@ template <store Store>
 inline constexpr int slots = Store == store::blocks ? 5 : 6;
 constexpr int copy_unit = 16; // bytes
 constexpr int stages = 3;     // of groups of lines that arrive
-constexpr int ahead = 2;      // that are on their way when a call begins
+constexpr int ahead = 2;      // that are on their way or here, besides the one in use
 // Of a set of times: sectors [warp][half of its channels][d][channel], their halves
 // swapped where d is odd, as the copy engine swizzles them. So the words of two pairs
 // that a warp stores at a time meet the same banks no more than twice.
@@ -121,7 +121,7 @@ struct no_delays {
 };
 
 //! Its lists of inputs travel with it: to copy them in a stream would take longer than
-//! what a call of many can spare. Those without delays have a kernel of their own.
+//! what a call of many can spare. Those without delays have kernels of their own.
 template <int Inputs, turning Turning>
 struct input_call : call,
                     std::conditional_t<Turning == turning::none, no_delays, delay_call> {
@@ -875,7 +875,7 @@ transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
                                 lane % 2 * (sector / 2) + crew * slot_spectra * 2
                           : lane % 2 * result_pitch +
                                 (lane / 8 * 4 + lane % 8 / 2) * radix * 2 + warp * 16;
-    asm volatile("" : "+r"(column));
+    asm volatile("" : "+r"(column)); // kept, too
     uint32_t twiddles = shared_address(&m.twiddles[0][thread]);
     asm volatile("" : "+r"(twiddles));
     const int first_channel = thread / 4 + thread % 4 * radix; // of this thread
