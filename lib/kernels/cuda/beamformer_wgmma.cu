@@ -500,10 +500,8 @@ private:
 //! slower. It costs others more than it gains them.
 template <class Target>
 constexpr bool in_turns = false;
-template <bool Even>
-constexpr bool in_turns<write_fc32<Even>> = true;
-template <>
-constexpr bool in_turns<write_fc32_apart> = true;
+template <lane_times Times, bool Even>
+constexpr bool in_turns<write_fc32<Times, Even>> = true;
 
 //! Whether the first voltages of a step are read before the sums of the one before are
 //! worked on. Others lack registers, or are waited for by the next crew.
@@ -850,7 +848,8 @@ private:
             if (!few_inputs() && target.what == beam_target::kind::fc32 &&
                 d_x.input == sample_type::sc8)
                 of_target(type<three_products>{},
-                          write_fc32_apart{ static_cast<float2*>(target.to) });
+                          write_fc32<lane_times::apart, true>{
+                              static_cast<float2*>(target.to) });
             else if (!few_inputs())
                 of_products(type<three_products>{});
             else if (d_x.inputs > piece)
