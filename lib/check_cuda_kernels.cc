@@ -13,8 +13,9 @@
  * [xengine|sc8|sc4|real_xengine|corner_turn|pfb|cuts|product_select|small|quick|
  *  inputs=N|channels=N]...
  * sc8, sc4 and real_xengine are parts of xengine, cuts of pfb; small is a few
- * channelisers. inputs=N (of X-engines) and channels=N (of channelisers; may be given
- * again) choose among them: a sanitizer takes long.
+ * channelisers. inputs=N (of X-engines, any number) and channels=N (of channelisers)
+ * choose among them, and may be given again: a sanitizer takes long. A choice of what is
+ * not compared is an error.
  */
 
 #include "check_cuda.h"
@@ -47,9 +48,43 @@ using namespace gr::aperture::kernels;
 
 namespace {
 
-int only_inputs = 0; // of X-engines that are checked, 0 for all
+//! Numbers that arguments choose; if there are none, all are wanted.
+class chosen_numbers
+{
+public:
+    //! Whether the argument is name=N. Then it chooses N.
+    bool add_if(const std::string& argument, const std::string& name)
+    {
+        int number;
+        if (std::sscanf(argument.c_str(), (name + "=%d").c_str(), &number) != 1)
+            return false;
+        d_met[number] = false;
+        return true;
+    }
+    bool wants(int number)
+    {
+        const auto found = d_met.find(number);
+        if (found != d_met.end())
+            found->second = true;
+        return d_met.empty() || found != d_met.end();
+    }
+    void add_to(std::set<int>& numbers) const
+    {
+        for (const auto& [number, met] : d_met)
+            numbers.insert(number);
+    }
+    void expect_all_met(const std::string& name) const
+    {
+        for (const auto& [number, met] : d_met)
+            expect(met, name + "=" + std::to_string(number) + ": nothing to compare");
+    }
 
-bool wanted_inputs(int inputs) { return !only_inputs || inputs == only_inputs; }
+private:
+    std::map<int, bool> d_met;
+};
+
+chosen_numbers chosen_inputs;   // of X-engines
+chosen_numbers chosen_channels; // of channelisers
 
 enum class pattern { random, lowest, highest, alternating };
 
@@ -80,7 +115,7 @@ std::vector<int8_t> voltages_of(const xengine::parameters& p, int blocks, patter
 
 void check_xengine(xengine::parameters p, int blocks, pattern kind, size_t shift = 0)
 {
-    if (!wanted_inputs(p.inputs))
+    if (!chosen_inputs.wants(p.inputs))
         return;
     const size_t visibilities = p.products() * p.channels;
     host_stream on_host;
@@ -148,7 +183,7 @@ void check_real_xengine(int inputs,
                         bool steady = false,
                         size_t shift = 0)
 {
-    if (!wanted_inputs(inputs))
+    if (!chosen_inputs.wants(inputs))
         return;
     const xengine::parameters p{ channels, inputs, times, sample_type::fc32 };
     std::normal_distribution<float> normal;
@@ -229,12 +264,18 @@ void check_real_xengine(int inputs,
 void check_real_xengines(bool quick)
 {
     if (quick) {
-        for (int n : { 1, 3, 8, 13, 24, 30, 40, 47, 60, 65, 130 })
+        std::set<int> sizes{ 1, 3, 8, 13, 24, 30, 40, 47, 60, 65, 130 };
+        chosen_inputs.add_to(sizes);
+        for (int n : sizes)
             check_real_xengine(n, 3, n % 2 ? 131 : 130, 2);
         check_real_xengine(70, 1, 4001, 2);
         check_real_xengine(9, 2, 4001, 2);
     } else {
+        std::set<int> sizes;
         for (int n = 1; n <= 130; n++)
+            sizes.insert(n);
+        chosen_inputs.add_to(sizes);
+        for (int n : sizes)
             check_real_xengine(n, 2, n % 2 ? 131 : 257, 2);
         for (int n : { 192, 200, 257, 350 })
             check_real_xengine(n, 2, 70, 3);
@@ -271,6 +312,7 @@ void check_integer_xengines(sample_type type, bool quick)
                        384, 385, 449, 511, 512, 513, 700, 769, 1000, 1023, 1024 })
             sizes.insert(n);
     }
+    chosen_inputs.add_to(sizes);
     for (int n : sizes)
         check_xengine({ n > 300 ? 2 : 5, n, n % 2 ? 48 : 112, type },
                       n > 300 ? 1 : 2,
@@ -419,13 +461,6 @@ void expect_few(const steps& s, const char* kind)
     expect(s.differ <= s.most * s.all, std::string("steps of the channeliser, ") + kind);
 }
 
-std::set<int> wanted_channels; //!< of channelisers; none: all
-
-bool wanted(const pfb::parameters& p)
-{
-    return wanted_channels.empty() || wanted_channels.count(p.channels);
-}
-
 bool floating(sample_type type)
 {
     return type == sample_type::fc32 || type == sample_type::f32;
@@ -542,7 +577,7 @@ void compare_outputs(const std::vector<uint8_t>& got,
 void check_pfb(pfb_case c, bool plain)
 {
     auto& p = c.p;
-    if (!wanted(p))
+    if (!chosen_channels.wants(p.channels))
         return;
     constexpr int64_t margin = 40; // samples around, for delays
     const int64_t samples = int64_t(c.spectra - 1 + p.taps) * p.step();
@@ -694,7 +729,7 @@ void check_pfb(pfb_case c, bool plain)
 void check_delays(bool slow)
 {
     pfb::parameters p{ 1024, 8, 7, 1, sample_type::sc8, sample_type::sc8, false, {} };
-    if (!wanted(p))
+    if (!chosen_channels.wants(p.channels))
         return;
     constexpr double pi = 3.14159265358979, drift = 2.56e-9 * 1024;
     const std::vector<delay> delays{ { 0, 0, 0, pi, 0 },
@@ -769,7 +804,7 @@ void check_delays(bool slow)
  */
 void check_cuts(pfb::parameters p, bool delayed, int skipped, bool slow = false)
 {
-    if (!wanted(p))
+    if (!chosen_channels.wants(p.channels))
         return;
     constexpr int64_t margin = 40; // samples around, for delays
     const int spectra = 2 * std::max(16, 8192 / p.channels) + 7;
@@ -1100,17 +1135,14 @@ int main(int argc, char** argv)
         return 77;
     std::set<std::string> words;
     for (int i = 1; i < argc; i++)
-        if (std::sscanf(argv[i], "inputs=%d", &only_inputs) != 1) {
-            int channels;
-            if (std::sscanf(argv[i], "channels=%d", &channels) == 1)
-                wanted_channels.insert(channels);
-            else
-                words.insert(argv[i]);
-        }
+        if (!chosen_inputs.add_if(argv[i], "inputs") &&
+            !chosen_channels.add_if(argv[i], "channels"))
+            words.insert(argv[i]);
     const bool quick = words.erase("quick");
+    const bool all = words.empty();
     // parts of others are only done where they are asked for
     const auto part = [&](bool of_another, const std::string& name, const auto& check) {
-        if (!words.count(name) && (of_another || !words.empty()))
+        if (!words.erase(name) && (of_another || !all))
             return;
         check();
         say_done(name);
@@ -1125,6 +1157,10 @@ int main(int argc, char** argv)
             part(true, name_of(type), [&] { check_integer_xengines(type, quick); });
         part(true, "real_xengine", [&] { check_real_xengines(quick); });
         part(false, "xengine", [&] { check_xengines(quick); });
+        for (const auto& word : words)
+            expect(false, word + ": not a part");
+        chosen_inputs.expect_all_met("inputs");
+        chosen_channels.expect_all_met("channels");
     } catch (const std::exception& e) {
         std::printf("FAILED: %s\n", e.what());
         return 1;
