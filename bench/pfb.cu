@@ -81,6 +81,14 @@ struct row {
     std::string implementation;
 };
 
+//! Of all inputs: samples, and radians that phases grow by from spectrum to spectrum.
+struct delaying {
+    int shift = 0;
+    double phase_rate = 0;
+};
+// 2.56 ns/s at 1.712 Gsample/s: of baselines of 8 km, and at 1 GHz
+constexpr double sky_drift = 2.6e-6, sky_rate = 1e-5, fast_rate = .01;
+
 struct program {
     stream& s;
     void *in, *out;
@@ -156,12 +164,13 @@ struct program {
         kernel.set_gains(gains.data(), s);
     }
 
-    //! \param shift of all inputs in samples; 0: no delays
+    //! \param d no delays if it shifts by nothing
     template <class Kernel>
-    void set_delays(Kernel& kernel, const pfb::parameters& p, int shift)
+    void set_delays(Kernel& kernel, const pfb::parameters& p, delaying d)
     {
-        const std::vector<delay> delays(p.inputs(), { shift, .3, 1e-6, .1, .01 });
-        if (shift)
+        const std::vector<delay> delays(p.inputs(),
+                                        { d.shift, .3, sky_drift, .1, d.phase_rate });
+        if (d.shift)
             kernel.set_delays(delays.data(), s);
     }
 
@@ -190,11 +199,11 @@ struct program {
                      (is_complex(p.input) ? 0 : 10)));
     }
 
-    //! \param shift as above \param at_once spectra of a call; 0: all
+    //! \param d as above \param at_once spectra of a call; 0: all
     //! \param beside whether the plain way is timed, too
     void channelise(const pfb::parameters& p,
                     const std::string& what,
-                    int shift = 0,
+                    delaying d = {},
                     int at_once = 0,
                     bool beside = true)
     {
@@ -210,7 +219,7 @@ struct program {
         const double samples = double(spectra) * p.step() * p.inputs();
         const auto time = [&](pfb& kernel) {
             set_gains(kernel, p);
-            set_delays(kernel, p, shift);
+            set_delays(kernel, p, d);
             return median_time(s, 10, [&] {
                 for (int first = 0; first < spectra; first += each) {
                     auto here = from;
@@ -234,11 +243,11 @@ struct program {
         add(r);
     }
 
-    //! \param shift as above
+    //! \param d as above
     void f_engine_of(const pfb::parameters& p,
                      int times,
                      const std::string& what,
-                     int shift = 0)
+                     delaying d = {})
     {
         const f_engine::parameters f{ p, times, 0, p.channels };
         const int spectra = spectra_of(p) / times * times;
@@ -248,7 +257,7 @@ struct program {
         const size_t block = size_t(p.channels) * p.inputs() * times * size_of(p.output);
         const auto time = [&](f_engine& kernel) {
             set_gains(kernel, p);
-            set_delays(kernel, p, shift);
+            set_delays(kernel, p, d);
             return median_time(s, 5, [&] {
                 for (int first = 0; first < spectra; first += times) {
                     auto here = from;
@@ -322,8 +331,8 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.channelise(b.filter(1024, taps, 1), "sc8");
         for (int inputs : { 8, 64, 512 })
             b.channelise(b.filter(1024, 8, inputs), "sc8");
-        b.channelise(b.filter(1024, 8, 64), "sc8, delays", 4);
-        b.channelise(b.filter(1024, 8, 64), "sc8, odd delays", 5);
+        b.channelise(b.filter(1024, 8, 64), "sc8, delays", { 4, fast_rate });
+        b.channelise(b.filter(1024, 8, 64), "sc8, odd delays", { 5, fast_rate });
         for (auto t : { type::sc4,
                         type::sc16,
                         type::fc32,
@@ -342,7 +351,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
                 for (int taps : { 4, 8, 16, 32 })
                     b.channelise(b.filter(n, taps, 1, t, t),
                                  name_of(t) + " to " + name_of(t),
-                                 0,
+                                 {},
                                  0,
                                  taps == 8);
     if (want("interleaved")) {
@@ -352,7 +361,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
         for (int per_port : { 2, 16, 64 }) {
             const auto what = "sc8, " + std::to_string(per_port) + " a port";
             b.channelise(ports_of(64, per_port), what);
-            b.channelise(ports_of(64, per_port), what + ", delays", 5);
+            b.channelise(ports_of(64, per_port), what + ", delays", { 5, fast_rate });
         }
         for (int inputs : { 16, 64, 256 })
             b.f_engine_of(
@@ -364,15 +373,16 @@ void run_all(program& b, const std::set<std::string>& wanted)
             const auto p = b.filter(1024, 8, inputs);
             const int times = 65536 / inputs;
             b.f_engine_of(p, times, "f_engine sc8");
-            b.f_engine_of(p, times, "with odd delays", 5);
-            b.channelise(p, "sc8, calls as large", 0, times);
+            b.f_engine_of(p, times, "with odd delays", { 5, sky_rate });
+            b.f_engine_of(p, times, "with fast phases", { 5, fast_rate });
+            b.channelise(p, "sc8, calls as large", {}, times);
         }
     if (want("tensor"))
         for (int inputs : { 1, 8, 64, 512 }) {
             const auto p = b.filter(1024, 8, inputs);
             b.channelise(p, "sc8");
-            b.channelise(p, "sc8, delays", 8);
-            b.channelise(p, "sc8, odd delays", 5);
+            b.channelise(p, "sc8, odd delays", { 5, sky_rate });
+            b.channelise(p, "sc8, fast phases", { 5, fast_rate });
         }
     if (want("f_engine")) {
         for (int n : { 64, 256, 2048, 4096, 8192 })

@@ -399,6 +399,7 @@ struct pfb_case {
     //! of the two calls with delays: its results are off the alignment of 16 bytes, and
     //! so another kernel's than the other call's
     int unaligned_call = -1;
+    bool slow = false; //!< delays change so little that some spectra have the same phases
 };
 
 //! 8-bit numbers of the channeliser: how many, and how many of them a step apart.
@@ -482,16 +483,23 @@ std::vector<cfloat> random_gains(const pfb::parameters& p)
     return gains;
 }
 
-std::vector<delay> random_delays(const pfb::parameters& p)
+//! Delayed and slow, as in pfb_case.
+constexpr std::pair<bool, bool> kinds_of_delays[] = { { false, false },
+                                                      { true, false },
+                                                      { true, true } };
+
+//! \param slow as in pfb_case
+std::vector<delay> random_delays(const pfb::parameters& p, bool slow)
 {
+    const double speed = slow ? 1e-3 : 1;
     std::uniform_real_distribution<double> any(-1, 1);
     std::vector<delay> all;
     for (int input = 0; input < p.inputs(); input++)
         all.push_back({ int64_t(random_bits() % 41) - 20,
                         any(random_bits) / 2,
-                        any(random_bits) * 1e-3,
+                        any(random_bits) * 1e-3 * speed,
                         any(random_bits) * 3,
-                        any(random_bits) * .1 });
+                        any(random_bits) * .1 * speed });
     return all;
 }
 
@@ -541,7 +549,7 @@ void check_pfb(pfb_case c, bool plain)
     const size_t results = size_t(c.spectra) * p.inputs_per_port * p.channels;
     p.prototype = prototype(p.step(), p.taps, "hann");
     auto gains = random_gains(p);
-    const auto delays = random_delays(p);
+    const auto delays = random_delays(p, c.slow);
 
     host_stream on_host;
     const auto own_stream = device::select("cuda").make_stream();
@@ -567,7 +575,7 @@ void check_pfb(pfb_case c, bool plain)
         if (c.delayed)
             kernel.set_delays(delays.data(), to);
     };
-    auto what = name_of(p) + (c.delayed ? ", delayed" : "");
+    auto what = name_of(p) + (c.delayed ? c.slow ? ", delayed slowly" : ", delayed" : "");
     // an implementation's totals; half precision is for an rms of some 20 steps
     const auto totals_of = [&](const std::string& implementation) -> steps& {
         what = implementation + ", " + what;
@@ -681,9 +689,9 @@ void check_pfb(pfb_case c, bool plain)
  * Acceptance of delays: the phase of each channel within 1 degree of the model, on the
  * way that 8-bit samples to 8-bit spectra go. 79.53 us, 2.5 ps and 2.56 ns/s are at 1.712
  * Gsample/s. The samples are noise; over 300 spectra, rounding moves a phase by 0.1
- * degrees.
+ * degrees. \param slow phases that change so little that some spectra have the same
  */
-void check_delays()
+void check_delays(bool slow)
 {
     pfb::parameters p{ 1024, 8, 7, 1, sample_type::sc8, sample_type::sc8, false, {} };
     if (!wanted(p))
@@ -694,8 +702,8 @@ void check_delays()
                                      { -136155, -.36, 0, 2 * pi / 3, 0 },
                                      { 0, .00428, 0, .01, 0 },
                                      { 2, .75, 0, 0, 0 },
-                                     { 1, .2, drift, 0, .2 },
-                                     { -3, .5, -drift, 0, -1e-4 } };
+                                     { 1, .2, drift, 0, slow ? 1e-4 : .2 },
+                                     { -3, .5, -drift, 0, slow ? -1e-5 : -1e-4 } };
     const int spectra = 301, n = p.channels;
     const int64_t margin = 136160, samples = int64_t(spectra - 1 + p.taps) * n;
     p.prototype = prototype(n, p.taps, "hann");
@@ -747,7 +755,8 @@ void check_delays()
             worst = std::max(worst, std::abs(std::arg(sum)) * 180 / pi);
         }
     }
-    std::printf("delays, %s: phases within %.2f degrees\n",
+    std::printf("%sdelays, %s: phases within %.2f degrees\n",
+                slow ? "slow " : "",
                 kernel->implementation().c_str(),
                 worst);
     expect(worst <= 1, "phases of delays");
@@ -755,9 +764,10 @@ void check_delays()
 
 /*!
  * The same samples give the same bits, whatever calls the stream is cut into and wherever
- * the results are stored. \param skipped channels at both ends of a block
+ * the results are stored. \param skipped channels at both ends of a block \param slow as
+ * in pfb_case
  */
-void check_cuts(pfb::parameters p, bool delayed, int skipped)
+void check_cuts(pfb::parameters p, bool delayed, int skipped, bool slow = false)
 {
     if (!wanted(p))
         return;
@@ -766,7 +776,7 @@ void check_cuts(pfb::parameters p, bool delayed, int skipped)
     const int64_t samples = int64_t(spectra - 1 + p.taps) * p.step() + 2 * margin;
     p.prototype = prototype(p.step(), p.taps, "hann");
     const auto gains = random_gains(p);
-    const auto delays = random_delays(p);
+    const auto delays = random_delays(p, slow);
     std::vector<guarded> data;
     std::vector<pfb::source> from;
     for (int port = 0; port < p.ports; port++) {
@@ -838,7 +848,8 @@ void check_cuts(pfb::parameters p, bool delayed, int skipped)
                     &expected.first[(item * p.channels + k + skipped) * size],
                     size);
             }
-    const auto what = name_of(p) + (delayed ? ", delayed" : "");
+    const auto what =
+        name_of(p) + (delayed ? slow ? ", delayed slowly" : ", delayed" : "");
     const auto compare = [&](const auto& got, const auto& bytes, const char* how) {
         expect(same_bits(got.first, bytes), what + ", same bits " + how);
         expect(got.second.samples == expected.second.samples &&
@@ -890,6 +901,8 @@ void check_small_pfbs()
             // so many that blocks of threads have whole sectors of a block
             for (bool delayed : { false, true })
                 check_pfb({ p, 2400, -1, delayed, true, true }, false);
+            for (bool turned : { false, true })
+                check_pfb({ p, 2400, -1, true, turned, true, -1, true }, false);
             auto several = p;
             several.inputs_per_port = 3;
             check_pfb({ several, 4 * spectra, -1, true }, false);
@@ -1008,15 +1021,18 @@ void check_pfbs(bool quick)
                                          std::tuple(3, 65, 9) })
         for (auto [turned, all] :
              { std::pair(false, true), std::pair(true, false), std::pair(true, true) })
-            for (bool delayed : { false, true })
+            for (auto [delayed, slow] : kinds_of_delays)
                 check_pfb({ { 1024, taps, ports, 1, type::sc8, type::sc8, turned, {} },
                             spectra,
                             ports > 2 ? 1 : -1,
                             delayed,
                             turned,
-                            all },
+                            all,
+                            -1,
+                            slow },
                           false);
-    check_delays();
+    for (bool slow : { false, true })
+        check_delays(slow);
     for (int call : { 0, 1 }) {
         pfb_case c{ { 1024, 8, 2, 1, type::sc8, type::sc8, false, {} }, 45, -1, true };
         c.unaligned_call = call;
@@ -1024,11 +1040,12 @@ void check_pfbs(bool quick)
     }
     for (bool inverted : { false, true })
         for (int skipped : { 0, 129 })
-            for (bool delayed : { false, true })
+            for (auto [delayed, slow] : kinds_of_delays)
                 for (int inputs : { 1, 3 })
                     check_cuts({ 1024, 8, 3, inputs, type::sc8, type::sc8, inverted, {} },
                                delayed,
-                               skipped);
+                               skipped,
+                               slow);
     check_interleaved(quick);
     check_cuts(quick);
     for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways

@@ -124,6 +124,8 @@ class TestExamples(unittest.TestCase):
             np.testing.assert_allclose(found, 1, atol=5 * 0.004)
             self.assertEqual([beams for beams, _ in measured[:2]], [2, 20])
             self.assertTrue(all(rate > 0 for _, rate in measured[:2]))
+        before, after = script["repoint"](script["voltages"]("cpu"), 3, "cpu", False, seconds=0.5)
+        self.assertTrue(0 < before < 60 and 0 < after < 60)
 
     def test_best2_figures(self):
         """Both figures are drawn; beams agree with the array factor, and the drift with the sky."""
