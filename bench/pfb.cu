@@ -9,8 +9,9 @@
  * Times the channeliser, the corner turn and both in one without GNU Radio, beside the
  * copy bandwidth and the plain way (FIR, cuFFT, conversion) of the same run.
  *
- * bench_pfb [pfb|f_engine|interleaved|corner_turn|first|tensor]... [json=FILE]: `first`
- * is 1024 channels, 8 taps, sc8 alone, `interleaved` several inputs a port, `tensor` all
+ * bench_pfb [pfb|sizes|f_engine|interleaved|corner_turn|first|tensor]... [json=FILE]:
+ * `first` is 1024 channels, 8 taps, sc8 alone, `sizes` channels by taps, 8 bit and fc32,
+ * the plain way beside 8 taps only, `interleaved` several inputs a port, `tensor` all
  * else that tensor cores do. A figure counts the samples that come in.
  */
 
@@ -31,6 +32,9 @@ using namespace gr::aperture::kernels;
 namespace {
 
 constexpr size_t total_bytes = size_t(2) << 30; // of samples
+
+const std::set<std::string> words{ "pfb",         "sizes", "f_engine", "interleaved",
+                                   "corner_turn", "first", "tensor" };
 
 __device__ uint32_t random_word(size_t i)
 {
@@ -196,10 +200,12 @@ struct program {
     }
 
     //! \param d as above \param at_once spectra of a call; 0: all
+    //! \param beside whether the plain way is timed, too
     void channelise(const pfb::parameters& p,
                     const std::string& what,
                     delaying d = {},
-                    int at_once = 0)
+                    int at_once = 0,
+                    bool beside = true)
     {
         const int all = spectra_of(p), each = at_once ? at_once : all;
         const int spectra = all / each * each;
@@ -231,7 +237,7 @@ struct program {
             what, p.channels, p.taps, p.inputs(), 0, 0, 0, 0, kernel->implementation()
         };
         r.rate = samples / time(*kernel);
-        if (!at_once) // the plain way does not mind
+        if (beside && !at_once) // the plain way does not mind
             r.plain = samples / time(*cuda::make_plain_pfb(p, 0));
         bounds(r, p);
         add(r);
@@ -339,6 +345,15 @@ void run_all(program& b, const std::set<std::string>& wanted)
         b.channelise(b.filter(1024, 8, 8, type::fc32, type::fc32), "fc32 to fc32");
         b.channelise(b.filter(1024, 8, 8, type::sc8, type::fc32), "sc8 to fc32");
     }
+    if (want("sizes"))
+        for (auto t : { type::sc8, type::fc32 })
+            for (int n : { 64, 256, 1024, 4096, 32768 })
+                for (int taps : { 4, 8, 16, 32 })
+                    b.channelise(b.filter(n, taps, 1, t, t),
+                                 name_of(t) + " to " + name_of(t),
+                                 {},
+                                 0,
+                                 taps == 8);
     if (want("interleaved")) {
         const auto ports_of = [&](int inputs, int per_port) {
             return b.interleaved(b.filter(1024, 8, inputs), per_port);
@@ -434,13 +449,14 @@ try {
         command += " " + word;
         if (word.rfind("json=", 0) == 0)
             json = word.substr(5);
-        else if (word == "pfb" || word == "f_engine" || word == "corner_turn" ||
-                 word == "first" || word == "tensor" || word == "interleaved")
+        else if (words.count(word))
             wanted.insert(word);
-        else
-            throw std::invalid_argument(word + ": allowed are pfb, f_engine, "
-                                               "corner_turn, first, interleaved, tensor "
-                                               "and json=FILE");
+        else {
+            std::string allowed;
+            for (const auto& w : words)
+                allowed += w + ", ";
+            throw std::invalid_argument(word + ": allowed are " + allowed + "json=FILE");
+        }
     }
     cudaDeviceProp gpu;
     cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's name");

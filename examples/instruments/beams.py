@@ -32,38 +32,17 @@ from gnuradio import aperture, blocks, gr
 from gnuradio.aperture.beams import Beam, offset
 from gnuradio.aperture.fx import device_name, positive_seconds, whole_number
 from gnuradio.aperture.weights import array_factor, array_frequencies, beam_weights
-from instrument import BEST2, PORTS, SOURCE, SPECTRA, TAPS, find_device, items_per_second, simulate
+from instrument import (BEST2, RMS, SOURCE, SPECTRA, find_device, four_bits, items_per_second,
+                        simulate)
 
 INTEGRATED = 64   # spectra
 AT_ONCE = 4096    # beams of a block
 SIDE_BY_SIDE = 4  # blocks that the search for the largest number measures at most
 CHECKED = 64      # beams
-RMS = 2.0         # steps of 4 bits, of the real and of the imaginary part
 PAPER_BUFFER = 8192  # spectra: the 420 ms that the paper takes at once
 PAPER_RATE = 1.3e12  # operations a second on a K20
 #: bytes that a call on a GPU works on, about: there calls are dear
 CALL = 64 << 20
-
-
-def voltages(device):
-    """uint8 [channel][input][time]: a block of 4 + 4 bits, from simulated samples."""
-    data = simulate(BEST2)
-    inputs_per_port = BEST2.inputs // PORTS
-    f_engine = aperture.f_engine(channels=BEST2.channels, inputs=BEST2.inputs,
-                                 inputs_per_port=inputs_per_port, input_type="sc8",
-                                 output_type="sc8", taps=TAPS, times=SPECTRA,
-                                 gain=RMS / data.std(), device=device)
-    shape = (BEST2.channels, BEST2.inputs, SPECTRA, 2)
-    sink = blocks.vector_sink_b(int(np.prod(shape)))
-    top = gr.top_block()
-    for port, samples in enumerate(data):
-        top.connect(aperture.replay(samples, 2 * inputs_per_port, rate=BEST2.sample_rate,
-                                    center_frequency=BEST2.center_frequency, device=device),
-                    (f_engine, port))
-    top.connect(f_engine, sink)
-    top.run()
-    steps = np.array(sink.data(), np.uint8).view(np.int8).reshape(shape).clip(-7, 7)
-    return (steps[..., 0] << 4 | steps[..., 1] & 15).astype(np.uint8)
 
 
 def looks(count):
@@ -219,7 +198,7 @@ def run(beams, device="auto", source="device", seconds=2.0, most=False, again=Fa
     """Checks, measures and reports; returns [beam] power over model, and (beams, x real time).
     With `again`, beams are pointed anew while they are formed."""
     device, from_host = find_device(device), source == "host"
-    block = voltages(device)
+    block = four_bits(BEST2, simulate(BEST2), device)
     found = check(block, device)
     print(f"BEST-2 ({BEST2.paper}): {BEST2.inputs} inputs, {BEST2.band / 1e6:g} MHz, "
           f"{BEST2.channels} channels, 4 + 4 bits, integrations of {INTEGRATED} spectra\n"
