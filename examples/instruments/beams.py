@@ -45,6 +45,11 @@ PAPER_RATE = 1.3e12  # operations a second on a K20
 CALL = 64 << 20
 
 
+def voltages(device):
+    """uint8 [channel][input][time]: a block of 4 + 4 bits, from simulated samples."""
+    return four_bits(BEST2, simulate(BEST2), device)
+
+
 def looks(count):
     """So many beams within 25 degrees of the source, the first of them at it."""
     number = np.arange(count)
@@ -198,7 +203,7 @@ def run(beams, device="auto", source="device", seconds=2.0, most=False, again=Fa
     """Checks, measures and reports; returns [beam] power over model, and (beams, x real time).
     With `again`, beams are pointed anew while they are formed."""
     device, from_host = find_device(device), source == "host"
-    block = four_bits(BEST2, simulate(BEST2), device)
+    block = voltages(device)
     found = check(block, device)
     print(f"BEST-2 ({BEST2.paper}): {BEST2.inputs} inputs, {BEST2.band / 1e6:g} MHz, "
           f"{BEST2.channels} channels, 4 + 4 bits, integrations of {INTEGRATED} spectra\n"
