@@ -10,7 +10,7 @@
  * or both in one (F-engine), and X-engine. Prints tables; with a file name, writes JSON,
  * too.
  *
- * bench_chain [DEVICE [SECONDS [FILE.json [BLOCKS]]]]
+ * bench_chain [DEVICE [SECONDS [FILE.json [BLOCKS]]]] [rows=ROW[,ROW]...]
  *
  *  - From replay to discard, beside the same kernels without GNU Radio: on one stream,
  *    each called on as many blocks, up to BLOCKS, as is fastest.
@@ -23,6 +23,8 @@
  * neither its start nor its end count, which take tenths of a second with many ports.
  * BLOCKS: that a call of the flowgraph works on at most, half of what a ring holds
  * (default 16, an integration).
+ * rows: what is measured, all without it: the first table's rows by their number from 1
+ * on, `chain` for all of them, `host`, and `latency`. FILE.json has those.
  */
 
 #include "kernels/corner_turn.h"
@@ -51,6 +53,8 @@
 #include <functional>
 #include <iostream>
 #include <random>
+#include <set>
+#include <sstream>
 #include <thread>
 
 using namespace gr::aperture;
@@ -603,10 +607,54 @@ std::string field(const char* name, double value)
     return text;
 }
 
+const std::vector<array> arrays{ { 16, 16, false }, { 64, 16, false }, { 256, 16, false },
+                                 { 16, 1, false },  { 64, 1, false },  { 256, 1, false },
+                                 { 16, 16, true },  { 64, 16, true },  { 256, 16, true },
+                                 { 16, 1, true },   { 64, 1, true },   { 256, 1, true } };
+
+//! What is measured, as `rows=` says; everything without it.
+class choice
+{
+public:
+    void parse(const std::string& words)
+    {
+        d_wanted.clear();
+        std::stringstream all(words);
+        for (std::string word; std::getline(all, word, ',');) {
+            if (!allowed().count(word))
+                throw std::invalid_argument("rows: " + word +
+                                            " is not allowed: it must be chain, host, "
+                                            "latency or from 1 to " +
+                                            std::to_string(arrays.size()));
+            d_wanted.insert(word);
+        }
+    }
+    bool wants(const std::string& word) const { return d_wanted.count(word); }
+    bool wants_array(size_t i) const
+    {
+        return wants("chain") || wants(std::to_string(i + 1));
+    }
+
+private:
+    static std::set<std::string> allowed()
+    {
+        std::set<std::string> all{ "chain", "host", "latency" };
+        for (size_t i = 1; i <= arrays.size(); i++)
+            all.insert(std::to_string(i));
+        return all;
+    }
+    std::set<std::string> d_wanted{ "chain", "host", "latency" };
+};
+
 } // namespace
 
 int main(int argc, char** argv)
 try {
+    choice rows;
+    if (const std::string last = argv[argc - 1]; last.rfind("rows=", 0) == 0) {
+        rows.parse(last.substr(5));
+        argc--;
+    }
     gr::logging::singleton().set_default_level(spdlog::level::warn);
     const device d = device::select(argc > 1 ? argv[1] : "cuda");
     const double seconds = argc > 2 ? std::atof(argv[2]) : 1;
@@ -647,12 +695,11 @@ try {
         "turn",
         "multiply",
         "gap, ms");
-    const std::vector<array> arrays{ { 16, 16, false },  { 64, 16, false },
-                                     { 256, 16, false }, { 16, 1, false },
-                                     { 64, 1, false },   { 16, 16, true },
-                                     { 64, 16, true },   { 256, 16, true },
-                                     { 16, 1, true },    { 64, 1, true } };
-    for (const array& a : arrays) {
+    std::string separator;
+    for (size_t i = 0; i < arrays.size(); i++) {
+        if (!rows.wants_array(i))
+            continue;
+        const array& a = arrays[i];
         const setting s{ d, a, blocks, seconds };
         const auto data = noise(a);
         const flow in_flowgraph = from_device(s, data);
@@ -670,7 +717,7 @@ try {
                     alone.multiply / 1e9,
                     in_flowgraph.longest_gap * 1e3);
         std::fflush(stdout);
-        json += (&a == &arrays[0] ? "{" : ", {") + field("inputs", a.inputs) + ", " +
+        json += separator + "{" + field("inputs", a.inputs) + ", " +
                 field("ports", a.ports()) + ", " + field("fused", a.fused) + ", " +
                 field("flowgraph_samples_per_second", in_flowgraph.samples_per_second) +
                 ", " + field("flowgraph_longest_gap", in_flowgraph.longest_gap) + ", " +
@@ -679,36 +726,42 @@ try {
                 field("filter_samples_per_second", alone.filter) + ", " +
                 field("turn_samples_per_second", alone.turn) + ", " +
                 field("multiply_samples_per_second", alone.multiply) + "}";
+        separator = ", ";
     }
-    const array one{ 16, 16, false };
-    const auto data = noise(one);
-    const setting s{ d, one, blocks, seconds };
-    const double host = from_host(s, data).samples_per_second;
-    std::printf("%-16s %6d %5d %9.3f  (%.2f GB/s)\n",
-                "one host thread",
-                one.inputs,
-                one.ports(),
-                host / 1e9,
-                host * 2 / 1e9);
-    json += "], " + field("host_source_samples_per_second", host);
-
-    const double block = times * channels / sample_rate;
-    const auto late = latencies(d, 60 * block);
-    const double typical = median(late),
-                 longest = *std::max_element(late.begin(), late.end());
-    std::printf(
-        "\nlatency, 2 inputs at %g MS/s, integrations of one block (%.1f ms), %zu of "
-        "them:\n%.2f ms from the last sample (median; longest %.2f), %.1f ms from "
-        "the first\n",
-        sample_rate / 1e6,
-        block * 1e3,
-        late.size(),
-        typical * 1e3,
-        longest * 1e3,
-        (typical + block) * 1e3);
-    json += ", " + field("block_seconds", block) + ", " +
-            field("latency_seconds_median", typical) + ", " +
-            field("latency_seconds_longest", longest) + "}\n";
+    json += "]";
+    if (rows.wants("host")) {
+        const array one{ 16, 16, false };
+        const auto data = noise(one);
+        const setting s{ d, one, blocks, seconds };
+        const double host = from_host(s, data).samples_per_second;
+        std::printf("%-16s %6d %5d %9.3f  (%.2f GB/s)\n",
+                    "one host thread",
+                    one.inputs,
+                    one.ports(),
+                    host / 1e9,
+                    host * 2 / 1e9);
+        json += ", " + field("host_source_samples_per_second", host);
+    }
+    if (rows.wants("latency")) {
+        const double block = times * channels / sample_rate;
+        const auto late = latencies(d, 60 * block);
+        const double typical = median(late),
+                     longest = *std::max_element(late.begin(), late.end());
+        std::printf(
+            "\nlatency, 2 inputs at %g MS/s, integrations of one block (%.1f ms), %zu of "
+            "them:\n%.2f ms from the last sample (median; longest %.2f), %.1f ms from "
+            "the first\n",
+            sample_rate / 1e6,
+            block * 1e3,
+            late.size(),
+            typical * 1e3,
+            longest * 1e3,
+            (typical + block) * 1e3);
+        json += ", " + field("block_seconds", block) + ", " +
+                field("latency_seconds_median", typical) + ", " +
+                field("latency_seconds_longest", longest);
+    }
+    json += "}\n";
     if (argc > 3 && !(std::ofstream(argv[3]) << json))
         throw std::runtime_error(std::string(argv[3]) + " cannot be written");
     return 0;

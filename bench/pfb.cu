@@ -9,8 +9,9 @@
  * Times the channeliser, the corner turn and both in one without GNU Radio, beside the
  * copy bandwidth and the plain way (FIR, cuFFT, conversion) of the same run.
  *
- * bench_pfb [pfb|f_engine|interleaved|corner_turn|first|tensor]... [json=FILE]: `first`
- * is 1024 channels, 8 taps, sc8 alone, `interleaved` several inputs a port, `tensor` all
+ * bench_pfb [pfb|sizes|f_engine|interleaved|corner_turn|first|tensor]... [json=FILE]:
+ * `first` is 1024 channels, 8 taps, sc8 alone, `sizes` channels by taps, 8 bit and fc32,
+ * the plain way beside 8 taps only, `interleaved` several inputs a port, `tensor` all
  * else that tensor cores do. A figure counts the samples that come in.
  */
 
@@ -31,6 +32,9 @@ using namespace gr::aperture::kernels;
 namespace {
 
 constexpr size_t total_bytes = size_t(2) << 30; // of samples
+
+const std::set<std::string> words{ "pfb",         "sizes", "f_engine", "interleaved",
+                                   "corner_turn", "first", "tensor" };
 
 __device__ uint32_t random_word(size_t i)
 {
@@ -76,6 +80,14 @@ struct row {
     double rate, plain, memory_bound, arithmetic_bound; // samples a second
     std::string implementation;
 };
+
+//! Of all inputs: samples, and radians that phases grow by from spectrum to spectrum.
+struct delaying {
+    int shift = 0;
+    double phase_rate = 0;
+};
+// 2.56 ns/s at 1.712 Gsample/s: of baselines of 8 km, and at 1 GHz
+constexpr double sky_drift = 2.6e-6, sky_rate = 1e-5, fast_rate = .01;
 
 struct program {
     stream& s;
@@ -152,12 +164,13 @@ struct program {
         kernel.set_gains(gains.data(), s);
     }
 
-    //! \param shift of all inputs in samples; 0: no delays
+    //! \param d no delays if it shifts by nothing
     template <class Kernel>
-    void set_delays(Kernel& kernel, const pfb::parameters& p, int shift)
+    void set_delays(Kernel& kernel, const pfb::parameters& p, delaying d)
     {
-        const std::vector<delay> delays(p.inputs(), { shift, .3, 1e-6, .1, .01 });
-        if (shift)
+        const std::vector<delay> delays(p.inputs(),
+                                        { d.shift, .3, sky_drift, .1, d.phase_rate });
+        if (d.shift)
             kernel.set_delays(delays.data(), s);
     }
 
@@ -186,11 +199,13 @@ struct program {
                      (is_complex(p.input) ? 0 : 10)));
     }
 
-    //! \param shift as above \param at_once spectra of a call; 0: all
+    //! \param d as above \param at_once spectra of a call; 0: all
+    //! \param beside whether the plain way is timed, too
     void channelise(const pfb::parameters& p,
                     const std::string& what,
-                    int shift = 0,
-                    int at_once = 0)
+                    delaying d = {},
+                    int at_once = 0,
+                    bool beside = true)
     {
         const int all = spectra_of(p), each = at_once ? at_once : all;
         const int spectra = all / each * each;
@@ -204,7 +219,7 @@ struct program {
         const double samples = double(spectra) * p.step() * p.inputs();
         const auto time = [&](pfb& kernel) {
             set_gains(kernel, p);
-            set_delays(kernel, p, shift);
+            set_delays(kernel, p, d);
             return median_time(s, 10, [&] {
                 for (int first = 0; first < spectra; first += each) {
                     auto here = from;
@@ -222,17 +237,17 @@ struct program {
             what, p.channels, p.taps, p.inputs(), 0, 0, 0, 0, kernel->implementation()
         };
         r.rate = samples / time(*kernel);
-        if (!at_once) // the plain way does not mind
+        if (beside && !at_once) // the plain way does not mind
             r.plain = samples / time(*cuda::make_plain_pfb(p, 0));
         bounds(r, p);
         add(r);
     }
 
-    //! \param shift as above
+    //! \param d as above
     void f_engine_of(const pfb::parameters& p,
                      int times,
                      const std::string& what,
-                     int shift = 0)
+                     delaying d = {})
     {
         const f_engine::parameters f{ p, times, 0, p.channels };
         const int spectra = spectra_of(p) / times * times;
@@ -242,7 +257,7 @@ struct program {
         const size_t block = size_t(p.channels) * p.inputs() * times * size_of(p.output);
         const auto time = [&](f_engine& kernel) {
             set_gains(kernel, p);
-            set_delays(kernel, p, shift);
+            set_delays(kernel, p, d);
             return median_time(s, 5, [&] {
                 for (int first = 0; first < spectra; first += times) {
                     auto here = from;
@@ -316,8 +331,8 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.channelise(b.filter(1024, taps, 1), "sc8");
         for (int inputs : { 8, 64, 512 })
             b.channelise(b.filter(1024, 8, inputs), "sc8");
-        b.channelise(b.filter(1024, 8, 64), "sc8, delays", 4);
-        b.channelise(b.filter(1024, 8, 64), "sc8, odd delays", 5);
+        b.channelise(b.filter(1024, 8, 64), "sc8, delays", { 4, fast_rate });
+        b.channelise(b.filter(1024, 8, 64), "sc8, odd delays", { 5, fast_rate });
         for (auto t : { type::sc4,
                         type::sc16,
                         type::fc32,
@@ -330,6 +345,15 @@ void run_all(program& b, const std::set<std::string>& wanted)
         b.channelise(b.filter(1024, 8, 8, type::fc32, type::fc32), "fc32 to fc32");
         b.channelise(b.filter(1024, 8, 8, type::sc8, type::fc32), "sc8 to fc32");
     }
+    if (want("sizes"))
+        for (auto t : { type::sc8, type::fc32 })
+            for (int n : { 64, 256, 1024, 4096, 32768 })
+                for (int taps : { 4, 8, 16, 32 })
+                    b.channelise(b.filter(n, taps, 1, t, t),
+                                 name_of(t) + " to " + name_of(t),
+                                 {},
+                                 0,
+                                 taps == 8);
     if (want("interleaved")) {
         const auto ports_of = [&](int inputs, int per_port) {
             return b.interleaved(b.filter(1024, 8, inputs), per_port);
@@ -337,7 +361,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
         for (int per_port : { 2, 16, 64 }) {
             const auto what = "sc8, " + std::to_string(per_port) + " a port";
             b.channelise(ports_of(64, per_port), what);
-            b.channelise(ports_of(64, per_port), what + ", delays", 5);
+            b.channelise(ports_of(64, per_port), what + ", delays", { 5, fast_rate });
         }
         for (int inputs : { 16, 64, 256 })
             b.f_engine_of(
@@ -349,15 +373,16 @@ void run_all(program& b, const std::set<std::string>& wanted)
             const auto p = b.filter(1024, 8, inputs);
             const int times = 65536 / inputs;
             b.f_engine_of(p, times, "f_engine sc8");
-            b.f_engine_of(p, times, "with odd delays", 5);
-            b.channelise(p, "sc8, calls as large", 0, times);
+            b.f_engine_of(p, times, "with odd delays", { 5, sky_rate });
+            b.f_engine_of(p, times, "with fast phases", { 5, fast_rate });
+            b.channelise(p, "sc8, calls as large", {}, times);
         }
     if (want("tensor"))
         for (int inputs : { 1, 8, 64, 512 }) {
             const auto p = b.filter(1024, 8, inputs);
             b.channelise(p, "sc8");
-            b.channelise(p, "sc8, delays", 8);
-            b.channelise(p, "sc8, odd delays", 5);
+            b.channelise(p, "sc8, odd delays", { 5, sky_rate });
+            b.channelise(p, "sc8, fast phases", { 5, fast_rate });
         }
     if (want("f_engine")) {
         for (int n : { 64, 256, 2048, 4096, 8192 })
@@ -424,13 +449,14 @@ try {
         command += " " + word;
         if (word.rfind("json=", 0) == 0)
             json = word.substr(5);
-        else if (word == "pfb" || word == "f_engine" || word == "corner_turn" ||
-                 word == "first" || word == "tensor" || word == "interleaved")
+        else if (words.count(word))
             wanted.insert(word);
-        else
-            throw std::invalid_argument(word + ": allowed are pfb, f_engine, "
-                                               "corner_turn, first, interleaved, tensor "
-                                               "and json=FILE");
+        else {
+            std::string allowed;
+            for (const auto& w : words)
+                allowed += w + ", ";
+            throw std::invalid_argument(word + ": allowed are " + allowed + "json=FILE");
+        }
     }
     cudaDeviceProp gpu;
     cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's name");

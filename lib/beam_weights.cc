@@ -6,15 +6,31 @@
  */
 
 #include "beam_weights.h"
+#include "message_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <optional>
 
 namespace gr {
 namespace aperture {
 
 namespace {
+
+//! A loop that vectorises: millions of weights are looked at while work() waits.
+bool all_finite(const std::vector<cfloat>& values)
+{
+    constexpr uint32_t infinite = 0x7f800000;
+    const auto* bits = reinterpret_cast<const char*>(values.data());
+    uint32_t largest = 0;
+    for (size_t i = 0; i < 2 * values.size(); i++) {
+        uint32_t number;
+        std::memcpy(&number, bits + i * sizeof number, sizeof number);
+        largest = std::max(largest, number & 0x7fffffff);
+    }
+    return largest < infinite;
+}
 
 std::string numbers(size_t count) { return std::to_string(count) + " numbers"; }
 
@@ -47,7 +63,8 @@ beam_weights::beam_weights(const extents& e,
                            std::function<void(const uint8_t*)> check_masks)
     : d_e(e),
       d_check_masks(std::move(check_masks)),
-      d_weights(size_t(e.channels) * e.beams * e.inputs),
+      d_weights(
+          std::make_shared<std::vector<cfloat>>(size_t(e.channels) * e.beams * e.inputs)),
       d_gains(e.beams, 1.f),
       d_masks(size_t(e.all_beams()) * e.inputs, 1)
 {
@@ -69,11 +86,8 @@ void beam_weights::check(const setting& s) const
                 numbers(row) + " (" + std::to_string(coherent) + " coherent beams x " +
                     std::to_string(d_e.inputs) + " inputs), or as many for each of " +
                     std::to_string(d_e.channels) + " channels");
-        for (const auto& w : s.weights)
-            require(std::isfinite(w.real()) && std::isfinite(w.imag()),
-                    "weights",
-                    "a number that is not finite",
-                    "finite");
+        require(
+            all_finite(s.weights), "weights", "a number that is not finite", "finite");
     }
     if (!s.gains.empty()) {
         require(coherent > 0 && (s.gains.size() == 1 || s.gains.size() == coherent),
@@ -92,20 +106,37 @@ void beam_weights::check(const setting& s) const
                     " inputs");
         for (auto m : s.masks)
             require(m <= 1, "mask", std::to_string(m), "0 or 1");
-        if (d_check_masks && s.beam < 0)
-            d_check_masks(s.masks.data() + size_t(d_e.beams) * d_e.inputs);
-        else if (d_check_masks && s.beam >= d_e.beams) {
-            auto masks = d_masks;
-            std::copy(s.masks.begin(),
-                      s.masks.end(),
-                      masks.begin() + size_t(s.beam) * d_e.inputs);
-            d_check_masks(masks.data() + size_t(d_e.beams) * d_e.inputs);
-        }
     }
 }
 
-void beam_weights::store(const setting& s)
+void beam_weights::check_masks(const setting& s) const
 {
+    if (!d_check_masks || s.masks.empty())
+        return;
+    if (s.beam < 0) {
+        d_check_masks(s.masks.data() + size_t(d_e.beams) * d_e.inputs);
+    } else if (s.beam >= d_e.beams) {
+        auto masks = d_masks;
+        std::copy(
+            s.masks.begin(), s.masks.end(), masks.begin() + size_t(s.beam) * d_e.inputs);
+        d_check_masks(masks.data() + size_t(d_e.beams) * d_e.inputs);
+    }
+}
+
+std::vector<cfloat>& beam_weights::own_weights()
+{
+    if (d_weights.use_count() > 1)
+        d_weights = std::make_shared<std::vector<cfloat>>(*d_weights);
+    return *d_weights;
+}
+
+void beam_weights::store(setting s)
+{
+    d_new_weights = d_new_weights || !s.weights.empty();
+    if (s.beam < 0 && s.weights.size() == d_weights->size()) {
+        d_weights = std::make_shared<std::vector<cfloat>>(std::move(s.weights));
+        s.weights.clear();
+    }
     const int first = std::max(0, s.beam);
     const size_t beams = s.beam < 0 ? d_e.beams : 1;
     const size_t row = beams * d_e.inputs; // of a channel
@@ -114,9 +145,8 @@ void beam_weights::store(const setting& s)
             s.weights.begin() + (s.weights.size() == row ? 0 : ptrdiff_t(k * row));
         std::copy(from,
                   from + row,
-                  d_weights.begin() + (size_t(k) * d_e.beams + first) * d_e.inputs);
+                  own_weights().begin() + (size_t(k) * d_e.beams + first) * d_e.inputs);
     }
-    d_new_weights = d_new_weights || !s.weights.empty();
     for (size_t m = 0; m < beams && !s.gains.empty(); m++)
         d_gains[first + m] = s.gains[s.gains.size() == 1 ? 0 : m];
     d_new_gains = d_new_gains || !s.gains.empty();
@@ -125,11 +155,12 @@ void beam_weights::store(const setting& s)
     d_new_masks = d_new_masks || !s.masks.empty();
 }
 
-void beam_weights::set(const setting& s)
+void beam_weights::set(setting s)
 {
-    std::lock_guard<std::mutex> guard(d_mutex);
     check(s);
-    store(s);
+    std::lock_guard<std::mutex> guard(d_mutex);
+    check_masks(s);
+    store(std::move(s));
 }
 
 void beam_weights::set_weights(const std::vector<cfloat>& weights, int beam)
@@ -159,7 +190,7 @@ void beam_weights::set_masks(const std::vector<uint8_t>& masks, int beam)
 
 void beam_weights::receive(const pmt::pmt_t& message)
 {
-    require(pmt::is_dict(message), "message", pmt::write_string(message), "a dictionary");
+    require(pmt::is_dict(message), "message", text_of(message), "a dictionary");
     auto value = [&](const char* name) {
         return pmt::dict_ref(message, pmt::intern(name), pmt::PMT_NIL);
     };
@@ -175,7 +206,7 @@ void beam_weights::receive(const pmt::pmt_t& message)
         } else {
             require(pmt::is_real(gain) || pmt::is_integer(gain),
                     "gain",
-                    pmt::write_string(gain),
+                    text_of(gain),
                     "a real number, or a f32vector");
             s.gains = { float(pmt::to_double(gain)) };
         }
@@ -186,24 +217,25 @@ void beam_weights::receive(const pmt::pmt_t& message)
     }
     require(!s.weights.empty() || !s.gains.empty() || !s.masks.empty(),
             "message",
-            pmt::write_string(message),
+            text_of(message),
             "a dictionary with `weights`, `gain` or `mask`");
     if (const auto beam = value(tags::beam); !pmt::is_null(beam)) {
-        require(pmt::is_integer(beam), "beam", pmt::write_string(beam), "an integer");
+        require(pmt::is_integer(beam), "beam", text_of(beam), "an integer");
         require_range("beam", pmt::to_long(beam), -1, d_e.all_beams() - 1);
         s.beam = int(pmt::to_long(beam));
     }
     std::optional<timestamp> time;
     if (const auto at = value(tags::time); !pmt::is_null(at)) {
         time = timestamp::from_pmt(at);
-        require(bool(time), "time", pmt::write_string(at), "tuple(uint64, double)");
+        require(bool(time), "time", text_of(at), "tuple(uint64, double)");
     }
-    std::lock_guard<std::mutex> guard(d_mutex);
     check(s);
+    std::lock_guard<std::mutex> guard(d_mutex);
+    check_masks(s);
     if (time)
         d_timed.add(*time, std::move(s));
     else
-        store(s);
+        store(std::move(s));
 }
 
 std::vector<cfloat> beam_weights::of(int beam) const
@@ -212,7 +244,8 @@ std::vector<cfloat> beam_weights::of(int beam) const
     std::vector<cfloat> weights;
     std::lock_guard<std::mutex> guard(d_mutex);
     for (int k = 0; k < d_e.channels; k++) {
-        const auto from = d_weights.begin() + (size_t(k) * d_e.beams + beam) * d_e.inputs;
+        const auto from =
+            d_weights->begin() + (size_t(k) * d_e.beams + beam) * d_e.inputs;
         weights.insert(weights.end(), from, from + d_e.inputs);
     }
     return weights;
@@ -231,18 +264,22 @@ int64_t beam_weights::update(int64_t block,
 {
     std::lock_guard<std::mutex> guard(d_mutex);
     // a thousandth of a spectrum for the rounding of a time that was computed
-    const int64_t sharing = d_timed.take_due(
-        block, blocks, 1e-3 / d_e.times, late, [this](const setting& s) { store(s); });
+    const int64_t sharing =
+        d_timed.take_due(block, blocks, 1e-3 / d_e.times, late, [this](setting&& s) {
+            store(std::move(s));
+        });
     if (!d_new_weights && !d_new_gains && !d_new_masks)
         return sharing;
     changes c{ nullptr, nullptr, nullptr };
     if (d_e.beams && (d_new_weights || d_new_masks)) {
         const size_t row = size_t(d_e.beams) * d_e.inputs; // of a channel
         d_masked = d_weights;
+        if (std::count(d_masks.begin(), d_masks.begin() + row, 0))
+            d_masked = std::make_shared<std::vector<cfloat>>(*d_weights);
         for (size_t i = 0; i < row; i++)
-            for (size_t at = i; !d_masks[i] && at < d_masked.size(); at += row)
-                d_masked[at] = 0;
-        c.weights = d_masked.data();
+            for (size_t at = i; !d_masks[i] && at < d_masked->size(); at += row)
+                (*d_masked)[at] = 0;
+        c.weights = d_masked->data();
     }
     if (d_e.beams && d_new_gains)
         c.gains = d_gains.data();
@@ -266,7 +303,7 @@ void beam_weights::find_used()
             if (beam < d_e.beams) {
                 used = false;
                 for (int k = 0; k < d_e.channels && !used; k++)
-                    used = d_masked[(size_t(k) * d_e.beams + beam) * d_e.inputs + i] !=
+                    used = (*d_masked)[(size_t(k) * d_e.beams + beam) * d_e.inputs + i] !=
                            cfloat(0);
             }
             if (used)

@@ -13,6 +13,7 @@
 #include "timed_settings.h"
 #include <pmt/pmt.h>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -46,6 +47,8 @@ public:
     beam_weights(const extents& e,
                  const setting& first,
                  std::function<void(const uint8_t* masks)> check_masks = {});
+
+    int inputs() const { return d_e.inputs; }
 
     //! Of a beam, or of all with -1. What is empty is as at first.
     //! \throws std::invalid_argument
@@ -81,23 +84,27 @@ public:
     lost_of(int beam, const std::vector<intervals>& lost, int64_t first, int64_t end);
 
 private:
-    void set(const setting& s);
+    void set(setting s);
     void check(const setting& s) const;
-    void store(const setting& s);
+    void check_masks(const setting& s) const; // with the lock
+    void store(setting s);
+    std::vector<cfloat>& own_weights();
     void find_used();
 
     const extents d_e;
     const std::function<void(const uint8_t*)> d_check_masks;
 
-    mutable std::mutex d_mutex;    // of all up to the blank line
-    std::vector<cfloat> d_weights; // [channel][beam][input]
-    std::vector<float> d_gains;    // [beam]
-    std::vector<uint8_t> d_masks;  // [beam][input], the incoherent ones, too
+    mutable std::mutex d_mutex; // of all up to the blank line
+    // [channel][beam][input]: there may be a gigabyte of them, so that who sets all hands
+    // them over, and what update() has used is changed in a copy
+    std::shared_ptr<std::vector<cfloat>> d_weights;
+    std::vector<float> d_gains;   // [beam]
+    std::vector<uint8_t> d_masks; // [beam][input], the incoherent ones, too
     bool d_new_weights = true, d_new_gains = true, d_new_masks = true;
     timed_settings<setting> d_timed;
 
     // of the thread that calls update()
-    std::vector<cfloat> d_masked; // weights with zeros
+    std::shared_ptr<std::vector<cfloat>> d_masked; // weights, with zeros where masks are
     std::vector<uint8_t> d_held_masks;
     std::vector<std::vector<int>> d_used; // inputs of each beam; empty: not found yet
 };

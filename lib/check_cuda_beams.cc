@@ -548,6 +548,9 @@ void check_beamformers(bool quick)
             check_beamformer({ 150, 40, 70, 72, 3 }, input, output, true);
             check_beamformer({ 60, 129, 65, 136, 4 }, input, output, true);
         }
+    for (int inputs : { 224, 250 }) // 7 chunks of inputs, and the 8 that kernels know
+        check_beamformer(
+            { 40, inputs, 130, 144, 2 }, sample_type::sc8, sample_type::sc8, true);
     std::printf(
         "beamformer: %zu of %zu 8-bit numbers differ by a step (%.2g), rms error of "
         "fc32 at most %.2g\n",
@@ -584,6 +587,12 @@ void check_power_detectors()
 
 void check_beam_powers(bool quick)
 {
+    // as many inputs as kernels know, and many steps of a thread block
+    check_beam_power({ 40, 250, 130, 192, 3 },
+                     0,
+                     sample_type::sc8,
+                     { intensity, linear, 64, 1 },
+                     true);
     for (auto type : { sample_type::sc8, sample_type::sc4, sample_type::fc32 })
         for (bool many : { false, true }) {
             const shape x{ 6, 33, 34, 192, 4 };

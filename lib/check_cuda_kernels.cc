@@ -13,8 +13,9 @@
  * [xengine|sc8|sc4|real_xengine|corner_turn|pfb|cuts|product_select|small|quick|
  *  inputs=N|channels=N]...
  * sc8, sc4 and real_xengine are parts of xengine, cuts of pfb; small is a few
- * channelisers. inputs=N (of X-engines) and channels=N (of channelisers; may be given
- * again) choose among them: a sanitizer takes long.
+ * channelisers. inputs=N (of X-engines, any number) and channels=N (of channelisers)
+ * choose among them, and may be given again: a sanitizer takes long. A choice of what is
+ * not compared is an error.
  */
 
 #include "check_cuda.h"
@@ -47,9 +48,43 @@ using namespace gr::aperture::kernels;
 
 namespace {
 
-int only_inputs = 0; // of X-engines that are checked, 0 for all
+//! Numbers that arguments choose; if there are none, all are wanted.
+class chosen_numbers
+{
+public:
+    //! Whether the argument is name=N. Then it chooses N.
+    bool add_if(const std::string& argument, const std::string& name)
+    {
+        int number;
+        if (std::sscanf(argument.c_str(), (name + "=%d").c_str(), &number) != 1)
+            return false;
+        d_met[number] = false;
+        return true;
+    }
+    bool wants(int number)
+    {
+        const auto found = d_met.find(number);
+        if (found != d_met.end())
+            found->second = true;
+        return d_met.empty() || found != d_met.end();
+    }
+    void add_to(std::set<int>& numbers) const
+    {
+        for (const auto& [number, met] : d_met)
+            numbers.insert(number);
+    }
+    void expect_all_met(const std::string& name) const
+    {
+        for (const auto& [number, met] : d_met)
+            expect(met, name + "=" + std::to_string(number) + ": nothing to compare");
+    }
 
-bool wanted_inputs(int inputs) { return !only_inputs || inputs == only_inputs; }
+private:
+    std::map<int, bool> d_met;
+};
+
+chosen_numbers chosen_inputs;   // of X-engines
+chosen_numbers chosen_channels; // of channelisers
 
 enum class pattern { random, lowest, highest, alternating };
 
@@ -80,7 +115,7 @@ std::vector<int8_t> voltages_of(const xengine::parameters& p, int blocks, patter
 
 void check_xengine(xengine::parameters p, int blocks, pattern kind, size_t shift = 0)
 {
-    if (!wanted_inputs(p.inputs))
+    if (!chosen_inputs.wants(p.inputs))
         return;
     const size_t visibilities = p.products() * p.channels;
     host_stream on_host;
@@ -148,7 +183,7 @@ void check_real_xengine(int inputs,
                         bool steady = false,
                         size_t shift = 0)
 {
-    if (!wanted_inputs(inputs))
+    if (!chosen_inputs.wants(inputs))
         return;
     const xengine::parameters p{ channels, inputs, times, sample_type::fc32 };
     std::normal_distribution<float> normal;
@@ -229,12 +264,18 @@ void check_real_xengine(int inputs,
 void check_real_xengines(bool quick)
 {
     if (quick) {
-        for (int n : { 1, 3, 8, 13, 24, 30, 40, 47, 60, 65, 130 })
+        std::set<int> sizes{ 1, 3, 8, 13, 24, 30, 40, 47, 60, 65, 130 };
+        chosen_inputs.add_to(sizes);
+        for (int n : sizes)
             check_real_xengine(n, 3, n % 2 ? 131 : 130, 2);
         check_real_xengine(70, 1, 4001, 2);
         check_real_xengine(9, 2, 4001, 2);
     } else {
+        std::set<int> sizes;
         for (int n = 1; n <= 130; n++)
+            sizes.insert(n);
+        chosen_inputs.add_to(sizes);
+        for (int n : sizes)
             check_real_xengine(n, 2, n % 2 ? 131 : 257, 2);
         for (int n : { 192, 200, 257, 350 })
             check_real_xengine(n, 2, 70, 3);
@@ -271,6 +312,7 @@ void check_integer_xengines(sample_type type, bool quick)
                        384, 385, 449, 511, 512, 513, 700, 769, 1000, 1023, 1024 })
             sizes.insert(n);
     }
+    chosen_inputs.add_to(sizes);
     for (int n : sizes)
         check_xengine({ n > 300 ? 2 : 5, n, n % 2 ? 48 : 112, type },
                       n > 300 ? 1 : 2,
@@ -399,6 +441,7 @@ struct pfb_case {
     //! of the two calls with delays: its results are off the alignment of 16 bytes, and
     //! so another kernel's than the other call's
     int unaligned_call = -1;
+    bool slow = false; //!< delays change so little that some spectra have the same phases
 };
 
 //! 8-bit numbers of the channeliser: how many, and how many of them a step apart.
@@ -416,13 +459,6 @@ void expect_few(const steps& s, const char* kind)
                 s.all,
                 double(s.differ) / std::max<size_t>(s.all, 1));
     expect(s.differ <= s.most * s.all, std::string("steps of the channeliser, ") + kind);
-}
-
-std::set<int> wanted_channels; //!< of channelisers; none: all
-
-bool wanted(const pfb::parameters& p)
-{
-    return wanted_channels.empty() || wanted_channels.count(p.channels);
 }
 
 bool floating(sample_type type)
@@ -482,16 +518,23 @@ std::vector<cfloat> random_gains(const pfb::parameters& p)
     return gains;
 }
 
-std::vector<delay> random_delays(const pfb::parameters& p)
+//! Delayed and slow, as in pfb_case.
+constexpr std::pair<bool, bool> kinds_of_delays[] = { { false, false },
+                                                      { true, false },
+                                                      { true, true } };
+
+//! \param slow as in pfb_case
+std::vector<delay> random_delays(const pfb::parameters& p, bool slow)
 {
+    const double speed = slow ? 1e-3 : 1;
     std::uniform_real_distribution<double> any(-1, 1);
     std::vector<delay> all;
     for (int input = 0; input < p.inputs(); input++)
         all.push_back({ int64_t(random_bits() % 41) - 20,
                         any(random_bits) / 2,
-                        any(random_bits) * 1e-3,
+                        any(random_bits) * 1e-3 * speed,
                         any(random_bits) * 3,
-                        any(random_bits) * .1 });
+                        any(random_bits) * .1 * speed });
     return all;
 }
 
@@ -534,14 +577,14 @@ void compare_outputs(const std::vector<uint8_t>& got,
 void check_pfb(pfb_case c, bool plain)
 {
     auto& p = c.p;
-    if (!wanted(p))
+    if (!chosen_channels.wants(p.channels))
         return;
     constexpr int64_t margin = 40; // samples around, for delays
     const int64_t samples = int64_t(c.spectra - 1 + p.taps) * p.step();
     const size_t results = size_t(c.spectra) * p.inputs_per_port * p.channels;
     p.prototype = prototype(p.step(), p.taps, "hann");
     auto gains = random_gains(p);
-    const auto delays = random_delays(p);
+    const auto delays = random_delays(p, c.slow);
 
     host_stream on_host;
     const auto own_stream = device::select("cuda").make_stream();
@@ -567,7 +610,7 @@ void check_pfb(pfb_case c, bool plain)
         if (c.delayed)
             kernel.set_delays(delays.data(), to);
     };
-    auto what = name_of(p) + (c.delayed ? ", delayed" : "");
+    auto what = name_of(p) + (c.delayed ? c.slow ? ", delayed slowly" : ", delayed" : "");
     // an implementation's totals; half precision is for an rms of some 20 steps
     const auto totals_of = [&](const std::string& implementation) -> steps& {
         what = implementation + ", " + what;
@@ -681,12 +724,12 @@ void check_pfb(pfb_case c, bool plain)
  * Acceptance of delays: the phase of each channel within 1 degree of the model, on the
  * way that 8-bit samples to 8-bit spectra go. 79.53 us, 2.5 ps and 2.56 ns/s are at 1.712
  * Gsample/s. The samples are noise; over 300 spectra, rounding moves a phase by 0.1
- * degrees.
+ * degrees. \param slow phases that change so little that some spectra have the same
  */
-void check_delays()
+void check_delays(bool slow)
 {
     pfb::parameters p{ 1024, 8, 7, 1, sample_type::sc8, sample_type::sc8, false, {} };
-    if (!wanted(p))
+    if (!chosen_channels.wants(p.channels))
         return;
     constexpr double pi = 3.14159265358979, drift = 2.56e-9 * 1024;
     const std::vector<delay> delays{ { 0, 0, 0, pi, 0 },
@@ -694,8 +737,8 @@ void check_delays()
                                      { -136155, -.36, 0, 2 * pi / 3, 0 },
                                      { 0, .00428, 0, .01, 0 },
                                      { 2, .75, 0, 0, 0 },
-                                     { 1, .2, drift, 0, .2 },
-                                     { -3, .5, -drift, 0, -1e-4 } };
+                                     { 1, .2, drift, 0, slow ? 1e-4 : .2 },
+                                     { -3, .5, -drift, 0, slow ? -1e-5 : -1e-4 } };
     const int spectra = 301, n = p.channels;
     const int64_t margin = 136160, samples = int64_t(spectra - 1 + p.taps) * n;
     p.prototype = prototype(n, p.taps, "hann");
@@ -747,7 +790,8 @@ void check_delays()
             worst = std::max(worst, std::abs(std::arg(sum)) * 180 / pi);
         }
     }
-    std::printf("delays, %s: phases within %.2f degrees\n",
+    std::printf("%sdelays, %s: phases within %.2f degrees\n",
+                slow ? "slow " : "",
                 kernel->implementation().c_str(),
                 worst);
     expect(worst <= 1, "phases of delays");
@@ -755,18 +799,19 @@ void check_delays()
 
 /*!
  * The same samples give the same bits, whatever calls the stream is cut into and wherever
- * the results are stored. \param skipped channels at both ends of a block
+ * the results are stored. \param skipped channels at both ends of a block \param slow as
+ * in pfb_case
  */
-void check_cuts(pfb::parameters p, bool delayed, int skipped)
+void check_cuts(pfb::parameters p, bool delayed, int skipped, bool slow = false)
 {
-    if (!wanted(p))
+    if (!chosen_channels.wants(p.channels))
         return;
     constexpr int64_t margin = 40; // samples around, for delays
     const int spectra = 2 * std::max(16, 8192 / p.channels) + 7;
     const int64_t samples = int64_t(spectra - 1 + p.taps) * p.step() + 2 * margin;
     p.prototype = prototype(p.step(), p.taps, "hann");
     const auto gains = random_gains(p);
-    const auto delays = random_delays(p);
+    const auto delays = random_delays(p, slow);
     std::vector<guarded> data;
     std::vector<pfb::source> from;
     for (int port = 0; port < p.ports; port++) {
@@ -838,7 +883,8 @@ void check_cuts(pfb::parameters p, bool delayed, int skipped)
                     &expected.first[(item * p.channels + k + skipped) * size],
                     size);
             }
-    const auto what = name_of(p) + (delayed ? ", delayed" : "");
+    const auto what =
+        name_of(p) + (delayed ? slow ? ", delayed slowly" : ", delayed" : "");
     const auto compare = [&](const auto& got, const auto& bytes, const char* how) {
         expect(same_bits(got.first, bytes), what + ", same bits " + how);
         expect(got.second.samples == expected.second.samples &&
@@ -890,6 +936,8 @@ void check_small_pfbs()
             // so many that blocks of threads have whole sectors of a block
             for (bool delayed : { false, true })
                 check_pfb({ p, 2400, -1, delayed, true, true }, false);
+            for (bool turned : { false, true })
+                check_pfb({ p, 2400, -1, true, turned, true, -1, true }, false);
             auto several = p;
             several.inputs_per_port = 3;
             check_pfb({ several, 4 * spectra, -1, true }, false);
@@ -1008,15 +1056,18 @@ void check_pfbs(bool quick)
                                          std::tuple(3, 65, 9) })
         for (auto [turned, all] :
              { std::pair(false, true), std::pair(true, false), std::pair(true, true) })
-            for (bool delayed : { false, true })
+            for (auto [delayed, slow] : kinds_of_delays)
                 check_pfb({ { 1024, taps, ports, 1, type::sc8, type::sc8, turned, {} },
                             spectra,
                             ports > 2 ? 1 : -1,
                             delayed,
                             turned,
-                            all },
+                            all,
+                            -1,
+                            slow },
                           false);
-    check_delays();
+    for (bool slow : { false, true })
+        check_delays(slow);
     for (int call : { 0, 1 }) {
         pfb_case c{ { 1024, 8, 2, 1, type::sc8, type::sc8, false, {} }, 45, -1, true };
         c.unaligned_call = call;
@@ -1024,11 +1075,12 @@ void check_pfbs(bool quick)
     }
     for (bool inverted : { false, true })
         for (int skipped : { 0, 129 })
-            for (bool delayed : { false, true })
+            for (auto [delayed, slow] : kinds_of_delays)
                 for (int inputs : { 1, 3 })
                     check_cuts({ 1024, 8, 3, inputs, type::sc8, type::sc8, inverted, {} },
                                delayed,
-                               skipped);
+                               skipped,
+                               slow);
     check_interleaved(quick);
     check_cuts(quick);
     for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways
@@ -1083,17 +1135,14 @@ int main(int argc, char** argv)
         return 77;
     std::set<std::string> words;
     for (int i = 1; i < argc; i++)
-        if (std::sscanf(argv[i], "inputs=%d", &only_inputs) != 1) {
-            int channels;
-            if (std::sscanf(argv[i], "channels=%d", &channels) == 1)
-                wanted_channels.insert(channels);
-            else
-                words.insert(argv[i]);
-        }
+        if (!chosen_inputs.add_if(argv[i], "inputs") &&
+            !chosen_channels.add_if(argv[i], "channels"))
+            words.insert(argv[i]);
     const bool quick = words.erase("quick");
+    const bool all = words.empty();
     // parts of others are only done where they are asked for
     const auto part = [&](bool of_another, const std::string& name, const auto& check) {
-        if (!words.count(name) && (of_another || !words.empty()))
+        if (!words.erase(name) && (of_another || !all))
             return;
         check();
         say_done(name);
@@ -1108,6 +1157,10 @@ int main(int argc, char** argv)
             part(true, name_of(type), [&] { check_integer_xengines(type, quick); });
         part(true, "real_xengine", [&] { check_real_xengines(quick); });
         part(false, "xengine", [&] { check_xengines(quick); });
+        for (const auto& word : words)
+            expect(false, word + ": not a part");
+        chosen_inputs.expect_all_met("inputs");
+        chosen_channels.expect_all_met("channels");
     } catch (const std::exception& e) {
         std::printf("FAILED: %s\n", e.what());
         return 1;

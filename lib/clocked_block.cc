@@ -7,6 +7,7 @@
 
 #include "clocked_block.h"
 #include "kernels/types.h"
+#include "message_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer.h>
@@ -414,9 +415,9 @@ clocked_block::read_missing(const gr::tag_t& tag, int port, int inputs)
     const int64_t input = number(tags::input);
     const lost_spectra lost{ int(input), number(tags::first), number(tags::count) };
     if (input < 0 || input >= inputs || lost.first < 0 || lost.count < 0) {
-        refuse("missing: " + pmt::write_string(tag.value) + " on port " +
-               std::to_string(port) + " must have an input from 0 to " +
-               std::to_string(inputs - 1) + ", first and count");
+        refuse("missing: " + text_of(tag.value) + " on port " + std::to_string(port) +
+               " must have an input from 0 to " + std::to_string(inputs - 1) +
+               ", first and count");
         return std::nullopt;
     }
     return lost;

@@ -10,6 +10,7 @@
 #include "kernels/prototype.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gr {
 namespace aperture {
@@ -38,7 +39,10 @@ kernels::pfb::parameters filter_parameters(const pfb_channelizer::parameters& p)
     k.inverted = p.inverted;
     k.prototype = p.prototype.empty() ? kernels::prototype(k.step(), p.taps, p.window)
                                       : p.prototype;
-    require(std::isfinite(p.gain), "gain", std::to_string(p.gain), "finite");
+    require(std::abs(p.gain) <= std::numeric_limits<float>::max(),
+            "gain",
+            std::to_string(p.gain),
+            "finite, in single precision too");
     require(
         p.gain != 0 || p.output_type != "sc8" || p.input_type == "sc8",
         "gain",

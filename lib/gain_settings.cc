@@ -6,6 +6,7 @@
  */
 
 #include "gain_settings.h"
+#include "message_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <cmath>
 #include <optional>
@@ -74,7 +75,7 @@ std::vector<cfloat> gain_settings::of(int input) const
 void gain_settings::receive(const pmt::pmt_t& message)
 {
     const std::string rule = "a dictionary with `gain`: a number or a c32vector";
-    require(pmt::is_dict(message), "message", pmt::write_string(message), rule);
+    require(pmt::is_dict(message), "message", text_of(message), rule);
     auto value = [&](const char* name) {
         return pmt::dict_ref(message, pmt::intern(name), pmt::PMT_NIL);
     };
@@ -85,16 +86,16 @@ void gain_settings::receive(const pmt::pmt_t& message)
     else if (pmt::is_number(gain))
         s.gains = { cfloat(pmt::to_complex(gain)) };
     else
-        require(false, "message", pmt::write_string(message), rule);
+        require(false, "message", text_of(message), rule);
     if (const pmt::pmt_t input = value(tags::input); !pmt::is_null(input)) {
-        require(pmt::is_integer(input), "input", pmt::write_string(input), "an integer");
+        require(pmt::is_integer(input), "input", text_of(input), "an integer");
         require_range("input", pmt::to_long(input), -1, d_inputs - 1);
         s.input = int(pmt::to_long(input));
     }
     std::optional<timestamp> time;
     if (const pmt::pmt_t at = value(tags::time); !pmt::is_null(at)) {
         time = timestamp::from_pmt(at);
-        require(bool(time), "time", pmt::write_string(at), "tuple(uint64, double)");
+        require(bool(time), "time", text_of(at), "tuple(uint64, double)");
     }
     check(s);
     std::lock_guard<std::mutex> guard(d_mutex);

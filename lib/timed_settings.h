@@ -49,7 +49,7 @@ public:
      *
      * \param tolerance see item_clock
      * \param late is told by how many items a setting comes too late
-     * \param apply gets the settings
+     * \param apply gets the settings, to keep
      * \returns how many items, with this one, share all settings
      */
     template <class report_late, class apply_setting>
@@ -75,7 +75,7 @@ public:
             }
             if (first < item)
                 late(std::min(item - first, int64_t(1) << 40));
-            apply(d_waiting[due].second);
+            apply(std::move(d_waiting[due].second));
         }
         d_waiting.erase(d_waiting.begin(), d_waiting.begin() + due);
         return sharing;

@@ -14,26 +14,31 @@ the array factor says. Then they are sent round and round, from the memory of th
 powers stay (--source device), or from that of the host, to which they go back, both through PCIe
 (--source host). A beamformer takes 4096 beams; of more, several stand side by side. Where --most
 finds time for more than four of them, it calculates how many from what four take: to make one takes
-seconds, and 4 GB of the host's memory for its weights. --beams measures any number.
+seconds, and 4 GB of the host's memory for its weights. --beams measures any number. --repoint sends weights for
+all beams and channels, by messages, while the flowgraph runs, and says how long it makes no
+powers at most.
 
     tools/run python3 examples/instruments/beams.py --beams 64 512 4096 --most
     tools/run python3 examples/instruments/beams.py --source host --most
+    tools/run python3 examples/instruments/beams.py --beams 256 --repoint
 """
 
 import argparse
+import time
 
 import numpy as np
+import pmt
 from gnuradio import aperture, blocks, gr
 from gnuradio.aperture.beams import Beam, offset
 from gnuradio.aperture.fx import device_name, positive_seconds, whole_number
 from gnuradio.aperture.weights import array_factor, array_frequencies, beam_weights
-from instrument import BEST2, PORTS, SOURCE, SPECTRA, TAPS, find_device, items_per_second, simulate
+from instrument import (BEST2, RMS, SOURCE, SPECTRA, find_device, four_bits, items_per_second,
+                        simulate)
 
 INTEGRATED = 64   # spectra
 AT_ONCE = 4096    # beams of a block
 SIDE_BY_SIDE = 4  # blocks that the search for the largest number measures at most
 CHECKED = 64      # beams
-RMS = 2.0         # steps of 4 bits, of the real and of the imaginary part
 PAPER_BUFFER = 8192  # spectra: the 420 ms that the paper takes at once
 PAPER_RATE = 1.3e12  # operations a second on a K20
 #: bytes that a call on a GPU works on, about: there calls are dear
@@ -42,23 +47,7 @@ CALL = 64 << 20
 
 def voltages(device):
     """uint8 [channel][input][time]: a block of 4 + 4 bits, from simulated samples."""
-    data = simulate(BEST2)
-    inputs_per_port = BEST2.inputs // PORTS
-    f_engine = aperture.f_engine(channels=BEST2.channels, inputs=BEST2.inputs,
-                                 inputs_per_port=inputs_per_port, input_type="sc8",
-                                 output_type="sc8", taps=TAPS, times=SPECTRA,
-                                 gain=RMS / data.std(), device=device)
-    shape = (BEST2.channels, BEST2.inputs, SPECTRA, 2)
-    sink = blocks.vector_sink_b(int(np.prod(shape)))
-    top = gr.top_block()
-    for port, samples in enumerate(data):
-        top.connect(aperture.replay(samples, 2 * inputs_per_port, rate=BEST2.sample_rate,
-                                    center_frequency=BEST2.center_frequency, device=device),
-                    (f_engine, port))
-    top.connect(f_engine, sink)
-    top.run()
-    steps = np.array(sink.data(), np.uint8).view(np.int8).reshape(shape).clip(-7, 7)
-    return (steps[..., 0] << 4 | steps[..., 1] & 15).astype(np.uint8)
+    return four_bits(BEST2, simulate(BEST2), device)
 
 
 def looks(count):
@@ -138,6 +127,43 @@ def speed(block, beams, device, from_host, seconds):
     return rate * INTEGRATED * BEST2.channels / BEST2.sample_rate
 
 
+def longest_gap(end, seconds):
+    """The longest time without an item in so many seconds."""
+    items, since, longest = end.items(), time.monotonic(), 0.0
+    limit = since + seconds
+    while (now := time.monotonic()) < limit or items == end.items() and now < limit + 60:
+        if end.items() != items:
+            items, since, longest = end.items(), now, max(longest, now - since)
+        time.sleep(0.0002)
+    return max(longest, time.monotonic() - since)
+
+
+def repoint(block, beams, device, from_host, seconds=5.0):
+    """Seconds without a power at most: as it runs, and while messages set the weights of all beams
+    and channels, five in so many seconds."""
+    weights = beam_weights(BEST2.array(), looks(beams), array_frequencies(BEST2.array(),
+                                                                          BEST2.channels))
+    message = pmt.dict_add(pmt.make_dict(), pmt.intern("weights"), aperture.c32vector(weights))
+    top = gr.top_block()
+    source, (former,) = connect(top, block, [weights], device, from_host, 0)
+    end = aperture.discard(former.output_signature().sizeof_stream_item(0),
+                           "cpu" if from_host else device)
+    top.connect(former, end)
+    top.start()
+    try:
+        longest_gap(end, 0.4 * seconds)  # the start
+        before, after = longest_gap(end, seconds), 0.0
+        for _ in range(5):
+            former.to_basic_block()._post(pmt.intern("weights"), message)
+            after = max(after, longest_gap(end, seconds / 5))
+    finally:
+        source.finish()
+        top.wait()
+    if former.error():
+        raise RuntimeError(former.error())
+    return before, after
+
+
 def tell(beams, real_time):
     """A line on a number of beams."""
     operations = 8 * BEST2.inputs * beams * BEST2.sample_rate
@@ -173,8 +199,9 @@ def find_most(block, beams, real_time, device, from_host, seconds):
     return beams, real_time
 
 
-def run(beams, device="auto", source="device", seconds=2.0, most=False):
-    """Checks, measures and reports; returns [beam] power over model, and (beams, x real time)."""
+def run(beams, device="auto", source="device", seconds=2.0, most=False, again=False):
+    """Checks, measures and reports; returns [beam] power over model, and (beams, x real time).
+    With `again`, beams are pointed anew while they are formed."""
     device, from_host = find_device(device), source == "host"
     block = voltages(device)
     found = check(block, device)
@@ -188,6 +215,10 @@ def run(beams, device="auto", source="device", seconds=2.0, most=False):
     for number in beams:
         measured.append((number, speed(block, number, device, from_host, seconds)))
         tell(*measured[-1])
+        if again:
+            before, after = repoint(block, min(number, AT_ONCE), device, from_host)
+            print(f"         weights by message: no powers for {1e3 * after:.3g} ms at most, "
+                  f"{1e3 * before:.3g} without messages", flush=True)
     if most:
         measured.append(find_most(block, *measured[-1], device, from_host, seconds))
         print(f"  in real time: {measured[-1][0]} beams; the paper's {PAPER_RATE / 1e12:g} TFLOP/s "
@@ -204,6 +235,8 @@ if __name__ == "__main__":
                         help="(default: 64 to 4096, on a CPU 16)")
     parser.add_argument("--most", action="store_true",
                         help="look for the largest number in real time")
+    parser.add_argument("--repoint", action="store_true",
+                        help="send new weights while the flowgraph runs")
     parser.add_argument("--device", default="auto", type=device_name,
                         help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--source", default="device", choices=["device", "host"],
@@ -215,6 +248,7 @@ if __name__ == "__main__":
         arguments.beams = ([16] if find_device(arguments.device) == "cpu"
                            else [64, 256, 1024, 4096])
     try:
-        run(arguments.beams, arguments.device, arguments.source, arguments.seconds, arguments.most)
+        run(arguments.beams, arguments.device, arguments.source, arguments.seconds, arguments.most,
+            arguments.repoint)
     except (ValueError, RuntimeError) as problem:
         parser.exit(1, f"{parser.prog}: error: {problem}\n")

@@ -11,6 +11,12 @@ and checked: the source in it must be where it was put, as strong as it was put 
 sent round and round, from the memory of the GPU (--source device) or from that of the host,
 through PCIe (--source host). On the CPU, integrations are short.
 
+As in the papers: inputs, band and channels; MWA 32T's samples have 5 + 5 bits, each part carried in
+8 here; best-2-spectra begins with spectra of 4 + 4 bits, as BEST-2's FPGAs make them and its GPUs
+get them, and correlates these as they are. Not as in the papers: best-2 makes BEST-2's channels
+here, too, from samples of 8 + 8 bits, and correlates 8 + 8 bits; mwa-32t rounds its channels to
+8 + 8 bits; the GPUs of BEST-2's paper form beams (beams.py).
+
     tools/run python3 examples/instruments/correlate.py best-2
     tools/run python3 examples/instruments/correlate.py lofar --source host --seconds 5
 """
@@ -20,8 +26,8 @@ import argparse
 import numpy as np
 from gnuradio import aperture, blocks, gr
 from gnuradio.aperture.fx import device_name, positive_seconds, whole_number
-from instrument import (BEST2, PORTS, SOURCE, SPECTRA, TAPS, Instrument, find_device,
-                        items_per_second, simulate)
+from instrument import (BEST2, BEST2_SPECTRA, PORTS, RMS, SOURCE, SPECTRA, TAPS, Instrument,
+                        find_device, four_bits, items_per_second, simulate)
 
 #: MiB of samples that a call on a GPU works on, about: there calls are dear
 CALL = 256
@@ -29,7 +35,7 @@ CALL = 256
 INSTRUMENTS = {
     # one coarse channel of 1.28 MHz, fine channels of 10 kHz
     "mwa-32t": Instrument("Wayth, Greenhill, Briggs 2009", 32, "xy", 175.0, 1.28e6, 1, 154.24e6,
-                          channels=128, times=400, blocks=25),
+                          channels=128, times=400, blocks=25, bits=5),
     # 24 coarse channels: 30.72 MHz
     "mwa-128": Instrument("Clark, La Plante, Greenhill 2011", 128, "xy", 1500.0, 1.28e6, 24,
                           154.24e6, channels=128, times=400, blocks=25),
@@ -38,37 +44,58 @@ INSTRUMENTS = {
     "lofar": Instrument("van Nieuwpoort, Romein 2009", 64, "xy", 1000.0, 200e6 / 1024, 5.12, 150e6,
                         channels=256, times=768, blocks=1),
     "best-2": BEST2,
+    "best-2-spectra": BEST2_SPECTRA,
 }
 
 
 def connect(top, instrument, data, device, from_host, repeats, times, integration, call=CALL):
-    """Samples to visibilities; returns the sources and the last block."""
+    """Samples, or spectra, to visibilities; returns the sources and the last block."""
     inputs_per_port = instrument.inputs // PORTS
     common = dict(channels=instrument.channels, inputs=instrument.inputs, device=device)
-    f_engine = aperture.pfb_channelizer(inputs_per_port=inputs_per_port, input_type="sc8",
-                                        output_type="sc8", taps=TAPS, **common)
-    turn = aperture.corner_turn(inputs_per_port=inputs_per_port, times=times, **common)
-    x_engine = aperture.xengine(times=times, integration=integration, **common)
-    sources = [aperture.replay(samples, 2 * inputs_per_port, repeats=repeats,
+    voltages = dict(type="sc4" if instrument.channelised else "sc8", times=times, **common)
+    turn = aperture.corner_turn(inputs_per_port=inputs_per_port, **voltages)
+    x_engine = aperture.xengine(integration=integration, **voltages)
+    sent = dict(item_size=2 * inputs_per_port, rate=instrument.sample_rate)
+    items = instrument.channels  # that make a spectrum
+    f_engine = None
+    if instrument.channelised:
+        sent = dict(item_size=inputs_per_port * instrument.channels,
+                    rate=instrument.sample_rate / instrument.channels,
+                    bandwidth=instrument.sample_rate, samples_per_item=instrument.channels)
+        items = 1
+    else:
+        f_engine = aperture.pfb_channelizer(inputs_per_port=inputs_per_port, input_type="sc8",
+                                            output_type="sc8", taps=TAPS, **common)
+    sources = [aperture.replay(port, repeats=repeats, **sent,
                                center_frequency=instrument.center_frequency,
-                               rate=instrument.sample_rate,
-                               device="cpu" if from_host else device) for samples in data]
+                               device="cpu" if from_host else device) for port in data]
     for port, source in enumerate(sources):
-        top.connect((source, 0), (f_engine, port), (turn, port))
+        chain = [(f_engine, port)] if f_engine else []
+        top.connect((source, 0), *chain, (turn, port))
     top.connect(turn, x_engine)
     if device != "cpu":  # a call may be half a ring
-        spectra = (call << 20) // (2 * instrument.inputs * instrument.channels)
+        spectra = (call << 20) // (items * sent["item_size"] * PORTS)
         for source in sources:
-            source.set_min_output_buffer(2 * spectra * instrument.channels)
-        f_engine.set_min_output_buffer(2 * spectra)
+            source.set_min_output_buffer(2 * spectra * items)
+        if f_engine:
+            f_engine.set_min_output_buffer(2 * spectra)
         turn.set_min_output_buffer(max(4, 2 * spectra // times))
     return sources, x_engine
+
+
+def prepare(instrument, device):
+    """What each port's source sends: samples or, of 4 + 4 bits, [spectrum][input][channel]."""
+    data = simulate(instrument)
+    if not instrument.channelised:
+        return data
+    block = four_bits(instrument, data, device)
+    return np.array(np.split(block.transpose(2, 1, 0), PORTS, axis=1))
 
 
 def correlation(instrument, data, device):
     """
     The mean correlation coefficient of two inputs of like polarisation, turned to the source:
-    flux / (1 + flux), if all is well.
+    flux / (1 + flux), if all is well, and less by what rounding adds to the power.
     """
     products = instrument.inputs * (instrument.inputs + 1) // 2
     top = gr.top_block()
@@ -112,7 +139,8 @@ def run(name, device="auto", source="device", seconds=2.0, call=CALL):
     """Correlates and reports; returns the correlation coefficient and x real time."""
     instrument = INSTRUMENTS[name]
     device = find_device(device)
-    data = simulate(instrument)
+    data = prepare(instrument, device)
+    rms = RMS if instrument.channelised else data.std()  # in steps, each an error of 1/12 squared
     found = correlation(instrument, data, device)
     rate = speed(instrument, data, device, source == "host", seconds, call)
     operations = 8 * rate * instrument.inputs * (instrument.inputs + 1) / 2
@@ -120,7 +148,8 @@ def run(name, device="auto", source="device", seconds=2.0, call=CALL):
           f"channels of {instrument.sample_rate / instrument.channels / 1e3:.4g} kHz, integrations of "
           f"{instrument.integration():.3g} s\n"
           f"  correlation coefficient of the source: {found.real:.4f} (put there: "
-          f"{SOURCE.flux / (1 + SOURCE.flux):.4f})\n"
+          f"{SOURCE.flux / (1 + SOURCE.flux):.4f}, of which rounding leaves "
+          f"{SOURCE.flux / (1 + SOURCE.flux) / (1 + 1 / (12 * rms**2)):.4f})\n"
           f"  {device}, source on {'the host' if source == 'host' else 'the device'}: "
           f"{rate / instrument.band:.3g} x real time; {rate / 1e6:.4g} MHz in real time; "
           f"{operations / 1e12:.3g} TOP/s of products")

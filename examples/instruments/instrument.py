@@ -8,7 +8,7 @@
 import pathlib
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from gnuradio import aperture, blocks, gr
@@ -19,6 +19,8 @@ PORTS = 16  # each with a thread of its own where the source is in host memory
 SPECTRA = 128
 #: above everything, and as strong in an input as a quarter of the receiver's noise
 SOURCE = aperture.Source("source", azimuth=150.0, elevation=60.0, flux=0.25)
+#: steps of 4 bits, of the real and of the imaginary part of spectra
+RMS = 2.0
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Instrument:
     channels: int            # of a stream
     times: int               # spectra in a block: 25 to 50 MB
     blocks: int              # in an integration of visibilities
+    bits: int = 8            # of the samples' real and imaginary part; carried as 8
+    channelised: bool = False  # elsewhere: what comes is spectra of 4 + 4 bits
 
     @property
     def inputs(self):
@@ -62,6 +66,8 @@ class Instrument:
 
 BEST2 = Instrument("Magro, Zarb Adami, Hickish 2014", 32, "x", 35.0, 20e6, 1, 408e6,
                    channels=1024, times=256, blocks=76)
+#: behind its F-engine, as the paper's GPUs have it
+BEST2_SPECTRA = replace(BEST2, channelised=True)
 
 
 def find_device(name):
@@ -83,8 +89,32 @@ def simulate(instrument):
         for port, name in enumerate(files):
             top.connect((source, port), blocks.file_sink(2 * inputs_per_port, name))
         top.run()
-        return np.array([np.fromfile(name, np.int8) for name in files]).reshape(
+        data = np.array([np.fromfile(name, np.int8) for name in files]).reshape(
             PORTS, samples, inputs_per_port, 2)
+    if instrument.bits == 8:
+        return data
+    limit = 2 ** (instrument.bits - 1) - 1
+    return np.rint(data / 2.0 ** (8 - instrument.bits)).clip(-limit, limit).astype(np.int8)
+
+
+def four_bits(instrument, data, device):
+    """uint8 [channel][input][time]: a block of 4 + 4 bits, from simulated samples."""
+    inputs_per_port = instrument.inputs // PORTS
+    f_engine = aperture.f_engine(channels=instrument.channels, inputs=instrument.inputs,
+                                 inputs_per_port=inputs_per_port, input_type="sc8",
+                                 output_type="sc8", taps=TAPS, times=SPECTRA,
+                                 gain=RMS / data.std(), device=device)
+    shape = (instrument.channels, instrument.inputs, SPECTRA, 2)
+    sink = blocks.vector_sink_b(int(np.prod(shape)))
+    top = gr.top_block()
+    for port, samples in enumerate(data):
+        top.connect(aperture.replay(samples, 2 * inputs_per_port, rate=instrument.sample_rate,
+                                    center_frequency=instrument.center_frequency, device=device),
+                    (f_engine, port))
+    top.connect(f_engine, sink)
+    top.run()
+    steps = np.array(sink.data(), np.uint8).view(np.int8).reshape(shape).clip(-7, 7)
+    return (steps[..., 0] << 4 | steps[..., 1] & 15).astype(np.uint8)
 
 
 def items_per_second(top, sources, ends, watched, seconds):

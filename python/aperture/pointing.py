@@ -14,7 +14,7 @@ import numpy as np
 import pmt
 from gnuradio import gr
 
-from . import earth_rotation, tags
+from . import c32vector, earth_rotation, tags
 from .array_description import ArrayDescription, load_array
 from .array_model import refuse
 from .beams import Beam, beams_of, coherent, in_order
@@ -365,7 +365,7 @@ class pointing(gr.sync_block):
         middle = begin if math.isinf(self._due) else (begin + self._due) / 2
         weights = self.weights(middle)
         message = pmt.dict_add(pmt.make_dict(), self._port,
-                               pmt.init_c32vector(weights.size, weights.ravel()))
+                               c32vector(weights))
         if timed:
             whole = math.floor(begin)
             message = pmt.dict_add(message, pmt.intern(tags.time), pmt.make_tuple(

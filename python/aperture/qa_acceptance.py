@@ -22,6 +22,9 @@ aperture = qa_tools.on_device(aperture)
 #: spectra in a block of f_engine
 TIMES = 16
 
+#: samples of tones that are channelised at a time
+MOST_SAMPLES = 2**22
+
 
 def decibel(power):
     """A power of nothing is -200 dB."""
@@ -32,9 +35,12 @@ class FEngine:
     """
     Tests of what makes channels: pfb_channelizer, or f_engine where in_blocks is true.
 
-    n: channels. On a GPU, 32 go through cuFFT and 64 through the fused kernel; 1024 of 8 bits
-    (EightBits) through tensor cores, on a Hopper GPU.
+    n: channels. On a GPU, 32 go through cuFFT and 64 to 8192 through the fused kernel, of
+    three passes from 2048 on; 1024 of 8 bits (EightBits) through tensor cores, on a Hopper GPU.
     types: of input and output, that are tried.
+    spectra: whose powers are measured; linear_spectra: of so many tones at once, where they
+    are weak
+    every: of the tones within a channel, so many are tried; 1: all
     """
 
     in_blocks = False
@@ -42,6 +48,8 @@ class FEngine:
     n = 32
     types = [(i, o) for i in ("fc32", "sc8", "sc4", "f32", "s12", "s10") for o in ("fc32", "sc8")]
     spectra = 2500
+    linear_spectra, linear_tones = 2000, 1
+    every = 1
 
     def setUp(self):
         self.rng = np.random.default_rng(64)
@@ -111,11 +119,15 @@ class FEngine:
 
     def tone_powers(self, frequencies, n, taps=8, amplitude=1.0, noise=0.0, **options):
         """Power of each tone in each channel: [tone][channel]; and the block."""
-        samples = self.tones(frequencies, n, taps, amplitude, noise)
-        if options.get("input_type") == "sc8":
-            samples = reference.quantise(samples)[0]
-        spectra, block = self.channelise(samples, channels=n, taps=taps, **options)
-        return np.abs(spectra[0, ::taps]) ** 2, block
+        parts = -(-len(frequencies) * n * taps // MOST_SAMPLES)
+        powers = []
+        for part in np.array_split(frequencies, parts):
+            samples = self.tones(part, n, taps, amplitude, noise)
+            if options.get("input_type") == "sc8":
+                samples = reference.quantise(samples)[0]
+            spectra, block = self.channelise(samples, channels=n, taps=taps, **options)
+            powers.append(np.abs(spectra[0, ::taps]) ** 2)
+        return np.concatenate(powers), block
 
     @staticmethod
     def crossing(offset, level, limit, outermost):
@@ -138,11 +150,33 @@ class FEngine:
         """Power of a tone in the middle of its channel, were it not for saturation."""
         return (gain * amplitude * np.sum(reference.prototype(self.n, 8))) ** 2
 
+    @staticmethod
+    def some_channels(n):
+        """All of them, or of many the outermost, those in the middle, and others."""
+        if n <= 512:
+            return np.arange(n)
+        places = [0, 1, n // 2 - 1, n // 2, n // 2 + 1, n - 2, n - 1]
+        return np.union1d(places, np.arange(5, n, n // 64 + 1))
+
     def test_path(self):
-        """A GPU goes the way that is meant here."""
-        block = self.make(2, "sc8", "sc8", channels=self.n)
-        if qa_tools.ON_GPU:
-            self.assertIn("fused" if self.n == 64 else "cufft", block.implementation())
+        """A GPU goes the way that is meant here, for every type."""
+        for input_type, output_type in self.types:
+            block = self.make(2, input_type, output_type, channels=self.n, gain=1.0)
+            if not qa_tools.ON_GPU:
+                continue
+            if self.n == 32:
+                path = "cufft"
+            elif self.n == 1024 and (input_type, output_type) == ("sc8", "sc8"):
+                path = "tensor" if self.on_hopper(block) else "fused"
+            elif self.n == 64 or self.on_hopper(block):
+                path = "fused"
+            else:
+                path = "fused|cufft"  # as shared memory allows
+            self.assertRegex(block.implementation(), path, (input_type, output_type))
+
+    @staticmethod
+    def on_hopper(block):
+        return re.search("H100|H200|H800|GH200", block.device_description())
 
     # ---- channels
 
@@ -152,7 +186,8 @@ class FEngine:
         -3 dB width.
         """
         n = self.n
-        offsets = np.arange(-192, 193) / 128
+        offsets = np.arange(-192, 193, self.every) / 128
+        middle = len(offsets) // 2
         # 120 steps
         amplitude = 1.2 / np.sum(reference.prototype(n, 8))
         for options in (
@@ -162,13 +197,13 @@ class FEngine:
         ):
             powers, _ = self.tone_powers(offsets, n, **options)
             level = decibel(powers[:, n // 2])
-            level -= level[192]
+            level -= level[middle]
             # of 8 bits, rounding is up to 0.71 of 120 steps, either way
             self.assertLess(level.max(), 0.11)
             width = {}
             for limit, outermost in ((-3, False), (-53, True)):
-                right = self.crossing(offsets[192:], level[192:], limit, outermost)
-                left = self.crossing(-offsets[192::-1], level[192::-1], limit, outermost)
+                right = self.crossing(offsets[middle:], level[middle:], limit, outermost)
+                left = self.crossing(-offsets[middle::-1], level[middle::-1], limit, outermost)
                 width[limit] = right + left
             # the channel is about as wide as the step from one to the next
             self.assertAlmostEqual(width[-3], 0.9, delta=0.05)
@@ -177,22 +212,23 @@ class FEngine:
     def check_leakage(self, saturated=False, **options):
         """A tone anywhere in a channel, for some channels with the first and the last."""
         n = self.n
-        offsets = np.arange(-32, 33) / 64
+        offsets = np.arange(-32, 33, self.every) / 64
         for channel in (0, 1, n // 2, n - 1):
             powers, block = self.tone_powers(channel - n // 2 + offsets, n, **options)
             if saturated:
                 peak = self.peak(**options)
-                own = powers[np.arange(65), channel]
+                own = powers[:, channel]
                 self.assertGreaterEqual(own.min(), 127**2)
                 self.assertGreater(block.clamped()[0], 0)
             else:
-                peak = powers[32, channel]
+                peak = powers[len(offsets) // 2, channel]
             for i, offset in enumerate(offsets):
-                nearer = (channel + (1 if offset > 0 else -1)) % n
-                allowed = {channel, nearer}
-                if offset == 0:
-                    allowed.add((channel + 1) % n)
-                others = [k for k in range(n) if k not in allowed]
+                others = np.ones(n, dtype=bool)
+                others[channel] = False
+                if offset <= 0:
+                    others[channel - 1] = False
+                if offset >= 0:
+                    others[(channel + 1) % n] = False
                 worst = decibel(powers[i, others].max() / peak)
                 self.assertLessEqual(worst, -53, (channel, offset, options))
 
@@ -216,21 +252,30 @@ class FEngine:
             (self.n, {}),
             (self.n, self.saturating),
             (30, {}),
-            (512, noisy),
+            (max(self.n, 512), noisy),
         ]:
-            powers, _ = self.tone_powers(np.arange(n) - n // 2, n, **options)
-            self.assertEqual(powers.argmax(axis=1).tolist(), list(range(n)))
-            own = np.diag(powers)
-            others = (powers - np.diag(own)).max(axis=1)
+            channels = self.some_channels(n)
+            powers, _ = self.tone_powers(channels - n // 2, n, **options)
+            own, others = self.own_and_highest_other(powers, channels)
             if options == self.saturating:
                 own = self.peak(**options)
             self.assertGreaterEqual(decibel(own / others).min(), 53)
+
+    def own_and_highest_other(self, powers, channels):
+        """Of [tone][channel]: powers in the tones' channels, which are the highest, and beside."""
+        self.assertEqual(powers.argmax(axis=1).tolist(), channels.tolist())
+        tones = np.arange(len(channels))
+        own = powers[tones, channels]
+        others = powers.copy()
+        others[tones, channels] = 0
+        return own, others.max(axis=1)
 
     def test_real_tone_in_any_channel(self):
         n, taps = self.n, 8
         for inverted in (False, True):
             t = np.arange(2 * n * taps)
-            tones = np.cos(np.pi * np.arange(n)[:, None] * t / n + 0.3)
+            channels = self.some_channels(n)
+            tones = np.cos(np.pi * channels[:, None] * t / n + 0.3)
             samples = tones.reshape(1, -1).astype(np.float32)
             spectra, _ = self.channelise(
                 samples, "f32", channels=n, taps=taps, inverted=inverted
@@ -238,10 +283,8 @@ class FEngine:
             powers = np.abs(spectra[0, ::taps]) ** 2
             if inverted:
                 powers = powers[:, ::-1]
-            own = np.diag(powers)
-            self.assertEqual(powers.argmax(axis=1).tolist(), list(range(n)))
-            others = powers - np.diag(own)
-            self.assertGreaterEqual(decibel(own / others.max(axis=1)).min(), 53)
+            own, others = self.own_and_highest_other(powers, channels)
+            self.assertGreaterEqual(decibel(own / others).min(), 53)
 
     # ---- powers
 
@@ -251,7 +294,9 @@ class FEngine:
         8 bits, the power of the steps and of their rounding.
         """
         for input_type, output_type in self.types:
-            samples = qa_tools.random_samples(self.rng, input_type, (2, 200000), 20.0)
+            # of long transforms, most samples shall lie within the first and the last prototype
+            shape = 2, max(200000, 80 * self.n)
+            samples = qa_tools.random_samples(self.rng, input_type, shape, 20.0)
             spectra, _ = self.channelise(
                 samples, input_type, output_type, channels=self.n, taps=8, gain=1.0
             )
@@ -269,29 +314,38 @@ class FEngine:
         Of 8 bits noise of half a step goes with it, at the input or so much that it is half
         a step at the output: rounding a bare tone to whole steps is not linear.
         """
-        n, taps, count = self.n, 8, 2000
-        turn = np.exp(2j * np.pi * (5 + 0.0137) / n * np.arange(n * count))
+        n, taps, count, tones = self.n, 8, self.linear_spectra, self.linear_tones
+        # far enough apart that they do not meet
+        above_middle = 5 + n // 2 // tones * np.arange(tones)
+        t = np.arange(n * count)
+        turns = [np.exp(2j * np.pi * (k + 0.0137) / n * t) for k in above_middle]
         h = np.sum(reference.prototype(n, taps))
         for input_type, output_type, steps, amplitude, gain, rms in [
             ("fc32", "fc32", 10, 1.0, 1.0, 0.0),
-            ("sc8", "fc32", 6, 120.0, 1.0, 0.5),
+            ("sc8", "fc32", 6, 120.0 / tones, 1.0, 0.5),
+            ("fc32", "sc8", 6, 115.0, 1 / h, 0.5 * h),
             ("sc8", "sc8", 6, 115.0, 1 / h, 0.5 * h),
         ]:
             if (input_type, output_type) not in self.types:
                 continue
+            if (input_type, output_type) == ("sc8", "sc8") and tones > 1:
+                continue  # they have no room at the input
             powers = []
             for step in range(steps):
-                noise = rms * self.rng.standard_normal((2, len(turn)))
-                tone = amplitude * 2.0**-step * turn + noise[0] + 1j * noise[1]
-                samples = tone.astype(np.complex64)
+                noise = rms * self.rng.standard_normal((2, len(t)))
+                signal = amplitude * 2.0**-step * sum(turns) + noise[0] + 1j * noise[1]
+                samples = signal.astype(np.complex64)
                 if input_type == "sc8":
-                    samples = reference.quantise(tone)[0]
+                    samples = reference.quantise(signal)[0]
                 spectra, _ = self.channelise(
                     samples[None], input_type, output_type, channels=n, taps=taps, gain=gain
                 )
-                y = spectra[0, :, n // 2 + 5]
-                # turned back by the phase of the tone at the first sample of each spectrum
-                powers.append(np.abs(np.vdot(turn[::n][: len(y)], y) / len(y)) ** 2)
+                power = 0.0
+                for k, turn in zip(above_middle, turns):
+                    y = spectra[0, :, n // 2 + k]
+                    # turned back by the phase of the tone at each spectrum's first sample
+                    power += np.abs(np.vdot(turn[::n][: len(y)], y) / len(y)) ** 2
+                powers.append(power)
             expected = decibel(powers[0]) - 20 * np.log10(2) * np.arange(steps)
             np.testing.assert_allclose(decibel(np.array(powers)), expected, atol=0.1)
 
@@ -323,7 +377,7 @@ class FEngine:
                 self.assertLess(abs(ratio / gain - 1), delta)
                 if output_type == "sc8":
                     error = new - gain * unrounded[changed, :, channel]
-                    # 2500 spectra: 20% is ten standard deviations; 400: four
+                    # 2500 spectra: 20% is ten standard deviations; 400: six; 128: four
                     self.assertLess(np.mean(np.abs(error) ** 2), 1.2 / 6)
                 values[changed, :, channel] = old
                 np.testing.assert_array_equal(values, plain)
@@ -361,12 +415,6 @@ class EightBits(FEngine):
         return {"input_type": "sc8", "output_type": "sc8", "gain": gain, "amplitude": amplitude,
                 "noise": 0.5}
 
-    def test_path(self):
-        block = self.make(2, "sc8", "sc8", channels=self.n)
-        if qa_tools.ON_GPU:
-            hopper = re.search("H100|H200|H800|GH200", block.device_description())
-            self.assertIn("tensor" if hopper else "fused", block.implementation())
-
     def test_channel_shape(self):
         """The top of the channel at a gain that leaves it whole, its foot at 100 times that."""
         n, options = self.n, self.saturating
@@ -389,13 +437,30 @@ class EightBits(FEngine):
         for first in range(0, n, 128):
             channels = np.arange(first, first + 128)
             powers, _ = self.tone_powers(channels - n // 2, n, **self.saturating)
-            self.assertEqual(powers.argmax(axis=1).tolist(), channels.tolist())
-            powers[np.arange(128), channels] = 0
-            self.assertGreaterEqual(decibel(own / powers.max(axis=1)).min(), 53)
+            _, others = self.own_and_highest_other(powers, channels)
+            self.assertGreaterEqual(decibel(own / others).min(), 53)
 
     # of other types
     test_leakage = None
     test_real_tone_in_any_channel = None
+
+
+class Fused(FEngine):
+    """Of fewer spectra, with more tones in each."""
+
+    spectra = 400
+    linear_spectra, linear_tones = 250, 8
+
+
+class Long(Fused):
+    """
+    Long transforms, of few tones and spectra: what becomes of a tone within its channel is
+    the prototype's doing, as with the shorter ones.
+    """
+
+    types = [("fc32", "fc32"), ("fc32", "sc8"), ("sc8", "fc32"), ("sc8", "sc8"), ("s12", "sc8")]
+    spectra = 128
+    every = 4
 
 
 class qa_channelizer(FEngine, gr_unittest.TestCase):
@@ -414,6 +479,66 @@ class qa_channelizer_64(qa_channelizer):
 
 class qa_f_engine_64(qa_f_engine):
     n = 64
+
+
+class qa_channelizer_128(Fused, gr_unittest.TestCase):
+    n = 128
+
+
+class qa_f_engine_128(qa_channelizer_128):
+    in_blocks = True
+
+
+class qa_channelizer_256(Fused, gr_unittest.TestCase):
+    n = 256
+
+
+class qa_f_engine_256(qa_channelizer_256):
+    in_blocks = True
+
+
+class qa_channelizer_512(Fused, gr_unittest.TestCase):
+    n = 512
+
+
+class qa_f_engine_512(qa_channelizer_512):
+    in_blocks = True
+
+
+class qa_channelizer_2048(Long, gr_unittest.TestCase):
+    n = 2048
+
+
+class qa_f_engine_2048(qa_channelizer_2048):
+    in_blocks = True
+
+
+class qa_channelizer_4096(Long, gr_unittest.TestCase):
+    n = 4096
+
+
+class qa_f_engine_4096(qa_channelizer_4096):
+    in_blocks = True
+
+
+class qa_channelizer_8192(Long, gr_unittest.TestCase):
+    n = 8192
+
+
+class qa_f_engine_8192(qa_channelizer_8192):
+    in_blocks = True
+
+
+class qa_channelizer_1024_of_other_types(Fused, gr_unittest.TestCase):
+    """All but 8 bits to 8 bits."""
+
+    n = 1024
+    types = [pair for pair in FEngine.types if pair != ("sc8", "sc8")]
+    types += [("sc16", "fc32"), ("sc16", "sc8"), ("s16", "fc32"), ("s8", "sc8")]
+
+
+class qa_f_engine_1024_of_other_types(qa_channelizer_1024_of_other_types):
+    in_blocks = True
 
 
 class qa_channelizer_1024(EightBits, gr_unittest.TestCase):

@@ -310,6 +310,38 @@ class qa_beamformer(gr_unittest.TestCase):
         np.testing.assert_array_equal(y, 0)
         self.assertEqual([m["event"] for m in graph.messages()], ["refused"] * len(bad))
 
+    def test_long_message(self):
+        """A refusal counts the numbers of a vector and does not list them."""
+        message = {"wieghts": np.ones(10**6, dtype=np.complex64), "beams": {"of": 7}}
+        _, graph = self.live_run({3: lambda graph: graph.post_and_wait("weights", message)})
+        (event,) = graph.messages()
+        self.assertEqual(event["event"], "refused")
+        self.assertIn("wieghts: 1000000 numbers", event["reason"])
+        self.assertIn("beams: {of: 7}", event["reason"])
+        self.assertLess(len(event["reason"]), 400)
+
+    def test_turned_arrays(self):
+        """Where the last axis is not the inputs', it is another order."""
+        block = aperture.beamformer(channels=2, inputs=4, beams=3, times=8)
+        for shape in ((3, 4), (2, 3, 4), (12,), (24,)):
+            block.set_weights(np.ones(shape))
+        block.set_weights(np.ones((2, 4)), 1)
+        for shape in ((4, 3), (2, 4, 3)):
+            with self.assertRaisesRegex(ValueError, r"weights: .*\(.*4, 3\).* the 4 inputs"):
+                block.set_weights(np.ones(shape))
+        with self.assertRaisesRegex(ValueError, "mask: .* the 4 inputs"):
+            block.set_mask(np.ones((4, 3), dtype=int))
+        with self.assertRaisesRegex(ValueError, "weights: .* the 4 inputs"):
+            aperture.beamformer(channels=2, inputs=4, beams=3, weights=np.ones((4, 3)))
+
+    def test_weights_after_masks(self):
+        """Weights of all, of one beam and masks, set one after the other: each is kept."""
+        block = aperture.beamformer(channels=2, inputs=4, beams=3, times=8)
+        block.set_weights(np.arange(24).reshape(2, 3, 4))
+        block.set_weights([1, 2, 3, 4], 1)
+        np.testing.assert_array_equal(block.weights(1), [1, 2, 3, 4] * 2)
+        np.testing.assert_array_equal(block.weights(2), [8, 9, 10, 11, 20, 21, 22, 23])
+
     # ---- tags
 
     def test_tags(self):

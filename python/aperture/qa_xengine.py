@@ -146,6 +146,23 @@ class qa_xengine(gr_unittest.TestCase):
             for integration in (1, 4, 100):
                 self.check(blocks=43, integration=integration, chunks=chunks)
 
+    def test_every_size(self):
+        """Each number of inputs from 2 to 130: through two tiles and a bit, whatever they are."""
+        for inputs in range(2, 131):
+            for sample_type, rms in (("sc8", 40), ("sc4", 3)):
+                with self.subTest(inputs=inputs, sample_type=sample_type):
+                    self.check(
+                        channels=2,
+                        inputs=inputs,
+                        times=33 + inputs % 16,
+                        blocks=3,
+                        integration=2,
+                        sample_type=sample_type,
+                        normalise=False,
+                        chunks=0,
+                        rms=rms,
+                    )
+
     def test_many_inputs(self):
         self.check(channels=1, inputs=256, times=32, blocks=2, integration=2)
 

@@ -73,6 +73,8 @@ public:
 
     static sptr make(const parameters& p);
 
+    //! Of a block.
+    virtual int inputs() const = 0;
     /*!
      * Sets the weights of a beam ([channel][input], or [input] for all channels alike),
      * or of all beams with -1 ([channel][beam][input], or [beam][input]), from the next

@@ -18,7 +18,8 @@ namespace aperture {
  * \ingroup aperture
  *
  * Gives what corner_turn makes of the spectra of pfb_channelizer, bit by bit and tag by
- * tag, without the spectra in between: on a GPU they need not reach its memory.
+ * tag, without the spectra in between: on a GPU they need not reach its memory. How far
+ * sc8 agrees between devices is said there.
  *
  * Ports in: inputs/inputs_per_port, items as those of pfb_channelizer. Port out: an item
  * is a block `[channel][input][time]`. Message ports `gains` and `status` as those of

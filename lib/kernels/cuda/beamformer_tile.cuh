@@ -47,21 +47,28 @@ __device__ __forceinline__ void sync_warp_group()
     asm volatile("bar.sync %0, 128;" ::"r"(threadIdx.x / 128 + 1) : "memory");
 }
 
-//! fc32 [block][channel][beam][time]; times are even if Even
-template <bool Even>
+/*!
+ * fc32 [block][channel][beam][time], to memory that is not read again soon.
+ * \tparam Times of a lane: as a pair, one word of 16 bytes if times are Even; or apart,
+ * in words of 8 bytes, of voltages that are read with few instructions, which do not wait
+ * long behind the writes of others
+ */
+template <lane_times Times, bool Even>
 struct write_fc32 {
     float2* to;
 
-    static constexpr lane_times times = lane_times::pair;
+    static constexpr lane_times times = Times;
     static constexpr int scratch(int) { return 0; }
 
     template <int Beams, class Value>
     __device__ __forceinline__ void
     operator()(const Value& value, const beam_place& p, float factor, uint8_t*) const
     {
+        constexpr bool pair = Times == lane_times::pair;
+        constexpr int distance = pair ? 1 : 8; // of a lane's times
         const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-        const int time = p.first_time + 2 * g;
-        if (time >= p.times)
+        const int time = p.first_time + (pair ? 2 * g : g);
+        if (pair && time >= p.times)
             return;
         const int first = p.first_beam + 2 * t;
         float2* row = to + (p.block_channel * p.beams + first) * p.times + time;
@@ -73,48 +80,15 @@ struct write_fc32 {
                 const float2 a = make_float2(v.x * factor, v.y * factor);
                 const float2 b = make_float2(w.x * factor, w.y * factor);
                 float2* at = row + c * int64_t(p.times);
-                if (first + 8 * j + c < p.beams) {
-                    if (Even)
-                        __stcs(reinterpret_cast<float4*>(at),
-                               make_float4(a.x, a.y, b.x, b.y));
-                    else {
-                        at[0] = a;
-                        if (time + 1 < p.times)
-                            at[1] = b;
-                    }
-                }
-            }
-    }
-};
-
-/*!
- * The same in words of 8 bytes, for lanes whose times are apart: of voltages that are
- * read with few instructions, which do not wait long behind the writes of others.
- */
-struct write_fc32_apart {
-    float2* to;
-
-    static constexpr lane_times times = lane_times::apart;
-    static constexpr int scratch(int) { return 0; }
-
-    template <int Beams, class Value>
-    __device__ __forceinline__ void
-    operator()(const Value& value, const beam_place& p, float factor, uint8_t*) const
-    {
-        const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-        const int time = p.first_time + g;
-        const int first = p.first_beam + 2 * t;
-        float2* row = to + (p.block_channel * p.beams + first) * p.times + time;
-#pragma unroll
-        for (int j = 0; j < Beams / 8; j++, row += 8 * int64_t(p.times))
-#pragma unroll
-            for (int c = 0; c < 2; c++) {
-                const float2 v = value(j, c, 0), w = value(j, c, 1);
-                float2* at = row + c * int64_t(p.times);
-                if (first + 8 * j + c < p.beams && time < p.times) {
-                    __stcs(at, make_float2(v.x * factor, v.y * factor));
-                    if (time + 8 < p.times)
-                        __stcs(at + 8, make_float2(w.x * factor, w.y * factor));
+                if (first + 8 * j + c >= p.beams || time >= p.times)
+                    continue;
+                if constexpr (pair && Even)
+                    __stcs(reinterpret_cast<float4*>(at),
+                           make_float4(a.x, a.y, b.x, b.y));
+                else {
+                    __stcs(at, a);
+                    if (time + distance < p.times)
+                        __stcs(at + distance, b);
                 }
             }
     }
@@ -364,7 +338,7 @@ void with_target(const beam_target& target, int times, const Run& run)
     };
     switch (target.what) {
     case kind::fc32:
-        return run(write_fc32<Even>{ static_cast<float2*>(target.to) });
+        return run(write_fc32<lane_times::pair, Even>{ static_cast<float2*>(target.to) });
     case kind::sc8:
         return run(write_sc8<Even>{ static_cast<uint8_t*>(target.to), target.clamped });
     case kind::intensity:

@@ -24,15 +24,23 @@ namespace {
 constexpr int crew_times = 64; // of a warp group: the rows of its matrix instructions
 constexpr int most_crews = 3;
 constexpr int most_stages = 8;
-constexpr int most_slots = 34; // more would leave 256 inputs a stage less
+constexpr int known_stages = 4; // where the number of chunks is known
+constexpr int most_slots = 34;  // more would leave 256 inputs a stage less
 constexpr int packed_row = beam_chunk * sizeof(__half);
 
 constexpr int piece = 16; // inputs, of an instruction
 
-//! How many real products make a complex one; see weight_packing. `pieces` of a chunk are
-//! multiplied.
+/*!
+ * How many real products make a complex one; see weight_packing. `pieces` of a chunk are
+ * multiplied. If the number of `chunks` is known, not 0, a step is one piece of code
+ * without loops, to which the numbers of chunks, stages, slots and operands are
+ * constants. All but one of Operands are multiplied while that one is made; more than
+ * three ask for constants.
+ */
+template <int Chunks = 0, int Operands = 3>
 struct three_products {
     static constexpr int pieces = beam_chunk / piece;
+    static constexpr int chunks = Chunks;
     static constexpr bool leaves_registers = false;
     static constexpr weight_packing packing(int tile)
     {
@@ -42,6 +50,7 @@ struct three_products {
 template <int Pieces>
 struct four_products {
     static constexpr int pieces = Pieces;
+    static constexpr int chunks = 0;
     static constexpr bool leaves_registers = true;
     static constexpr weight_packing packing(int tile)
     {
@@ -327,10 +336,10 @@ feed_weights(const __half* weights, const extents& x, barriers& b, uint32_t slot
     }
 }
 
-//! The weights of a chunk: where the tensor cores find them, and whether sums begin.
+//! Where the tensor cores find the weights of a chunk, and which of a step it is.
 struct chunk_weights {
     uint64_t rows;
-    bool first;
+    int chunk;
 };
 
 /*!
@@ -366,9 +375,12 @@ __device__ __forceinline__ void begin_piece(operand_words& both,
 }
 
 //! 32 inputs, of which each makes three products.
-template <class Voltage, int Beams>
-class multiplier<Voltage, three_products, Beams>
+template <class Voltage, int Chunks, int Operands, int Beams>
+class multiplier<Voltage, three_products<Chunks, Operands>, Beams>
 {
+    static_assert(Operands == beam_forms || Chunks > 0);
+    using products = three_products<Chunks, Operands>;
+
 public:
     float sums[beam_forms][Beams / 2];
 
@@ -383,37 +395,41 @@ public:
                                              const Done& done)
     {
 #pragma unroll
-        for (int k = 0; k < three_products::pieces; k++) {
+        for (int k = 0; k < products::pieces; k++) {
             operand_words both;
-            begin_piece<Voltage, three_products, Beams>(
-                both, words, constant, k, read, ready);
-            const bool add = !w.first || k > 0;
+            begin_piece<Voltage, products, Beams>(both, words, constant, k, read, ready);
+            const bool add = w.chunk > 0 || k > 0;
+            // operands are made in turn, while those before are multiplied
+            const int turn =
+                Chunks > 0 ? (w.chunk * products::pieces + k) * beam_forms : 0;
+            auto& re = d_operands[turn % Operands];
+            auto& im = d_operands[(turn + 1) % Operands];
+            auto& sum = d_operands[(turn + 2) % Operands];
             const auto multiply = [&](int f, const operand_words& a) {
                 wgmma_fence();
                 wgmma_half<Beams>(
                     sums[f], a, w.rows + 2 * k + f * (memory::form >> 4), add);
                 wgmma_commit();
             };
-            // two of the three are under way while the third's operand is made
-            wgmma_wait<2>();
+            wgmma_wait<Operands - 1>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                d_re[i] = Voltage::re(both[i], constant);
-            multiply(1, d_re);
+                re[i] = Voltage::re(both[i], constant);
+            multiply(1, re);
             if (k > 0)
                 leave();
-            wgmma_wait<2>();
+            wgmma_wait<Operands - 1>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                d_im[i] = Voltage::im(both[i], constant);
-            multiply(2, d_im);
+                im[i] = Voltage::im(both[i], constant);
+            multiply(2, im);
             if (k > 0)
                 next();
-            wgmma_wait<2>();
+            wgmma_wait<Operands - 1>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                d_sum[i] = half_pair::plus(d_re[i], d_im[i]);
-            multiply(0, d_sum);
+                sum[i] = half_pair::plus(re[i], im[i]);
+            multiply(0, sum);
             if (k == 0)
                 done();
         }
@@ -433,8 +449,8 @@ public:
     }
 
 private:
-    using memory = layout<Voltage, three_products, Beams>;
-    operand_words d_sum, d_re, d_im; // as the tensor cores read them
+    using memory = layout<Voltage, products, Beams>;
+    operand_words d_operands[Operands]; // as the tensor cores read them
 };
 
 //! 16 inputs a piece, of which each makes four products.
@@ -460,7 +476,7 @@ public:
             begin_piece<Voltage, four_products<Pieces>, Beams>(
                 both, words, constant, k, read, ready);
             const uint64_t re = w.rows + 2 * k, im = re + (memory::form >> 4);
-            const bool add = !w.first || k > 0;
+            const bool add = w.chunk > 0 || k > 0;
             // the others' groups are under way while an operand is made
             wgmma_wait<2 * Pieces - 1>();
 #pragma unroll
@@ -500,10 +516,27 @@ private:
 //! slower. It costs others more than it gains them.
 template <class Target>
 constexpr bool in_turns = false;
-template <bool Even>
-constexpr bool in_turns<write_fc32<Even>> = true;
+template <lane_times Times, bool Even>
+constexpr bool in_turns<write_fc32<Times, Even>> = true;
+
+/*!
+ * How many operands a kernel that knows the number of chunks makes in turn: as many as
+ * there are registers for beside what becomes of the sums. 0: there is no such kernel. It
+ * would be slower with fc32 output, whose writes it disturbs.
+ */
+template <class Target>
+constexpr int known_operands = 0;
 template <>
-constexpr bool in_turns<write_fc32_apart> = true;
+constexpr int known_operands<sum_powers<beam_target::kind::intensity, 64>> = 5;
+template <bool Even>
+constexpr int known_operands<write_sc8<Even>> = 3;
+constexpr int known_chunks = 256 / beam_chunk; // the most whose weights stay
+
+//! 8-bit voltages in the order of times that a target must have, or else in the one that
+//! is read faster.
+template <class Target>
+using voltage_sc8_for = std::
+    conditional_t<Target::times == lane_times::pair, voltage_sc8, voltage_sc8_turned>;
 
 //! Whether the first voltages of a step are read before the sums of the one before are
 //! worked on. Others lack registers, or are waited for by the next crew.
@@ -529,7 +562,12 @@ __device__ __forceinline__ void form(const Target& target,
                                      uint8_t* scratch)
 {
     using memory = layout<Voltage, Products, Beams>;
-    const bool stay = x.chunks <= x.slots;
+    constexpr bool known = Products::chunks > 0;
+    static_assert(Products::chunks % (2 * known_stages) == 0); // the ring begins anew
+    const int chunks = known ? Products::chunks : x.chunks;
+    const int slot_count = known ? Products::chunks : x.slots;
+    const int stage_count = known ? known_stages : x.stages;
+    const bool stay = chunks <= slot_count;
     const int crew = uniform(threadIdx.x / 128);
     const bool speaks = threadIdx.x % 32 == 0; // for its warp
     const float factor = *factor_at;
@@ -548,7 +586,7 @@ __device__ __forceinline__ void form(const Target& target,
         __syncwarp();
         if (speaks)
             arrive(at.empty(stage.index));
-        stage.advance(x.stages);
+        stage.advance(stage_count);
     };
     // parities; the first crew does not wait at first
     int turn = crew == 0, middle = crew == 0;
@@ -559,6 +597,10 @@ __device__ __forceinline__ void form(const Target& target,
         for (int step = j.begin; step < j.end; step++, now.advance(x)) {
             if (stay)
                 slot = first_slot;
+            if (known) {
+                slot.index = 0;
+                stage = {};
+            }
             const bool come = uniform(step == j.begin || !stay); // weights, in this step
             const bool go = uniform(step + 1 == j.end || !stay);
             multiplier<Voltage, Products, Beams> all;
@@ -569,7 +611,7 @@ __device__ __forceinline__ void form(const Target& target,
             };
             const auto let_go = [&](int chunk) { // the weights of the one before
                 if (go && chunk > 0 && speaks)
-                    arrive(at.empty_slot((slot.index > 0 ? slot.index : x.slots) - 1));
+                    arrive(at.empty_slot((slot.index > 0 ? slot.index : slot_count) - 1));
             };
             if (half_a_step_apart<Products, Beams, Target>) {
                 wait_for(at.middle(crew), middle);
@@ -578,29 +620,30 @@ __device__ __forceinline__ void form(const Target& target,
             if (!reads_ahead<Products, Target> || step == j.begin)
                 begin();
             const bool ahead = reads_ahead<Products, Target> && step + 1 < j.end;
-            for (int chunk = 0; chunk < x.chunks; chunk++) {
+#pragma unroll known ? Products::chunks : 1
+            for (int chunk = 0; chunk < chunks; chunk++) {
                 if (half_a_step_apart<Products, Beams, Target> && speaks &&
-                    chunk == x.chunks / 2)
+                    chunk == chunks / 2)
                     arrive(at.middle(1 - crew));
                 all.multiply(
                     words,
                     read,
                     leave,
                     [&] {
-                        if (ahead || chunk + 1 < x.chunks)
+                        if (ahead || chunk + 1 < chunks)
                             begin();
                     },
                     [&] {
                         if (come)
                             wait_for(at.full_slot(slot.index), slot.parity);
                     },
-                    { rows_at(slot.index), chunk == 0 },
+                    { rows_at(slot.index), chunk },
                     constant,
                     [&] { let_go(chunk); });
-                slot.advance(x.slots);
+                slot.advance(slot_count);
             }
             wgmma_wait<0>();
-            let_go(x.chunks);
+            let_go(chunks);
             const int warp = threadIdx.x / 32 % 4;
             const beam_place place{ int64_t(now.block) * x.channels + j.channel,
                                     j.tile * Beams,
@@ -717,6 +760,15 @@ rings rings_for(const beam_extents& e, const machine& gpu)
     return { stages, slots, gpu.shared - room + stages * stage + slots * memory::slot };
 }
 
+//! Whether there are as many chunks, stages and slots as the kernel knows.
+template <class Voltage, class Products, int Beams, class Target>
+bool has_known_rings(const beam_extents& e, const machine& gpu)
+{
+    const auto shared = rings_for<Voltage, Products, Beams, Target>(e, gpu);
+    return Products::packing(Beams).chunks(e.inputs) == Products::chunks &&
+           shared.slots == Products::chunks && shared.stages == known_stages;
+}
+
 template <class Voltage, class Products, int Beams, class Target>
 void launch(const beam_extents& e,
             const machine& gpu,
@@ -826,33 +878,39 @@ private:
         const auto of_tile = [&](auto beams) {
             const auto of_target = [&](auto products, const auto& what) {
                 using sink = std::decay_t<decltype(what)>;
-                constexpr bool pair = sink::times == lane_times::pair;
-                if (d_x.input == sample_type::sc8)
-                    run(type<std::conditional_t<pair, voltage_sc8, voltage_sc8_turned>>{},
-                        products,
-                        beams,
-                        what);
-                else if constexpr (sink::times != lane_times::apart)
+                constexpr bool known = decltype(products)::value::chunks > 0;
+                if (known || d_x.input == sample_type::sc8)
+                    run(type<voltage_sc8_for<sink>>{}, products, beams, what);
+                else if constexpr (!known && sink::times != lane_times::apart)
                     run(type<voltage_sc4>{}, products, beams, what);
             };
-            const auto of_products = [&](auto products) {
-                with_target<true, true>(target, d_x.times, [&](const auto& what) {
-                    of_target(products, what);
-                });
+            const auto of_three = [&](const auto& what) {
+                using sink = std::decay_t<decltype(what)>;
+                constexpr int operands = known_operands<sink>;
+                if constexpr (beams == 128 && operands > 0) {
+                    using products = three_products<known_chunks, operands>;
+                    if (d_x.input == sample_type::sc8 &&
+                        has_known_rings<voltage_sc8_for<sink>, products, beams, sink>(
+                            d_x, d_gpu))
+                        return of_target(type<products>{}, what);
+                }
+                of_target(type<three_products<>>{}, what);
             };
             const auto of_four = [&](auto products) {
                 if (target.what == beam_target::kind::sc8)
                     of_target(products,
                               store_sc8{ boxes(target, blocks), target.clamped });
                 else
-                    of_products(products);
+                    with_target<true, true>(target, d_x.times, [&](const auto& what) {
+                        of_target(products, what);
+                    });
             };
             if (!few_inputs() && target.what == beam_target::kind::fc32 &&
                 d_x.input == sample_type::sc8)
-                of_target(type<three_products>{},
-                          write_fc32_apart{ static_cast<float2*>(target.to) });
+                of_three(write_fc32<lane_times::apart, true>{
+                    static_cast<float2*>(target.to) });
             else if (!few_inputs())
-                of_products(type<three_products>{});
+                with_target<true, true>(target, d_x.times, of_three);
             else if (d_x.inputs > piece)
                 of_four(type<four_products<beam_chunk / piece>>{});
             else

@@ -206,21 +206,28 @@ __device__ __forceinline__ void store_box(
 }
 
 //! Adds numbers of 64 bits in shared memory to those in memory, by the thread that calls;
-//! addresses and bytes are multiples of 16.
+//! addresses and bytes are multiples of 16. To be followed by commit_stores().
 __device__ __forceinline__ void add_bulk(unsigned long long* to, uint32_t from, int bytes)
 {
     asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u64"
-                 " [%0], [%1], %2;\n"
-                 "cp.async.bulk.commit_group;" ::"l"(to),
+                 " [%0], [%1], %2;" ::"l"(to),
                  "r"(from),
                  "r"(bytes)
                  : "memory");
 }
 
-//! Until what this thread stores or adds has left shared memory.
+//! Makes a group of what this thread has asked for since the last one, nothing perhaps.
+__device__ __forceinline__ void commit_stores()
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+//! Until what this thread stores or adds, but for the last `Pending` groups, has left
+//! shared memory.
+template <int Pending = 0>
 __device__ __forceinline__ void wait_for_stores()
 {
-    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory");
 }
 
 //! The place of this thread block in its cluster.

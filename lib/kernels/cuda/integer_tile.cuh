@@ -72,6 +72,18 @@ __device__ __forceinline__ uint32_t clamped(uint32_t nibbles)
     return nibbles + ((nibbles & ~others & 0x88888888) >> 3);
 }
 
+//! The same with the addition done by the unit that multiplies: where bytes are made that
+//! of logic has more to do.
+//! \param one 1, which the compiler is not to know
+__device__ __forceinline__ uint32_t clamped(uint32_t nibbles, uint32_t one)
+{
+    uint32_t others;
+    asm("mad.lo.u32 %0, %1, %2, 0x77777777;"
+        : "=r"(others)
+        : "r"(nibbles & 0x77777777), "r"(one));
+    return nibbles + ((nibbles & ~others & 0x88888888) >> 3);
+}
+
 //! Bytes, 16 times re or im of four samples of sc4.
 __device__ __forceinline__ uint32_t real_parts(uint32_t nibbles)
 {

@@ -79,7 +79,8 @@ std::unique_ptr<integer_xengine> make_row_mma_xengine(const xengine::parameters&
 //! mma.sync, fed by bulk copies; Hopper, up to 64 inputs
 std::unique_ptr<integer_xengine> make_bulk_mma_xengine(const xengine::parameters&,
                                                        gpu_facts);
-//! of sc8: warp-group matrix instructions fed by bulk copies; Hopper
+//! of sc8, and of sc4 with 129 to 192 inputs: warp-group matrix instructions fed by bulk
+//! copies; Hopper
 std::unique_ptr<integer_xengine> make_wgmma_xengine(const xengine::parameters&,
                                                     gpu_facts);
 //! of sc4: the same, three products of integers for a complex one

@@ -53,7 +53,7 @@ constexpr int crews = 2;
 constexpr int filter_warps = 8, crew_warps = 4;
 constexpr int crew_threads = 32 * crew_warps;
 constexpr int threads = crews * crew_threads + 32 * filter_warps;
-constexpr int loading_thread = crews * crew_threads; // one of those that filter
+constexpr int loading_thread = crews * crew_threads; // the first that filters
 // registers of a thread: what the compiler gives to each, and what they make of it
 constexpr int filter_registers = 136, crew_registers = 120;
 constexpr int filtered_bytes = 4 * channels; // of a spectrum, in half precision
@@ -74,7 +74,7 @@ template <store Store>
 inline constexpr int slots = Store == store::blocks ? 5 : 6;
 constexpr int copy_unit = 16; // bytes
 constexpr int stages = 3;     // of groups of lines that arrive
-constexpr int ahead = 2;      // that are on their way when a call begins
+constexpr int ahead = 2;      // that are on their way or here, besides the one in use
 // Of a set of times: sectors [warp][half of its channels][d][channel], their halves
 // swapped where d is odd, as the copy engine swizzles them. So the words of two pairs
 // that a warp stores at a time meet the same banks no more than twice.
@@ -109,8 +109,7 @@ struct ring_place {
 //! [channel], later taps in later lines; twiddles [steps][crew_threads][2], gains [input]
 //! likewise.
 struct call : filter_call {
-    CUtensorMap boxes;     // of the block; see box_map()
-    bool boxed;            // whether there are any
+    bool boxed;            // whether the block is stored in boxes; see box_map()
     const uint4* matrices; // as memory has them
     int groups;            // of spectra of an input
     int64_t pitch;         // bytes from one spectrum of an input to its next
@@ -122,10 +121,12 @@ struct no_delays {
 };
 
 //! Its lists of inputs travel with it: to copy them in a stream would take longer than
-//! what a call of many can spare. Those without delays have a kernel of their own.
-template <int Inputs, bool Delayed>
-struct input_call : call, std::conditional_t<Delayed, delay_call, no_delays> {
-    static constexpr bool delayed = Delayed;
+//! what a call of many can spare. Those without delays have kernels of their own.
+template <int Inputs, turning Turning>
+struct input_call : call,
+                    std::conditional_t<Turning == turning::none, no_delays, delay_call> {
+    static constexpr turning how = Turning;
+    static constexpr bool delayed = Turning != turning::none;
     pfb::source sources[Inputs];
     void* spectra_of[Inputs];
 };
@@ -145,7 +146,7 @@ __device__ __forceinline__ int lead_of(const Call& c)
 struct piece {
     int input;
     int groups;
-    int64_t first; // spectrum
+    int first; // spectrum
 };
 
 /*!
@@ -169,7 +170,7 @@ public:
             const int input = d_next / c.groups, before = d_next - input * c.groups;
             p = { input,
                   min(c.groups - before, end - d_next),
-                  int64_t(before) * group - lead_of(c) };
+                  before * group - lead_of(c) };
             d_next += p.groups;
             if (c.sources[p.input].samples)
                 return true;
@@ -187,34 +188,22 @@ struct time_set {
     int first, end;  // those of the set that there are
 };
 
-//! With delays, what else is there.
-struct delay_memory {
-    slot_phases<crews * crew_threads> phases;
-    int skew[stages]; // bytes before the first sample of a stage
-    int lacking;      // lines before a call's first one that are still to come
-};
-
 //! Shared memory. The tensor cores want theirs at multiples of 1024.
-template <store Store, bool Delayed>
+template <store Store, turning Turning>
 struct memory {
     char filtered[slots<Store>][slot_spectra * filtered_bytes];
     char matrices[2][matrix_bytes];
     float4 twiddles[steps][crew_threads];
     char results[result_bytes<Store>];
-    char samples[stages][group_bytes + (Delayed ? copy_unit : 0)];
+    char samples[stages][group_bytes + (Turning == turning::none ? 0 : copy_unit)];
     uint64_t full[slots<Store>], empty[slots<Store>]; // filtered
     uint64_t stage_full[stages], stage_empty[stages]; // samples
     // sets of times: what both warps of some channels have is here, and has left
     uint64_t kept[sets][crew_warps], stored[sets][crew_warps];
-    // of the thread that brings samples; here, for others have no registers to spare
-    struct {
-        pieces all;
-        const char* from;
-        int groups;      // of the piece, with the lines before it
-        int lines, next; // that there are, and that come next
-        ring_place<stages> at;
-    } loader;
-    std::conditional_t<Delayed, delay_memory, no_delays> delays;
+    std::conditional_t<Turning == turning::none,
+                       no_delays,
+                       slot_phases<crews * crew_threads>>
+        phases;
 };
 
 //! Until what other calls of the stream have read and written is so for this one.
@@ -332,79 +321,88 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
     x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
 }
 
-//! The next lines into a stage. What is copied begins and ends at multiples of copy_unit,
-//! so with bytes of other samples before and behind them.
-template <store Store>
-__device__ __forceinline__ void copy_delayed(memory<Store, true>& m, int stage, int lines)
+//! Where the samples of a piece begin, with the lines before it that its first spectra
+//! need, too.
+template <class Call>
+__device__ __forceinline__ const char* samples_of(const piece& p, const Call& c)
 {
-    auto& d = m.delays;
-    const int skew = int(reinterpret_cast<uintptr_t>(m.loader.from) % copy_unit);
-    const int lacking = min(lines, d.lacking);
-    int bytes = (lines - lacking) * line_bytes;
-    if (bytes > 0 && skew > 0)
-        bytes += copy_unit;
-    d.lacking -= lacking;
-    d.skew[stage] = skew;
-    arrive_expecting(&m.stage_full[stage], bytes);
-    if (bytes > 0)
-        copy_bytes(shared_address(m.samples[stage]) + lacking * line_bytes,
-                   m.loader.from + lacking * line_bytes - skew,
-                   &m.stage_full[stage],
-                   bytes);
+    const char* from = static_cast<const char*>(c.sources[p.input].samples);
+    if constexpr (Call::delayed)
+        from -= c.shifts[p.input] * (line_bytes / channels);
+    return from + int64_t(p.first) * line_bytes;
+}
+
+//! Bytes before the first sample of a stage: what is copied begins and ends at multiples
+//! of copy_unit, with bytes of other samples before and behind, if need be.
+template <class Call>
+__device__ __forceinline__ int skew_of(const piece& p, const Call& c)
+{
+    if constexpr (Call::delayed)
+        return int(reinterpret_cast<uintptr_t>(samples_of(p, c)) % copy_unit);
+    else
+        return 0;
 }
 
 /*!
- * The next lines of this block of threads, if there are any: those before a piece that
- * its first spectra need, too, then its groups. Of the last group some may lack.
+ * A stage's lines of a piece. \param part 0: those before the piece, otherwise its
+ * groups, counted from 1; of the last group some lines may lack
  */
 template <store Store, class Call>
-__device__ __forceinline__ void load_lines(memory<Store, Call::delayed>& m, const Call& c)
+__device__ __forceinline__ void load_lines(memory<Store, Call::how>& m,
+                                           const Call& c,
+                                           const piece& p,
+                                           int part,
+                                           ring_place<stages> at)
 {
-    auto& l = m.loader;
-    if (l.groups == 0) {
-        piece p;
-        if (!l.all.take(p, c))
-            return;
-        l.from =
-            static_cast<const char*>(c.sources[p.input].samples) + p.first * line_bytes;
-        if constexpr (Call::delayed)
-            l.from -= c.shifts[p.input] * (line_bytes / channels);
-        l.groups = p.groups + 1;
-        l.next = c.taps - 1;
-        l.lines = l.next + int(c.spectra - p.first);
-        if constexpr (Call::delayed)
-            m.delays.lacking = max(0, -int(p.first));
+    const int before = c.taps - 1;
+    const int first = part == 0 ? 0 : before + (part - 1) * group;
+    const int lines =
+        min(part == 0 ? before : group, int(c.spectra - p.first) + before - first);
+    const int skew = skew_of(p, c);
+    // those before a call's first sample are not read
+    const int lacking = Call::delayed ? min(max(0, -p.first - first), lines) : 0;
+    const int bytes = (lines - lacking) * line_bytes;
+    const int with_skew = bytes > 0 && skew > 0 ? bytes + copy_unit : bytes;
+    wait_for(&m.stage_empty[at.index], at.parity ^ 1);
+    arrive_expecting(&m.stage_full[at.index], with_skew);
+    if (bytes > 0)
+        copy_bytes(shared_address(m.samples[at.index]) + lacking * line_bytes,
+                   samples_of(p, c) + int64_t(first + lacking) * line_bytes - skew,
+                   &m.stage_full[at.index],
+                   with_skew);
+}
+
+//! The lines that come `ahead` stages behind a part of a piece, maybe of the piece that
+//! comes next, if there is one. \param at stage of the part
+template <store Store, class Call>
+__device__ __forceinline__ void load_ahead(memory<Store, Call::how>& m,
+                                           const Call& c,
+                                           const piece& p,
+                                           int part,
+                                           pieces others,
+                                           ring_place<stages> at)
+{
+    at.advance(ahead);
+    if (part + ahead <= p.groups) {
+        load_lines(m, c, p, part + ahead, at);
+        return;
     }
-    const int i = l.at.index;
-    const int lines = min(l.lines, l.next);
-    wait_for(&m.stage_empty[i], l.at.parity ^ 1);
-    if constexpr (Call::delayed) {
-        copy_delayed(m, i, lines);
-    } else {
-        arrive_expecting(&m.stage_full[i], lines * line_bytes);
-        if (lines > 0)
-            copy_bytes(shared_address(m.samples[i]),
-                       l.from,
-                       &m.stage_full[i],
-                       lines * line_bytes);
-    }
-    l.at.advance();
-    l.from += lines * line_bytes;
-    l.lines -= lines;
-    l.next = group;
-    l.groups--;
+    piece next;
+    if (others.take(next, c))
+        load_lines(m, c, next, part + ahead - p.groups - 1, at);
 }
 
 //! Before the first lines.
 template <store Store, class Call>
-__device__ __forceinline__ void start_loading(memory<Store, Call::delayed>& m,
-                                              const Call& c)
+__device__ __forceinline__ void start_loading(memory<Store, Call::how>& m, const Call& c)
 {
-    m.loader.all = pieces(c);
-    m.loader.groups = 0;
-    m.loader.at = {};
-    for (int i = 0; i < ahead; i++)
-        load_lines(m, c);
+    pieces all(c);
+    piece p;
+    if (!all.take(p, c))
+        return;
+    ring_place<stages> at{};
+    for (int part = 0; part < ahead; part++, at.advance())
+        load_lines(m, c, p, part, at);
 }
 
 /*!
@@ -430,44 +428,39 @@ __device__ __forceinline__ void load_coefficients(float (&h)[most_taps][4], cons
     }
 }
 
-template <store Store, bool Delayed>
-__device__ __forceinline__ int skew_of(const memory<Store, Delayed>& m, int stage)
-{
-    if constexpr (Delayed)
-        return m.delays.skew[stage];
-    else
-        return 0;
-}
-
 template <store Store, class Call>
 __device__ __forceinline__ void
-filter(memory<Store, Call::delayed>& m, const float (&h)[most_taps][4], const Call& c)
+filter(memory<Store, Call::how>& m, const float (&h)[most_taps][4], const Call& c)
 {
     const int lane = threadIdx.x % 32;
-    const bool loads = threadIdx.x == loading_thread;
     const filter_place at;
     const int place = at.in_line;
     ring_place<stages> stage{};
     ring_place<slots<Store>> slot{};
+    int skew = 0;
     const auto samples = [&] {
-        return shared_address(m.samples[stage.index]) + 2 * place +
-               skew_of(m, stage.index);
+        return shared_address(m.samples[stage.index]) + 2 * place + skew;
     };
     // each thread for itself: racecheck does not see one that arrives for its warp
     const auto leave_samples = [&] { arrive(&m.stage_empty[stage.index]); };
-    const auto next_samples = [&] {
-        stage.advance();
-        if (loads)
-            load_lines(m, c);
-        __syncwarp();
-    };
     const int64_t end = (c.spectra + c.taps - 1) * channels; // of samples
     pieces all(c);
     piece p;
+    // by all warps in turn, or others wait for the one that has this to do, too
+    const auto load_later_ones = [&](int part) {
+        if (threadIdx.x == loading_thread + part % filter_warps * 32)
+            load_ahead(m, c, p, part, all, stage);
+        __syncwarp();
+    };
 #pragma unroll 1
     while (all.take(p, c)) {
-        const int64_t counted = int64_t(c.sources[p.input].counted);
         int found = 0;
+        // found out when it is wanted, as that is rare, and registers are, too
+        const auto counted = [&] { return int64_t(c.sources[p.input].counted); };
+        const auto number_of = [&](int line) { // of the piece and those before it
+            return int64_t(p.first + line) * channels + place;
+        };
+        skew = skew_of(p, c);
         // the last lines; the first spectrum's first tap is tap `skipped` here
         float x[most_taps][8];
         const int skipped = most_taps - c.taps;
@@ -484,10 +477,10 @@ filter(memory<Store, Call::delayed>& m, const float (&h)[most_taps][4], const Ca
         // of later pieces, those before have counted these
         if (p.first == -lead_of(c) && suspect & byte_samples<true>::suspect)
             found += count_clamped<Call::delayed>(
-                samples(), c.taps - 1, place - lead_of(c) * channels, counted, end);
+                samples(), c.taps - 1, number_of(0), counted(), end);
         leave_samples();
-        next_samples();
-        int64_t number = (p.first + c.taps - 1) * channels + place;
+        load_later_ones(0);
+        stage.advance();
 #pragma unroll 1
         for (int g = 0; g < p.groups; g++) {
             wait_for(&m.stage_full[stage.index], stage.parity);
@@ -506,8 +499,11 @@ filter(memory<Store, Call::delayed>& m, const float (&h)[most_taps][4], const Ca
                 if (suspect & byte_samples<true>::suspect) {
 #pragma unroll
                     for (int s = 0; s < slot_spectra; s++) {
-                        found += count_clamped(
-                            raw[s], number + (part + s) * channels, counted, end);
+                        found +=
+                            count_clamped(raw[s],
+                                          number_of(c.taps - 1 + g * group + part + s),
+                                          counted(),
+                                          end);
                         raw[s] = clamped_samples(raw[s]);
                     }
                 }
@@ -536,9 +532,11 @@ filter(memory<Store, Call::delayed>& m, const float (&h)[most_taps][4], const Ca
                 if (lane == 0)
                     arrive(&m.full[slot.index]);
                 slot.advance();
+                // when all have left the stage that these will fill
+                if (part == 0)
+                    load_later_ones(g + 1);
             }
-            next_samples();
-            number += group * channels;
+            stage.advance();
         }
         add_of_warp(c.lowest + p.input, found);
     }
@@ -636,14 +634,16 @@ __device__ __forceinline__ float4 load_numbers(uint32_t from)
 
 /*!
  * Gains and conversion: words[i] has d = 4 i + t of the first spectrum and, in the upper
- * half, of the second. \param gains of two i in a row each \param valid spectra of the
- * pair that are wanted \param harmless_squares up to which sums of squares of two words
- * say that no number was clamped \return how many numbers of the spectra wanted were
+ * half, of the second. \param gains of two i in a row each \param begin, end spectra of
+ * the pair that are wanted \param harmless_squares up to which sums of squares of two
+ * words say that no number was clamped \return how many numbers of the spectra wanted
+ * were
  */
 __device__ __forceinline__ int quantise(uint32_t (&words)[8],
                                         const float (&sums)[32],
                                         const float4 (&gains)[4],
-                                        int valid,
+                                        int begin,
+                                        int end,
                                         int harmless_squares)
 {
     const auto amplify = [&](int i, int spectrum) {
@@ -673,8 +673,8 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         const float2 a = amplify(i, 0), b = amplify(i, 1);
-        found += (valid > 0 && !(largest(a) <= most_fitting)) +
-                 (valid > 1 && !(largest(b) <= most_fitting));
+        found += (begin <= 0 && end > 0 && !(largest(a) <= most_fitting)) +
+                 (begin <= 1 && end > 1 && !(largest(b) <= most_fitting));
         words[i] = rounded(fitting(a), rounded(fitting(b)));
     }
     return found;
@@ -750,6 +750,17 @@ __device__ __forceinline__ int quantise_turned(const float (&low)[32],
         put_words(from, words);
     }
     return found;
+}
+
+//! Gains of a thread, each two, times phasors.
+__device__ __forceinline__ void turn(float4 (&gains)[4], phase_series<float2> phasors)
+{
+#pragma unroll
+    for (float4& g : gains) {
+        const float2 a = amplified(phasors.take(), { g.x, g.y });
+        const float2 b = amplified(phasors.take(), { g.z, g.w });
+        g = { a.x, a.y, b.x, b.y };
+    }
 }
 
 //! Four matrices of 8 x 8 halves of words; lane 8 i + r gives the place of column r of
@@ -832,8 +843,7 @@ store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Ca
 
 //! By the crews.
 template <store Store, class Call>
-__device__ __forceinline__ void load_tables(memory<Store, Call::delayed>& m,
-                                            const Call& c)
+__device__ __forceinline__ void load_tables(memory<Store, Call::how>& m, const Call& c)
 {
     constexpr int all = crews * crew_threads;
     for (int i = threadIdx.x; i < int(sizeof m.matrices / sizeof(uint4)); i += all)
@@ -843,12 +853,15 @@ __device__ __forceinline__ void load_tables(memory<Store, Call::delayed>& m,
     fence_async();
 }
 
+//! \param boxes of the block, if it is stored in boxes
 template <store Store, class Call>
-__device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const Call& c)
+__device__ __forceinline__ void
+transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
 {
     constexpr bool turned = Store == store::blocks;
-    const int crew = threadIdx.x / crew_threads, thread = threadIdx.x % crew_threads;
-    const int lane = thread % 32, warp = thread / 32;
+    const int crew = uniform(int(threadIdx.x / crew_threads));
+    const int thread = threadIdx.x % crew_threads;
+    const int lane = thread % 32, warp = uniform(thread / 32);
     int leads = lane == 0; // its warp; kept, or it would be found out again and again
     asm volatile("" : "+r"(leads));
     const rows first_matrix(shared_address(m.matrices[0]));
@@ -856,12 +869,15 @@ __device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const
     const uint32_t results =
         shared_address(m.results) + (turned ? 0 : crew * 2 * slot_spectra * result_pitch);
     // of spectra: column 2 t + spectrum of matrix i has d = 4 i + t
-    const uint32_t column =
-        turned ? (warp * 2 + lane / 16) * box_bytes + lane % 4 * sector_row +
-                     lane / 4 % box_channels * sector + lane % 2 * (sector / 2) +
-                     crew * slot_spectra * 2
-               : lane % 2 * result_pitch + (lane / 8 * 4 + lane % 8 / 2) * radix * 2 +
-                     warp * 16;
+    uint32_t column = turned
+                          ? (warp * 2 + lane / 16) * box_bytes + lane % 4 * sector_row +
+                                lane / 4 % box_channels * sector +
+                                lane % 2 * (sector / 2) + crew * slot_spectra * 2
+                          : lane % 2 * result_pitch +
+                                (lane / 8 * 4 + lane % 8 / 2) * radix * 2 + warp * 16;
+    asm volatile("" : "+r"(column)); // kept, too
+    uint32_t twiddles = shared_address(&m.twiddles[0][thread]);
+    asm volatile("" : "+r"(twiddles));
     const int first_channel = thread / 4 + thread % 4 * radix; // of this thread
     constexpr int channel_step = 4 * radix;
     ring_place<slots<Store>> slot{};
@@ -885,7 +901,7 @@ __device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const
         wgmma_commit();
     };
     const auto load_twiddles = [&](int step) {
-        return load_numbers(shared_address(&m.twiddles[step % steps][thread]));
+        return load_numbers(twiddles + step % steps * int(sizeof m.twiddles[0]));
     };
     int buffer = 0;       // of spectra, for a slot's results
     ring_place<sets> set; // of times
@@ -905,7 +921,7 @@ __device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const
         else if (leads)
 #pragma unroll
             for (int box = 2 * warp; box < 2 * warp + 2; box++)
-                store_box(&c.boxes,
+                store_box(&boxes,
                           from + box * box_bytes,
                           2 * times.time,
                           box * box_channels,
@@ -921,7 +937,7 @@ __device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const
         if (!turned)
             to = static_cast<char*>(c.spectra_of[p.input]) +
                  (p.first + crew * slot_spectra + warp) * c.pitch;
-        int time = int(p.first);
+        int time = p.first;
         const int end = time + p.groups * group;
         // halves of the first set that the piece lacks, and times of the next half
         int lacking = unsigned(c.first_time + time) % set_times / group;
@@ -933,13 +949,18 @@ __device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const
             const int wanted = int(c.spectra) - time - crew * slot_spectra;
             const int slot_time = time + crew * slot_spectra;
             float low[32], high[32]; // of the slot's pairs
-            // what the shuffle takes passes while the slot is not yet full
-            const rows filtered(uniform(shared_address(m.filtered[slot.index])));
+            const rows filtered(shared_address(m.filtered[slot.index]));
             wait_for(&m.full[slot.index], slot.parity);
             start_first(low, filtered);
             start_first(high, filtered.after(pair * filtered_bytes));
-            if constexpr (Call::delayed)
-                m.delays.phases.keep(c.turns + p.input,
+            if constexpr (Call::how == turning::by_spectrum)
+                m.phases.keep(c.turns + p.input,
+                              c.number + uint64_t(int64_t(slot_time)),
+                              threadIdx.x,
+                              first_channel,
+                              channel_step);
+            if constexpr (Call::how == turning::by_slot)
+                m.phases.keep_middle(c.turns + p.input,
                                      c.number + uint64_t(int64_t(slot_time)),
                                      threadIdx.x,
                                      first_channel,
@@ -982,7 +1003,7 @@ __device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const
                     return results + column +
                            (buffer * slot_spectra + k * pair) * result_pitch;
             };
-            if constexpr (Call::delayed) {
+            if constexpr (Call::how == turning::by_spectrum) {
                 wgmma_wait<0>();
                 __syncwarp(); // all know what the warp keeps
                 found += quantise_turned(
@@ -990,8 +1011,7 @@ __device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const
                     high,
                     gains,
                     [&] {
-                        return m.delays.phases.series(
-                            threadIdx.x, first_channel, channel_step);
+                        return m.phases.series(threadIdx.x, first_channel, channel_step);
                     },
                     -slot_time,
                     wanted,
@@ -1011,6 +1031,8 @@ __device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const
 #pragma unroll
                 for (int i = 0; i < 4; i++)
                     factors[i] = load_numbers(gains + i * crew_threads);
+                if constexpr (Call::how == turning::by_slot)
+                    turn(factors, m.phases.middle(threadIdx.x));
                 uint32_t words[pairs][8];
                 const auto put = [&](int k) { // of blocks, once both pairs are here
                     const uint32_t at = place_of(k);
@@ -1022,10 +1044,16 @@ __device__ __forceinline__ void transform(memory<Store, Call::delayed>& m, const
                         store_columns(at + i * 4 * radix * 2, words[k] + i);
                 };
                 wgmma_wait<0>();
-                found += quantise(words[0], low, factors, wanted, c.harmless_squares);
-                put(0);
+                const int begin = Call::delayed ? -slot_time : 0;
                 found +=
-                    quantise(words[1], high, factors, wanted - pair, c.harmless_squares);
+                    quantise(words[0], low, factors, begin, wanted, c.harmless_squares);
+                put(0);
+                found += quantise(words[1],
+                                  high,
+                                  factors,
+                                  Call::delayed ? begin - pair : 0,
+                                  wanted - pair,
+                                  c.harmless_squares);
                 put(1);
             }
             if constexpr (turned) {

@@ -23,13 +23,50 @@ namespace tensor {
  * call begins.
  */
 
+//! Whether results turn: not at all, with phases so slow that a slot has one, or with
+//! those of each spectrum.
+enum class turning { none, by_slot, by_spectrum };
+
 /*!
  * phase_slope of an input, in turns of 2^-64; whole turns fall away. So start(m) and
  * slope(m) are exact sums, however large m.
  */
 struct phase_turns {
     uint64_t start, start_rate, slope, slope_rate;
+
+    //! In turns of 2^-32.
+    __device__ __forceinline__ uint32_t start_of(uint64_t m) const
+    {
+        return uint32_t((start + m * start_rate) >> 32);
+    }
+    //! Likewise, to the nearest.
+    __device__ __forceinline__ uint32_t slope_of(uint64_t m) const
+    {
+        return uint32_t((slope + m * slope_rate + (uint64_t(1) << 31)) >> 32);
+    }
+    //! The same from half a spectrum later on.
+    __device__ __forceinline__ phase_turns half_later() const
+    {
+        return { start + uint64_t(int64_t(start_rate) / 2),
+                 start_rate,
+                 slope + uint64_t(int64_t(slope_rate) / 2),
+                 slope_rate };
+    }
 };
+
+__device__ __forceinline__ phase_turns load_turns(const phase_turns* from)
+{
+    phase_turns p;
+    asm volatile("ld.global.nc.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(p.start), "=l"(p.start_rate)
+                 : "l"(&from->start)
+                 : "memory");
+    asm volatile("ld.global.nc.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(p.slope), "=l"(p.slope_rate)
+                 : "l"(&from->slope)
+                 : "memory");
+    return p;
+}
 
 //! What a call with delays is told besides.
 struct delay_call {
@@ -111,18 +148,8 @@ struct slot_phases {
     keep(const phase_turns* of, uint64_t m, int thread, int channel, int step)
     {
         m += thread % 2;
-        phase_turns p;
-        asm volatile("ld.global.nc.v2.u64 {%0, %1}, [%2];"
-                     : "=l"(p.start), "=l"(p.start_rate)
-                     : "l"(&of->start)
-                     : "memory");
-        asm volatile("ld.global.nc.v2.u64 {%0, %1}, [%2];"
-                     : "=l"(p.slope), "=l"(p.slope_rate)
-                     : "l"(&of->slope)
-                     : "memory");
-        constexpr uint64_t half = uint64_t(1) << 31; // to the nearest
-        const auto own_start = uint32_t((p.start + m * p.start_rate) >> 32);
-        const auto own_slope = uint32_t((p.slope + m * p.slope_rate + half) >> 32);
+        const auto p = load_turns(of);
+        const uint32_t own_start = p.start_of(m), own_slope = p.slope_of(m);
         float twice_cosines[2];
         __syncwarp(); // all have read those of the slot before
 #pragma unroll
@@ -135,11 +162,30 @@ struct slot_phases {
             twice_cosines[i] = twice_cosine_of(uint32_t(step) * slope);
         }
         if (thread % 32 == 0)
-            common[thread / 32] = { twice_cosines[0],
-                                    twice_cosines[1],
-                                    __uint_as_float(uint32_t(p.start_rate >> 32)),
-                                    __uint_as_float(
-                                        uint32_t((p.slope_rate + half) >> 32)) };
+            common[thread / 32] = {
+                twice_cosines[0],
+                twice_cosines[1],
+                __uint_as_float(uint32_t(p.start_rate >> 32)),
+                __uint_as_float(phase_turns{ 0, 0, p.slope_rate, 0 }.slope_of(0))
+            };
+    }
+
+    //! The same where all spectra of the slot have the phases of its middle.
+    __device__ __forceinline__ void
+    keep_middle(const phase_turns* of, uint64_t m, int thread, int channel, int step)
+    {
+        const auto p = load_turns(of).half_later();
+        const uint32_t slope = p.slope_of(m + 1), apart = uint32_t(step) * slope;
+        const uint32_t at = p.start_of(m + 1) + uint32_t(channel) * slope;
+        const float2 a = phasor_of(at), b = phasor_of(at + apart);
+        phasors[0][thread] = { a.x, a.y, b.x, b.y };
+        phasors[1][thread].x = twice_cosine_of(apart);
+    }
+
+    __device__ __forceinline__ phase_series<float2> middle(int thread) const
+    {
+        const float4 v = phasors[0][thread];
+        return { { v.x, v.y }, { v.z, v.w }, phasors[1][thread].x };
     }
 
     __device__ __forceinline__ slot_series series(int thread, int channel, int step) const

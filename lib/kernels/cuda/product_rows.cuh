@@ -19,25 +19,27 @@ namespace cuda {
 /*!
  * How a warp adds products to the sums of their channel: it puts them, of 8 inputs a with
  * some inputs b, into shared memory in rows that lie in memory, too, and the copy engine
- * adds these. Threads would wait for what they read.
+ * adds these. Threads would wait for what they read. While it adds some rows the warp
+ * puts the next ones.
  *
- * All lanes put(), all are ready(), each adds its rows, and all wait until there is room
- * again. A lane puts products as wgmma() leaves them: of row lane / 4, and of each 8
- * columns 2 (lane % 4) and the next one.
+ * All lanes put(), all are ready(), each adds its rows, and all go to the next() ones; at
+ * the end they finish(). A lane puts products as wgmma() leaves them: of row lane / 4,
+ * and of each 8 columns 2 (lane % 4) and the next one.
  */
 class product_rows
 {
 public:
     static constexpr int inputs = 8;
-    static constexpr int most_columns = 128;
+    static constexpr int most_columns = 64;
 
 private:
     static constexpr int product_bytes = 16; // re, im
     // a multiple of 128 and 16: what lanes write at once lies in different banks
     static constexpr int row_bytes = most_columns * product_bytes + 16;
+    static constexpr int rows_bytes = inputs * row_bytes;
 
 public:
-    static constexpr int bytes = inputs * row_bytes;
+    static constexpr int bytes = 2 * rows_bytes;
 
     //! \param memory shared memory of this warp alone
     __device__ explicit product_rows(uint32_t memory)
@@ -47,9 +49,11 @@ public:
     //! \param columns the first of 8
     __device__ __forceinline__ void put(int columns, int next, int re, int im) const
     {
-        put_at(d_lane / 4 * row_bytes + (columns + d_lane % 4 * 2 + next) * product_bytes,
-               re,
-               im);
+        const int place =
+            d_lane / 4 * row_bytes + (columns + d_lane % 4 * 2 + next) * product_bytes;
+        store_shared(
+            d_memory + d_rows + place,
+            { unsigned(re), unsigned(re >> 31), unsigned(im), unsigned(im >> 31) });
     }
     __device__ __forceinline__ void ready() const
     {
@@ -71,61 +75,23 @@ public:
         const int begin = max(first_column, 0), end = min(first_column + count, a + 1);
         if (d_lane < inputs && a < inputs_in_all && begin < end)
             add_bulk(sums + 2 * product_index(a, begin),
-                     d_memory + d_lane * row_bytes +
+                     d_memory + d_rows + d_lane * row_bytes +
                          (place + begin - first_column) * product_bytes,
                      (end - begin) * product_bytes);
     }
-    __device__ __forceinline__ void wait_for_room() const
+    __device__ __forceinline__ void next()
     {
-        wait_for_stores();
+        commit_stores();
+        d_rows = rows_bytes - d_rows;
+        wait_for_stores<1>(); // what was here before the rows that are just being added
         __syncwarp();
     }
-
-protected:
-    __device__ __forceinline__ void put_at(int place, int re, int im) const
-    {
-        store_shared(
-            d_memory + place,
-            { unsigned(re), unsigned(re >> 31), unsigned(im), unsigned(im >> 31) });
-    }
-    uint32_t d_memory;
-    int d_lane;
-};
-
-/*!
- * Products whose inputs a are before b, while it is their conjugates that are wanted: the
- * columns become rows.
- */
-class turned_product_rows : public product_rows
-{
-public:
-    using product_rows::product_rows;
-    static constexpr int most_columns = 64;
+    __device__ __forceinline__ void finish() const { wait_for_stores(); }
 
 private:
-    static constexpr int product_bytes = 16;
-    static constexpr int row_bytes = inputs * product_bytes + 16; // as above
-    static_assert(most_columns * row_bytes <= product_rows::bytes);
-
-public:
-    __device__ __forceinline__ void put(int columns, int next, int re, int im) const
-    {
-        put_at((columns + d_lane % 4 * 2 + next) * row_bytes + d_lane / 4 * product_bytes,
-               re,
-               -im);
-    }
-    __device__ __forceinline__ void add_to(unsigned long long* sums,
-                                           int /* inputs_in_all */,
-                                           int first_row,
-                                           int first_column,
-                                           int place,
-                                           int count) const
-    {
-        for (int b = d_lane; b < count; b += 32)
-            add_bulk(sums + 2 * product_index(first_column + b, first_row),
-                     d_memory + (place + b) * row_bytes,
-                     inputs * product_bytes);
-    }
+    uint32_t d_memory;
+    int d_lane;
+    int d_rows = 0;
 };
 
 } // namespace cuda

@@ -19,8 +19,9 @@ namespace cuda {
 /*!
  * Which thread block has which job of which channel and part of the time. The time of the
  * last channels is split finer: jobs that differ do not end together, and as many jobs as
- * there are may leave thread blocks without one at the end. (Where a cluster of thread
- * blocks shares a job, the cluster is what this calls a block.)
+ * there are may leave thread blocks without one at the end. The longest jobs are the
+ * first ones, and of the last channels all parts of these come first. (Where a cluster of
+ * thread blocks shares a job, the cluster is what this calls a block.)
  */
 class schedule
 {
@@ -50,13 +51,17 @@ public:
         const auto cost = [&](int of_channels, int splits) {
             return waves(of_channels, splits) * (division(splits, steps).length + start);
         };
+        const int least = (steps + longest - 1) / longest;
         int splits = split(channels), fine_splits = 4 * splits;
         if (jobs > 1) {
+            // whole waves do not count then, but for so few that the end is much of all
+            if (waves(channels, least) > 3) {
+                splits = least;
+                fine_splits = 4 * splits;
+            }
             if (division(fine_splits, steps).length > 2 * start)
-                d_coarse_channels -=
-                    std::min(slots * 3 / 4 / (jobs * splits), channels / 2);
+                d_coarse_channels -= std::min(slots / 2 / (jobs * splits), channels / 2);
         } else { // as many as keep all busy, and then the others
-            const int least = (steps + longest - 1) / longest;
             const int full = channels * least / slots * slots / least;
             const int left = channels - full, finer = split(left);
             if (left > 0 &&
@@ -77,9 +82,16 @@ public:
     {
         const bool is_coarse = block < d_coarse_blocks;
         const division& d = is_coarse ? d_coarse : d_fine;
-        const int group = (block - (is_coarse ? 0 : d_coarse_blocks)) / d_jobs;
         part p;
-        p.job = block % d_jobs;
+        int group; // channels and parts of them
+        if (is_coarse) {
+            p.job = block % d_jobs;
+            group = block / d_jobs;
+        } else {
+            const int groups = (d_blocks - d_coarse_blocks) / d_jobs;
+            p.job = (block - d_coarse_blocks) / groups;
+            group = (block - d_coarse_blocks) % groups;
+        }
         p.channel = group / d.splits + (is_coarse ? 0 : d_coarse_channels);
         p.begin = group % d.splits * d.length;
         p.count = max(0, min(d.length, d_steps - p.begin));

@@ -35,6 +35,7 @@ constexpr choice choices[] = {
 #if defined(APERTURE_CUDA_SM_90A)
     { "row mma s8", sc8 | sc4, 90, 90, 1, 16, make_row_mma_xengine },
     { "bulk mma s8", sc8 | sc4, 90, 90, 17, 64, make_bulk_mma_xengine },
+    { "wgmma s8", sc4, 90, 90, 129, 192, make_wgmma_xengine },
     { "wgmma u8", sc4, 90, 90, 1, any, make_nibbles_xengine },
     { "wgmma s8", sc8, 90, 90, 1, any, make_wgmma_xengine },
 #endif

@@ -19,8 +19,8 @@ namespace cuda {
 
 /*!
  * The implementations that GPU `device` has for these parameters, the one to take first:
- * "row mma s8", "bulk mma s8", "wgmma s8" (of sc8), "wgmma u8" (of sc4), "mma s8" and
- * "turing mma s8", or "tf32" and "fp32".
+ * "row mma s8", "bulk mma s8", "wgmma s8" (of sc8, and of sc4 with 129 to 192 inputs),
+ * "wgmma u8" (of sc4), "mma s8" and "turing mma s8", or "tf32" and "fp32".
  * \throws std::invalid_argument for parameters that none can do
  */
 std::vector<std::string> xengine_implementations(const xengine::parameters& p,

@@ -9,6 +9,7 @@
 #include "kernels/cuda/integer_tile.cuh"
 #include "kernels/cuda/integer_xengine.h"
 #include "kernels/cuda/product_rows.cuh"
+#include "kernels/cuda/ring_place.cuh"
 #include "kernels/cuda/schedule.cuh"
 #include "kernels/cuda/warp.cuh"
 #include "kernels/cuda/wgmma.cuh"
@@ -58,7 +59,7 @@ constexpr int step_times = box_row;        // of a stage: a row of nibbles is fu
 constexpr int half_times = step_times / 2; // the last step of a block may be half of one
 constexpr int turn_times = 32;             // of an instruction
 constexpr int strip_bytes = strip * box_row; // nibbles of a strip, or bytes of one form
-constexpr int byte_stages = 2, most_nibble_stages = 8;
+constexpr int most_byte_stages = 3, least_nibble_stages = 3, most_nibble_stages = 8;
 constexpr int memory_strips = 28; // bytes and nibbles in shared memory
 
 //! Of a thread that multiplies: its sums, and what else it needs.
@@ -80,19 +81,15 @@ struct share {
     int8_t strip, first, units;
 };
 
-/*!
- * What a thread block does for one channel: products of some columns b with rows a that
- * are among the columns, or own ones. If own rows are before their columns the
- * conjugates are wanted.
- */
+//! What a thread block does for one channel: products of some columns b with rows a that
+//! are among the columns, or own ones.
 struct job {
     int column, row;    // first inputs; negative ones are absent
-    int column_step;    // inputs from one strip of columns to the next
     int8_t strips, own; // of columns, and of own rows behind them, one after the other
     share crew[crews];
 
     int units() const { return crew[0].units + crew[1].units; }
-    __device__ int column_of(int s) const { return column + s * column_step; }
+    __device__ int column_of(int s) const { return column + s * strip; }
     __device__ bool owns(int s) const { return s >= strips; }
     __device__ int row_of(int s) const
     {
@@ -111,10 +108,9 @@ struct extents {
 /*!
  * All products of so many inputs, the longest jobs first. Strips of inputs go in pairs.
  * If they do not fill the strips it is the first one that is not full, and if there is an
- * odd one it is the first, too: the first pair is a triple then. Three strips alone are
- * two jobs with two strips of columns each, of which bytes have to be made: the second
- * strip's products with the third are turned. The copy engine delivers zeros for inputs
- * with a negative number, and columns that are units of these are left out.
+ * odd one it is the first, too: the first pair is a triple then. The copy engine delivers
+ * zeros for inputs with a negative number, and columns that are units of these are left
+ * out.
  */
 std::vector<job> all_jobs(int inputs)
 {
@@ -122,14 +118,9 @@ std::vector<job> all_jobs(int inputs)
     const auto input = [&](int s) { return inputs - (strips - s) * strip; };
     const auto absent = [&](int s) { return std::max(0, -input(s)) / unit; };
     std::vector<job> jobs;
-    int column_step = 1;
     const auto add = [&](int column, int count, int row, int own, share a, share b) {
-        jobs.push_back({ input(column),
-                         input(row),
-                         column_step * strip,
-                         int8_t(count),
-                         int8_t(own),
-                         { a, b } });
+        jobs.push_back(
+            { input(column), input(row), int8_t(count), int8_t(own), { a, b } });
     };
     const auto units = [&](int strip, int first, int end) {
         return share{ int8_t(strip), int8_t(first), int8_t(end - first) };
@@ -142,15 +133,7 @@ std::vector<job> all_jobs(int inputs)
         add(0, 1, 0, 0, units(0, absent(0), strip_units), {});
     else
         add_triangle(0);
-    if (strips == 3) {
-        column_step = 2;
-        add(0,
-            2,
-            1,
-            1,
-            units(2, strip_units, 2 * strip_units),
-            units(1, absent(0), 2 * strip_units));
-    } else if (odd && strips > 1) { // the third strip, with all columns
+    if (odd && strips > 1) { // the third strip, with all columns
         const int first = absent(0), end = 3 * strip_units, middle = (first + end) / 2;
         add(0, 3, 0, 0, units(2, first, middle), units(2, middle, end));
     }
@@ -230,7 +213,7 @@ private:
  */
 struct ring_barriers {
     uint64_t nibbles_full[most_nibble_stages];
-    uint64_t bytes_full[byte_stages], bytes_empty[byte_stages];
+    uint64_t bytes_full[most_byte_stages], bytes_empty[most_byte_stages];
 };
 
 //! What else is in shared memory, besides the stages.
@@ -247,21 +230,25 @@ struct rings : ring_barriers {
 template <bool Wide>
 struct stages {
     uint32_t bytes, nibbles;
-    int form_bytes, nibble_bytes, nibble_stages;
+    int form_bytes, byte_stages, nibble_bytes, nibble_stages;
 
     __device__ explicit stages(const part& p) : bytes(uniform(p.stages))
     {
         const int strips = Wide ? 2 : uniform(p.strips), own = Wide ? 2 : uniform(p.own);
-        const int byte_strips = byte_stages * forms * strips;
+        const auto for_nibbles = [&](int byte_stages) {
+            return (memory_strips - byte_stages * forms * strips) / (strips + own);
+        };
+        byte_stages = most_byte_stages;
+        if (for_nibbles(byte_stages) < least_nibble_stages)
+            byte_stages--;
         form_bytes = strips * strip_bytes;
-        nibbles = bytes + byte_strips * strip_bytes;
+        nibbles = bytes_at(byte_stages);
         nibble_bytes = (strips + own) * strip_bytes;
-        nibble_stages =
-            min(most_nibble_stages, (memory_strips - byte_strips) / (strips + own));
+        nibble_stages = min(most_nibble_stages, for_nibbles(byte_stages));
     }
-    __device__ uint32_t bytes_of(unsigned step) const
+    __device__ uint32_t bytes_at(int stage) const
     {
-        return bytes + step % byte_stages * forms * form_bytes;
+        return bytes + stage * forms * form_bytes;
     }
     __device__ uint32_t nibbles_at(int stage) const
     {
@@ -278,24 +265,22 @@ public:
     {
         return d_rings + offsetof(ring_barriers, nibbles_full) + stage * sizeof(uint64_t);
     }
-    __device__ uint32_t bytes_full(unsigned step) const
+    __device__ uint32_t bytes_full(int stage) const
     {
-        return d_rings + offsetof(ring_barriers, bytes_full) +
-               step % byte_stages * sizeof(uint64_t);
+        return d_rings + offsetof(ring_barriers, bytes_full) + stage * sizeof(uint64_t);
     }
-    __device__ uint32_t bytes_empty(unsigned step) const
+    __device__ uint32_t bytes_empty(int stage) const
     {
-        return d_rings + offsetof(ring_barriers, bytes_empty) +
-               step % byte_stages * sizeof(uint64_t);
+        return d_rings + offsetof(ring_barriers, bytes_empty) + stage * sizeof(uint64_t);
     }
-    //! Until bytes have been made for the step, or until there is room for them.
-    __device__ __forceinline__ void wait_for_bytes(unsigned step) const
+    //! Until bytes have been made, or until there is room for them.
+    __device__ __forceinline__ void wait_for_bytes(const ring_place& at) const
     {
-        wait_for(bytes_full(step), step / byte_stages % 2);
+        wait_for(bytes_full(at.stage()), at.parity());
     }
-    __device__ __forceinline__ void wait_for_room(unsigned step) const
+    __device__ __forceinline__ void wait_for_room(const ring_place& at) const
     {
-        wait_for(bytes_empty(step), step / byte_stages % 2 ^ 1);
+        wait_for(bytes_empty(at.stage()), at.parity() ^ 1);
     }
 
 private:
@@ -337,7 +322,6 @@ __device__ __forceinline__ void ask(const CUtensorMap& voltages,
     const part& p = r.mine;
     const int strips = p.strips, own = p.own, channel = p.channel;
     const int column = p.column, row = p.row;
-    const int column_step = Wide ? strip : p.column_step;
     uint64_t* const barrier = r.nibbles_full + stage;
     const uint32_t to = at.nibbles_at(stage);
     const auto copy = [&](int place, int input) {
@@ -352,22 +336,10 @@ __device__ __forceinline__ void ask(const CUtensorMap& voltages,
     arrive_expecting(barrier, at.nibble_bytes);
 #pragma unroll 1 // for which there are registers
     for (int i = 0; i < strips; i++)
-        copy(i, column + i * column_step);
+        copy(i, column + i * strip);
 #pragma unroll 1
     for (int i = 0; i < own; i++)
         copy(strips + i, row + i * strip);
-}
-
-//! As clamped(), with the addition done by the unit that multiplies: that of logic has
-//! more to do.
-//! \param one 1, which the compiler is not to know
-__device__ __forceinline__ uint32_t clamped(uint32_t nibbles, uint32_t one)
-{
-    uint32_t others;
-    asm("mad.lo.u32 %0, %1, %2, 0x77777777;"
-        : "=r"(others)
-        : "r"(nibbles & 0x77777777), "r"(one));
-    return nibbles + ((nibbles & ~others & 0x88888888) >> 3);
 }
 
 //! (nibbles ^ flip) & mask; the compiler would take two instructions.
@@ -394,14 +366,16 @@ struct lane_sums {
 /*!
  * 16 bytes of each form of 16 times of a row, from its nibbles.
  * \param Pieces so many at a time, which go `step_bytes` apart
+ * \param read_next called when a piece's nibbles leave registers for others
  */
-template <int Pieces>
+template <int Pieces, class ReadNext>
 __device__ __forceinline__ void make_bytes(const uint4* nibbles,
                                            uint32_t one,
                                            uint32_t to,
                                            int step_bytes,
                                            int form_bytes,
-                                           lane_sums* sums)
+                                           lane_sums* sums,
+                                           ReadNext read_next)
 {
     uint32_t words[Pieces][4];
     const auto store = [&](int piece, int form, const uint32_t(&w)[4]) {
@@ -428,12 +402,13 @@ __device__ __forceinline__ void make_bytes(const uint4* nibbles,
             add_bytes(sums[i].re, bytes[k]);
         }
         store(i, 0, bytes);
+        read_next();
 #pragma unroll
-        for (int k = 0; k < 4; k++) {
-            bytes[k] = words[i][k] & lower;
-            add_bytes(sums[i].im, bytes[k]);
+        for (auto& w : words[i]) {
+            w &= lower;
+            add_bytes(sums[i].im, w);
         }
-        store(i, 1, bytes);
+        store(i, 1, words[i]);
     }
 }
 
@@ -456,7 +431,7 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
     const int count = uniform(r.mine.count);
     const int strips = Wide ? 2 : uniform(r.mine.strips);
     const int own = Wide ? 2 : uniform(r.mine.own);
-    const int lag = own > 0 ? byte_stages : 1; // until nibbles are done with
+    const int lag = own > 0 ? at.byte_stages : 1; // until nibbles are done with
     const barriers ring(r.mine);
     step_place next(x, r.mine); // that this warp asks for
     if (warp == 0 && elected()) {
@@ -488,28 +463,41 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
     // and reads a piece when it makes its bytes; elsewhere so many a step ahead
     constexpr int ahead = Wide ? 0 : Pieces > 4 ? 2 : Pieces;
     uint4 pieces[Wide ? 1 : std::max(1, Pieces)];
-    int stage = 0, parity = 0;
+    ring_place nibbles, bytes;
     const auto read = [&] {
-        wait_for(ring.nibbles_full(stage), parity);
+        wait_for(ring.nibbles_full(nibbles.stage()), nibbles.parity());
 #pragma unroll
         for (int i = 0; i < ahead; i++)
-            pieces[i] = load_shared(at.nibbles_at(stage) + place_of(i));
+            pieces[i] = load_shared(at.nibbles_at(nibbles.stage()) + place_of(i));
     };
     if (count > 0)
         read();
 #pragma unroll 1
     for (int step = 0; step < count; step++) {
-        ring.wait_for_room(step);
-        const uint32_t from = at.nibbles_at(stage), to = at.bytes_of(step);
+        ring.wait_for_room(bytes);
+        const uint32_t from = at.nibbles_at(nibbles.stage());
+        const uint32_t to = at.bytes_at(bytes.stage());
         const bool whole = halves.next() == 2;
         if constexpr (Wide) {
 #pragma unroll
-            for (int i = 0; i < Pieces; i++)
-                if (half_of(i) == 0 || whole) {
-                    pieces[0] = load_shared(from + place_of(i));
-                    make_bytes<1>(
-                        pieces, one, to + place_of(i), 0, at.form_bytes, sums + i / 2);
-                }
+            for (int i = 0; i < Pieces; i++) {
+                const auto read_next = [&] {
+                    if (i + 1 < Pieces)
+                        pieces[0] = load_shared(from + place_of(i + 1));
+                };
+                if (i == 0)
+                    pieces[0] = load_shared(from + place_of(0));
+                if (half_of(i) == 0 || whole)
+                    make_bytes<1>(pieces,
+                                  one,
+                                  to + place_of(i),
+                                  0,
+                                  at.form_bytes,
+                                  sums + i / 2,
+                                  read_next);
+                else
+                    read_next();
+            }
         } else if (half_of(0) == 0 || whole) {
             constexpr int step_bytes = helpers / 2 * piece_rows_bytes;
 #pragma unroll
@@ -522,7 +510,8 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
                                   to + place_of(i - 1),
                                   step_bytes,
                                   at.form_bytes,
-                                  sums + i - 1);
+                                  sums + i - 1,
+                                  [] {});
             }
             if constexpr (Pieces % 2) {
                 constexpr int last = Pieces - 1;
@@ -531,27 +520,33 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
                               to + place_of(last),
                               0,
                               at.form_bytes,
-                              sums + last);
+                              sums + last,
+                              [] {});
             }
         }
         fence_async();
-        arrive(ring.bytes_full(step)); // each lane for what it wrote
-        const int done = step - lag;   // its nibbles are
+        arrive(ring.bytes_full(bytes.stage())); // each lane for what it wrote
+        const int done = step - lag;            // its nibbles are
         if (done >= 0 && warp == askers + done % askers) {
-            if (lag < byte_stages)
-                ring.wait_for_bytes(done); // all who make them have read the nibbles
+            if (own == 0) // all who make bytes have read the nibbles, then
+                wait_for(ring.bytes_full(bytes.before(at.byte_stages)),
+                         bytes.parity_before());
             if (done + at.nibble_stages < count && elected())
                 ask(voltages,
                     r,
                     at,
                     next,
-                    stage < lag ? stage + at.nibble_stages - lag : stage - lag);
+                    nibbles.stage() - lag +
+                        (nibbles.stage() < lag ? at.nibble_stages : 0));
             next.advance(x, askers);
             __syncwarp();
         }
-        if (++stage == at.nibble_stages) {
-            stage = 0;
-            parity ^= 1;
+        if constexpr (Wide) { // constants, for which no register is taken
+            nibbles = ring_place(step + 1, at.nibble_stages);
+            bytes = ring_place(step + 1, at.byte_stages);
+        } else {
+            nibbles.advance(at.nibble_stages);
+            bytes.advance(at.byte_stages);
         }
         if (step + 1 < count)
             read();
@@ -607,16 +602,17 @@ struct row_sums {
  * \param rows of this warp
  * \param inputs of the X-engine
  */
-template <int Units, class Rows>
+template <int Units>
 __device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Units],
                                             const row_sums& row,
                                             const int2* column_sums,
                                             const part& p,
                                             const share& mine,
-                                            const Rows& rows,
+                                            product_rows& rows,
                                             unsigned long long* sums,
                                             int inputs)
 {
+    constexpr int most = product_rows::most_columns / unit; // units at a time
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     column_sums += mine.first * unit;
 #pragma unroll
@@ -624,35 +620,40 @@ __device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Uni
         const int R = row.re[half], I = row.im[half];
         const int of_re = 128 * p.times - 8 * (R + I), of_im = 8 * (R - I);
 #pragma unroll
-        for (int i = 0; i < 2 * Units; i++) {
-            const int4 column =
-                reinterpret_cast<const int4*>(column_sums)[i * 4 + lane % 4];
-            const auto put = [&](int k, int U, int V) {
-                const int place = i * 4 + 2 * half + k;
-                const unsigned RU = products[0][place]; // as both are 16 times, 256 times
-                const unsigned IV = products[1][place], third = products[2][place];
-                const int re = int(RU >> 8) + int(IV) + of_re - 8 * (U + V);
-                const int im =
-                    of_im + 7 * U + 8 * V - int((third - RU + IV - 15 * V) >> 4);
-                rows.put(8 * i, k, re, im);
-            };
-            put(0, column.x, column.y);
-            put(1, column.z, column.w);
+        for (int first = 0; first < Units; first += most) {
+            const int end = min(first + most, Units);
+#pragma unroll
+            for (int i = 2 * first; i < 2 * end; i++) {
+                const int4 column =
+                    reinterpret_cast<const int4*>(column_sums)[i * 4 + lane % 4];
+                const auto put = [&](int k, int U, int V) {
+                    const int place = i * 4 + 2 * half + k;
+                    const unsigned RU = products[0][place]; // as both are 16 times, 256
+                    const unsigned IV = products[1][place], third = products[2][place];
+                    const int re = int(RU >> 8) + int(IV) + of_re - 8 * (U + V);
+                    const int im =
+                        of_im + 7 * U + 8 * V - int((third - RU + IV - 15 * V) >> 4);
+                    rows.put(8 * i - unit * first, k, re, im);
+                };
+                put(0, column.x, column.y);
+                put(1, column.z, column.w);
+            }
+            rows.ready();
+            for (int from = first, to; from < end; from = to) { // of a strip of columns
+                const int column = mine.first + from, s = column / strip_units;
+                to = min(end, (s + 1) * strip_units - mine.first);
+                rows.add_to(sums,
+                            inputs,
+                            p.row_of(mine.strip) +
+                                (warp * 2 + half) * product_rows::inputs,
+                            p.column_of(s) + column % strip_units * unit,
+                            (from - first) * unit,
+                            (to - from) * unit);
+            }
+            rows.next();
         }
-        rows.ready();
-        const int end = mine.first + Units;
-        for (int from = mine.first, to; from < end; from = to) { // of a strip of columns
-            const int s = from / strip_units;
-            to = min(end, (s + 1) * strip_units);
-            rows.add_to(sums,
-                        inputs,
-                        p.row_of(mine.strip) + (warp * 2 + half) * product_rows::inputs,
-                        p.column_of(s) + from % strip_units * unit,
-                        (from - mine.first) * unit,
-                        (to - from) * unit);
-        }
-        rows.wait_for_room();
     }
+    rows.finish();
 }
 
 template <int Units>
@@ -684,13 +685,14 @@ __device__ __forceinline__ void multiply_strip(const extents& x,
     uint32_t words[4], re[4], im[4], third[4];
     unsigned re_sums[2] = {}, im_sums[2] = {};
     const uint32_t one = r.mine.one;
-    int stage = 0;
+    int stage = 0; // of nibbles
+    ring_place at_bytes;
 #pragma unroll 1
     for (int step = 0; step < count; step++) {
         const int turns = halves.next() * (half_times / turn_times);
         // who made the bytes had waited for the nibbles of the rows, too
-        ring.wait_for_bytes(step);
-        const uint32_t bytes = at.bytes_of(step);
+        ring.wait_for_bytes(at_bytes);
+        const uint32_t bytes = at.bytes_at(at_bytes.stage());
         const rows_matrix<8 * box_row> step_columns(bytes + columns_offset);
         const uint32_t from = (Own ? at.nibbles_at(stage) : bytes) + lane_offset;
         load_matrices(words, from);
@@ -740,7 +742,8 @@ __device__ __forceinline__ void multiply_strip(const extents& x,
         }
         // not while the next step is multiplied: for that, bytes must be there first
         wgmma_wait<0>();
-        arrive(ring.bytes_empty(step)); // each lane for what it read
+        arrive(ring.bytes_empty(at_bytes.stage())); // each lane for what it read
+        at_bytes.advance(at.byte_stages);
         if (Own && ++stage == at.nibble_stages)
             stage = 0;
     }
@@ -782,21 +785,15 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
             row.re[half] = as_column.x;
             row.im[half] = as_column.y;
         }
-    const uint32_t memory = first_stage() + threadIdx.x / 32 * product_rows::bytes;
-    const auto add = [&](const auto& rows) {
-        add_to_sums<Units>(products,
-                           row,
-                           r.column_sums,
-                           p,
-                           mine,
-                           rows,
-                           sums + 2 * p.channel * product_index(x.inputs, 0),
-                           x.inputs);
-    };
-    if constexpr (Own && unit * Units <= turned_product_rows::most_columns)
-        if (p.row < p.column_of(mine.first / strip_units))
-            return add(turned_product_rows(memory));
-    add(product_rows(memory));
+    product_rows rows(first_stage() + threadIdx.x / 32 * product_rows::bytes);
+    add_to_sums<Units>(products,
+                       row,
+                       r.column_sums,
+                       p,
+                       mine,
+                       rows,
+                       sums + 2 * p.channel * product_index(x.inputs, 0),
+                       x.inputs);
 }
 
 //! A warp group's part of the work.
@@ -823,9 +820,12 @@ multiply(const extents& x, rings& r, unsigned long long* sums)
 #undef APERTURE_UNITS
     default: // nothing to multiply; the stages still pass
         const barriers ring(r.mine);
+        const int byte_stages = stages<false>(r.mine).byte_stages;
+        ring_place at;
         for (int step = 0; step < r.mine.count; step++) {
-            ring.wait_for_bytes(step);
-            arrive(ring.bytes_empty(step));
+            ring.wait_for_bytes(at);
+            arrive(ring.bytes_empty(at.stage()));
+            at.advance(byte_stages);
         }
         arrive(&r.done);
     }
@@ -846,7 +846,7 @@ __global__ void __launch_bounds__(threads, 1)
         r.mine.rings = shared_address(static_cast<ring_barriers*>(&r));
         for (int i = 0; i < most_nibble_stages; i++)
             init_barrier(r.nibbles_full + i, 1);
-        for (int i = 0; i < byte_stages; i++) {
+        for (int i = 0; i < most_byte_stages; i++) {
             init_barrier(r.bytes_full + i, 32 * helpers);
             init_barrier(r.bytes_empty + i, 128 * crews);
         }

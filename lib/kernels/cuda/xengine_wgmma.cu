@@ -9,6 +9,7 @@
 #include "kernels/cuda/integer_tile.cuh"
 #include "kernels/cuda/integer_xengine.h"
 #include "kernels/cuda/product_rows.cuh"
+#include "kernels/cuda/ring_place.cuh"
 #include "kernels/cuda/schedule.cuh"
 #include "kernels/cuda/warp.cuh"
 #include "kernels/cuda/wgmma.cuh"
@@ -35,8 +36,11 @@ constexpr int threads = 128 * (crews + 1);
 constexpr int crew_registers = 160, helper_registers = 32;
 constexpr int most_stages = 12;
 
-constexpr int step_times = box_row / 2;  // of a stage: a row of a box is full
+constexpr int stage_times = box_row / 2; // a row of bytes is full
 constexpr int group_bytes = 8 * box_row; // from 8 rows of operands to the next 8
+//! Stages that a box fills, which is a step: of sc4 (Packed) bytes are made first.
+template <bool Packed>
+constexpr int step_stages = Packed ? 2 : 1;
 
 /*!
  * Products of 32 inputs a, a strip, with some units of inputs b: unit `row` of the
@@ -66,7 +70,9 @@ struct extents {
     int shared;  // jobs one after the other that have the same columns
     int columns; // inputs in a stage, and behind them the jobs' own
     int stages, stage_bytes;
-    int steps; // of step_times, in a block of voltages
+    int nibble_stages; // of sc4
+    int steps;         // in a block of voltages
+    uint32_t one;      // 1, which the compiler is not to know
 };
 
 //! Strip `row` of a triangle has row + 1 units of columns.
@@ -237,9 +243,10 @@ struct stage_rows {
 
 /*!
  * Words of 32 inputs' rows for `Products` products along the summed axis, 1 or 2 of those
- * that a stage has; in the order of wgmma().
+ * that a stage has; in the order of wgmma(). Those of sc8 have re and im in turn, bytes
+ * made of sc4 16 real parts and then 16 imaginary ones.
  */
-template <int Products>
+template <bool Packed, int Products>
 struct operand {
     uint32_t words[Products][4];
 
@@ -249,10 +256,11 @@ struct operand {
         load_matrices(loaded, rows.address);
 #pragma unroll
         for (int k = 0; k < Products; k++) {
-            words[k][0] = loaded[2 * k];
-            words[k][1] = turned(loaded[2 * k]);
-            words[k][2] = loaded[2 * k + 1];
-            words[k][3] = turned(loaded[2 * k + 1]);
+            const uint32_t first = loaded[2 * k], second = loaded[2 * k + 1];
+            words[k][0] = first;
+            words[k][1] = Packed ? second : turned(first);
+            words[k][2] = second;
+            words[k][3] = Packed ? negative_real_parts(first) : turned(second);
         }
     }
     //! columns: where the stage's are; product: of those that a stage has
@@ -283,9 +291,9 @@ struct operand {
 };
 
 //! Adds a strip to the sums of its channel, [product][re, im].
-template <int Units>
+template <bool Packed, int Units>
 __device__ __forceinline__ void add_to_sums(const int (&strip)[16 * Units],
-                                            const product_rows& rows,
+                                            product_rows& rows,
                                             unsigned long long* sums,
                                             int inputs,
                                             int first_row,
@@ -300,7 +308,10 @@ __device__ __forceinline__ void add_to_sums(const int (&strip)[16 * Units],
 #pragma unroll
             for (int k = 0; k < 2; k++) {
                 const int place = (first + i) * 4 + k;
-                rows.put(8 * i, k, strip[place], strip[place + 2]);
+                rows.put(8 * i,
+                         k,
+                         unscaled<Packed>(strip[place]),
+                         unscaled<Packed>(strip[place + 2]));
             }
         rows.ready();
         rows.add_to(sums,
@@ -309,26 +320,9 @@ __device__ __forceinline__ void add_to_sums(const int (&strip)[16 * Units],
                     first_column + 8 * first,
                     0,
                     8 * count);
-        rows.wait_for_room();
+        rows.next();
     }
 }
-
-//! Where a warp is in a ring of stages, and which phase of their barriers comes next: in
-//! one register, of which warps that multiply have none left.
-class place
-{
-public:
-    __device__ int stage() const { return int(d_place & 0xff); }
-    __device__ int parity() const { return int(d_place >> 8); }
-    __device__ void advance(int stages)
-    {
-        d_place = stage() + 1 == stages ? ~d_place & 0x100 : d_place + 1;
-    }
-    __device__ int before(int stages) const { return (stage() ? stage() : stages) - 1; }
-
-private:
-    unsigned d_place = 0;
-};
 
 //! A thread block's part of the work.
 struct part : schedule::part {
@@ -340,9 +334,10 @@ struct part : schedule::part {
 };
 
 //! The barriers of a thread block's ring of stages, which hold the voltages of
-//! step_times.
+//! stage_times; of sc4 the nibbles of steps are in another one.
 struct ring {
     uint64_t full[most_stages], empty[most_stages];
+    uint64_t nibbles_full[most_stages], nibbles_empty[most_stages];
     uint64_t done; // nobody who multiplies needs a stage any more
 };
 
@@ -364,7 +359,7 @@ __device__ __forceinline__ void feed(const extents& x,
                                      ring& r)
 {
     const int rank = int(rank_in_cluster()), share = x.columns / x.shared;
-    place at;
+    ring_place at;
     const part p(x, blockIdx.x);
     const job j = jobs[p.job];
     int block = p.begin / x.steps, step = p.begin % x.steps;
@@ -401,12 +396,102 @@ __device__ __forceinline__ void feed(const extents& x,
     }
 }
 
+/*!
+ * Four warps', of sc4: make bytes of nibbles, which one of them asks for. Of 16 times
+ * each, real parts come before imaginary ones. A warp has 8 rows of each unit of columns.
+ */
+template <int Units>
+__device__ __forceinline__ void
+expand(const extents& x, const CUtensorMap& voltages, ring& r)
+{
+    constexpr int warp_rows = 8, piece = sizeof(uint4), unit_bytes = unit * box_row;
+    constexpr int half = box_row / step_stages<true>;
+    const int warp = uniform(threadIdx.x / 32 % 4), lane = threadIdx.x % 32;
+    const part p(x, blockIdx.x);
+    const uint32_t nibbles = stage_address(x, x.stages);
+    int block = p.begin / x.steps, step = p.begin % x.steps; // that are asked for
+    const auto ask = [&](int stage) {
+        if (lane == 0) {
+            arrive_expecting(r.nibbles_full + stage, x.stage_bytes);
+            copy_box(nibbles + stage * x.stage_bytes,
+                     &voltages,
+                     r.nibbles_full + stage,
+                     step * box_row,
+                     0,
+                     p.channel,
+                     block);
+        }
+        if (++step == x.steps) {
+            step = 0;
+            block++;
+        }
+    };
+    if (warp == 0)
+        for (int i = 0; i < min(p.count, x.nibble_stages); i++)
+            ask(i);
+    __syncwarp();
+    const int row = lane % warp_rows;
+    const uint32_t lane_row = (warp * warp_rows + row) * box_row;
+    const uint32_t lane_from = nibbles + lane_row + piece * (lane / warp_rows ^ row);
+    const uint32_t lane_to =
+        stage_address(x, 0) + lane_row + piece * (lane / warp_rows * 2 ^ row);
+    ring_place at_nibbles, at;
+#pragma unroll 1
+    for (int left = p.count; left > 0; left--) {
+        const uint32_t from = lane_from + at_nibbles.stage() * x.stage_bytes;
+        wait_for(r.nibbles_full + at_nibbles.stage(), at_nibbles.parity());
+#pragma unroll
+        for (int i = 0; i < step_stages<true>; i++) {
+            const uint32_t from_half = from ^ i * half;
+            const uint32_t re = lane_to + at.stage() * x.stage_bytes, im = re ^ piece;
+            uint4 next = load_shared(from_half);
+            wait_for(r.empty + at.stage(), at.parity() ^ 1);
+#pragma unroll
+            for (int u = 0; u < Units; u++) {
+                const uint32_t words[4] = { clamped(next.x, x.one),
+                                            clamped(next.y, x.one),
+                                            clamped(next.z, x.one),
+                                            clamped(next.w, x.one) };
+                if (u + 1 < Units)
+                    next = load_shared(from_half + (u + 1) * unit_bytes);
+                store_shared(re + u * unit_bytes,
+                             { real_parts(words[0]),
+                               real_parts(words[1]),
+                               real_parts(words[2]),
+                               real_parts(words[3]) });
+                store_shared(im + u * unit_bytes,
+                             { imaginary_parts(words[0]),
+                               imaginary_parts(words[1]),
+                               imaginary_parts(words[2]),
+                               imaginary_parts(words[3]) });
+            }
+            fence_async();
+            arrive(r.full + at.stage()); // each lane for what it wrote
+            at.advance(x.stages);
+        }
+        arrive(r.nibbles_empty + at_nibbles.stage());
+        // to where the step before was: all have read it, or are about to
+        if (warp == 0 && left < p.count && left > x.nibble_stages - 1) {
+            const int before = at_nibbles.before(x.nibble_stages);
+            wait_for(r.nibbles_empty + before, at_nibbles.parity_before());
+            ask(before);
+            __syncwarp();
+        }
+        at_nibbles.advance(x.nibble_stages);
+    }
+}
+
 //! A warp does not need a stage any more, which is filled by all that share columns.
+template <bool Packed>
 __device__ __forceinline__ void release(const extents& x, uint64_t* empty)
 {
-    __syncwarp();
-    if (const unsigned lane = threadIdx.x % 32; lane < unsigned(x.shared))
-        arrive_at(empty, lane);
+    if constexpr (Packed) {
+        arrive(empty); // each lane for what it read
+    } else {
+        __syncwarp();
+        if (const unsigned lane = threadIdx.x % 32; lane < unsigned(x.shared))
+            arrive_at(empty, lane);
+    }
 }
 
 //! Until all who multiply are here, once.
@@ -420,7 +505,7 @@ __device__ __forceinline__ void wait_for_crews(ring& r)
  * What a warp group does for a part of the work: its strips' sums over all steps. While
  * the tensor cores work on a part of a stage, the operands of the next part are made.
  */
-template <int First, int Second>
+template <bool Packed, int First, int Second>
 __device__ __forceinline__ void
 sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 {
@@ -431,7 +516,7 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
     constexpr int buffers = First + Second < wide ? 2 : 1;
     strip_sums<First> first;
     strip_sums<Second ? Second : 1> second;
-    place at;
+    ring_place at;
     {
         constexpr int first_step = INT_MIN; // a bit beside the number of steps
         int left;
@@ -439,7 +524,7 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         int first_columns, second_columns;
         {
             const part p(x, blockIdx.x);
-            left = p.count | first_step;
+            left = p.count * step_stages<Packed> | first_step;
             const auto& mine = jobs[p.job].crew[threadIdx.x / 128];
             const auto row_number = [&x](int row) {
                 return row < wide ? row * unit : x.columns + (row - wide) * unit;
@@ -453,7 +538,7 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         if (left == first_step)
             return;
         stage_rows<products> rows, second_rows;
-        operand<products> operands[buffers], second_operands[buffers];
+        operand<Packed, products> operands[buffers], second_operands[buffers];
         const auto read_rows = [&](auto& rows, uint32_t at_row, int part) {
             uint32_t from = stage_address(x, at.stage()) + at_row;
             asm volatile("" : "+r"(from)); // in one register
@@ -500,7 +585,7 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
                     read(part + 1);
                 wgmma_wait<buffers - 1>(); // the part before is done, its operands can go
                 if (part == 0 && add)
-                    release(x, r.empty + at.before(x.stages));
+                    release<Packed>(x, r.empty + at.before(x.stages));
                 if (part + 1 < parts)
                     make(part + 1);
             }
@@ -520,24 +605,26 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
     const job& j = jobs[p.job];
     const auto& mine = j.crew[threadIdx.x / 128];
     unsigned long long* channel_sums = sums + 2 * p.channel * product_index(x.inputs, 0);
-    const product_rows rows(stage_address(x, 0) + threadIdx.x / 32 * product_rows::bytes);
+    product_rows rows(stage_address(x, 0) + threadIdx.x / 32 * product_rows::bytes);
     const auto add = [&](auto& strip, const share& of) {
         using s = std::decay_t<decltype(strip)>;
         const int row =
             of.row < wide ? j.column + of.row * unit : j.row + (of.row - wide) * unit;
         const int column = j.column + of.column * unit;
-        add_to_sums<s::left_units>(strip.left, rows, channel_sums, x.inputs, row, column);
+        add_to_sums<Packed, s::left_units>(
+            strip.left, rows, channel_sums, x.inputs, row, column);
         if constexpr (s::right_units > 0)
-            add_to_sums<s::right_units>(strip.right,
-                                        rows,
-                                        channel_sums,
-                                        x.inputs,
-                                        row,
-                                        column + s::left_units * unit);
+            add_to_sums<Packed, s::right_units>(strip.right,
+                                                rows,
+                                                channel_sums,
+                                                x.inputs,
+                                                row,
+                                                column + s::left_units * unit);
     };
     add(first, mine[0]);
     if constexpr (Second > 0)
         add(second, mine[1]);
+    rows.finish();
 }
 
 //! Units of the two strips that a warp group may have: there is code for each pair.
@@ -569,23 +656,26 @@ bool has_code(const crew_shares& crew)
 }
 
 //! A warp group's part of the work.
+template <bool Packed>
 __device__ __forceinline__ void
 multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 {
     const part p(x, blockIdx.x);
     const auto& mine = jobs[p.job].crew[threadIdx.x / 128];
     switch (mine[0].units * (wide + 1) + mine[1].units) {
-#define APERTURE_STRIPS(a, b)               \
-    case a*(wide + 1) + b:                  \
-        sum_strips<a, b>(x, jobs, r, sums); \
+        // of sc4 no job is so wide that it has strips of 8 units
+#define APERTURE_STRIPS(a, b)                           \
+    case a*(wide + 1) + b:                              \
+        if constexpr (!Packed || a < wide)              \
+            sum_strips<Packed, a, b>(x, jobs, r, sums); \
         break;
         APERTURE_ALL_STRIPS
 #undef APERTURE_STRIPS
     default: // nothing to sum; the stages still pass
-        place at;
-        for (int left = p.count; left > 0; left--) {
+        ring_place at;
+        for (int left = p.count * step_stages<Packed>; left > 0; left--) {
             wait_for(r.full + at.stage(), at.parity());
-            release(x, r.empty + at.stage());
+            release<Packed>(x, r.empty + at.stage());
             at.advance(x.stages);
         }
         if (p.count > 0)
@@ -595,8 +685,9 @@ multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 
 /*!
  * A block: one job of one channel and a part of the time. Three warp groups multiply, all
- * from the same stages; the fourth feeds them.
+ * from the same stages; the fourth feeds them, and makes bytes of sc4 (Packed).
  */
+template <bool Packed>
 __global__ void __launch_bounds__(threads, 1)
     sum_jobs(const __grid_constant__ CUtensorMap columns,
              const __grid_constant__ CUtensorMap rows,
@@ -607,8 +698,10 @@ __global__ void __launch_bounds__(threads, 1)
     __shared__ ring r;
     if (threadIdx.x < most_stages) {
         const int i = threadIdx.x;
-        init_barrier(r.full + i, 1);
-        init_barrier(r.empty + i, 4 * crews * x.shared);
+        init_barrier(r.nibbles_full + i, 1);
+        init_barrier(r.nibbles_empty + i, 128);
+        init_barrier(r.full + i, Packed ? 128 : 1);
+        init_barrier(r.empty + i, Packed ? 128 * crews : 4 * crews * x.shared);
         if (i == 0)
             init_barrier(&r.done, 128 * crews);
     }
@@ -617,12 +710,18 @@ __global__ void __launch_bounds__(threads, 1)
     sync_cluster();
     if (threadIdx.x < 128 * crews) {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(crew_registers));
-        multiply(x, jobs, r, sums);
+        multiply<Packed>(x, jobs, r, sums);
         sync_cluster(); // nobody tells a thread block that has gone
     } else {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(helper_registers));
-        if (threadIdx.x == 128 * crews)
-            feed(x, columns, rows, jobs, r);
+        if constexpr (!Packed) {
+            if (threadIdx.x == 128 * crews)
+                feed(x, columns, rows, jobs, r);
+        } else if (x.columns == 5 * unit) {
+            expand<5>(x, columns, r);
+        } else {
+            expand<6>(x, columns, r);
+        }
         __syncwarp();
         sync_cluster();
     }
@@ -631,10 +730,14 @@ __global__ void __launch_bounds__(threads, 1)
 class wgmma_xengine : public integer_xengine
 {
 public:
-    wgmma_xengine(const xengine::parameters& p, gpu_facts gpu) : d_p(p), d_gpu(gpu)
+    wgmma_xengine(const xengine::parameters& p, gpu_facts gpu)
+        : d_p(p), d_gpu(gpu), d_packed(p.type == sample_type::sc4)
     {
         const int strip_count = (p.inputs + unit - 1) / unit;
         const bool one_job = strip_count <= 6;
+        if (d_packed && (strip_count < 5 || !one_job))
+            throw std::logic_error(
+                "wgmma s8 X-engine of sc4: " + std::to_string(p.inputs) + " inputs");
         d_shared_jobs = one_job ? 1 : 2;
         d_columns = unit * std::min(wide, strip_count);
         const auto jobs =
@@ -660,7 +763,9 @@ public:
         d_stages = std::min(most_stages, most / d_stage_bytes);
         d_bytes =
             1024 + std::max(d_stages * d_stage_bytes, 4 * crews * product_rows::bytes);
-        load(sum_jobs, d_bytes);
+        d_nibble_stages = d_packed ? d_stages / 2 : 0;
+        d_stages -= d_nibble_stages;
+        load(kernel(), d_bytes);
     }
 
     void accumulate(const void* voltages,
@@ -674,6 +779,10 @@ public:
         x.columns = d_columns;
         x.stages = d_stages;
         x.stage_bytes = d_stage_bytes;
+        x.nibble_stages = d_nibble_stages;
+        x.one = 1;
+        const int step_times =
+            stage_times * (d_packed ? step_stages<true> : step_stages<false>);
         x.steps = (d_p.times + step_times - 1) / step_times;
         x.clusters = schedule(d_p.channels,
                               int(d_jobs.size()) / x.shared,
@@ -698,15 +807,22 @@ public:
         launch.attrs = &cluster;
         launch.numAttrs = 1;
         check(
-            cudaLaunchKernelEx(&launch, sum_jobs, columns, rows, d_jobs.data(), sums, x),
+            cudaLaunchKernelEx(&launch, kernel(), columns, rows, d_jobs.data(), sums, x),
             "wgmma s8 X-engine");
     }
 
 private:
+    decltype(&sum_jobs<true>) kernel() const
+    {
+        return d_packed ? sum_jobs<true> : sum_jobs<false>;
+    }
+
     const xengine::parameters d_p;
     const gpu_facts d_gpu;
+    const bool d_packed;
     device_array<job> d_jobs;
-    int d_shared_jobs, d_columns, d_rows, d_stages, d_stage_bytes, d_bytes;
+    int d_shared_jobs, d_columns, d_rows, d_stages, d_nibble_stages, d_stage_bytes,
+        d_bytes;
 };
 
 } // namespace

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beam_power.h) */
-/* BINDTOOL_HEADER_FILE_HASH(a17afc324beede8111ac2f26e9af4c2b) */
+/* BINDTOOL_HEADER_FILE_HASH(45a8b869cf3f26940983ce6d106a9303) */
 /***********************************************************************************/
 
 #include "flat.h"
@@ -100,9 +100,9 @@ Raises:
               p.incoherent_beams = incoherent_beams;
               p.times = times;
               p.type = type;
-              p.weights = flat(weights);
+              p.weights = rows_of_inputs("weights", weights, inputs);
               p.gains = flat(gains);
-              p.masks = flat(masks);
+              p.masks = rows_of_inputs("mask", masks, inputs);
               p.products = products;
               p.basis = basis;
               p.spectra = spectra;

@@ -9,12 +9,13 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beamformer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(315d371ed5356fbe9b6decfbbda36824) */
+/* BINDTOOL_HEADER_FILE_HASH(72666b8e8447de2955d601754554b959) */
 /***********************************************************************************/
 
 #include "flat.h"
 #include "weight_methods.h"
 #include <gnuradio/aperture/beamformer.h>
+#include <pmt/pmt.h>
 #include <pybind11/complex.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -80,9 +81,9 @@ Raises:
               p.times = times;
               p.type = type;
               p.output_type = output_type;
-              p.weights = flat(weights);
+              p.weights = rows_of_inputs("weights", weights, inputs);
               p.gains = flat(gains);
-              p.masks = flat(masks);
+              p.masks = rows_of_inputs("mask", masks, inputs);
               p.device = device;
               p.latency = latency;
               return block::make(p);
@@ -105,4 +106,13 @@ Raises:
              "while running.")
         .def("implementation", &block::implementation, "What computes, a string.");
     bind_weight_methods<block>(c);
+
+    m.def(
+        "c32vector",
+        [](const numbers<std::complex<float>>& array) {
+            return pmt::init_c32vector(size_t(array.size()), array.data());
+        },
+        py::arg("array"),
+        "All numbers of an array as a pmt c32vector, for messages. pmt.init_c32vector() "
+        "looks at them one by one, which takes seconds for the weights of many beams.");
 }

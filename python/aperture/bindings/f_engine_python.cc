@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(f_engine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(6c3e4c573e4f006a764497db39cd4a1d) */
+/* BINDTOOL_HEADER_FILE_HASH(212ab24f1ba69758d78b7ba89a02d2e2) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(c5d74a9c1e94020847e0c8c3014b70d9) */
+/* BINDTOOL_HEADER_FILE_HASH(f85b577b60dbaf9fc575b12b416efed1) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"

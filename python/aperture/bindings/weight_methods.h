@@ -20,13 +20,16 @@ void bind_weight_methods(binding& c)
     c.def(
          "set_weights",
          [](block& b, const numbers<std::complex<float>>& weights, int beam) {
-             b.set_weights(flat(weights), beam);
+             b.set_weights(rows_of_inputs("weights", weights, b.inputs()), beam);
          },
          py::arg("weights"),
          py::arg("beam") = -1,
          "Sets the weights of a beam, [channel][input], or [input] for all channels "
          "alike; or with -1 those of all beams, [channel][beam][input] or "
-         "[beam][input]. Zeros if empty. From the next block on.")
+         "[beam][input]; or as many numbers in a row. Zeros if empty. From the next "
+         "block "
+         "on.")
+        .def("inputs", &block::inputs, "Inputs of a block.")
         .def("weights",
              &block::weights,
              py::arg("beam"),
@@ -44,7 +47,7 @@ void bind_weight_methods(binding& c)
         .def(
             "set_mask",
             [](block& b, const numbers<int>& mask, int beam) {
-                b.set_mask(flat(mask), beam);
+                b.set_mask(rows_of_inputs("mask", mask, b.inputs()), beam);
             },
             py::arg("mask"),
             py::arg("beam") = -1,
