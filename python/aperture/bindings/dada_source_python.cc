@@ -94,8 +94,7 @@ Raises:
              "Samples a second of one input, in Hz.")
         .def("center_frequency",
              &dada_source::center_frequency,
-             "Middle of the band in Hz (rx_freq of real samples is that of one end of "
-             "it).")
+             "Middle of the band in Hz, as rx_freq has it.")
         .def("bandwidth", &dada_source::bandwidth, "Of one input in Hz; always positive.")
         .def("inverted",
              &dada_source::inverted,
