@@ -32,6 +32,15 @@ bool all_finite(const std::vector<cfloat>& values)
     return largest < infinite;
 }
 
+//! Makes no text for those that are allowed: there may be millions.
+template <class Numbers>
+void require_masks(const Numbers& masks)
+{
+    for (const int m : masks)
+        if (m != 0 && m != 1)
+            require(false, "mask", std::to_string(m), "0 or 1");
+}
+
 std::string numbers(size_t count) { return std::to_string(count) + " numbers"; }
 
 //! The inputs that both lack.
@@ -53,8 +62,7 @@ std::vector<intervals::interval> common(const std::vector<intervals::interval>& 
 
 std::vector<uint8_t> as_masks(const std::vector<int>& numbers)
 {
-    for (int n : numbers)
-        require(n == 0 || n == 1, "mask", std::to_string(n), "0 or 1");
+    require_masks(numbers);
     return { numbers.begin(), numbers.end() };
 }
 
@@ -104,8 +112,7 @@ void beam_weights::check(const setting& s) const
                 numbers(s.masks.size()),
                 std::to_string(all) + " beams x " + std::to_string(d_e.inputs) +
                     " inputs");
-        for (auto m : s.masks)
-            require(m <= 1, "mask", std::to_string(m), "0 or 1");
+        require_masks(s.masks);
     }
 }
 
@@ -274,11 +281,12 @@ int64_t beam_weights::update(int64_t block,
     if (d_e.beams && (d_new_weights || d_new_masks)) {
         const size_t row = size_t(d_e.beams) * d_e.inputs; // of a channel
         d_masked = d_weights;
-        if (std::count(d_masks.begin(), d_masks.begin() + row, 0))
+        if (std::count(d_masks.begin(), d_masks.begin() + row, 0)) {
             d_masked = std::make_shared<std::vector<cfloat>>(*d_weights);
-        for (size_t i = 0; i < row; i++)
-            for (size_t at = i; !d_masks[i] && at < d_masked->size(); at += row)
-                (*d_masked)[at] = 0;
+            for (size_t i = 0; i < row; i++)
+                for (size_t at = i; !d_masks[i] && at < d_masked->size(); at += row)
+                    (*d_masked)[at] = 0;
+        }
         c.weights = d_masked->data();
     }
     if (d_e.beams && d_new_gains)

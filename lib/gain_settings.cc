@@ -27,10 +27,12 @@ void gain_settings::check(const setting& s) const
             std::to_string(s.gains.size()) + " numbers",
             "one for each of " + std::to_string(d_channels) + " channels");
     for (const auto& g : s.gains)
-        require(std::isfinite(g.real()) && std::isfinite(g.imag()),
-                "gain",
-                "(" + std::to_string(g.real()) + ", " + std::to_string(g.imag()) + ")",
-                "finite");
+        if (!std::isfinite(g.real()) || !std::isfinite(g.imag())) // or no text is made
+            require(false,
+                    "gain",
+                    "(" + std::to_string(g.real()) + ", " + std::to_string(g.imag()) +
+                        ")",
+                    "finite");
 }
 
 void gain_settings::store(const setting& s)

@@ -334,11 +334,14 @@ class qa_beamformer(gr_unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "weights: .* the 4 inputs"):
             aperture.beamformer(channels=2, inputs=4, beams=3, weights=np.ones((4, 3)))
 
-    def test_weights_after_masks(self):
-        """Weights of all, of one beam and masks, set one after the other: each is kept."""
+    def test_weights_one_after_the_other(self):
+        """Weights of all, of one beam and masks: each is kept, and the array that was given, too."""
         block = aperture.beamformer(channels=2, inputs=4, beams=3, times=8)
-        block.set_weights(np.arange(24).reshape(2, 3, 4))
+        weights = np.arange(24, dtype=np.complex64).reshape(2, 3, 4)
+        block.set_weights(weights)
+        block.set_mask([0, 1, 1, 0], 2)
         block.set_weights([1, 2, 3, 4], 1)
+        np.testing.assert_array_equal(weights.ravel(), np.arange(24))
         np.testing.assert_array_equal(block.weights(1), [1, 2, 3, 4] * 2)
         np.testing.assert_array_equal(block.weights(2), [8, 9, 10, 11, 20, 21, 22, 23])
 
