@@ -120,6 +120,7 @@ ALLOWED = {
         {"center_frequency": "1e9", "bandwidth": "1e6", "calibration": "[1, 1j]"},
         {"beams": "aperture.load_beams('grid:az=0,el=80,columns=3,spacing=1', 'two-dish')"},
         {"array": "y8", "inputs": "8", "normalise": "signal", "channels": "1"},
+        {"type": "s16", "inverted": "True"},
     ],
     "aperture_filterbank_sink": [
         {"channels": "1"}, {"nbits": "8", "machine_id": "3", "telescope": "4"},

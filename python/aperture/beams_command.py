@@ -91,12 +91,10 @@ class BeamChain(gr.top_block):
                                     where=gains_of_inputs != 0)
         return silent(
             pointing, array=array, beams=self.beams, channels=plan.channels,
-            center_frequency=getattr(self.source, "center_frequency",
-                                     lambda: array.center_frequency)(),
-            bandwidth=plan.channels / plan.hop * plan.sample_rate, phase_error=options.phase_error,
-            calibration=calibration, taper=options.taper,
+            phase_error=options.phase_error, calibration=calibration, taper=options.taper,
             normalise=options.normalise,
-            item_size=self.source.output_signature().sizeof_stream_item(0), real=signals.real)
+            item_size=self.source.output_signature().sizeof_stream_item(0), real=signals.real,
+            inverted=signals.inverted)
 
     def samples_done(self):
         """Samples of each input that the F-engine has taken."""

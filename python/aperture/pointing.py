@@ -85,9 +85,10 @@ class pointing(gr.sync_block):
 
     In: any stream with the tags rx_time, rx_freq and rx_rate, of which only the tags are read:
     connect what the source sends, an item a sample of each input. It says what time it is, and
-    what the frequencies of the channels are: rx_freq is that of channel channels//2, rx_rate (of
-    real samples half of it) the width of all. Without, they are the description's. A stream that is
-    tuned anew gets weights for it, from the time of the tag on.
+    what the frequencies of the channels are: rx_freq is that of channel channels//2 (of real samples
+    of an inverted band that of the one below), rx_rate (of real samples half of it) the width of
+    all. Without, they are the description's. A stream that is tuned anew gets weights for it, from
+    the time of the tag on.
 
     Out: optionally the same stream, each item after all weights that hold from its time on. Put
     between the source and the channeliser, weights are never late, however fast the stream
@@ -133,6 +134,8 @@ class pointing(gr.sync_block):
         If given, how many inputs the array must have.
     real : bool
         Whether the stream's samples are real.
+    inverted : bool
+        Of real samples: whether their band is inverted, as the channeliser is told.
 
     Raises
     ------
@@ -142,7 +145,7 @@ class pointing(gr.sync_block):
 
     def __init__(self, array, beams, channels=1024, center_frequency=0, bandwidth=0,
                  phase_error=1.0, lead=1.0, calibration=None, taper="none", normalise="noise",
-                 item_size=8, inputs=None, real=False):
+                 item_size=8, inputs=None, real=False, inverted=False):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, (int, np.integer)) or not 1 <= channels <= MAX_CHANNELS:
@@ -160,7 +163,7 @@ class pointing(gr.sync_block):
                 refuse("center_frequency, bandwidth", (center_frequency, bandwidth),
                        "both above 0 and finite, or both 0")
             self._given = Band(float(center_frequency), float(bandwidth))
-        self._real = bool(real)
+        self._real, self._inverted = bool(real), bool(inverted)
         self._lock = threading.RLock()
         self._time = None        # UTC seconds since 1970 up to which the stream has come
         self._clear()
@@ -259,8 +262,9 @@ class pointing(gr.sync_block):
         self._later = []         # times of the messages that do not hold yet
         array = self._array
         self._stream = StreamBand(
-            Band(array.center_frequency, array.sample_rate / (2 if self._real else 1)), self._real)
-        self._set_band(self._given or self._stream.band)
+            Band(array.center_frequency, array.sample_rate / (2 if self._real else 1)), self._real,
+            self._inverted)
+        self._set_band(self._given or self._stream.of_channels(self._channels))
         self._told = False       # that the band that was given is not the stream's
         self._asked = False      # whether the rotation of the Earth is known
         self._updates = 0
@@ -326,10 +330,11 @@ class pointing(gr.sync_block):
                 self._due = None
 
     def _take_band(self, item, found):
-        before, given = self._stream.band, self._given
+        before, given = self._stream.of_channels(self._channels), self._given
         band = self._stream.take(found)
-        if given is None and band != before:
-            self._set_band(band)
+        ours = self._stream.of_channels(self._channels)
+        if given is None and ours != before:
+            self._set_band(ours)
             if self._due is not None:
                 self._send(self._at(item), timed=True)
         if (given is not None and self._stream.tuned and not self._told

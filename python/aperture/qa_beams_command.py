@@ -23,6 +23,7 @@ from gnuradio.aperture.array_description import (Antenna, ArrayDescription, Inpu
                                                  save_array)
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.filterbank import FilterbankFile
+from qa_fx import write_dada
 from qa_tools import DEVICE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -156,6 +157,24 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                      source=self.array(gains=False))
         file = FilterbankFile(self.path("out.fil"))
         self.assertAlmostEqual(file.read()[..., 1:].mean(), 30, delta=2)
+
+    def test_weights_are_for_the_channels_of_a_recording(self):
+        """Also of an inverted band, real or complex: those frequencies are in the file."""
+        for dimensions in (1, 2):
+            for bandwidth in (16, -16):
+                write_dada(self.path("a.dada"), np.ones((4000, 2, dimensions), int).squeeze(),
+                           bandwidth=bandwidth)
+                made = []
+
+                def make(**given):
+                    made.append(pointing(**given))
+                    return made[-1]
+
+                with mock.patch.object(beams_command, "pointing", make):
+                    self.observe("--beams", "grid:az=170,el=55", "--format", "fc32", "--duration",
+                                 1e-4, source="dada:" + self.path("a.dada"))
+                np.testing.assert_allclose(FilterbankFile(self.path("out.fil")).frequencies,
+                                           made[0].frequencies(), rtol=1e-12)
 
     def test_beams_below_the_horizon_are_said(self):
         for beams, names in (("grid:ra=0,dec=-60,columns=5,spacing=1",

@@ -22,8 +22,9 @@ class Band:
     width: float
 
     def holds(self, other, channel):
-        """Whether another band lies within this one, but for a channel's width: channels of real
-        samples that were reversed are off by one."""
+        """Whether another band lies within this one, but for a channel's width: that of an odd number
+        of channels is named after one that is not its middle, and real channels that were reversed
+        are off by one."""
         return (other.width <= self.width * (1 + 1e-6)
                 and abs(other.center - self.center)
                 <= (self.width - other.width) / 2 + channel * (1 + 1e-6))
@@ -38,13 +39,21 @@ class StreamBand:
     come from a channeliser, which says its bandwidth.
 
     band: a Band, at first what the stream is without these tags; tuned: whether it has said its
-    rx_freq.
+    rx_freq. inverted: as the channeliser has it.
     """
 
-    def __init__(self, band, real=False):
+    def __init__(self, band, real=False, inverted=False):
         self.band, self.tuned = band, False
         self._bandwidth = False  # whether the stream has said it
         self._samples_per_hertz = 2 if real else 1
+        self._reversed = real and inverted
+
+    def of_channels(self, channels):
+        """The Band of so many channels that a channeliser makes, or has made, of all of the stream."""
+        if not self._reversed or self._bandwidth:
+            return self.band
+        # the channel at a quarter of the rate is channel n/2; reversed, the one below that
+        return Band(self.band.center + self.band.width / channels, self.band.width)
 
     def take(self, found):
         """The tags of an item, key to value; returns the band from there on."""
