@@ -270,6 +270,28 @@ def _field(array, beam):
     return float(np.clip(16 * np.degrees(wave / size), 0.01, 120))
 
 
+def draw_half_power(axis, array, beam, looks, line, frequency, taper):
+    """
+    The contour at half the power of one beam, and of none of its grating lobes.
+
+    looks: unit vectors [north][east][3] that the picture shows; line: degrees along both its axes.
+    """
+    centre = geometry.direction(beam.azimuth, beam.elevation)
+    near = looks @ centre > np.cos(np.radians(np.ptp(line) / 7))
+    if not near.any():
+        return  # outside of the picture
+    # the rows and columns of the picture in which it is
+    rows, columns = (slice(found[0], found[-1] + 1) for found in
+                     (np.flatnonzero(near.any(axis=1)), np.flatnonzero(near.any(axis=0))))
+    near, looks = near[rows, columns], np.concatenate([looks[rows, columns].reshape(-1, 3), [centre]])
+    weights = beam_weights(array, [beam], [frequency], taper=taper)[:, :1]
+    power = np.abs(array_factor(array, weights, looks, [frequency])[0, 0]) ** 2
+    levels = np.where(near, decibels(power[:-1] / power[-1]).reshape(near.shape), np.nan)
+    if min(levels.shape) > 1 and np.nanmin(levels) < -3 < np.nanmax(levels):
+        axis.contour(line[columns], line[rows], levels, levels=[-3], colors=COLOURS[4],
+                     linewidths=0.8, linestyles="solid")
+
+
 def pattern_figure(array_name, beams_text, field=None, taper="none"):
     """Map of the first beam's pattern, half-power contours of all beams, and cuts."""
     array = load_array(array_name)
@@ -290,19 +312,10 @@ def pattern_figure(array_name, beams_text, field=None, taper="none"):
                                 layout="constrained")
     picture = draw_pattern(axes[0], decibels(pattern(array, main, east, north, frequency, taper)),
                            extent)
+    axes[0].autoscale(False)  # which takes long where there are many contours
     looks = geometry.direction(*offset(main.azimuth, main.elevation, east, north))
-    for beam in beams[1:200]:
-        weights = beam_weights(array, [beam], [frequency], taper=taper)[:, :1]
-        power = np.abs(array_factor(array, weights, looks, [frequency])[0, 0]) ** 2
-        # the beam itself, and none of its grating lobes
-        centre = geometry.direction(beam.azimuth, beam.elevation)
-        away = np.degrees(2 * np.arcsin(np.linalg.norm(looks - centre, axis=-1) / 2))
-        levels = decibels(power / power.max())[away < field / 7]
-        if not len(levels) or not levels.min() < -3 < levels.max():
-            continue  # outside of the picture
-        levels = np.where(away < field / 7, decibels(power / power.max()), np.nan)
-        axes[0].contour(levels.reshape(east.shape), levels=[-3], origin="lower", extent=extent,
-                        colors=COLOURS[4], linewidths=0.8, linestyles="solid")
+    for beam in beams[1:]:
+        draw_half_power(axes[0], array, beam, looks.reshape(*east.shape, 3), line, frequency, taper)
     figure.colorbar(picture, ax=axes[0], label="power (dB)", shrink=0.9)
     axes[0].set_title(f"{main.name} at azimuth {main.azimuth:.5g}°, elevation "
                       f"{main.elevation:.5g}°, {frequency / 1e6:.5g} MHz", loc="left", fontsize=10)

@@ -14,6 +14,7 @@ from gnuradio import gr_unittest
 from gnuradio.aperture import plot, plot_beams
 from gnuradio.aperture.filterbank import FilterbankFile
 from matplotlib import pyplot as plt
+from matplotlib.colors import to_rgba
 from matplotlib.image import imread
 from qa_beams_command import Observations, run
 
@@ -54,6 +55,17 @@ class qa_plot_beams(Observations, gr_unittest.TestCase):
             warnings.simplefilter("error")
             plt.close(plot_beams.pattern_figure(
                 "y8", "grid:az=0,el=80,columns=15,rows=13,spacing=0.5", 0.2))
+        # nor are there any that are left out
+        figure = plot_beams.pattern_figure("y8", "grid:az=0,el=80,columns=16,rows=16,spacing=0.01", 0.4)
+        contours = [np.concatenate([path.vertices for path in kind.get_paths()])
+                    for kind in figure.axes[0].collections
+                    if np.allclose(kind.get_edgecolor(), to_rgba(plot_beams.COLOURS[4]))]
+        self.assertEqual(len(contours), 255)
+        # around each beam's place, as seen from the first one (whose axes are turned a little)
+        middles = np.array([(contour.max(axis=0) + contour.min(axis=0)) / 2 for contour in contours])
+        places = 0.01 * np.stack(np.meshgrid(range(16), range(16)), axis=-1).reshape(-1, 2)[1:]
+        np.testing.assert_allclose(middles, places, atol=0.002)
+        plt.close(figure)
         # labels of neighbours stand apart
         # (ticks at both ends of the waterfall, and small means of four digits and a sign)
         powers = np.full((100, 4, 32), [[1.0], [-1e-4], [2e-5], [-0.00325]])
