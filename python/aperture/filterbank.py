@@ -13,6 +13,7 @@ frequency is written as most programs expect it: the highest channel first, foff
 
 import os
 import struct
+import unicodedata
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,7 +61,10 @@ def sexagesimal(degrees, hours):
 
 
 def _string(text):
-    data = text.encode()[:80]
+    # readers want ASCII: é becomes e, and what has no such likeness ?
+    plain = "".join(letter for letter in unicodedata.normalize("NFKD", text)
+                    if not unicodedata.combining(letter))
+    data = plain.encode("ascii", "replace")[:80]
     return struct.pack("<i", len(data)) + data
 
 
@@ -153,7 +157,7 @@ class FilterbankFile:
             length = value("i")
             if not 1 <= length <= 256:
                 raise ValueError
-            return value(f"{length}s").decode("ascii")
+            return value(f"{length}s").decode("utf-8", "replace")
 
         header, begun = {}, False
         try:

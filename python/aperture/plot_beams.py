@@ -5,6 +5,8 @@
 #
 """What aperture_plot makes of filterbank files and of beams: waterfalls, light curves, patterns."""
 
+import os
+
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.ticker import MaxNLocator
@@ -64,23 +66,29 @@ def read_beams(filenames):
     for file in files:
         if file.samples == 0:
             raise PlotError(f"{file.filename}: no samples in it")
-        if (file.ifs, len(file.frequencies), file.interval) != (
-                first.ifs, len(first.frequencies), first.interval):
-            raise PlotError(f"{file.filename}: other channels, IFs or intervals than those of "
+        if (file.ifs, file.header.get("nbeams"), file.interval) != (
+                first.ifs, first.header.get("nbeams"), first.interval) or \
+                not np.array_equal(file.frequencies, first.frequencies):
+            raise PlotError(f"{file.filename}: other channels, IFs, beams or intervals than those of "
                             f"{first.filename}")
+        later = (file.start - first.start) * 86400
+        if abs(later) > first.interval:
+            raise PlotError(f"{file.filename}: begins {later:.6g} s later than {first.filename}: beams "
+                            "of one observation are drawn together")
     names, powers = [], []
     length = min(file.samples for file in files)
+    # filterbank_sink calls that beam 0 which is all of them, each with so many IFs; of other programs'
+    # beams, one is 0
+    inside = first.header.get("nbeams", 1)
+    if inside < 1 or first.ifs % inside or any(file.header.get("ibeam", 1) for file in files):
+        inside = 1
+    products = first.ifs // inside
     for file in files:
         mean, each = file.averaged(MAX_TIMES, count=length)
-        # filterbank_sink calls that beam 0 which is all of them, each with so many IFs
-        all_of_them = file.header.get("ibeam", 1) == 0 and len(files) == 1
-        inside = file.header.get("nbeams", 1) if all_of_them else 1
-        if inside < 1 or file.ifs % inside:
-            inside = 1
-        products = file.ifs // inside
         for beam in range(inside):
-            name = file.header.get("source_name", file.filename)
-            names.append(f"beam {beam}" if inside > 1 else name)
+            name = f"beam {beam}" if inside > 1 else file.header.get("source_name", file.filename)
+            names.append(f"{os.path.basename(file.filename)}: {name}"
+                         if inside > 1 and len(files) > 1 else name)
             powers.append(mean[:, beam * products:(beam + 1) * products])
     seconds = (np.arange(len(powers[0])) + 0.5) * each * first.interval
     return names, np.array(powers), seconds, files

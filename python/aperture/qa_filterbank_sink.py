@@ -668,6 +668,18 @@ while True:
         file = filterbank.FilterbankFile(self.path)
         self.assertEqual((file.samples, file.ifs), (len(samples), 3))
 
+    def test_names_that_are_not_ascii(self):
+        """Others read ASCII only; files of those who wrote something else are read all the same."""
+        for name, written in (("Café Müller", "Cafe Muller"), ("Ω\u2728 1", "?? 1"), ("Ω" * 64, "?" * 64)):
+            header = filterbank.header_bytes({"source_name": name})
+            header.decode("ascii")  # or blimpy ends with a UnicodeDecodeError
+            self.assertIn(struct.pack("<i", len(written)) + written.encode(), header)
+        needed = {"fch1": 1.0, "foff": -1.0, "nchans": 1, "nbits": 8, "nifs": 1, "tsamp": 1.0}
+        for name, found in (("Café".encode(), "Café"), ("Café".encode("latin-1"), "Caf\ufffd")):
+            header = filterbank.header_bytes({"source_name": "?" * len(name), **needed})
+            self.path.write_bytes(header.replace(b"?" * len(name), name))
+            self.assertEqual(filterbank.FilterbankFile(self.path).header["source_name"], found)
+
     def test_reading(self):
         items = self.powers(20, 3, 1, 5)
         self.run_sink(items, tags_of(0))

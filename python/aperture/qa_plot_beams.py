@@ -7,6 +7,8 @@
 """What aperture_plot makes of the files of aperture_beams."""
 
 import os
+import shutil
+import struct
 import warnings
 
 import numpy as np
@@ -37,6 +39,13 @@ class qa_plot_beams(Observations, gr_unittest.TestCase):
                 file = FilterbankFile(self.path(name)).read()
                 np.testing.assert_allclose(
                     powers[number], file[:, :powers.shape[2]], rtol=1e-6)
+        # several files with several beams each
+        shutil.copy(self.path("out.fil"), self.path("more.fil"))
+        found, powers, _, _ = plot_beams.read_beams([self.path("out.fil"), self.path("more.fil")])
+        self.assertEqual(found, [f"{name}.fil: beam {i}" for name in ("out", "more")
+                                 for i in range(12)])
+        np.testing.assert_array_equal(powers[:12], powers[12:])
+        self.assertFalse(np.array_equal(powers[0], powers[1]))
         png = self.path("a.png")
         for arguments in ([self.path("beam_0.fil")], [self.path(f"beam_{i}.fil") for i in range(3)],
                           [self.path("out.fil")],
@@ -90,11 +99,21 @@ class qa_plot_beams(Observations, gr_unittest.TestCase):
         self.observe("--beams", "grid:az=170,el=55", "--integration", 1, source=two)
         curve = plot_beams.filterbank_figure([self.path("out.fil")]).axes[0].lines[0]
         self.assertEqual((len(curve.get_ydata()), curve.get_marker()), (1, "."))
+        with open(self.path("out.fil"), "rb") as file:
+            content = file.read()
+        for name, key, step in (("later.fil", b"tstart", 1e-5), ("above.fil", b"fch1", 1.0)):
+            place = content.index(key) + len(key)
+            value = struct.pack("<d", struct.unpack_from("<d", content, place)[0] + step)
+            with open(self.path(name), "wb") as file:
+                file.write(content[:place] + value + content[place + 8:])
         with open(self.path("bad.fil"), "w") as file:
             file.write("no")
         for arguments, text in (([self.path("bad.fil")], "not a filterbank file"),
                                 ([self.path("none.fil")], "none.fil"),
                                 ([self.path("beam_0.fil"), self.path("out.fil")], "other channels"),
+                                ([self.path("out.fil"), self.path("later.fil")],
+                                 "later.fil: begins 0.864 s later than"),
+                                ([self.path("out.fil"), self.path("above.fil")], "other channels"),
                                 (["a.uvh5", "b.uvh5"], "one UVH5 file"),
                                 (["y8", "--beams", "grid:ra=0,dec=80"], "azimuth"),
                                 (["y8", "--beams", "grid:az=0,el=80", "--field", "0"], "--field"),
