@@ -24,7 +24,7 @@ from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
 from .filterbank_sink import PRODUCTS, filterbank_sink, paths_of, row_names
 from .fx import (BYTES, INTERRUPTED, FxError, add_input_options, block_multiple,
-                 channelizer_parameters, error_text, gain_text, length_of, measure_gains,
+                 channelizer_parameters, error_text, fill_gains, gain_text, length_of, measure_gains,
                  open_input, positive_seconds, run_chain, say, silent, warn, whole_number)
 from .fx_report import ProgressBar, seconds_text, with_prefix
 from .growing_file import check_path
@@ -172,8 +172,9 @@ def form_beams(options):
         say("note: " + text)
     gains = None
     if options.format == "sc8":
-        gains = measure_gains(signals, plan, options)
-        gains = np.where(np.isnan(gains), 1.0, gains)
+        gains, warnings = fill_gains(measure_gains(signals, plan, options), array.input_names)
+        for text in warnings:
+            warn(text, PROGRAM)
         say(f"gain of the inputs: {gain_text(gains)}")
 
     chain = BeamChain(signals, plan, options, beams, gains)

@@ -181,6 +181,16 @@ def gains_for(spectra):
     return gains
 
 
+def fill_gains(gains, names):
+    """Of inputs that were zero where the gains were measured, that of the others (their median, 1 if
+    there are none): they may come alive. Returns gains [input] and warnings for the user."""
+    unknown = np.isnan(gains)
+    filled = np.where(unknown, 1.0 if unknown.all() else np.nanmedian(gains), gains)
+    return filled, [f"input {names[number]} is zero where the gain is measured: its gain is "
+                    f"{filled[number]:.4g}" + ("" if unknown.all() else ", as that of the others")
+                    for number in np.flatnonzero(unknown)]
+
+
 def measure_gains(signals, plan, options):
     """Channelises the first part of the input and returns gains_for() it."""
     inputs, channels = signals.inputs, plan.channels
@@ -387,11 +397,10 @@ def correlate(options):
         say("note: " + text)
     gains = None
     if options.format == "sc8":
-        gains = measure_gains(signals, plan, options)
-        for number in np.flatnonzero(np.isnan(gains)):
-            warn(f"input {signals.description.input_names[number]} is zero where the gain is "
-                 "measured: its gain is 1")
-        gains = np.where(np.isnan(gains), 1.0, gains)
+        gains, warnings = fill_gains(measure_gains(signals, plan, options),
+                                     signals.description.input_names)
+        for text in warnings:
+            warn(text)
         say(f"gain for an rms of {TARGET_RMS:g} steps: {gain_text(gains)}")
 
     chain = Chain(signals, plan, options, gains)

@@ -23,7 +23,7 @@ from gnuradio.aperture.array_description import (Antenna, ArrayDescription, Inpu
                                                  save_array)
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.filterbank import FilterbankFile
-from qa_fx import write_dada
+from qa_fx import noise, write_dada
 from qa_tools import DEVICE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -175,6 +175,26 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                                  1e-4, source="dada:" + self.path("a.dada"))
                 np.testing.assert_allclose(FilterbankFile(self.path("out.fil")).frequencies,
                                            made[0].frequencies(), rtol=1e-12)
+
+    def test_an_input_that_begins_with_zeros(self):
+        """Is said, and has the weight of the others when it comes alive."""
+        samples = noise(100000, rms=1.5)
+        samples[:50000, 1] = 0
+        write_dada(self.path("a.dada"), samples)
+        array = array_of()
+        array.antennas = [Antenna("A", (0.0, 0.0, 0.0)), Antenna("B", (15.0, 0.0, 0.0))]
+        array.inputs = [Input("A", "x"), Input("B", "x")]
+        save_array(array, self.path("two.yaml"))
+        code, _, err = run(beams_command, "--input", "dada:" + self.path("a.dada"), "--array",
+                           self.path("two.yaml"), "--channels", 32, "--device", DEVICE, "-o",
+                           self.path("out.fil"), "--beams", "grid:az=0,el=90", "--integration", 1e-4)
+        self.assertEqual(code, 0)
+        self.assertIn("aperture_beams: warning: input Bx is zero where the gain is measured: its gain "
+                      "is 13", err)
+        powers = FilterbankFile(self.path("out.fil")).read().mean(axis=(1, 2))
+        # of two inputs of 20 steps rms with weights of 1/sqrt(2), which share a fifth of their power
+        np.testing.assert_allclose(powers[2:28], 800 / 2, rtol=0.1)
+        np.testing.assert_allclose(powers[34:60], 800 * 1.2, rtol=0.1)
 
     def test_beams_below_the_horizon_are_said(self):
         for beams, names in (("grid:ra=0,dec=-60,columns=5,spacing=1",

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from types import SimpleNamespace
 from unittest import mock
 
@@ -368,6 +369,20 @@ class qa_fx(gr_unittest.TestCase):
         # 50 x 64 complex values: 0.9 %
         np.testing.assert_allclose(gains[:2], 20 / 3, rtol=0.03)
         self.assertTrue(np.isnan(gains[2]))
+
+    def test_gains_of_dead_inputs(self):
+        nan = np.nan
+        for gains, filled, texts in (
+                ([3.0, 5.0], [3.0, 5.0], []),
+                ([3.0, nan, 5.0, 9.0], [3.0, 5.0, 5.0, 9.0],
+                 ["input b is zero where the gain is measured: its gain is 5, as that of the others"]),
+                ([nan, nan], [1.0, 1.0], [f"input {name} is zero where the gain is measured: its gain "
+                                          "is 1" for name in "ab"])):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found, told = fx.fill_gains(np.array(gains), "abcd"[:len(gains)])
+            np.testing.assert_array_equal(found, filled)
+            self.assertEqual(told, texts)
 
     def test_a_dead_input_is_said(self):
         samples = noise(3000)
