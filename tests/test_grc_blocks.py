@@ -24,7 +24,7 @@ REFUSED = {
         {"channels": "0"}, {"inputs": "0"}, {"vlen": "0"}, {"vlen": "268435456"},
         {"phase_error": "0"}, {"phase_error": "91"}, {"lead": "-1"}, {"bandwidth": "-1"},
         {"center_frequency": "1e9"}, {"center_frequency": "-1", "bandwidth": "1e6"},
-        {"channels": "2**24 + 1"}, {"beams": "[]"}, {"lead": "float('inf')"},
+        {"samples_per_item": "0"}, {"channels": "2**24 + 1"}, {"beams": "[]"}, {"lead": "float('inf')"},
         {"center_frequency": "1e9", "bandwidth": "float('inf')"},
     ],
     "aperture_filterbank_sink": [
@@ -120,7 +120,8 @@ ALLOWED = {
         {"center_frequency": "1e9", "bandwidth": "1e6", "calibration": "[1, 1j]"},
         {"beams": "aperture.load_beams('grid:az=0,el=80,columns=3,spacing=1', 'two-dish')"},
         {"array": "y8", "inputs": "8", "normalise": "signal", "channels": "1"},
-        {"type": "s16", "inverted": "True"},
+        {"type": "s16", "inverted": "True"}, {"type": "sc4", "vlen": "2"},
+        {"type": "s12", "vlen": "3", "samples_per_item": "2"},
     ],
     "aperture_filterbank_sink": [
         {"channels": "1"}, {"nbits": "8", "machine_id": "3", "telescope": "4"},

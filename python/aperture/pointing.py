@@ -86,8 +86,8 @@ class pointing(gr.sync_block):
     In: any stream with the tags rx_time, rx_freq and rx_rate, of which only the tags are read:
     connect what the source sends, an item a sample of each input. It says what time it is, and
     what the frequencies of the channels are: rx_freq is that of channel channels//2 (of real samples
-    of an inverted band that of the one below), rx_rate (of real samples half of it) the width of
-    all. Without, they are the description's. A stream that is tuned anew gets weights for it, from
+    of an inverted band that of the one below), rx_rate (times samples_per_item, of real samples half
+    of that) the width of all. Without, they are the description's. A stream that is tuned anew gets weights for it, from
     the time of the tag on.
 
     Out: optionally the same stream, each item after all weights that hold from its time on. Put
@@ -136,6 +136,8 @@ class pointing(gr.sync_block):
         Whether the stream's samples are real.
     inverted : bool
         Of real samples: whether their band is inverted, as the channeliser is told.
+    samples_per_item : int
+        Samples of each input in an item; more than one of packed ones.
 
     Raises
     ------
@@ -145,13 +147,16 @@ class pointing(gr.sync_block):
 
     def __init__(self, array, beams, channels=1024, center_frequency=0, bandwidth=0,
                  phase_error=1.0, lead=1.0, calibration=None, taper="none", normalise="noise",
-                 item_size=8, inputs=None, real=False, inverted=False):
+                 item_size=8, inputs=None, real=False, inverted=False,
+                 samples_per_item=1):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, (int, np.integer)) or not 1 <= channels <= MAX_CHANNELS:
             refuse("channels", channels, f"a whole number from 1 to {MAX_CHANNELS}")
         if not isinstance(item_size, (int, np.integer)) or not 1 <= item_size < 2**31:
             refuse("item_size", item_size, "1 to 2147483647 bytes")
+        if not isinstance(samples_per_item, (int, np.integer)) or not 1 <= samples_per_item < 2**31:
+            refuse("samples_per_item", samples_per_item, "a whole number from 1 to 2147483647")
         if not _is_number(lead, 0):
             refuse("lead", lead, "a number of seconds from 0")
         if inputs is not None and inputs != len(array.inputs):
@@ -164,6 +169,7 @@ class pointing(gr.sync_block):
                        "both above 0 and finite, or both 0")
             self._given = Band(float(center_frequency), float(bandwidth))
         self._real, self._inverted = bool(real), bool(inverted)
+        self._samples = int(samples_per_item)
         self._lock = threading.RLock()
         self._time = None        # UTC seconds since 1970 up to which the stream has come
         self._clear()
@@ -263,7 +269,7 @@ class pointing(gr.sync_block):
         array = self._array
         self._stream = StreamBand(
             Band(array.center_frequency, array.sample_rate / (2 if self._real else 1)), self._real,
-            self._inverted)
+            self._inverted, self._samples)
         self._set_band(self._given or self._stream.of_channels(self._channels))
         self._told = False       # that the band that was given is not the stream's
         self._asked = False      # whether the rotation of the Earth is known
@@ -301,7 +307,7 @@ class pointing(gr.sync_block):
             found.setdefault(tag.offset, {})[pmt.symbol_to_string(tag.key)] = tag.value
         if self._clock is None:
             # an item of a source that knows neither is one that was received just now
-            self._rate = self._array.sample_rate
+            self._rate = self._array.sample_rate / self._samples
             self._clock = begin, host.time()
         for item in sorted(found):
             if item > begin:

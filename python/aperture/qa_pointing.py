@@ -294,7 +294,9 @@ class qa_pointing(gr_unittest.TestCase):
                 (tuned, {}, 1.42e9, 2e6), (tuned, {"real": True}, 1.42e9, 1e6),
                 (tuned + channelised, {}, 1.42e9, 5e5), (clock(0, START), {}, 1.5e8, 1e6),
                 (clock(0, START), {"real": True}, 1.5e8, 5e5), ([], {}, 1.5e8, 1e6),
-                (tuned, band(array), 1.5e8, 1e6)):
+                (tuned, {"samples_per_item": 4}, 1.42e9, 8e6),
+                (tuned, {"samples_per_item": 2, "real": True}, 1.42e9, 2e6),
+                ([], {"samples_per_item": 2}, 1.5e8, 1e6), (tuned, band(array), 1.5e8, 1e6)):
             messages = follow(array, beams, found, 10, logger=Log(),
                               **{"center_frequency": 0, "bandwidth": 0, **arguments})
             self.assertEqual(len(messages), 1)
@@ -426,6 +428,7 @@ class qa_pointing(gr_unittest.TestCase):
                 (dict(center_frequency="a"), "center_frequency, bandwidth: .'a', 0"),
                 (dict(lead=-1), "lead: -1"),
                 (dict(lead=math.nan), "lead: nan"), (dict(item_size=0), "item_size: 0"),
+                (dict(samples_per_item=0), "samples_per_item: 0"),
                 (dict(bandwidth=1e6, center_frequency=-1), "center_frequency, bandwidth"),
                 (dict(inputs=9), "inputs: 9"), (dict(beams=[]), "beams"),
                 (dict(taper="x"), "taper: 'x'"), (dict(calibration=[1]), "calibration")):

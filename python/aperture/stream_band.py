@@ -35,17 +35,17 @@ class Band:
 
 class StreamBand:
     """
-    Follows rx_freq, rx_rate and bandwidth of a stream whose items are a sample of each input, or
-    come from a channeliser, which says its bandwidth.
+    Follows rx_freq, rx_rate and bandwidth of a stream whose items are so many samples of each input,
+    or come from a channeliser, which says its bandwidth.
 
     band: a Band, at first what the stream is without these tags; tuned: whether it has said its
     rx_freq. inverted: as the channeliser has it.
     """
 
-    def __init__(self, band, real=False, inverted=False):
+    def __init__(self, band, real=False, inverted=False, samples_per_item=1):
         self.band, self.tuned = band, False
         self._bandwidth = False  # whether the stream has said it
-        self._samples_per_hertz = 2 if real else 1
+        self._hertz_per_item = samples_per_item / (2 if real else 1)
         self._reversed = real and inverted
 
     def of_channels(self, channels):
@@ -69,6 +69,6 @@ class StreamBand:
                 refuse("bandwidth", width, "a number of Hz above 0")
             self._bandwidth = True
         elif tags.rx_rate in found and not self._bandwidth:
-            width = tag_value(found, tags.rx_rate, pmt.to_double) / self._samples_per_hertz
+            width = tag_value(found, tags.rx_rate, pmt.to_double) * self._hertz_per_item
         self.band = Band(center, width)
         return self.band
