@@ -24,14 +24,16 @@ REFUSED = {
         {"channels": "0"}, {"inputs": "0"}, {"vlen": "0"}, {"vlen": "268435456"},
         {"phase_error": "0"}, {"phase_error": "91"}, {"lead": "-1"}, {"bandwidth": "-1"},
         {"center_frequency": "1e9"}, {"center_frequency": "-1", "bandwidth": "1e6"},
-        {"samples_per_item": "0"}, {"channels": "2**24 + 1"}, {"beams": "[]"}, {"lead": "float('inf')"},
+        {"samples_per_item": "0"}, {"channels": "2**24 + 1"}, {"beams": "[]"}, {"beams": "'zenith'"},
+        {"lead": "float('inf')"}, {"calibration": "[1]"},
         {"center_frequency": "1e9", "bandwidth": "float('inf')"},
     ],
     "aperture_filterbank_sink": [
         {"channels": "0"}, {"rows": "0"}, {"channels": "536870912"}, {"machine_id": "-1"},
         {"level_integrations": "1"}, {"level_integrations": "1048577"},
         {"machine_id": "2**31"}, {"telescope": "-1"}, {"telescope": "float('nan')"},
-        {"telescope": "'GBT'"}, {"beams": "[]"}, {"filename": ""},
+        {"telescope": "'GBT'"}, {"beams": "[]"}, {"beams": "1"},
+        {"filename": ""},
     ],
     "aperture_pfb_channelizer": [
         {"channels": "7"}, {"channels": "2"}, {"channels": "65538"}, {"inputs": "0"},
@@ -41,7 +43,7 @@ REFUSED = {
         {"channels": "65536", "inputs": "4096", "inputs_per_port": "4096"},
         {"prototype": "[1.0] * 8192", "input_type": "f32"},
         {"inputs": "1001"}, {"gain": "float('nan')"}, {"gain": "float('inf')"},
-        {"gains": "[float('nan')] * 1024"}, {"prototype": "[float('nan')] * 8192"},
+        {"gains": "[float('nan')] * 1024"}, {"prototype": "[float('nan')] * 8192"}, {"gain": "1e39"},
     ],
     "aperture_f_engine": [
         {"channels": "7"}, {"inputs": "3", "inputs_per_port": "2"}, {"taps": "65"},
@@ -50,7 +52,7 @@ REFUSED = {
         {"first_channel": "1000", "selected_channels": "25"}, {"align": "-1"},
         {"times": "131072"}, {"output_type": "sc8", "times": "524288"}, {"device": "gpu"},
         {"inputs": "1001"}, {"gain": "float('nan')"}, {"gain": "float('inf')"},
-        {"gains": "[float('nan')] * 1024"}, {"prototype": "[float('nan')] * 8192"},
+        {"gains": "[float('nan')] * 1024"}, {"prototype": "[float('nan')] * 8192"}, {"gain": "1e39"},
         {"align": "float('inf')"},
     ],
     "aperture_beamformer": [
@@ -104,6 +106,8 @@ REFUSED = {
         {"inputs": "0"}, {"inputs_per_port": "0"}, {"inputs": "3", "inputs_per_port": "2"},
         {"inputs": "1001"}, {"inputs_per_port": "2**31"}, {"samples": "-1"}, {"seed": "-1"},
         {"seed": "2**64"}, {"noise_rms": "-1"}, {"noise_rms": "1e16"},
+        {"sources": "1"}, {"start_time": "-1"}, {"start_time": "float('nan')"},
+        {"start_time": "(1, 2)"}, {"start_time": "1e300"},
     ],
     "aperture_dada_source": [
         {"begin": "-1"}, {"samples": "-1"},

@@ -72,7 +72,9 @@ def array_source(array, sources=None, type="fc32", samples=0, start_time=DEFAULT
     if inputs is not None and inputs != len(array.inputs):
         raise ValueError(f"inputs: {inputs} is not allowed; it must be {len(array.inputs)}, as "
                          f"array {array.name!r} has so many inputs")
-    sources = array.sources if sources is None else list(sources)
+    sources = array.sources if sources is None else sources
+    if not isinstance(sources, (list, tuple)):
+        raise ValueError(f"sources: {sources!r} is not allowed; it must be None, or a list of Source")
     for index, source in enumerate(sources):
         if not isinstance(source, Source):
             raise ValueError(f"sources[{index}]: {source!r} is not allowed; it must be a Source")

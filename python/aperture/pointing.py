@@ -6,6 +6,7 @@
 """Block that keeps beams on the sky."""
 
 import math
+import sys
 import threading
 import time as host
 from numbers import Real
@@ -37,9 +38,9 @@ def as_beams(array, beams, time=None):
     return beams_of(array, beams, time)
 
 
-def _is_number(value, low, high=math.inf):
+def _is_number(value, low, high=sys.float_info.max):
     """Whether it is one from low to high, and finite."""
-    return isinstance(value, Real) and low <= value <= high and math.isfinite(value)
+    return isinstance(value, Real) and low <= value <= high
 
 
 def seconds_of(rx_time):

@@ -507,6 +507,9 @@ class qa_array_source(gr_unittest.TestCase):
                 ({"start_time": (5, 1.5)}, r"start_time: \(5, 1.5\) is not allowed")):
             with self.subTest(arguments), self.assertRaisesRegex(ValueError, message):
                 aperture.array_source(array, **arguments)
+        for sources in (1, "a", Source("a", azimuth=1, elevation=1)):
+            with self.assertRaisesRegex(ValueError, "sources: .* is not allowed; .* list of Source"):
+                aperture.array_source(array, sources=sources)
         with self.assertRaisesRegex(FileNotFoundError, "array: 'y9'.*y8"):
             aperture.array_source("y9")
         wide = make_array([(0, 0, 0), (1e7, 0, 0)], sample_rate=1e9)

@@ -431,7 +431,12 @@ class qa_pointing(gr_unittest.TestCase):
                 (dict(samples_per_item=0), "samples_per_item: 0"),
                 (dict(bandwidth=1e6, center_frequency=-1), "center_frequency, bandwidth"),
                 (dict(inputs=9), "inputs: 9"), (dict(beams=[]), "beams"),
-                (dict(taper="x"), "taper: 'x'"), (dict(calibration=[1]), "calibration")):
+                (dict(taper="x"), "taper: 'x'"), (dict(taper=[1, [2]]), r"taper: \[1, \[2\]\] is not"),
+                (dict(calibration=[1]), r"calibration: \(1,\) is not"),
+                (dict(calibration="x"), "calibration: 'x' is not"),
+                (dict(calibration=[1] * 7 + [{}]), "calibration: .*{}] is not"),
+                (dict(calibration=[1] * 7 + [math.nan]), r"calibration: \(nan\+0j\) is not"),
+                (dict(lead=10**400), "lead: 1000")):
             with self.assertRaisesRegex(ValueError, text):
                 pointing(**{"array": array, "beams": beams, **arguments})
         block = pointing(array, beams)

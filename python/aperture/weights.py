@@ -96,6 +96,14 @@ def incoherent_masks(array, beams):
     return masks
 
 
+def _numbers(name, values, kind, rule):
+    """An array of this kind of what a user gives."""
+    try:
+        return np.asarray(values, dtype=kind)
+    except (TypeError, ValueError, OverflowError):
+        refuse(name, values, rule)
+
+
 def taper_of(array, taper="none"):
     """Real weights [input] that fall off from the middle of the array to its edge.
 
@@ -103,9 +111,10 @@ def taper_of(array, taper="none"):
     the weights themselves.
     """
     if not isinstance(taper, str):
-        values = np.asarray(taper, dtype=float)
+        rule = f"{len(array.inputs)} numbers, one for each input"
+        values = _numbers("taper", taper, float, rule)
         if values.shape != (len(array.inputs),) or not np.all(np.isfinite(values)):
-            refuse("taper", taper, f"{len(array.inputs)} numbers, one for each input")
+            refuse("taper", taper, rule)
         return values
     if taper not in TAPERS:
         refuse("taper", taper, f"{', '.join(TAPERS)} or a number for each input")
@@ -122,11 +131,13 @@ def _calibration_of(array, calibration, channels):
         gains = np.array([entry.gain for entry in array.inputs])
         # an input of gain 0 is dead, and left out
         return np.divide(1, gains, out=np.zeros_like(gains), where=gains != 0)[None]
-    values = np.asarray(calibration, dtype=complex)
     allowed = ((len(array.inputs),), (channels, len(array.inputs)))
-    if values.shape not in allowed or not np.all(np.isfinite(values)):
-        refuse("calibration", f"shape {values.shape}",
-               f"finite, of shape {allowed[0]} or {allowed[1]}: [input] or [channel][input]")
+    rule = f"finite numbers of shape {allowed[0]} or {allowed[1]}: [input] or [channel][input]"
+    values = _numbers("calibration", calibration, complex, rule)
+    if values.shape not in allowed:
+        refuse("calibration", values.shape, rule)
+    if not np.all(np.isfinite(values)):
+        refuse("calibration", values[~np.isfinite(values)][0], rule)
     return np.atleast_2d(values)
 
 
