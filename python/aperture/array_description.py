@@ -38,10 +38,9 @@ import json
 import os
 from pathlib import Path
 
-import yaml
-
 from .array_model import (POLARIZATIONS, Antenna, ArrayDescription,  # noqa: F401 (for importers)
                           ArrayDescriptionError, Input, Source, refuse)
+from .yaml_reader import Scalar, YamlReader
 
 _SHIPPED = Path(__file__).parent / "arrays"
 
@@ -77,19 +76,9 @@ def load_array(path_or_shipped_name):
         return _Reader(str(path)).read(file)
 
 
-class _Scalar(str):
-    """A value as it was written. YAML's own idea of numbers is not used: it takes 1e6 for text,
-    and a name like 1 for a number."""
-
-    quoted = False
-
-    def __repr__(self):
-        return repr(str(self))
-
-
 def _as_number(value):
     """A float where the text is one; else the value as it is, for the field's rule to refuse."""
-    if isinstance(value, _Scalar) and not value.quoted:
+    if isinstance(value, Scalar) and not value.quoted:
         try:
             return float(str(value))
         except ValueError:
@@ -126,61 +115,11 @@ _SOURCE = {"name": (_as_is, True), "azimuth": (_as_number, False),
            "flux": (_as_number, False)}
 
 
-class _Reader:
-    """Makes an ArrayDescription of a file, and remembers on which line each field stands."""
-
-    def __init__(self, name):
-        self.name = name
-        self.lines = {}
+class _Reader(YamlReader):
+    """Makes an ArrayDescription of a file."""
 
     def read(self, file):
-        try:
-            node = yaml.compose(file, Loader=yaml.SafeLoader)
-            tree = self.plain(node, "") if node is not None else {}
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            line = mark.line + 1 if mark else 1
-            raise ArrayDescriptionError("", f"not YAML: {error.problem or error.context}",
-                                        f"{self.name}:{line}") from None
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise ArrayDescriptionError("", f"not a text file: {str(error).splitlines()[0]}",
-                                        self.name) from None
-        except RecursionError:
-            raise ArrayDescriptionError("", "lists or mappings are nested too deeply",
-                                        self.name) from None
-        try:
-            return self.description(tree)
-        except ArrayDescriptionError as error:
-            raise ArrayDescriptionError(error.field, error.problem,
-                                        f"{self.name}:{self.line(error.field)}") from None
-
-    def line(self, path):
-        """Of a field, or of what it is part of where it is not there itself."""
-        while path and path not in self.lines:
-            path = path[:max(path.rfind("."), path.rfind("["), 0)]
-        return self.lines.get(path, 1)
-
-    def plain(self, node, path):
-        """Nodes of YAML -> dict, list and _Scalar."""
-        self.lines.setdefault(path, node.start_mark.line + 1)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.plain(child, f"{path}[{index}]")
-                    for index, child in enumerate(node.value)]
-        if isinstance(node, yaml.ScalarNode):
-            scalar = _Scalar(node.value)
-            scalar.quoted = node.style is not None
-            return scalar
-        values = {}
-        for key, child in node.value:
-            name = key.value if isinstance(key, yaml.ScalarNode) else "?"
-            child_path = f"{path}.{name}" if path else name
-            if name in values:
-                raise ArrayDescriptionError(
-                    child_path, f"given twice, first on line {self.lines[child_path]}",
-                    f"{self.name}:{key.start_mark.line + 1}")
-            self.lines[child_path] = key.start_mark.line + 1
-            values[name] = self.plain(child, child_path)
-        return values
+        return self.with_line(self.description, self.tree(file))
 
     def fields(self, path, values, known):
         """The values of a mapping, read as its table `known` says."""

@@ -35,12 +35,12 @@ from dataclasses import dataclass, replace
 from typing import Optional
 
 import numpy as np
-import yaml
 
 from . import geometry
 from .array_description import ArrayDescription, load_array
 from .array_model import ArrayDescriptionError, Target, refuse
 from .weights import array_factor, beam_masks, beam_weights, find_polarizations
+from .yaml_reader import YamlReader
 
 MAX_BEAMS = 4096  # what the blocks take
 
@@ -217,8 +217,8 @@ def tile(array, centre, width, overlap=0.5, time=None):
         UTC seconds since 1970 for which the tiling is made, where the beams are to move with the
         sky (whose projection of the array, and with it the shape of the beams, changes).
     """
-    if not (isinstance(width, (int, float)) and 0 < width <= 180):
-        refuse("width", width, "above 0, at most 180 degrees")
+    if not (isinstance(width, (int, float)) and 1e-6 <= width <= 180):
+        refuse("width", width, "1e-6 to 180 degrees")
     if not (isinstance(overlap, (int, float)) and 0 < overlap < 1):
         refuse("overlap", overlap, "between 0 and 1")
     place = centre
@@ -262,11 +262,27 @@ def tile(array, centre, width, overlap=0.5, time=None):
 _NUMBERS = ("azimuth", "elevation", "ra", "dec", "spacing", "width", "overlap")
 _COUNTS = ("columns", "rows")
 _FIELDS = ("name", *_NUMBERS, *_COUNTS, "antennas", "incoherent")
-_AS_THEY_ARE = ("antennas", "incoherent")
+#: as YAML has them
+_BOOLEANS = {**dict.fromkeys(("true", "yes", "on"), True),
+             **dict.fromkeys(("false", "no", "off"), False)}
 _SHORT = {"az": "azimuth", "el": "elevation"}
 
 
+def _name(field, value):
+    # numbers are legal names
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        refuse(field, value, "a text")
+    return str(value)
+
+
 def _convert(field, key, value):
+    if key == "name":
+        return _name(field, value)
+    if key == "antennas":
+        return tuple(_name(field, name) for name in value) if isinstance(value, (list, tuple)) \
+            else value
+    if key == "incoherent":
+        return _BOOLEANS.get(value.lower(), value) if isinstance(value, str) else value
     try:
         if isinstance(value, bool):
             raise ValueError
@@ -287,11 +303,7 @@ def _beams_of(field, entry, array, time):
         if key not in _FIELDS:
             raise ArrayDescriptionError(f"{field}.{key}",
                                         f"not known; allowed: {', '.join(_FIELDS)}")
-        # numbers are legal names, and YAML reads them as such
-        values[key] = (str(value) if key == "name" else value if key in _AS_THEY_ARE
-                       else _convert(f"{field}.{key}", key, value))
-    if isinstance(values.get("antennas"), list):
-        values["antennas"] = tuple(map(str, values["antennas"]))
+        values[key] = _convert(f"{field}.{key}", key, value)
     tiling = {key: values.pop(key) for key in ("width", "overlap") if key in values}
     lattice = {key: values.pop(key) for key in (*_COUNTS, "spacing") if key in values}
     if tiling and lattice:
@@ -386,21 +398,11 @@ def load_beams(text, array, time=None):
             if not equals or key in entry:
                 refuse("beams", text, "grid:KEY=VALUE,... with each key once, such as "
                        "grid:az=180,el=60,columns=8,spacing=1.5")
-            entry[key] = (value.split("+") if key == "antennas" else
-                          {"true": True, "false": False}.get(value, value) if key == "incoherent"
-                          else value)
+            entry[key] = value.split("+") if key == "antennas" else value
         return beams_of(array, [entry], time)
+    reader = YamlReader(text)
     with open(os.path.expanduser(text), encoding="utf-8") as file:
-        try:
-            tree = yaml.safe_load(file)
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            mark = getattr(error, "problem_mark", None)
-            raise ArrayDescriptionError(
-                "", f"not YAML: {getattr(error, 'problem', None) or 'not a text file'}",
-                f"{text}:{mark.line + 1}" if mark else text) from None
+        tree = reader.tree(file)
     if not isinstance(tree, dict) or set(tree) != {"beams"}:
         raise ArrayDescriptionError("beams", "a file of beams has this one key, with a list", text)
-    try:
-        return beams_of(array, tree["beams"], time)
-    except ArrayDescriptionError as error:
-        raise ArrayDescriptionError(error.field, error.problem, text) from None
+    return reader.with_line(beams_of, array, tree["beams"], time)

@@ -157,16 +157,20 @@ class qa_beams(gr_unittest.TestCase):
   - {name: row, azimuth: 180, elevation: 60, columns: 3, spacing: 1.5}
   - {azimuth: 1, elevation: 2}
   - {azimuth: 3, elevation: 4}
+  - {name: no, azimuth: 3, elevation: 4, incoherent: no}
+  - {name: 12:30, incoherent: Yes}
 """
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write(text)
             file.flush()
-            # a number is a legal name, and YAML reads it as such
+            # a number is a legal name, and YAML reads it, and "no", as something else
             array = replace(self.array, antennas=[Antenna("1", (0, 0, 0)), Antenna("N2", (9, 0, 0))],
                             inputs=[Input("1", "x"), Input("N2", "x")])
             beams = load_beams(file.name, array)
         self.assertEqual([beam.name for beam in beams], ["zenith", "3C48", "row 0", "row 1",
-                                                         "row 2", "beam", "beam (6)"])
+                                                         "row 2", "beam", "beam (6)", "no",
+                                                         "12:30"])
+        self.assertEqual([beam.incoherent for beam in beams[-2:]], [False, True])
         self.assertEqual(beams[1], Beam("3C48", ra=24.42, dec=33.0, antennas=("1", "N2")))
         np.testing.assert_allclose((beams[3].azimuth, beams[3].elevation), (180.0, 60.0))
 
@@ -205,6 +209,7 @@ class qa_beams(gr_unittest.TestCase):
                  "columns x rows"), ("zenith", r"beams\[0\]: 'zenith'"),
                 ({"azimuth": 1, "elevation": 60, "antennas": ["Q"]}, r"beams\[0\].*'Q'"),
                 ({"azimuth": 1, "elevation": 60, "antennas": 5}, "antennas: 5 .* list of names"),
+                ({"azimuth": 1, "elevation": 60, "name": True}, r"beams\[0\].name: True"),
                 ({"incoherent": "very"}, r"beams\[0\]"),
                 ({"azimuth": 1, "elevation": 60, "incoherent": 1}, "incoherent: 1"),
                 ({"incoherent": True, "width": 5}, "left out of an incoherent beam")):
@@ -215,12 +220,29 @@ class qa_beams(gr_unittest.TestCase):
                 load_beams(text, self.array)
         with self.assertRaises(FileNotFoundError):
             load_beams("/nowhere/beams.yaml", self.array)
-        for content in ("beams: [", "- 1", "beams: 3", "beams: []", "\x00"):
+        entry = "beams:\n  - {azimuth: 1, elevation: 60}\n  - {azimuth: 1, elevation: 60, %s}\n"
+        for content, text in (
+                ("beams: [", "b.yaml:1: not YAML"), ("- 1", "b.yaml: beams: "),
+                ("", "b.yaml: beams: "), ("beams: 3", "b.yaml:1: beams: '3'"),
+                ("beams: []", r"b.yaml:1: beams: \[\]"), ("\x00", "b.yaml: not a text file"),
+                ("beams: &a [*a]", "b.yaml: .*nested too deeply"),
+                # twice, of which YAML takes the last
+                ("beams: [{azimuth: 1, elevation: 2}]\nbeams: []", "b.yaml:2: beams: given twice"),
+                (entry % "azimuth: 2", r"b.yaml:3: beams\[1\].azimuth: given twice, first on line 3"),
+                # 330 and 80 by YAML 1.1
+                ("beams: [{ra: 5:30, dec: 1}]", r"beams\[0\].ra: '5:30' is not allowed"),
+                ("beams: [{ra: 5, dec: 1:20}]", r"beams\[0\].dec: '1:20' is not allowed"),
+                (entry % "name: ", r"b.yaml:3: beams\[1\].name: '' is not allowed"),
+                (entry % "name: [a]", r"beams\[1\].name: \['a'\] is not allowed"),
+                (entry % "antennas: [[N1]]", r"beams\[1\].antennas: \['N1'\] is not allowed"),
+                (entry % "incoherent: 1", r"beams\[1\].*incoherent: '1' is not allowed"),
+                (entry % "width: 1e-300", r"b.yaml:3: beams\[1\].width: 1e-300 is not allowed"),
+                (entry % "columns: 2.5, spacing: 1", r"beams\[1\].columns: '2.5' is not allowed")):
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "b.yaml")
                 with open(path, "w") as file:
                     file.write(content)
-                with self.assertRaisesRegex(ValueError, "b.yaml"):
+                with self.assertRaisesRegex(ValueError, text):
                     load_beams(path, self.array)
 
 
