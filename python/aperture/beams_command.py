@@ -24,7 +24,7 @@ from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
 from .filterbank_sink import PRODUCTS, filterbank_sink, paths_of, row_names
 from .fx import (BYTES, INTERRUPTED, FxError, add_input_options, block_multiple,
-                 channelizer_parameters, error_text, fill_gains, gain_text, length_of, measure_gains,
+                 channelizer_parameters, error_text, fill_gains, gain_text, keep_what_is_read, length_of, measure_gains,
                  open_input, positive_seconds, run_chain, say, silent, warn, whole_number)
 from .fx_report import ProgressBar, seconds_text, with_prefix
 from .growing_file import check_path
@@ -156,7 +156,9 @@ def form_beams(options):
     seconds, fraction = start_of(signals.source(1))
     beams = beams_to_form(options, array, seconds + fraction)
     # before gains are measured, which takes a while
-    for path in paths_of(options.output, row_names(array, beams, options.products)):
+    paths = paths_of(options.output, row_names(array, beams, options.products))
+    keep_what_is_read(options, paths)
+    for path in paths:
         check_path(path, overwrite=True)
     for text in (*signals.warnings, *below_horizon(beams, array, seconds + fraction)):
         warn(text, PROGRAM)

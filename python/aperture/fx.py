@@ -132,6 +132,17 @@ def open_input(options):
     return open_recording(name, options.array)
 
 
+def keep_what_is_read(options, outputs):
+    """Refuses files to write that are among those to read, which would be lost."""
+    read = {"--input": options.input.partition(":")[2], "--array": options.array,
+            "--beams": getattr(options, "beams", None)}
+    for option, name in read.items():
+        for path in outputs:
+            if name and os.path.exists(path) and os.path.exists(os.path.expanduser(name)) \
+                    and os.path.samefile(path, os.path.expanduser(name)):
+                raise FxError(f"-o {path}: is the file that {option} names, and would be replaced")
+
+
 def length_of(signals, duration):
     """Samples of a recording and seconds of a simulation to read: (samples, duration), both
     None for an endless simulation."""
@@ -375,7 +386,9 @@ def correlate(options):
     """Does what the options say; returns the exit code. Raises FxError and what the blocks
     raise for parameters that they refuse."""
     signals = open_input(options)
-    check_path(options.output, overwrite=True)  # before gains are measured
+    # before gains are measured
+    keep_what_is_read(options, [options.output])
+    check_path(options.output, overwrite=True)
     samples, duration = length_of(signals, options.duration)
     plan = make_plan(inputs=signals.inputs, sample_rate=signals.sample_rate, real=signals.real,
                      taps=options.taps, bytes_per_value=BYTES[options.format], samples=samples,

@@ -241,6 +241,25 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
             self.assertNotIn("Traceback", err)
             self.assertFalse(os.path.exists(self.path("x.fil")))
 
+    def test_what_is_read_is_not_replaced(self):
+        source = self.array()
+        write_dada(self.path("a.dada"), noise(1000, 1))
+        os.symlink(self.path("a.dada"), self.path("b-one.fil"))
+        with open(self.path("beams.yaml"), "w") as file:
+            file.write("beams: [{name: one, azimuth: 1, elevation: 60}]")
+        recording, beams = "dada:" + self.path("a.dada"), self.path("beams.yaml")
+        before = {name: os.stat(self.path(name)).st_size for name in os.listdir(self.folder)}
+        for given, output, option in (
+                (source, "array.yaml", "--input"), (recording, "a.dada", "--input"),
+                (recording, "b-{beam}.fil", "--input"), (recording, "../{}/a.dada".format(
+                    os.path.basename(self.folder)), "--input"), (source, "beams.yaml", "--beams")):
+            code, _, err = run(beams_command, "--input", given, "--beams", beams, "--channels", 32,
+                               "--device", DEVICE, "--duration", 1e-4, "-o", self.path(output))
+            self.assertEqual(code, 1)
+            self.assertRegex(err, f"-o .*: is the file that {option} names, and would be replaced")
+        self.assertEqual({name: os.stat(self.path(name)).st_size
+                          for name in os.listdir(self.folder)}, before)
+
     def test_interrupt(self):
         child = subprocess.Popen(
             [sys.executable, APP, "--input", self.array(), "--beams", "grid:az=170,el=55",

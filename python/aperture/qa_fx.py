@@ -356,6 +356,21 @@ class qa_fx(gr_unittest.TestCase):
         self.assertEqual((description.input_names, warnings),
                          (["Effelsbergx", "Effelsbergy"], []))
 
+    def test_what_is_read_is_not_replaced(self):
+        write_dada(self.path("a.dada"), noise(3000))
+        save_array(small_array(), self.path("array.yaml"))
+        for arguments, option in ((["dada:" + self.path("a.dada"), "-o", "a.dada"], "--input"),
+                                  (["dada:" + self.path("a.dada"), "--array",
+                                    self.path("array.yaml"), "-o", "array.yaml"], "--array"),
+                                  (["sim:" + self.path("array.yaml"), "-o", "array.yaml"],
+                                   "--input")):
+            read = [self.path("a.dada"), self.path("array.yaml")]
+            before = [os.stat(path).st_size for path in read]
+            code, _, error = run("--input", *arguments[:-1], self.path(arguments[-1]))
+            self.assertEqual(code, 1)
+            self.assertIn(f": is the file that {option} names, and would be replaced", error)
+            self.assertEqual([os.stat(path).st_size for path in read], before)
+
     # gains
 
     def test_interference_does_not_set_the_gain(self):
