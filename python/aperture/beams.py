@@ -390,6 +390,8 @@ def load_beams(text, array, time=None):
     ArrayDescriptionError, OSError
     """
     text = os.fspath(text)
+    if not text:
+        refuse("beams", text, "the name of a file, or grid:KEY=VALUE,...")
     if text.startswith("grid:"):
         entry = {}
         for part in text[len("grid:"):].split(","):

@@ -34,6 +34,7 @@ BYTES = {"sc8": 2, "fc32": 8}
 TARGET_RMS = 20.0        # steps of 8 bits, of the real and of the imaginary part
 GAIN_SPECTRA = 256       # that the gain is measured from, at most
 GAIN_BYTES = 64 << 20    # and the memory for them
+MOST_SAMPLES = 2**62     # of a simulation that ends
 DEFAULT_DURATION = 1.0   # s, of simulations
 INTERRUPTED = 130        # exit code, as shells count signals: 128 + SIGINT
 
@@ -148,6 +149,9 @@ def length_of(signals, duration):
     None for an endless simulation."""
     if signals.samples is None:
         duration = DEFAULT_DURATION if duration is None else duration
+        longest = MOST_SAMPLES / signals.sample_rate
+        if longest < duration < math.inf:
+            raise FxError(f"--duration {duration:g}: expected at most {longest:g} s, or inf")
         return None, None if math.isinf(duration) else duration
     if duration is None or math.isinf(duration):
         return signals.samples, None

@@ -17,6 +17,7 @@ from .file_lock import LockFile
 # what os.link says on file systems without hard links
 NO_HARD_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS,
                  errno.EMLINK)
+LONGEST_ADDITION = len(".missing")  # to a file's name, of those that are written beside it
 
 
 class GrowingFile:
@@ -207,6 +208,10 @@ def check_path(path, overwrite):
         raise FileNotFoundError(errno.ENOENT, "there is no folder for this file", str(path))
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, "the folder of this file is not writable", str(path))
+    longest = os.pathconf(folder, "PC_NAME_MAX") - LONGEST_ADDITION
+    if len(os.fsencode(os.path.basename(os.path.realpath(path)))) > longest:
+        raise OSError(errno.ENAMETOOLONG, f"the name of this file has more than {longest} bytes",
+                      str(path))
     try:
         # some say that they are writable, and are not: /proc
         tempfile.TemporaryFile(dir=folder).close()

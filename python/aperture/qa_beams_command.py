@@ -223,6 +223,11 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         for arguments, code, text in (
                 (["--beams", "grid:az=1"], 1, "beam 'beam' has azimuth"),
                 (["--beams", "/nowhere.yaml"], 1, "/nowhere.yaml"),
+                (["--beams", ""], 1, "beams: '' is not allowed; it must be the name of a file"),
+                (["--beams", "grid:az=1,el=1", "--duration", "1e300"], 1,
+                 "--duration 1e+300: expected at most 4.6"),
+                (["--beams", "grid:az=1,el=1", "-o", self.path("x" * 245 + ".fil")], 1,
+                 ".fil: the name of this file has more than 247 bytes"),
                 (["--beams", "grid:az=1,el=1", "--products", "IQUV"], 1, "one polarisation"),
                 (["--beams", "grid:az=1,el=1", "--incoherent", "A1+B7"], 1, "'B7'"),
                 (["--beams", "grid:az=1,el=1,antennas=B7"], 1, "beams[0].beam 'beam': antennas: 'B7'"),
