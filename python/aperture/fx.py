@@ -36,6 +36,7 @@ GAIN_SPECTRA = 256       # that the gain is measured from, at most
 GAIN_BYTES = 64 << 20    # and the memory for them
 MOST_SAMPLES = 2**62     # of a simulation that ends
 DEFAULT_DURATION = 1.0   # s, of simulations
+TOGETHER = 0.2           # s
 INTERRUPTED = 130        # exit code, as shells count signals: 128 + SIGINT
 
 
@@ -275,11 +276,13 @@ class Chain(gr.top_block):
 
 
 class Interrupts:
-    """Counts Ctrl-C (and SIGTERM) while it is entered, instead of KeyboardInterrupt."""
+    """Counts Ctrl-C (and SIGTERM) while it is entered, instead of KeyboardInterrupt. Such that come
+    together are one: `timeout -s INT` sends two."""
 
     def __init__(self):
         self.count = 0
         self._before = {}
+        self._last = -math.inf
 
     def __enter__(self):
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -287,7 +290,10 @@ class Interrupts:
         return self
 
     def _note(self, *_):
-        self.count += 1
+        now = time.monotonic()
+        if now - self._last > TOGETHER:
+            self.count += 1
+        self._last = now
 
     def __exit__(self, *_):
         for number, handler in self._before.items():

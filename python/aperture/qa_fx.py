@@ -472,6 +472,7 @@ class qa_fx(gr_unittest.TestCase):
                 os.kill(os.getpid(), signal.SIGINT)
                 while len(calls) <= number and not ended.is_set():
                     time.sleep(0.05)
+                time.sleep(1.5 * fx.TOGETHER)
 
         before = signal.getsignal(signal.SIGINT)
         thread = threading.Timer(0.3, interrupt)
@@ -480,6 +481,15 @@ class qa_fx(gr_unittest.TestCase):
         thread.join()
         self.assertEqual((calls, count), (["start", "finish", "stop"], 2))
         self.assertEqual(signal.getsignal(signal.SIGINT), before)
+
+    def test_interrupts_that_come_together_are_one(self):
+        with fx.Interrupts() as interrupts:
+            for count in (1, 2):
+                for _ in range(2):
+                    os.kill(os.getpid(), signal.SIGINT)
+                    time.sleep(0.01)
+                self.assertEqual(interrupts.count, count)
+                time.sleep(1.5 * fx.TOGETHER)
 
     # what the user sees
 
