@@ -89,9 +89,10 @@ class Levels:
     @classmethod
     def of(cls, powers, signed=False):
         """Such that powers [sample][if][channel] have their mean at 64 (at 128 where they may be
-        negative) and the standard deviation 10; what does not vary gets steps of 1/64 of it. NaN:
-        missing."""
+        negative) and the standard deviation 10; what does not vary gets steps of 1/64 of it. What is
+        no finite number does not count."""
         powers = np.asarray(powers, dtype=np.float64)
+        powers = np.where(np.isfinite(powers), powers, np.nan)
         count = np.maximum(np.sum(~np.isnan(powers), axis=0), 1)
         mean = np.nansum(powers, axis=0) / count
         deviation = np.sqrt(np.nansum((powers - mean) ** 2, axis=0) / count)

@@ -92,7 +92,7 @@ class filterbank_sink(gr.sync_block):
     Samples are added as they come, with one write for each call of work(): a process that is
     killed loses what was under way.
     A last integration that is partial is left out, because all samples of a file are of one length. A
-    flowgraph that is stopped and started again begins new files of the same names.
+    flowgraph that is stopped (or locked) and started again begins new files of the same names.
 
     An error (a tag that is missing, a full disk, a longer jump in time, one in frequency, somebody else
     who writes this file) is logged, ends the flowgraph, and is given by `error()`. Files are whole up to then.

@@ -668,6 +668,18 @@ while True:
         file = filterbank.FilterbankFile(self.path)
         self.assertEqual((file.samples, file.ifs), (len(samples), 3))
 
+    def test_powers_that_are_no_numbers_do_not_set_levels(self):
+        powers = self.powers(64, 1, 1, 3)[:, 0]
+        expected = filterbank.Levels.of(powers)
+        for wrong in (np.nan, np.inf, -np.inf):
+            spoilt = np.concatenate([powers, np.full((1, 1, 3), wrong)])
+            found = filterbank.Levels.of(spoilt)
+            np.testing.assert_allclose(found.offset, expected.offset)
+            np.testing.assert_allclose(found.step, expected.step)
+            data = np.empty(spoilt.shape, np.uint8)
+            found.write_bytes(spoilt, data)
+            self.assertEqual(set(data[-1].ravel()), {255 if wrong == np.inf else 0})
+
     def test_names_that_are_not_ascii(self):
         """Others read ASCII only; files of those who wrote something else are read all the same."""
         for name, written in (("Café Müller", "Cafe Muller"), ("Ω\u2728 1", "?? 1"), ("Ω" * 64, "?" * 64)):
