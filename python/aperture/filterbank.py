@@ -188,10 +188,15 @@ class FilterbankFile:
 
     def averaged(self, most, count=None):
         """The first `count` samples (None: all) as by read(), float64, neighbours averaged so that
-        there are at most `most`; and the number of samples in each."""
+        there are at most `most`; and the number of samples in each. What is no finite number does not
+        count; NaN: nothing else is there."""
         count = self.samples if count is None else min(count, self.samples)
         each = max(1, -(-count // most))
         found = np.empty((count // each, self.ifs, len(self.frequencies)))
         for index in range(len(found)):
-            found[index] = self.read(index * each, each).mean(axis=0, dtype=np.float64)
+            part = self.read(index * each, each)
+            there = np.isfinite(part)
+            sums = np.sum(part, axis=0, dtype=np.float64, where=there)
+            with np.errstate(invalid="ignore"):
+                found[index] = sums / there.sum(axis=0)
         return found, each

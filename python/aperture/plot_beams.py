@@ -6,6 +6,7 @@
 """What aperture_plot makes of filterbank files and of beams: waterfalls, light curves, patterns."""
 
 import os
+import warnings
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -94,10 +95,17 @@ def read_beams(filenames):
     return names, np.array(powers), seconds, files
 
 
+def without_nan(function, values, **arguments):
+    """numpy.nanmean or such; where all are NaN, so is the result, which is no warning here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return function(values, **arguments)
+
+
 def relative(powers):
     """Powers [...][time][channel] over their median in time, channel by channel; NaN where that
     is not positive."""
-    median = np.median(powers, axis=-2, keepdims=True)
+    median = without_nan(np.nanmedian, powers, axis=-2, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(median > 0, powers / median, np.nan)
 
@@ -158,7 +166,7 @@ def one_beam_figure(name, powers, seconds, file):
                                wspace=0.12, height_ratios=[1] + [1.4] * len(labels), left=0.08,
                                right=0.93, top=0.92, bottom=0.07)
     top = figure.add_subplot(grid[0, 0])
-    curve = np.nanmean(relative(powers[:, 0]), axis=-1)
+    curve = without_nan(np.nanmean, relative(powers[:, 0]), axis=-1)
     draw_light_curves(top, [curve], seconds, [name])
     top.set_title("Mean of all channels", loc="left", fontsize=10)
     frequencies = file.frequencies
@@ -167,11 +175,11 @@ def one_beam_figure(name, powers, seconds, file):
         shown, more = powers[:, number], "" if number else " / median of each channel"
         if number and file.header["nbits"] == 8:
             # where zero was is not in the file
-            shown, more = shown - np.median(shown, axis=0), " - median of each channel (steps)"
+            shown, more = shown - without_nan(np.nanmedian, shown, axis=0), " - median of each channel (steps)"
         picture = draw_waterfall(axis, shown, seconds, frequencies, number > 0)
         axis.set_title(label + more, loc="left", fontsize=10)
         side = figure.add_subplot(grid[number + 1, 1])
-        mean = powers[:, number].mean(axis=0)  # as it is in the file
+        mean = without_nan(np.nanmean, powers[:, number], axis=0)  # as it is in the file
         side.plot(mean if number else decibels(mean), frequencies / 1e6, lw=1, color=COLOURS[0])
         side.set_ylim(axis.get_ylim())
         side.tick_params(labelleft=False)
@@ -197,13 +205,13 @@ def _about(file, beams):
 
 def many_beams_figure(names, powers, seconds, file):
     """Light curves of all beams. powers: [beam][time][product][channel]; the first product."""
-    curves = powers[:, :, 0].mean(axis=-1)
+    curves = without_nan(np.nanmean, powers[:, :, 0], axis=-1)
     # the same scale for all, so that a source is seen to go from beam to beam
-    curves = curves / np.median(curves)
+    curves = curves / without_nan(np.nanmedian, curves)
     figure, axes = plt.subplots(2, 1, figsize=(12, 8), layout="constrained")
     shown = range(len(names))
     if len(names) > MAX_LINES:
-        shown = np.sort(np.argsort(-curves.max(axis=1))[:MAX_LINES])
+        shown = np.sort(np.argsort(-without_nan(np.nanmax, curves, axis=1))[:MAX_LINES])
     draw_light_curves(axes[0], curves[list(shown)], seconds, [names[i] for i in shown])
     if len(names) > MAX_LINES:
         axes[0].set_title(f"The {MAX_LINES} of {len(names)} that saw most", loc="left", fontsize=10)

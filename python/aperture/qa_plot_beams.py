@@ -75,6 +75,25 @@ class qa_plot_beams(Observations, gr_unittest.TestCase):
         places = 0.01 * np.stack(np.meshgrid(range(16), range(16)), axis=-1).reshape(-1, 2)[1:]
         np.testing.assert_allclose(middles, places, atol=0.002)
         plt.close(figure)
+        # powers that are no numbers leave holes of their size
+        for name in ("beam_0.fil", "out.fil"):
+            file = FilterbankFile(self.path(name))
+            with open(self.path(name), "rb") as opened:
+                content = opened.read()
+            values = file.read()
+            values[3, 0, 5], values[4, 0, :], values[5, 0, 6] = np.nan, np.nan, np.inf
+            body = values[..., ::-1].astype("<f4").tobytes()
+            with open(self.path("holes.fil"), "wb") as opened:
+                opened.write(content[:-len(body)] + body)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                figure = plot_beams.filterbank_figure([self.path("holes.fil")])
+            curve = figure.axes[0].lines[0].get_ydata()
+            np.testing.assert_array_equal(np.flatnonzero(np.isnan(curve)), [4])
+            shown = figure.axes[1].images[0].get_array()
+            holes = np.ma.getmaskarray(np.ma.masked_invalid(shown))
+            self.assertEqual(holes.sum(), 1 if name == "out.fil" else 2 + 32)
+            plt.close(figure)
         # labels of neighbours stand apart
         # (ticks at both ends of the waterfall, and small means of four digits and a sign)
         powers = np.full((100, 4, 32), [[1.0], [-1e-4], [2e-5], [-0.00325]])
