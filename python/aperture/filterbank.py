@@ -36,6 +36,7 @@ NEEDED = ("fch1", "foff", "nchans", "nbits", "nifs", "tsamp")
 # 8 bits: where the mean is put, and the standard deviation; 0.4 % of the signal-to-noise ratio is lost
 LEVEL, SIGNED_LEVEL = 64.0, 128.0
 DEVIATION = 10.0
+MOST_CHANNELS = 1 << 24   # in a file that is read; more are a broken header
 SCALED_AT_ONCE = 1 << 16  # values: what stays in the cache
 
 
@@ -136,9 +137,17 @@ class FilterbankFile:
             raise FilterbankError(f"{filename}: the header lacks {', '.join(absent)}")
         kinds = {8: np.uint8, 16: np.uint16, 32: np.float32}
         channels, self.ifs = self.header["nchans"], self.header["nifs"]
-        if self.header["nbits"] not in kinds or channels < 1 or self.ifs < 1:
+        if (self.header["nbits"] not in kinds or not 1 <= channels <= MOST_CHANNELS
+                or not 1 <= self.ifs <= MOST_CHANNELS):
             raise FilterbankError(f"{filename}: {self.header['nbits']} bits, {self.ifs} IFs, "
-                                  f"{channels} channels: 8, 16 or 32 bits are understood")
+                                  f"{channels} channels: 8, 16 or 32 bits are understood, and 1 to "
+                                  f"{MOST_CHANNELS} IFs and channels")
+        for key in ("fch1", "foff", "tsamp", "tstart"):
+            value = self.header.get(key, 1.0)
+            # the Julian dates of the years 0 to 3000; frequencies in MHz
+            low, high = {"tsamp": (1e-15, 1e15), "tstart": (-7e5, 8e5)}.get(key, (-1e12, 1e12))
+            if not low <= value <= high or (key == "foff" and value == 0):
+                raise FilterbankError(f"{filename}: {key} is {value:g}, which makes no sense")
         self._kind = np.dtype(kinds[self.header["nbits"]])
         self._sample = channels * self.ifs * self._kind.itemsize
         self.samples = (os.path.getsize(filename) - self._begin) // self._sample

@@ -710,6 +710,14 @@ while True:
             self.path.write_bytes(content)
             with self.assertRaisesRegex(ValueError, text):
                 filterbank.FilterbankFile(self.path)
+        # 2**31 - 1 channels would be 16 GB of frequencies
+        needed = {"fch1": 1.0, "foff": -1.0, "nchans": 1, "nbits": 8, "nifs": 1, "tsamp": 1.0}
+        for key, value in (("nchans", 2**31 - 1), ("nchans", 0), ("nifs", -1), ("nbits", 4),
+                           ("tsamp", 0.0), ("tsamp", np.nan), ("foff", 0.0), ("fch1", np.inf),
+                           ("tstart", -8e5)):
+            self.path.write_bytes(filterbank.header_bytes({**needed, key: value}))
+            with self.assertRaisesRegex(ValueError, f"{value} (bits|IFs|channels)|{key} is {value:g}, "):
+                filterbank.FilterbankFile(self.path)
 
 
 if __name__ == '__main__':
