@@ -271,8 +271,11 @@ def draw_pattern(axis, levels, extent, floor=FLOOR):
     """A map of levels [north][east] in dB, with contours 3 and 10 dB below the maximum."""
     picture = axis.imshow(np.maximum(levels, floor), origin="lower", extent=extent, vmin=floor,
                           vmax=0, cmap=AMPLITUDE_MAP, interpolation="bilinear")
-    axis.contour(levels, levels=[-10, -3], origin="lower", extent=extent, colors="white",
-                 linewidths=0.8, linestyles=["--", "-"])
+    styles = {level: style for level, style in ((-10, "--"), (-3, "-"))
+              if np.nanmin(levels) < level < np.nanmax(levels)}
+    if styles:
+        axis.contour(levels, levels=list(styles), origin="lower", extent=extent, colors="white",
+                     linewidths=0.8, linestyles=list(styles.values()))
     axis.set_xlabel("offset in azimuth (° on the sky)")
     axis.set_ylabel("offset in elevation (°)")
     return picture
@@ -318,7 +321,12 @@ def pattern_figure(array_name, beams_text, field=None, taper="none"):
     if any(beam.moving for beam in beams):
         raise PlotError(f"--beams {beams_text}: patterns are drawn of beams with azimuth and "
                         "elevation")
+    if array.center_frequency == 0:
+        raise PlotError(f"{array_name}: center_frequency is 0: patterns are those of a frequency")
     main = beams[0]
+    for beam in beams:
+        if not np.any(beam_weights(array, [beam], [array.center_frequency], taper=taper)[:, :1]):
+            raise PlotError(f"--beams {beams_text}: all inputs of beam {beam.name!r} have a gain of 0")
     field = _field(array, main) if field is None else field
     line = np.linspace(-field / 2, field / 2, 301)
     east, north = np.meshgrid(line, line)

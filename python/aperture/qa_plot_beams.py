@@ -10,15 +10,17 @@ import os
 import shutil
 import struct
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from gnuradio import gr_unittest
 from gnuradio.aperture import plot, plot_beams
+from gnuradio.aperture.array_description import save_array
 from gnuradio.aperture.filterbank import FilterbankFile
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgba
 from matplotlib.image import imread
-from qa_beams_command import Observations, run
+from qa_beams_command import Observations, array_of, run
 
 
 class qa_plot_beams(Observations, gr_unittest.TestCase):
@@ -64,6 +66,15 @@ class qa_plot_beams(Observations, gr_unittest.TestCase):
             warnings.simplefilter("error")
             plt.close(plot_beams.pattern_figure(
                 "y8", "grid:az=0,el=80,columns=15,rows=13,spacing=0.5", 0.2))
+            # nor of a field, or an antenna, that has no contours
+            plt.close(plot_beams.pattern_figure("y8", "grid:az=0,el=80", 1e-9))
+            one = array_of()
+            one.antennas, one.inputs = one.antennas[:1], one.inputs[:1]
+            save_array(one, self.path("one.yaml"))
+            plt.close(plot_beams.pattern_figure(self.path("one.yaml"), "grid:az=0,el=80"))
+        for name, change in (("zero.yaml", {"center_frequency": 0.0}),
+                             ("dead.yaml", {"inputs": [replace(one.inputs[0], gain=0)]})):
+            save_array(replace(one, **change), self.path(name))
         # nor are there any that are left out
         figure = plot_beams.pattern_figure("y8", "grid:az=0,el=80,columns=16,rows=16,spacing=0.01", 0.4)
         contours = [np.concatenate([path.vertices for path in kind.get_paths()])
@@ -134,6 +145,10 @@ class qa_plot_beams(Observations, gr_unittest.TestCase):
                                  "later.fil: begins 0.864 s later than"),
                                 ([self.path("out.fil"), self.path("above.fil")], "other channels"),
                                 (["a.uvh5", "b.uvh5"], "one UVH5 file"),
+                                ([self.path("zero.yaml"), "--beams", "grid:az=0,el=80"],
+                                 "zero.yaml: center_frequency is 0"),
+                                ([self.path("dead.yaml"), "--beams", "grid:az=0,el=80"],
+                                 "all inputs of beam 'beam' have a gain of 0"),
                                 (["y8", "--beams", "grid:ra=0,dec=80"], "azimuth"),
                                 (["y8", "--beams", "grid:az=0,el=80", "--field", "0"], "--field"),
                                 ([self.path("beam_0.fil"), "--beams", "grid:az=0,el=80"],
