@@ -25,7 +25,7 @@ REFUSED = {
         {"phase_error": "0"}, {"phase_error": "91"}, {"lead": "-1"}, {"bandwidth": "-1"},
         {"center_frequency": "1e9"}, {"center_frequency": "-1", "bandwidth": "1e6"},
         {"samples_per_item": "0"}, {"channels": "2**24 + 1"}, {"beams": "[]"}, {"beams": "'zenith'"},
-        {"lead": "float('inf')"}, {"calibration": "[1]"},
+        {"lead": "float('inf')"}, {"lead": "3601"}, {"calibration": "[1]"},
         {"center_frequency": "1e9", "bandwidth": "float('inf')"},
     ],
     "aperture_filterbank_sink": [

@@ -104,8 +104,8 @@ class filterbank_sink(gr.sync_block):
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one.
     beams : list
-        Of `aperture.Beam`, or of dictionaries as in a file of beams; incoherent ones are the last, as
-        in beam_power's items.
+        Of `aperture.Beam`, or of dictionaries as in a file of beams (see `pointing`); incoherent ones are
+        the last, as in beam_power's items.
     channels : int
         Channels of an item.
     products : str

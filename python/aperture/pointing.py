@@ -26,6 +26,7 @@ from .weights import beam_directions, beam_weights, channel_frequencies
 
 YEAR_2000 = 946684800.0  # an rx_time before it does not come from a clock
 MAX_CHANNELS = 1 << 24   # what the blocks take
+LONGEST_LEAD = 3600.0    # s, for which all weights are made at the start
 
 
 def as_beams(array, beams, time=None):
@@ -114,8 +115,9 @@ class pointing(gr.sync_block):
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one.
     beams : list
-        Of `aperture.Beam`, or of dictionaries as in a file of beams. Incoherent ones are left out:
-        they have no weights.
+        Of `aperture.Beam`, or of dictionaries as in a file of beams, of which a tiling that follows the
+        sky is made for the host's clock: for a recording, `load_beams(file, array, time)` makes it.
+        Incoherent ones are left out: they have no weights.
     channels : int
         Channels of the beamformer.
     center_frequency, bandwidth : float
@@ -125,7 +127,7 @@ class pointing(gr.sync_block):
     phase_error : float
         Degrees by which the weight of any input may be wrong, 0.001 to 90.
     lead : float
-        Seconds: beside the channeliser, at least what the stream's buffers hold between the
+        Seconds, 0 to 3600: beside the channeliser, at least what the stream's buffers hold between the
         source and the beamformer.
     calibration, taper, normalise
         As in `beam_weights`.
@@ -158,8 +160,8 @@ class pointing(gr.sync_block):
             refuse("item_size", item_size, "1 to 2147483647 bytes")
         if not isinstance(samples_per_item, (int, np.integer)) or not 1 <= samples_per_item < 2**31:
             refuse("samples_per_item", samples_per_item, "a whole number from 1 to 2147483647")
-        if not _is_number(lead, 0):
-            refuse("lead", lead, "a number of seconds from 0")
+        if not _is_number(lead, 0, LONGEST_LEAD):
+            refuse("lead", lead, f"0 to {LONGEST_LEAD:g} seconds")
         if inputs is not None and inputs != len(array.inputs):
             refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
         self._array, self._channels, self._lead = array, int(channels), float(lead)

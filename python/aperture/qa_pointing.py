@@ -424,7 +424,7 @@ class qa_pointing(gr_unittest.TestCase):
                 (dict(phase_error=0), "phase_error: 0"),
                 (dict(phase_error=91), "phase_error: 91"),
                 (dict(phase_error="a"), "phase_error: 'a' is not allowed"),
-                (dict(lead="a"), "lead: 'a'"),
+                (dict(lead="a"), "lead: 'a'"), (dict(lead=3601), "lead: 3601 .* 0 to 3600 sec"),
                 (dict(center_frequency="a"), "center_frequency, bandwidth: .'a', 0"),
                 (dict(lead=-1), "lead: -1"),
                 (dict(lead=math.nan), "lead: nan"), (dict(item_size=0), "item_size: 0"),
