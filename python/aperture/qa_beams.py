@@ -159,6 +159,8 @@ class qa_beams(gr_unittest.TestCase):
   - {azimuth: 3, elevation: 4}
   - {name: no, azimuth: 3, elevation: 4, incoherent: no}
   - {name: 12:30, incoherent: Yes}
+  - &five {name: five, azimuth: 5, elevation: 6, antennas: [N2]}
+  - {<<: *five, name: six, elevation: 7}
 """
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write(text)
@@ -168,9 +170,10 @@ class qa_beams(gr_unittest.TestCase):
                             inputs=[Input("1", "x"), Input("N2", "x")])
             beams = load_beams(file.name, array)
         self.assertEqual([beam.name for beam in beams], ["zenith", "3C48", "row 0", "row 1",
-                                                         "row 2", "beam", "beam (6)", "no",
-                                                         "12:30"])
-        self.assertEqual([beam.incoherent for beam in beams[-2:]], [False, True])
+                                                         "row 2", "beam", "beam (6)", "no", "five",
+                                                         "six", "12:30"])
+        self.assertEqual([beam.incoherent for beam in beams[-4:]], [False, False, False, True])
+        self.assertEqual(beams[-2], Beam("six", 5.0, 7.0, antennas=("N2",)))
         self.assertEqual(beams[1], Beam("3C48", ra=24.42, dec=33.0, antennas=("1", "N2")))
         np.testing.assert_allclose((beams[3].azimuth, beams[3].elevation), (180.0, 60.0))
 
@@ -233,6 +236,7 @@ class qa_beams(gr_unittest.TestCase):
                 ("beams: [{ra: 5:30, dec: 1}]", r"beams\[0\].ra: '5:30' is not allowed"),
                 ("beams: [{ra: 5, dec: 1:20}]", r"beams\[0\].dec: '1:20' is not allowed"),
                 (entry % "name: ", r"b.yaml:3: beams\[1\].name: '' is not allowed"),
+                (entry % "<<: 5", r"b.yaml:3: beams\[1\]: <<: '5' is not allowed"),
                 (entry % "name: [a]", r"beams\[1\].name: \['a'\] is not allowed"),
                 (entry % "antennas: [[N1]]", r"beams\[1\].antennas: \['N1'\] is not allowed"),
                 (entry % "incoherent: 1", r"beams\[1\].*incoherent: '1' is not allowed"),

@@ -9,6 +9,8 @@ import yaml
 
 from .array_model import ArrayDescriptionError
 
+MERGE = "tag:yaml.org,2002:merge"  # the key <<: what it names is taken where it is not given
+
 
 class Scalar(str):
     """A value as it was written. YAML's own idea of numbers is not used: it takes 1e6 for text,
@@ -74,8 +76,18 @@ class YamlReader:
             scalar = Scalar(node.value)
             scalar.quoted = node.style is not None
             return scalar
-        values = {}
+        values, merged = {}, {}
         for key, child in node.value:
+            if key.tag == MERGE:
+                # of several, the first one counts
+                for other in child.value if isinstance(child, yaml.SequenceNode) else [child]:
+                    found = self._plain(other, path)
+                    if not isinstance(found, dict):
+                        raise ArrayDescriptionError(path, f"<<: {found!r} is not allowed; it must be "
+                                                    "a mapping, or a list of such",
+                                                    f"{self.name}:{key.start_mark.line + 1}")
+                    merged = {**found, **merged}
+                continue
             name = key.value if isinstance(key, yaml.ScalarNode) else "?"
             child_path = f"{path}.{name}" if path else name
             if name in values:
@@ -84,4 +96,4 @@ class YamlReader:
                     f"{self.name}:{key.start_mark.line + 1}")
             self.lines[child_path] = key.start_mark.line + 1
             values[name] = self._plain(child, child_path)
-        return values
+        return {**merged, **values}
