@@ -55,6 +55,9 @@ def find_array(path_or_shipped_name):
 
     Raises FileNotFoundError that lists the latter.
     """
+    if not isinstance(path_or_shipped_name, (str, os.PathLike)):
+        refuse("array", path_or_shipped_name, "an ArrayDescription, or the name of a file or of a "
+               f"shipped description: {', '.join(shipped_arrays())}")
     path = Path(path_or_shipped_name).expanduser()
     if path.is_file():
         return path

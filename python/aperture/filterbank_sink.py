@@ -21,7 +21,7 @@ from .array_description import ArrayDescription, load_array
 from .array_model import refuse
 from .filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
 from .filterbank_writer import MISSING, MissingSamples, RecentMean, SampleFile, take_places
-from .growing_file import check_path
+from .growing_file import check_path, file_name
 from .pointing import as_beams
 from .tag_values import tag_value, time_of
 from .weights import beam_directions, find_polarizations
@@ -163,7 +163,7 @@ class filterbank_sink(gr.sync_block):
         self._overwrite, self._machine = overwrite, int(machine_id)
         self._telescope = telescope_id(array.name) if telescope is None else int(telescope)
         self._level_integrations = int(level_integrations)
-        self._paths = paths_of(os.fspath(filename), self._names)
+        self._paths = paths_of(file_name(filename), self._names)
         self._begin()
         # a file that cannot be written is to be known before anything is computed
         for path in self._paths:

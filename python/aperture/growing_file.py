@@ -189,6 +189,13 @@ class GrowingFile:
         os.rename(new, self._path)
 
 
+def file_name(filename):
+    """A parameter `filename` as a str."""
+    if not isinstance(filename, (str, bytes, os.PathLike)):
+        refuse("filename", filename, "the name of a file")
+    return os.fsdecode(filename)
+
+
 def check_path(path, overwrite):
     """
     Refuses, before anything is computed, a path that could not be written in the end.

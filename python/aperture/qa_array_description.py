@@ -136,6 +136,9 @@ class qa_array_description(gr_unittest.TestCase):
         missing = os.path.join(self.folder.name, "none.yml")
         with self.assertRaisesRegex(FileNotFoundError, "none.yml.*best-2, mwa-32t, two-dish, y8"):
             aperture.load_array(missing)
+        for value in (5, None, ["y8"]):
+            with self.assertRaisesRegex(ValueError, r"^array: .* is not allowed; .*best-2.* y8"):
+                aperture.load_array(value)
 
     def test_polarizations(self):
         start = GOOD[:GOOD.index("inputs:")]

@@ -506,6 +506,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
                 (dict(telescope=2**31), "telescope"), (dict(telescope=float("nan")), "telescope: nan"),
                 (dict(level_integrations=1), "level_integrations"),
                 (dict(beams=[]), "beams"), (dict(filename=""), "filename: '' is not allowed"),
+                (dict(filename=5), "filename: 5 is not allowed; it must be the name of a file"),
                 (dict(array=array_of("x")), "products: 'I'"),
                 (dict(channels=2**30), "4 bytes = 12884901888"),
                 (dict(filename=str(self.folder / "{beam}"), beams=[Beam("a b", 1.0, 1.0),

@@ -392,6 +392,8 @@ class qa_uvh5_sink(gr_unittest.TestCase):
                 ((self.path, array, 2**28), "2147483648 bytes"),
                 ((self.path, array, 1, True, "", "tripod"), "mount", "tripod", "alt-az"),
                 ((self.path, array, 1, True, "", "fixed", 2), "inputs", "2", "has 1"),
+                ((None, array, 1), "filename", "None", "the name of a file"),
+                ((self.path, array, "a"), "channels", "'a'"), ((self.path, array, 1.5), "1.5"),
                 ((self.path, array_of(["A9x", "A10l"]), 1), "polarisations l, x")):
             with self.assertRaises((ValueError, OSError)) as caught:
                 uvh5_sink(*arguments)

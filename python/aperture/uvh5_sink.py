@@ -6,6 +6,7 @@
 """Block that writes visibilities into a UVH5 file."""
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import pmt
@@ -13,7 +14,7 @@ from gnuradio import gr
 
 from . import earth_rotation, tags
 from .array_description import ArrayDescription, load_array
-from .growing_file import GrowingFile, check_path
+from .growing_file import GrowingFile, check_path, file_name
 from .tag_values import tag_value, time_of
 from .uvh5 import MOUNTS, Uvh5Layout, map_products
 
@@ -77,8 +78,8 @@ class uvh5_sink(gr.sync_block):
                  inputs=None):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
-        if int(channels) != channels or channels < 1:
-            raise ValueError(f"channels: {channels} is not allowed: an integer from 1")
+        if not isinstance(channels, Integral) or channels < 1:
+            raise ValueError(f"channels: {channels!r} is not allowed: an integer from 1")
         if mount not in MOUNTS:
             raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
         if inputs is not None and inputs != len(array.inputs):
@@ -91,7 +92,7 @@ class uvh5_sink(gr.sync_block):
                              f"products x 8 bytes = {channels * products * 8} bytes: at most "
                              f"{LARGEST_ITEM} are allowed")
         map_products(array)  # complains about what no file can hold
-        self._filename, self._array, self._channels = str(filename), array, int(channels)
+        self._filename, self._array, self._channels = file_name(filename), array, int(channels)
         self._shape = (int(channels), products)
         self._overwrite, self._history, self._mount = overwrite, history, mount
         self._begin()
