@@ -13,6 +13,7 @@ polarisations.
 """
 
 import argparse
+import os
 import sys
 from dataclasses import dataclass
 
@@ -20,9 +21,11 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)
 import numpy as np  # noqa: E402
+from matplotlib.backend_bases import FigureCanvasBase  # noqa: E402
 from matplotlib.ticker import MaxNLocator  # noqa: E402
 
 from .array_description import shipped_arrays  # noqa: E402
+from .growing_file import check_path  # noqa: E402
 from .plot_beams import filterbank_figure, pattern_figure  # noqa: E402
 from .plot_data import (PlotError, VisibilityFile, coherence, decibels, find_products,  # noqa: E402
                         root_mean_square_lags, spread)
@@ -391,9 +394,24 @@ def refuse_choices(options, kind):
                             f"of {kind}")
 
 
+def check_output(path):
+    """Refuses what could not be written, before anything is drawn."""
+    # without an ending, matplotlib would take another name
+    formats = FigureCanvasBase.get_supported_filetypes()
+    if os.path.splitext(path)[1][1:].lower() not in formats:
+        raise PlotError(f"-o {path}: its ending is to be a format: {', '.join(sorted(formats))}")
+    try:
+        check_path(path, overwrite=True)
+    except OSError as error:
+        raise PlotError(f"-o {path}: {error.strerror}") from None
+
+
 def choose_figure(options):
     """The picture that fits what the files are."""
     files = options.files
+    for name in files:
+        if os.path.isdir(name):
+            raise PlotError(f"{name}: is a folder, not a file")
     if options.beams is not None:
         refuse_choices(options, "the pattern of an array")
         for name in files:
@@ -424,6 +442,7 @@ def main(arguments=None):
     try:
         if not 30 <= options.dpi <= 600:
             raise PlotError(f"--dpi {options.dpi}: expected 30 to 600")
+        check_output(options.output)
         figure = choose_figure(options)
         try:
             # the layouts leave the edge no room for some labels

@@ -332,6 +332,11 @@ class qa_plot(gr_unittest.TestCase):
             file["Header/ant_1_array"] = [0]
         self.check_error("not a UVH5 file: it lacks Header/ant_2_array", self.uvh5, "-o", self.png)
         write_array(self.uvh5, 2)
+        for output in ("", "a", ".png", self._folder.name, "a.fil"):
+            self.check_error("-o .*: its ending is to be a format: .*png", self.uvh5, "-o", output)
+        self.check_error("-o /nowhere/a.png: there is no folder for this file", self.uvh5, "-o",
+                         "/nowhere/a.png")
+        self.check_error(f"{self._folder.name}: is a folder", self._folder.name, "-o", self.png)
         self.check_error("--dpi 7: expected 30 to 600", self.uvh5, "-o", self.png, "--dpi", "7")
         self.check_error("--baselines B-C: no such baseline.*A1, A2", self.uvh5, "-o", self.png,
                          "--baselines", "B-C")
