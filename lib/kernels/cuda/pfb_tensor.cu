@@ -7,8 +7,9 @@
 
 #include "kernels/cuda/gpu_facts.h"
 #include "kernels/cuda/pfb_split.h"
-#include "kernels/cuda/pfb_tensor.cuh"
 #include "kernels/cuda/pfb_tensor.h"
+#include "kernels/cuda/pfb_tensor_filter.cuh"
+#include "kernels/cuda/pfb_tensor_transform.cuh"
 #include <cmath>
 #include <complex>
 
@@ -20,6 +21,12 @@ namespace cuda {
 namespace tensor {
 
 namespace {
+
+//! Until what other calls of the stream have read and written is so for this one.
+__device__ __forceinline__ void wait_for_calls_before()
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
 
 //! The map is an argument of its own, as its address is taken: of the others the compiler
 //! would no longer know that they stay what they are, and that all threads have the same.
