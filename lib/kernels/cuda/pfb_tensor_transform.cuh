@@ -56,8 +56,9 @@ transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
     asm volatile("" : "+r"(column)); // kept, too
     uint32_t twiddles = shared_address(&m.twiddles[0][thread]);
     asm volatile("" : "+r"(twiddles));
-    const int first_channel = thread / 4 + thread % 4 * radix; // of this thread
-    constexpr int channel_step = 4 * radix;
+    const channels_of_thread own{ int(threadIdx.x),
+                                  thread / 4 + thread % 4 * radix,
+                                  4 * radix };
     ring_place<slots<Store>> slot{};
     slot.advance(crew);
     const auto start_first = [&](float(&sums)[32], rows filtered) {
@@ -131,18 +132,9 @@ transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
             wait_for(&m.full[slot.index], slot.parity);
             start_first(low, filtered);
             start_first(high, filtered.after(pair * filtered_bytes));
-            if constexpr (Call::how == turning::by_spectrum)
-                m.phases.keep(c.turns + p.input,
-                              c.number + uint64_t(int64_t(slot_time)),
-                              threadIdx.x,
-                              first_channel,
-                              channel_step);
-            if constexpr (Call::how == turning::by_slot)
-                m.phases.keep_middle(c.turns + p.input,
-                                     c.number + uint64_t(int64_t(slot_time)),
-                                     threadIdx.x,
-                                     first_channel,
-                                     channel_step);
+            if constexpr (Call::delayed)
+                m.phases.template keep<Call::how>(
+                    c.turns + p.input, c.number + uint64_t(int64_t(slot_time)), own);
             // Registers are scarce: each step's twiddles come when they are wanted,
             // twice, and most of the second operand when the first one has been used.
             uint32_t even[steps][4], odd[steps][4];
@@ -188,9 +180,7 @@ transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
                     low,
                     high,
                     gains,
-                    [&] {
-                        return m.phases.series(threadIdx.x, first_channel, channel_step);
-                    },
+                    [&] { return m.phases.series(own); },
                     -slot_time,
                     wanted,
                     c.harmless_squares,
@@ -210,7 +200,7 @@ transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
                 for (int i = 0; i < 4; i++)
                     factors[i] = load_numbers(gains + i * crew_threads);
                 if constexpr (Call::how == turning::by_slot)
-                    turn(factors, m.phases.middle(threadIdx.x));
+                    turn(factors, m.phases.middle(own.thread));
                 uint32_t words[pairs][8];
                 const auto put = [&](int k) { // of blocks, once both pairs are here
                     const uint32_t at = place_of(k);
