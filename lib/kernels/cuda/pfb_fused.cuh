@@ -749,6 +749,12 @@ __device__ __forceinline__ float largest(float2 y)
     return larger(fabsf(y.x), fabsf(y.y));
 }
 
+//! Whether it is rounded to something else for being too large, or is NaN.
+__device__ __forceinline__ bool is_clamped(float2 y)
+{
+    return !(largest(y) <= most_fitting);
+}
+
 /*!
  * The same for results that become bytes: they are put once more, clamped, if some do not
  * fit. \return how many
@@ -768,7 +774,7 @@ __device__ __forceinline__ int amplify_fitting(const float2 (&v)[Shape::points],
         return 0;
     int found = 0;
     amplify<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
-        found += !(largest(y) <= most_fitting) + !(largest(z) <= most_fitting);
+        found += is_clamped(y) + is_clamped(z);
         put(e, fitting(y), fitting(z));
     });
     return found;

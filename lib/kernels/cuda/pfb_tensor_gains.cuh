@@ -19,12 +19,18 @@ namespace tensor {
 
 // Gains and conversion of what comes out of the transform.
 
+//! Of eight numbers, four a word.
+__device__ __forceinline__ int sum_of_squares(uint32_t low, uint32_t high)
+{
+    const int a = int(low), b = int(high);
+    return __dp4a(a, a, __dp4a(b, b, 0));
+}
+
 /*!
- * Gains and conversion: words[i] has d = 4 i + t of the first spectrum and, in the upper
- * half, of the second. \param gains of two i in a row each \param begin, end spectra of
- * the pair that are wanted \param harmless_squares up to which sums of squares of two
- * words say that no number was clamped \return how many numbers of the spectra wanted
- * were
+ * words[i] has d = 4 i + t of the first spectrum and, in the upper half, of the second.
+ * \param gains of two i in a row each \param begin, end spectra of the pair that are
+ * wanted \param harmless_squares up to which sums of squares of two words say that no
+ * number was clamped \return how many numbers of the spectra wanted were
  */
 __device__ __forceinline__ int quantise(uint32_t (&words)[8],
                                         const float (&sums)[32],
@@ -44,10 +50,8 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
     // Most often this is enough.
     int squares = 0;
 #pragma unroll
-    for (int i = 0; i < 8; i += 2) {
-        const int a = int(words[i]), b = int(words[i + 1]);
-        squares = max(squares, __dp4a(a, a, __dp4a(b, b, 0)));
-    }
+    for (int i = 0; i < 8; i += 2)
+        squares = max(squares, sum_of_squares(words[i], words[i + 1]));
     if (squares <= harmless_squares)
         return 0;
     float most = 0;
@@ -60,8 +64,8 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         const float2 a = amplify(i, 0), b = amplify(i, 1);
-        found += (begin <= 0 && end > 0 && !(largest(a) <= most_fitting)) +
-                 (begin <= 1 && end > 1 && !(largest(b) <= most_fitting));
+        found += (begin <= 0 && end > 0 && is_clamped(a)) +
+                 (begin <= 1 && end > 1 && is_clamped(b));
         words[i] = rounded(fitting(a), rounded(fitting(b)));
     }
     return found;
@@ -115,8 +119,8 @@ __device__ __forceinline__ int quantise_turned(const float (&low)[32],
 #pragma unroll
             for (int k = 0; k < pairs; k++)
                 words[k][i - from] = rounded(y[2 * k], rounded(y[2 * k + 1]));
-            const int a = int(words[0][i - from]), b = int(words[1][i - from]);
-            squares = max(squares, __dp4a(a, a, __dp4a(b, b, 0)));
+            squares =
+                max(squares, sum_of_squares(words[0][i - from], words[1][i - from]));
         });
         if (squares > harmless_squares) {
             slot_series again = series();
@@ -126,7 +130,7 @@ __device__ __forceinline__ int quantise_turned(const float (&low)[32],
             amplify(again, from, [&](int i, const float2(&y)[slot_spectra]) {
 #pragma unroll
                 for (int s = 0; s < slot_spectra; s++)
-                    found += s >= begin && s < end && !(largest(y[s]) <= most_fitting);
+                    found += s >= begin && s < end && is_clamped(y[s]);
 #pragma unroll
                 for (int k = 0; k < pairs; k++)
                     words[k][i - from] =
