@@ -42,7 +42,7 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
     const auto amplify = [&](int i, int spectrum) {
         const float* y = sums + 4 * i + 2 * spectrum;
         const float4 g = gains[i / 2];
-        return amplified({ y[0], y[1] }, i % 2 ? float2{ g.z, g.w } : float2{ g.x, g.y });
+        return times({ y[0], y[1] }, i % 2 ? float2{ g.z, g.w } : float2{ g.x, g.y });
     };
 #pragma unroll
     for (int i = 0; i < 8; i++)
@@ -97,15 +97,15 @@ __device__ __forceinline__ int quantise_turned(const float (&low)[32],
             if (i % 2 == 0)
                 g = load_numbers(gains + i / 2 * crew_threads);
             const float2 gain = i % 2 ? float2{ g.z, g.w } : float2{ g.x, g.y };
-            const float2 a = amplified(phases.first.take(), gain);
-            const float2 b = amplified(phases.second.take(), gain);
+            const float2 a = times(phases.first.take(), gain);
+            const float2 b = times(phases.second.take(), gain);
             const float twice_cosine = phases.twice_cosines.take();
             const float2 c = reflected(a, b, twice_cosine);
             const float2 d = reflected(b, c, twice_cosine);
-            const float2 all[slot_spectra] = { amplified({ y[0], y[1] }, a),
-                                               amplified({ y[2], y[3] }, b),
-                                               amplified({ z[0], z[1] }, c),
-                                               amplified({ z[2], z[3] }, d) };
+            const float2 all[slot_spectra] = { times({ y[0], y[1] }, a),
+                                               times({ y[2], y[3] }, b),
+                                               times({ z[0], z[1] }, c),
+                                               times({ z[2], z[3] }, d) };
             put(i, all);
         }
     };
@@ -148,8 +148,8 @@ __device__ __forceinline__ void turn(float4 (&gains)[4], phase_series<float2> ph
 {
 #pragma unroll
     for (float4& g : gains) {
-        const float2 a = amplified(phasors.take(), { g.x, g.y });
-        const float2 b = amplified(phasors.take(), { g.z, g.w });
+        const float2 a = times(phasors.take(), { g.x, g.y });
+        const float2 b = times(phasors.take(), { g.z, g.w });
         g = { a.x, a.y, b.x, b.y };
     }
 }
