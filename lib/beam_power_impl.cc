@@ -51,10 +51,18 @@ beam_power_impl::beam_power_impl(const parameters& p,
       detecting_block(d, detecting),
       d_kernel(kernels::beam_power::make(k, d)),
       d_weights({ k.channels, k.inputs, k.times, k.beams, k.incoherent },
-                { p.weights, p.gains, as_masks(p.masks), -1 },
-                [k](const uint8_t* masks) { k.check_masks(masks); })
+                first_setting(p.weights, p.gains, p.masks),
+                { [this](const cfloat* weights) { return d_kernel->prepare(weights); },
+                  [this](const std::string& reason) { refuse(reason); },
+                  [k](const uint8_t* masks) { k.check_masks(masks); } })
 {
     take_settings("weights", [this](const pmt::pmt_t& m) { d_weights.receive(m); });
+}
+
+bool beam_power_impl::start()
+{
+    d_weights.start();
+    return detecting_block::start();
 }
 
 int64_t beam_power_impl::prepare()
@@ -65,7 +73,7 @@ int64_t beam_power_impl::prepare()
         [this](int64_t late) { report("late", 0, position(), late); },
         [this](const beam_weights::changes& c) {
             if (c.weights)
-                d_kernel->set_weights(c.weights, work_stream());
+                d_kernel->use(c.weights, work_stream());
             if (c.gains)
                 d_kernel->set_gains(c.gains, work_stream());
             if (c.masks)

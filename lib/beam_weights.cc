@@ -9,8 +9,6 @@
 #include "message_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <optional>
 
 namespace gr {
@@ -18,30 +16,8 @@ namespace aperture {
 
 namespace {
 
-//! A loop that vectorises: millions of weights are looked at while work() waits.
-bool all_finite(const std::vector<cfloat>& values)
-{
-    constexpr uint32_t infinite = 0x7f800000;
-    const auto* bits = reinterpret_cast<const char*>(values.data());
-    uint32_t largest = 0;
-    for (size_t i = 0; i < 2 * values.size(); i++) {
-        uint32_t number;
-        std::memcpy(&number, bits + i * sizeof number, sizeof number);
-        largest = std::max(largest, number & 0x7fffffff);
-    }
-    return largest < infinite;
-}
-
-//! Makes no text for those that are allowed: there may be millions.
-template <class Numbers>
-void require_masks(const Numbers& masks)
-{
-    for (const int m : masks)
-        if (m != 0 && m != 1)
-            require(false, "mask", std::to_string(m), "0 or 1");
-}
-
-std::string numbers(size_t count) { return std::to_string(count) + " numbers"; }
+//! So many are copied, checked and packed within a millisecond.
+constexpr size_t few_weights = 65536;
 
 //! The inputs that both lack.
 std::vector<intervals::interval> common(const std::vector<intervals::interval>& a,
@@ -60,123 +36,52 @@ std::vector<intervals::interval> common(const std::vector<intervals::interval>& 
 
 } // namespace
 
-std::vector<uint8_t> as_masks(const std::vector<int>& numbers)
-{
-    require_masks(numbers);
-    return { numbers.begin(), numbers.end() };
-}
-
-beam_weights::beam_weights(const extents& e,
-                           const setting& first,
-                           std::function<void(const uint8_t*)> check_masks)
+beam_weights::beam_weights(const beam_extents& e, const beam_setting& first, callbacks c)
     : d_e(e),
-      d_check_masks(std::move(check_masks)),
-      d_weights(
-          std::make_shared<std::vector<cfloat>>(size_t(e.channels) * e.beams * e.inputs)),
-      d_gains(e.beams, 1.f),
-      d_masks(size_t(e.all_beams()) * e.inputs, 1)
+      d_callbacks(std::move(c)),
+      d_few(size_t(e.channels) * e.beams * e.inputs <= few_weights),
+      d_settings(e)
 {
-    set(first);
-    if (d_check_masks)
-        d_check_masks(d_masks.data() + size_t(e.beams) * e.inputs);
+    first.check(e);
+    d_settings.apply(first);
+    if (d_callbacks.check_masks)
+        d_callbacks.check_masks(d_settings.incoherent_masks());
+    d_ready = make_ready(d_settings, nullptr);
+    d_thread = std::thread([this] { work(); });
 }
 
-void beam_weights::check(const setting& s) const
+beam_weights::~beam_weights()
 {
-    require_range("beam", s.beam, -1, d_e.all_beams() - 1);
-    const size_t coherent = s.beam < 0 ? d_e.beams : s.beam < d_e.beams ? 1 : 0;
-    const size_t all = s.beam < 0 ? d_e.all_beams() : 1;
-    if (!s.weights.empty()) {
-        const size_t row = coherent * d_e.inputs, count = s.weights.size();
-        require(row > 0 && (count == row || count == row * d_e.channels),
-                "weights",
-                numbers(count),
-                numbers(row) + " (" + std::to_string(coherent) + " coherent beams x " +
-                    std::to_string(d_e.inputs) + " inputs), or as many for each of " +
-                    std::to_string(d_e.channels) + " channels");
-        require(
-            all_finite(s.weights), "weights", "a number that is not finite", "finite");
+    {
+        const std::lock_guard<std::mutex> guard(d_mutex);
+        d_quit = true;
+        d_changed.notify_all();
     }
-    if (!s.gains.empty()) {
-        require(coherent > 0 && (s.gains.size() == 1 || s.gains.size() == coherent),
-                "gains",
-                numbers(s.gains.size()),
-                "one, or one for each of " + std::to_string(coherent) +
-                    " coherent beams");
-        for (float g : s.gains)
-            require(std::isfinite(g), "gain", std::to_string(g), "finite");
-    }
-    if (!s.masks.empty()) {
-        require(s.masks.size() == all * d_e.inputs,
-                "mask",
-                numbers(s.masks.size()),
-                std::to_string(all) + " beams x " + std::to_string(d_e.inputs) +
-                    " inputs");
-        require_masks(s.masks);
-    }
+    d_thread.join();
 }
 
-void beam_weights::check_masks(const setting& s) const
+void beam_weights::set(beam_setting s)
 {
-    if (!d_check_masks || s.masks.empty())
-        return;
-    if (s.beam < 0) {
-        d_check_masks(s.masks.data() + size_t(d_e.beams) * d_e.inputs);
-    } else if (s.beam >= d_e.beams) {
-        auto masks = d_masks;
-        std::copy(
-            s.masks.begin(), s.masks.end(), masks.begin() + size_t(s.beam) * d_e.inputs);
-        d_check_masks(masks.data() + size_t(d_e.beams) * d_e.inputs);
-    }
-}
-
-std::vector<cfloat>& beam_weights::own_weights()
-{
-    if (d_weights.use_count() > 1)
-        d_weights = std::make_shared<std::vector<cfloat>>(*d_weights);
-    return *d_weights;
-}
-
-void beam_weights::store(setting s)
-{
-    d_new_weights = d_new_weights || !s.weights.empty();
-    if (s.beam < 0 && s.weights.size() == d_weights->size()) {
-        d_weights = std::make_shared<std::vector<cfloat>>(std::move(s.weights));
-        s.weights.clear();
-    }
-    const int first = std::max(0, s.beam);
-    const size_t beams = s.beam < 0 ? d_e.beams : 1;
-    const size_t row = beams * d_e.inputs; // of a channel
-    for (int k = 0; k < d_e.channels && !s.weights.empty(); k++) {
-        const auto from =
-            s.weights.begin() + (s.weights.size() == row ? 0 : ptrdiff_t(k * row));
-        std::copy(from,
-                  from + row,
-                  own_weights().begin() + (size_t(k) * d_e.beams + first) * d_e.inputs);
-    }
-    for (size_t m = 0; m < beams && !s.gains.empty(); m++)
-        d_gains[first + m] = s.gains[s.gains.size() == 1 ? 0 : m];
-    d_new_gains = d_new_gains || !s.gains.empty();
-    std::copy(
-        s.masks.begin(), s.masks.end(), d_masks.begin() + size_t(first) * d_e.inputs);
-    d_new_masks = d_new_masks || !s.masks.empty();
-}
-
-void beam_weights::set(setting s)
-{
-    check(s);
-    std::lock_guard<std::mutex> guard(d_mutex);
-    check_masks(s);
-    store(std::move(s));
+    s.check(d_e);
+    const auto j = std::make_shared<job>(job{ nullptr, std::move(s), true, true });
+    lock l(d_mutex);
+    d_jobs.push_back(j);
+    d_changed.notify_all();
+    d_changed.wait(l, [&] { return j->done; });
+    if (j->problem)
+        std::rethrow_exception(j->problem);
 }
 
 void beam_weights::set_weights(const std::vector<cfloat>& weights, int beam)
 {
-    const size_t beams = beam < 0 ? d_e.beams : 1;
-    set({ weights.empty() ? std::vector<cfloat>(beams * d_e.inputs) : weights,
-          {},
-          {},
-          beam });
+    if (weights.empty() && d_e.beams == 0)
+        return;
+    beam_setting s;
+    s.weights = std::make_shared<std::vector<cfloat>>(weights);
+    if (weights.empty())
+        s.weights->resize((beam < 0 ? d_e.beams : size_t(1)) * d_e.inputs);
+    s.beam = beam;
+    set(std::move(s));
 }
 
 void beam_weights::set_gains(const std::vector<float>& gains, int beam)
@@ -198,61 +103,30 @@ void beam_weights::set_masks(const std::vector<uint8_t>& masks, int beam)
 void beam_weights::receive(const pmt::pmt_t& message)
 {
     require(pmt::is_dict(message), "message", text_of(message), "a dictionary");
-    auto value = [&](const char* name) {
-        return pmt::dict_ref(message, pmt::intern(name), pmt::PMT_NIL);
-    };
-    setting s;
-    if (const auto weights = value(tags::weights); !pmt::is_null(weights)) {
-        require(
-            pmt::is_c32vector(weights), "weights", "what is no c32vector", "a c32vector");
-        s.weights = pmt::c32vector_elements(weights);
-    }
-    if (const auto gain = value(tags::gain); !pmt::is_null(gain)) {
-        if (pmt::is_f32vector(gain)) {
-            s.gains = pmt::f32vector_elements(gain);
-        } else {
-            require(pmt::is_real(gain) || pmt::is_integer(gain),
-                    "gain",
-                    text_of(gain),
-                    "a real number, or a f32vector");
-            s.gains = { float(pmt::to_double(gain)) };
-        }
-    }
-    if (const auto mask = value(tags::mask); !pmt::is_null(mask)) {
-        require(pmt::is_u8vector(mask), "mask", "what is no u8vector", "a u8vector");
-        s.masks = pmt::u8vector_elements(mask);
-    }
-    require(!s.weights.empty() || !s.gains.empty() || !s.masks.empty(),
-            "message",
-            text_of(message),
-            "a dictionary with `weights`, `gain` or `mask`");
-    if (const auto beam = value(tags::beam); !pmt::is_null(beam)) {
-        require(pmt::is_integer(beam), "beam", text_of(beam), "an integer");
-        require_range("beam", pmt::to_long(beam), -1, d_e.all_beams() - 1);
-        s.beam = int(pmt::to_long(beam));
-    }
     std::optional<timestamp> time;
-    if (const auto at = value(tags::time); !pmt::is_null(at)) {
+    if (const auto at = pmt::dict_ref(message, pmt::intern(tags::time), pmt::PMT_NIL);
+        !pmt::is_null(at)) {
         time = timestamp::from_pmt(at);
         require(bool(time), "time", text_of(at), "tuple(uint64, double)");
     }
-    check(s);
-    std::lock_guard<std::mutex> guard(d_mutex);
-    check_masks(s);
+    const auto j = std::make_shared<job>(job{ message, {}, false, !time });
+    const std::lock_guard<std::mutex> guard(d_mutex);
+    d_jobs.push_back(j);
     if (time)
-        d_timed.add(*time, std::move(s));
-    else
-        store(std::move(s));
+        d_timed.add(*time, j);
+    d_changed.notify_all();
 }
 
 std::vector<cfloat> beam_weights::of(int beam) const
 {
     require_range("beam", beam, 0, d_e.beams - 1);
+    lock l(d_mutex);
+    const beam_settings now = d_settings;
+    l.unlock();
     std::vector<cfloat> weights;
-    std::lock_guard<std::mutex> guard(d_mutex);
     for (int k = 0; k < d_e.channels; k++) {
         const auto from =
-            d_weights->begin() + (size_t(k) * d_e.beams + beam) * d_e.inputs;
+            now.weights().begin() + (size_t(k) * d_e.beams + beam) * d_e.inputs;
         weights.insert(weights.end(), from, from + d_e.inputs);
     }
     return weights;
@@ -260,8 +134,15 @@ std::vector<cfloat> beam_weights::of(int beam) const
 
 std::vector<float> beam_weights::gains() const
 {
-    std::lock_guard<std::mutex> guard(d_mutex);
-    return d_gains;
+    const std::lock_guard<std::mutex> guard(d_mutex);
+    return d_settings.gains();
+}
+
+void beam_weights::start()
+{
+    const std::lock_guard<std::mutex> guard(d_mutex);
+    d_starting = true;
+    d_error = nullptr;
 }
 
 int64_t beam_weights::update(int64_t block,
@@ -269,70 +150,241 @@ int64_t beam_weights::update(int64_t block,
                              const std::function<void(int64_t)>& late,
                              const std::function<void(const changes&)>& use)
 {
-    std::lock_guard<std::mutex> guard(d_mutex);
+    lock l(d_mutex);
+    jobs due, in_time;
+    bool is_late = false;
     // a thousandth of a spectrum for the rounding of a time that was computed
-    const int64_t sharing =
-        d_timed.take_due(block, blocks, 1e-3 / d_e.times, late, [this](setting&& s) {
-            store(std::move(s));
+    const int64_t sharing = d_timed.take_due(
+        block,
+        blocks,
+        1e-3 / d_e.times,
+        [&](int64_t by) {
+            late(by);
+            is_late = true;
+        },
+        [&](job_sptr j) {
+            due.push_back(j);
+            if (!std::exchange(is_late, false))
+                in_time.push_back(std::move(j));
         });
-    if (!d_new_weights && !d_new_gains && !d_new_masks)
-        return sharing;
-    changes c{ nullptr, nullptr, nullptr };
-    if (d_e.beams && (d_new_weights || d_new_masks)) {
-        const size_t row = size_t(d_e.beams) * d_e.inputs; // of a channel
-        d_masked = d_weights;
-        if (std::count(d_masks.begin(), d_masks.begin() + row, 0)) {
-            d_masked = std::make_shared<std::vector<cfloat>>(*d_weights);
-            for (size_t i = 0; i < row; i++)
-                for (size_t at = i; !d_masks[i] && at < d_masked->size(); at += row)
-                    (*d_masked)[at] = 0;
-        }
-        c.weights = d_masked->data();
-    }
-    if (d_e.beams && d_new_gains)
-        c.gains = d_gains.data();
-    if (d_e.incoherent && d_new_masks)
-        c.masks = d_masks.data() + size_t(d_e.beams) * d_e.inputs;
-    use(c);
-    if (d_new_weights || d_new_masks) {
-        d_held_masks = d_masks;
-        d_used.clear();
-    }
-    d_new_weights = d_new_gains = d_new_masks = false;
-    return sharing;
-}
-
-void beam_weights::find_used()
-{
-    d_used.resize(d_e.all_beams());
-    for (int beam = 0; beam < d_e.all_beams(); beam++)
-        for (int i = 0; i < d_e.inputs; i++) {
-            bool used = d_held_masks[size_t(beam) * d_e.inputs + i];
-            if (beam < d_e.beams) {
-                used = false;
-                for (int k = 0; k < d_e.channels && !used; k++)
-                    used = (*d_masked)[(size_t(k) * d_e.beams + beam) * d_e.inputs + i] !=
-                           cfloat(0);
+    if (!due.empty()) {
+        if (!settled() || !take_ahead(due))
+            for (auto& j : due) {
+                j->holds = true;
+                if (j->understood)
+                    d_now.push_back(j);
             }
-            if (used)
-                d_used[beam].push_back(i);
-        }
+        d_changed.notify_all();
+    }
+    const bool all = d_few || d_starting;
+    d_changed.wait(l, [&] {
+        return d_error ||
+               (all ? settled()
+                    : std::all_of(in_time.begin(), in_time.end(), [](const auto& j) {
+                          return j->done;
+                      }));
+    });
+    if (d_error)
+        std::rethrow_exception(d_error);
+    d_starting = false;
+    const auto next = std::exchange(d_ready, nullptr);
+    if (!next)
+        return sharing;
+    const auto before = std::exchange(d_held, next);
+    d_changed.notify_all(); // there is room to look ahead
+    l.unlock();
+
+    changes c{ nullptr, nullptr, nullptr };
+    if (!before || before->weights != next->weights)
+        c.weights = next->weights;
+    const auto& s = next->settings;
+    if (d_e.beams && !(before && s.shares_gains(before->settings)))
+        c.gains = s.gains().data();
+    if (d_e.incoherent && !(before && s.shares_masks(before->settings)))
+        c.masks = s.incoherent_masks();
+    try {
+        use(c);
+    } catch (...) {
+        l.lock(); // the kernel may not have it
+        d_held = before;
+        if (!d_ready)
+            d_ready = next;
+        throw;
+    }
+    return sharing;
 }
 
 std::vector<intervals::interval> beam_weights::lost_of(int beam,
                                                        const std::vector<intervals>& lost,
                                                        int64_t first,
-                                                       int64_t end)
+                                                       int64_t end) const
 {
-    if (d_used.empty())
-        find_used();
-    const auto& used = d_used[beam];
+    const auto& used = d_held->used[beam]; // which only update() changes
     if (used.empty())
         return {};
     auto all = lost[used[0]].within(first, end);
     for (size_t i = 1; i < used.size() && !all.empty(); i++)
         all = common(all, lost[used[i]].within(first, end));
     return all;
+}
+
+void beam_weights::work()
+{
+    lock l(d_mutex);
+    while (!d_quit) {
+        if (!d_jobs.empty())
+            understand(l);
+        else if (!d_now.empty())
+            apply(l);
+        else if (const auto next = next_ahead(); !next.empty())
+            look_ahead(l, next);
+        else
+            d_changed.wait(l);
+    }
+}
+
+bool beam_weights::settled() const
+{
+    return d_jobs.empty() && d_now.empty() && !d_working;
+}
+
+void beam_weights::finish(job& j, std::exception_ptr problem)
+{
+    j.done = true;
+    j.problem = problem;
+    d_changed.notify_all();
+}
+
+void beam_weights::understand(lock& l)
+{
+    const auto j = d_jobs.front();
+    d_jobs.pop_front();
+    d_working = true;
+    l.unlock();
+    std::exception_ptr problem;
+    if (j->message) {
+        try {
+            j->setting = setting_of(std::exchange(j->message, nullptr), d_e);
+        } catch (const std::exception& e) {
+            problem = std::current_exception();
+            d_callbacks.refuse(e.what());
+        }
+    }
+    l.lock();
+    d_working = false;
+    j->understood = true;
+    if (problem) {
+        d_timed.remove(j);
+        finish(*j, problem);
+    } else if (j->holds) {
+        d_now.push_back(j);
+    }
+    d_changed.notify_all();
+}
+
+void beam_weights::apply(lock& l)
+{
+    const jobs now = std::exchange(d_now, {});
+    if (take_ahead(now))
+        return;
+    d_ahead = {}; // its memory is needed
+    d_working = true;
+    beam_settings s = d_settings;
+    const ready_sptr last = d_ready ? d_ready : d_held;
+    l.unlock();
+    std::vector<std::exception_ptr> problems(now.size());
+    for (size_t i = 0; i < now.size(); i++)
+        try {
+            check_masks(s, now[i]->setting);
+            s.apply(now[i]->setting);
+        } catch (const std::exception& e) {
+            problems[i] = std::current_exception();
+            if (!now[i]->called)
+                d_callbacks.refuse(e.what());
+        }
+    ready_sptr made;
+    std::exception_ptr error;
+    try {
+        made = make_ready(s, last);
+    } catch (...) {
+        error = std::current_exception();
+    }
+    l.lock();
+    d_working = false;
+    if (error) {
+        d_error = error;
+    } else {
+        d_settings = s;
+        d_version++;
+        d_ready = made;
+    }
+    for (size_t i = 0; i < now.size(); i++)
+        finish(*now[i], problems[i] ? problems[i] : error);
+    d_changed.notify_all();
+}
+
+beam_weights::jobs beam_weights::next_ahead() const
+{
+    auto next = d_timed.earliest();
+    if (d_ready || (d_ahead.of == next && d_ahead.version == d_version))
+        next.clear();
+    return next;
+}
+
+void beam_weights::look_ahead(lock& l, const jobs& next)
+{
+    d_ahead = { next, d_version, nullptr };
+    beam_settings s = d_settings;
+    const ready_sptr last = d_held;
+    l.unlock();
+    ready_sptr made;
+    try {
+        for (const auto& j : next) {
+            check_masks(s, j->setting);
+            s.apply(j->setting);
+        }
+        made = make_ready(s, last);
+    } catch (const std::exception&) {
+        // is said when its time comes, unless other settings mend it
+    }
+    l.lock();
+    d_ahead.made = made;
+}
+
+bool beam_weights::take_ahead(const jobs& now)
+{
+    if (!d_ahead.made || d_ahead.of != now || d_ahead.version != d_version)
+        return false;
+    d_ready = d_ahead.made;
+    d_settings = d_ready->settings;
+    d_version++;
+    d_ahead = {};
+    for (auto& j : now)
+        finish(*j);
+    return true;
+}
+
+beam_weights::ready_sptr beam_weights::make_ready(const beam_settings& s,
+                                                  const ready_sptr& last) const
+{
+    if (last && s.shares_weights(last->settings) && s.shares_masks(last->settings))
+        return std::make_shared<const ready>(ready{ s, last->weights, last->used });
+    kernels::prepared_weights_sptr weights;
+    if (d_e.beams)
+        weights = d_callbacks.prepare(s.masked_weights()->data());
+    return std::make_shared<const ready>(ready{ s, weights, s.used_inputs() });
+}
+
+void beam_weights::check_masks(const beam_settings& now, const beam_setting& s) const
+{
+    if (!d_callbacks.check_masks || s.masks.empty())
+        return;
+    beam_settings next = now;
+    beam_setting masks;
+    masks.masks = s.masks;
+    masks.beam = s.beam;
+    next.apply(masks);
+    d_callbacks.check_masks(next.incoherent_masks());
 }
 
 } // namespace aperture

@@ -8,13 +8,18 @@
 #ifndef INCLUDED_APERTURE_BEAM_WEIGHTS_H
 #define INCLUDED_APERTURE_BEAM_WEIGHTS_H
 
+#include "beam_setting.h"
 #include "intervals.h"
-#include "kernels/types.h"
+#include "kernels/weighted_kernel.h"
 #include "timed_settings.h"
-#include <pmt/pmt.h>
+#include <condition_variable>
+#include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace gr {
@@ -22,51 +27,57 @@ namespace aperture {
 
 /*!
  * Weights, gains and masks of beams, and settings that wait for their time: what
- * beamformer and beam_power share. May be set from any thread.
+ * beamformer and beam_power share.
+ *
+ * A thread of its own understands settings, puts them together and prepares weights for
+ * the kernel, those that wait for their time ahead of it. update(), of the thread that
+ * makes beams, only exchanges what is ready. It waits for
+ *
+ *     a timed setting that is due now and not ready: it came too shortly before its time
+ *     anything there is, at the first block and where there are few weights: then the
+ *     order of blocks and messages is kept, and it takes less than a millisecond
+ *
+ * What has no time, or comes too late, else holds from the block on that finds it ready.
  */
 class beam_weights
 {
 public:
-    struct extents {
-        int channels, inputs, times;
-        int beams;      //!< with weights and gains
-        int incoherent; //!< behind those; with masks only
-        int all_beams() const { return beams + incoherent; }
+    struct callbacks {
+        std::function<kernels::prepared_weights_sptr(const cfloat*)> prepare;
+        //! Of a message that is not understood; from the own thread.
+        std::function<void(const std::string& reason)> refuse;
+        //! Of incoherent beams. \throws std::invalid_argument
+        std::function<void(const uint8_t* masks)> check_masks;
     };
 
-    //! What one call or one message sets; what is empty stays as it is.
-    struct setting {
-        std::vector<cfloat> weights;
-        std::vector<float> gains; // one, or one for each beam
-        std::vector<uint8_t> masks;
-        int beam = -1; // -1: all
-    };
-
-    //! Weights and gains as they are for `first` where it is empty: zeros and ones.
     //! \throws std::invalid_argument
-    beam_weights(const extents& e,
-                 const setting& first,
-                 std::function<void(const uint8_t* masks)> check_masks = {});
+    beam_weights(const beam_extents& e, const beam_setting& first, callbacks c);
+    ~beam_weights();
 
     int inputs() const { return d_e.inputs; }
 
-    //! Of a beam, or of all with -1. What is empty is as at first.
+    //! Of a beam, or of all with -1. What is empty is as at first. These wait until the
+    //! next block has it; any thread but that of update() may call them.
     //! \throws std::invalid_argument
     void set_weights(const std::vector<cfloat>& weights, int beam);
     void set_gains(const std::vector<float>& gains, int beam);
     void set_masks(const std::vector<uint8_t>& masks, int beam);
-    //! A message of the port `weights`. \throws std::exception if it is not understood
+    //! A message of the port `weights`. \throws std::exception if it has none of its form
     void receive(const pmt::pmt_t& message);
 
     //! [channel][input], without the mask
     std::vector<cfloat> of(int beam) const;
     std::vector<float> gains() const;
 
+    //! Blocks begin: the next one waits for all that has come. What failed before is
+    //! forgotten.
+    void start();
+
     //! What a kernel has to be told; nullptr: nothing new.
     struct changes {
-        const cfloat* weights; // [channel][beam][input], zeros where the mask is
-        const float* gains;    // [beam]
-        const uint8_t* masks;  // of the incoherent beams
+        kernels::prepared_weights_sptr weights; // with zeros where the mask is
+        const float* gains;                     // [beam]
+        const uint8_t* masks;                   // of the incoherent beams
     };
     /*!
      * Makes the weights those of a block.
@@ -80,37 +91,74 @@ public:
 
     //! Of the beams that the last update() has set: where all inputs that a beam uses are
     //! lost. \param lost of each input
-    std::vector<intervals::interval>
-    lost_of(int beam, const std::vector<intervals>& lost, int64_t first, int64_t end);
+    std::vector<intervals::interval> lost_of(int beam,
+                                             const std::vector<intervals>& lost,
+                                             int64_t first,
+                                             int64_t end) const;
 
 private:
-    void set(setting s);
-    void check(const setting& s) const;
-    void check_masks(const setting& s) const; // with the lock
-    void store(setting s);
-    std::vector<cfloat>& own_weights();
-    void find_used();
+    //! A setting on its way.
+    struct job {
+        pmt::pmt_t message; // until it is understood
+        beam_setting setting;
+        bool called;             // no message: a call waits for it
+        bool holds;              // it has no time, or that has come
+        bool understood = false; // the setting is there
+        bool done = false;       // the next block has it, or it is refused
+        std::exception_ptr problem = nullptr;
+    };
+    using job_sptr = std::shared_ptr<job>;
+    using jobs = std::vector<job_sptr>;
 
-    const extents d_e;
-    const std::function<void(const uint8_t*)> d_check_masks;
+    //! All that holds at a time.
+    struct ready {
+        beam_settings settings;
+        kernels::prepared_weights_sptr weights;
+        std::vector<std::vector<int>> used; // inputs of each beam
+    };
+    using ready_sptr = std::shared_ptr<const ready>;
+
+    void set(beam_setting s);
+
+    // of the own thread, which leaves the lock where it takes long
+    using lock = std::unique_lock<std::mutex>;
+    void work();
+    void understand(lock&);
+    void apply(lock&);
+    void look_ahead(lock&, const jobs& next);
+    ready_sptr make_ready(const beam_settings& s, const ready_sptr& last) const;
+    void check_masks(const beam_settings& now, const beam_setting& s) const;
+
+    // of both threads, with the lock
+    bool take_ahead(const jobs& now);
+    jobs next_ahead() const; // whose time comes next, unless they are ready or not to be
+    bool settled() const;
+    void finish(job& j, std::exception_ptr problem = nullptr);
+
+    const beam_extents d_e;
+    const callbacks d_callbacks;
+    const bool d_few;
 
     mutable std::mutex d_mutex; // of all up to the blank line
-    // [channel][beam][input]: there may be a gigabyte of them, so that who sets all hands
-    // them over, and what update() has used is changed in a copy
-    std::shared_ptr<std::vector<cfloat>> d_weights;
-    std::vector<float> d_gains;   // [beam]
-    std::vector<uint8_t> d_masks; // [beam][input], the incoherent ones, too
-    bool d_new_weights = true, d_new_gains = true, d_new_masks = true;
-    timed_settings<setting> d_timed;
+    std::condition_variable d_changed;
+    std::deque<job_sptr> d_jobs; // that are not understood yet
+    jobs d_now;                  // that hold, in their order
+    timed_settings<job_sptr> d_timed;
+    bool d_working = false; // on a job of the first two
+    beam_settings d_settings;
+    int64_t d_version = 0; // of the settings
+    ready_sptr d_ready;    // for the next update()
+    ready_sptr d_held;     // of the last one
+    struct {
+        jobs of;
+        int64_t version; // of what they were put on
+        ready_sptr made; // nullptr: not yet, or that failed
+    } d_ahead{};
+    std::exception_ptr d_error;
+    bool d_starting = true, d_quit = false;
 
-    // of the thread that calls update()
-    std::shared_ptr<std::vector<cfloat>> d_masked; // weights, with zeros where masks are
-    std::vector<uint8_t> d_held_masks;
-    std::vector<std::vector<int>> d_used; // inputs of each beam; empty: not found yet
+    std::thread d_thread;
 };
-
-//! \throws std::invalid_argument if there are other numbers than 0 and 1
-std::vector<uint8_t> as_masks(const std::vector<int>& numbers);
 
 } // namespace aperture
 } // namespace gr

@@ -43,10 +43,19 @@ beamformer_impl::beamformer_impl(const parameters& p,
       d_p(k),
       d_kernel(kernels::beamformer::make(k, d)),
       d_weights({ k.channels, k.inputs, k.times, k.beams, 0 },
-                { p.weights, p.gains, as_masks(p.masks), -1 })
+                first_setting(p.weights, p.gains, p.masks),
+                { [this](const cfloat* weights) { return d_kernel->prepare(weights); },
+                  [this](const std::string& reason) { refuse(reason); },
+                  {} })
 {
     set_latency(p.latency);
     take_settings("weights", [this](const pmt::pmt_t& m) { d_weights.receive(m); });
+}
+
+bool beamformer_impl::start()
+{
+    d_weights.start();
+    return block_reader::start();
 }
 
 int64_t beamformer_impl::update_weights()
@@ -57,7 +66,7 @@ int64_t beamformer_impl::update_weights()
         [this](int64_t late) { report("late", 0, position(), late); },
         [this](const beam_weights::changes& c) {
             if (c.weights)
-                d_kernel->set_weights(c.weights, work_stream());
+                d_kernel->use(c.weights, work_stream());
             if (c.gains)
                 d_kernel->set_gains(c.gains, work_stream());
         });

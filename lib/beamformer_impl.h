@@ -23,6 +23,7 @@ public:
                     const kernels::beamformer::parameters& k,
                     const device& d);
 
+    bool start() override;
     int inputs() const override { return d_weights.inputs(); }
     void set_weights(const std::vector<std::complex<float>>& weights, int beam) override;
     std::vector<std::complex<float>> weights(int beam) const override;

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <thread>
 
@@ -302,16 +303,19 @@ private:
     const model d_model;
 };
 
-//! A device source of zeros that are not worth a kernel: it is never slow.
+//! A device source whose bytes have one value. Zeros are not worth a kernel: with them it
+//! is never slow.
 class device_source : public device_block
 {
 public:
-    device_source(size_t item_size, int64_t items)
+    device_source(size_t item_size, int64_t items, uint8_t value = 0)
         : gr::block("device_source",
                     gr::io_signature::make(0, 0, 0),
                     signature_on(device::select("emulated"), 1, int(item_size))),
           device_block(device::select("emulated")),
-          d_items(items)
+          d_size(item_size),
+          d_items(items),
+          d_value(value)
     {
     }
 
@@ -324,11 +328,16 @@ public:
     int process(int noutput_items,
                 gr_vector_int&,
                 gr_vector_const_void_star&,
-                gr_vector_void_star&) override
+                gr_vector_void_star& output_items) override
     {
         if (d_sent == d_items)
             return WORK_DONE;
         const int n = int(std::min<int64_t>(noutput_items, d_items - d_sent));
+        if (d_value)
+            dynamic_cast<emulated::stream&>(work_stream())
+                .run([out = output_items[0], value = d_value, bytes = n * d_size] {
+                    std::memset(out, value ^ emulated::mask, bytes);
+                });
         d_sent += n;
         largest_call = std::max(largest_call, n);
         return n;
@@ -337,7 +346,9 @@ public:
     int largest_call = 0; // items
 
 private:
+    const size_t d_size;
     const int64_t d_items;
+    const uint8_t d_value;
     int64_t d_sent = 0;
 };
 
@@ -349,6 +360,7 @@ public:
     {
         auto& s = emulated::current_settings();
         d_delay = s.delay;
+        d_clear_delay = s.clear_delay;
         d_ring = s.default_ring;
         d_granularity = s.granularity;
         d_memory = s.memory_size;
@@ -357,13 +369,14 @@ public:
     {
         auto& s = emulated::current_settings();
         s.delay = d_delay;
+        s.clear_delay = d_clear_delay;
         s.default_ring = d_ring;
         s.granularity = d_granularity;
         s.memory_size = d_memory;
     }
 
 private:
-    int d_delay;
+    int d_delay, d_clear_delay;
     size_t d_ring, d_granularity, d_memory;
 };
 

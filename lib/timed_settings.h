@@ -43,6 +43,32 @@ public:
         d_waiting.emplace_back(time, std::move(s));
     }
 
+    //! Takes one off, wherever it is.
+    void remove(const setting& s)
+    {
+        d_waiting.erase(std::remove_if(d_waiting.begin(),
+                                       d_waiting.end(),
+                                       [&](const auto& w) { return w.second == s; }),
+                        d_waiting.end());
+    }
+
+    //! Those with the earliest time.
+    std::vector<setting> earliest() const
+    {
+        std::vector<setting> found;
+        const timestamp* time = nullptr;
+        for (const auto& [at, s] : d_waiting) {
+            const double later = time ? at.since(*time) : -1;
+            if (later < 0)
+                found.clear();
+            if (later <= 0) {
+                found.push_back(s);
+                time = &at;
+            }
+        }
+        return found;
+    }
+
     /*!
      * Takes those off that are due at an item, in the order of their times, so that the
      * later one counts.

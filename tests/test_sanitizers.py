@@ -2,8 +2,9 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-The tests of the runtime find nothing under AddressSanitizer and ThreadSanitizer, those of kernels
-nothing under the first (OpenMP's threads are not instrumented), with all assertions.
+The tests of the runtime and of threads find nothing under AddressSanitizer and ThreadSanitizer,
+those of kernels nothing under the first (OpenMP's threads are not instrumented), with all
+assertions.
 """
 
 import os
@@ -12,8 +13,8 @@ import unittest
 
 from places import BUILD, CMAKE, SOURCE, main, run_or_fail
 
-RUNTIME = ("qa_device_runtime_cc", "qa_device_order_cc", "qa_device_flow_cc",
-           "qa_device_repeats_cc")
+THREADS = ("qa_device_runtime_cc", "qa_device_order_cc", "qa_device_flow_cc",
+           "qa_device_repeats_cc", "qa_beam_weights_cc")
 KERNELS = ("qa_kernels_cc", "qa_beam_kernels_cc", "qa_f_engine_kernels_cc")
 HERE = SOURCE / "tests"
 
@@ -49,10 +50,10 @@ class TestSanitizers(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
 
     def test_address(self):
-        self.check("address-sanitizer", "address,undefined", RUNTIME + KERNELS)
+        self.check("address-sanitizer", "address,undefined", THREADS + KERNELS)
 
     def test_thread(self):
-        self.check("thread-sanitizer", "thread", RUNTIME,
+        self.check("thread-sanitizer", "thread", THREADS,
                    TSAN_OPTIONS=f"suppressions={HERE / 'sanitizers' / 'thread.supp'}")
 
 

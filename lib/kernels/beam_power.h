@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_BEAM_POWER_H
 
 #include "kernels/detection.h"
+#include "kernels/weighted_kernel.h"
 #include "runtime/device.h"
 #include <memory>
 
@@ -25,7 +26,7 @@ namespace kernels {
  * are an antenna: x y* becomes sum_k x_k y_k*. Gains and weights do nothing to them.
  * The kernel takes voltages [block][channel][input][time].
  */
-class beam_power : public detecting_kernel
+class beam_power : public detecting_kernel, public weighted_kernel
 {
 public:
     struct parameters {
@@ -45,12 +46,8 @@ public:
 
     //! \throws std::invalid_argument; picks the implementation
     static std::unique_ptr<beam_power> make(const parameters&, const device&);
-    //! weights [channel][beam][input], in host memory that may go when this returns, for
-    //! all blocks from the next call on. Zeros at first.
-    virtual void set_weights(const cfloat* weights, stream&) = 0;
-    //! gains [beam] of the voltages, likewise. Ones at first.
-    virtual void set_gains(const float* gains, stream&) = 0;
-    //! masks [incoherent beam][input], 0 or 1, checked, likewise. Zeros at first.
+    //! masks [incoherent beam][input], 0 or 1, checked, in host memory that may go when
+    //! this returns, for all blocks from the next call on. Zeros at first.
     virtual void set_masks(const uint8_t* masks, stream&) = 0;
 };
 

@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_BEAMFORMER_H
 #define INCLUDED_APERTURE_KERNELS_BEAMFORMER_H
 
-#include "kernels/types.h"
+#include "kernels/weighted_kernel.h"
 #include "runtime/device.h"
 #include <memory>
 #include <vector>
@@ -21,7 +21,7 @@ namespace kernels {
  * y_m(t) = gain_m sum_i w[m,i] x_i(t) in each channel. Nothing is conjugated. A beam of
  * some inputs only has weights of zero for the others.
  */
-class beamformer
+class beamformer : public weighted_kernel
 {
 public:
     struct parameters {
@@ -34,14 +34,7 @@ public:
 
     //! \throws std::invalid_argument; picks the implementation
     static std::unique_ptr<beamformer> make(const parameters&, const device&);
-    virtual ~beamformer() = default;
     virtual std::string implementation() const = 0;
-
-    //! weights [channel][beam][input], in host memory that may go when this returns, for
-    //! all blocks from the next execute() on. Zeros at first.
-    virtual void set_weights(const cfloat* weights, stream&) = 0;
-    //! gains [beam], likewise. Ones at first.
-    virtual void set_gains(const float* gains, stream&) = 0;
 
     //! voltages [block][channel][input][time] -> beams [block][channel][beam][time]
     virtual void execute(const void* voltages, void* beams, int blocks, stream&) = 0;

@@ -214,7 +214,11 @@ void stream::copy(void* to, const void* from, size_t bytes, direction d)
 
 void stream::clear(void* memory, size_t bytes)
 {
-    run([=] { std::memset(memory, mask, bytes); });
+    const int late = current_settings().clear_delay;
+    run([=] {
+        std::this_thread::sleep_for(std::chrono::microseconds(late));
+        std::memset(memory, mask, bytes);
+    });
 }
 
 std::shared_ptr<const backend> make_backend()

@@ -37,9 +37,10 @@ struct settings {
     std::atomic<size_t> granularity{ 4096 };   //!< of memory that is mapped twice
     std::atomic<size_t> default_ring{ 65536 }; //!< bytes
     std::atomic<size_t> memory_size{ size_t(1) << 34 };
-    std::atomic<int> delay{
-        0
-    }; //!< longest random delay of a piece of work, microseconds
+    //! Longest random delay of a piece of work, microseconds.
+    std::atomic<int> delay{ 0 };
+    //! By how much each clearing of memory is late, microseconds.
+    std::atomic<int> clear_delay{ 0 };
 };
 settings& current_settings();
 

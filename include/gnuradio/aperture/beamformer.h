@@ -34,6 +34,11 @@ namespace aperture {
  * `beam` (all without it) and `time` (as rx_time: they hold from the first block that
  * starts at or after it; those that come late hold at once, and `status` says so). What
  * one message says takes effect at once, and never within a block.
+ *
+ * Weights are made ready beside the blocks, which go on with the old ones. So more than
+ * 65536 of them hold, without a time, from the first block that finds them ready; fewer
+ * from the next one. Those with a time are made ready ahead of it; only the block that
+ * they hold from waits, if they came too shortly before.
  */
 class APERTURE_API beamformer : virtual public block_on_device
 {

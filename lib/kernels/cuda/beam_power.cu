@@ -170,11 +170,17 @@ public:
         return d_coherent ? d_coherent->engine.implementation() : "cuda";
     }
 
-    void set_weights(const cfloat* weights, stream& s) override
+    prepared_weights_sptr prepare(const cfloat* weights) override
+    {
+        const device_guard guard(d_device);
+        return d_coherent ? d_coherent->engine.prepare(weights) : nullptr;
+    }
+
+    void use(const prepared_weights_sptr& weights, stream& s) override
     {
         const device_guard guard(d_device);
         if (d_coherent)
-            d_coherent->engine.set_weights(weights, native(s));
+            d_coherent->engine.use(weights, native(s));
     }
 
     void set_gains(const float* gains, stream& s) override

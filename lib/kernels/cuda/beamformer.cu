@@ -35,10 +35,16 @@ public:
 
     std::string implementation() const override { return d_engine.implementation(); }
 
-    void set_weights(const cfloat* weights, stream& s) override
+    prepared_weights_sptr prepare(const cfloat* weights) override
     {
         const device_guard guard(d_device);
-        d_engine.set_weights(weights, native(s));
+        return d_engine.prepare(weights);
+    }
+
+    void use(const prepared_weights_sptr& weights, stream& s) override
+    {
+        const device_guard guard(d_device);
+        d_engine.use(weights, native(s));
     }
 
     void set_gains(const float* gains, stream& s) override

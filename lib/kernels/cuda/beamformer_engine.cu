@@ -116,6 +116,12 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
+struct uploaded_weights : prepared_weights {
+    using filled = exchanged_array<cfloat>::filled;
+    explicit uploaded_weights(std::shared_ptr<const filled> v) : values(std::move(v)) {}
+    const std::shared_ptr<const filled> values;
+};
+
 } // namespace
 
 std::vector<std::string> beam_former_names(const beam_extents& x, int device)
@@ -135,7 +141,7 @@ std::vector<std::string> beam_former_names(const beam_extents& x, int device)
 
 beam_engine::beam_engine(const beam_extents& x, int device, const std::string& wanted)
     : d_x(x),
-      d_weights(size_t(x.channels) * x.beams * x.inputs, 2),
+      d_weights(size_t(x.channels) * x.beams * x.inputs),
       d_gains(x.beams, 2),
       d_factor(2)
 {
@@ -158,7 +164,6 @@ beam_engine::beam_engine(const beam_extents& x, int device, const std::string& w
         cuda::load(find_largest);
         cuda::load(pack_weights);
     }
-    start_with_zeros(d_weights.data(), size_t(x.channels) * x.beams * x.inputs);
     start_with(d_gains.data(), std::vector<float>(x.beams, 1));
 }
 
@@ -167,9 +172,14 @@ void beam_engine::load(beam_target::kind what, int piece)
     d_former->load({ what, nullptr, nullptr, piece });
 }
 
-void beam_engine::set_weights(const cfloat* weights, cudaStream_t s)
+prepared_weights_sptr beam_engine::prepare(const cfloat* weights)
 {
-    d_weights.set(weights, s);
+    return std::make_shared<uploaded_weights>(d_weights.fill(weights));
+}
+
+void beam_engine::use(const prepared_weights_sptr& weights, cudaStream_t s)
+{
+    d_weights.use(static_cast<const uploaded_weights&>(*weights).values, s);
     d_changed = true;
 }
 

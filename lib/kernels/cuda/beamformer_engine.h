@@ -136,7 +136,8 @@ public:
     //! and the times of a sum.
     void load(beam_target::kind what, int piece);
 
-    void set_weights(const cfloat* weights, cudaStream_t s);
+    prepared_weights_sptr prepare(const cfloat* weights);
+    void use(const prepared_weights_sptr& weights, cudaStream_t s);
     void set_gains(const float* gains, cudaStream_t s);
     void
     form(const void* voltages, int blocks, const beam_target& target, cudaStream_t s);
@@ -145,7 +146,7 @@ private:
     const beam_extents d_x;
     std::string d_implementation;
     std::unique_ptr<beam_former> d_former;
-    uploaded_array<cfloat> d_weights;
+    exchanged_array<cfloat> d_weights;
     uploaded_array<float> d_gains;
     device_array<__half> d_packed;
     device_array<float> d_factor; // and the largest weight, as an integer

@@ -10,6 +10,7 @@
 
 #include "runtime/device.h"
 #include "runtime/host_wait.h"
+#include <condition_variable>
 #include <cuda_runtime.h>
 #include <algorithm>
 #include <cstddef>
@@ -192,6 +193,7 @@ public:
             cudaGetLastError();
         return status == cudaSuccess;
     }
+    cudaEvent_t get() const { return d_event.get(); }
     //! Of a block for its own work of some calls ago: one of the waits that are meant.
     void wait() const
     {
@@ -205,6 +207,30 @@ private:
         void operator()(cudaEvent_t made) const { cudaEventDestroy(made); }
     };
     std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, deleter> d_event;
+};
+
+//! A stream that does not wait for the default one.
+class own_stream
+{
+public:
+    own_stream()
+    {
+        cudaStream_t made;
+        check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "making a stream");
+        d_stream.reset(made);
+    }
+    ~own_stream()
+    {
+        if (d_stream)
+            cudaStreamSynchronize(d_stream.get());
+    }
+    cudaStream_t get() const { return d_stream.get(); }
+
+private:
+    struct deleter {
+        void operator()(cudaStream_t made) const { cudaStreamDestroy(made); }
+    };
+    std::unique_ptr<std::remove_pointer_t<cudaStream_t>, deleter> d_stream;
 };
 
 /*!
@@ -253,6 +279,123 @@ private:
     device_array<T> d_values;
     std::deque<slot> d_slots;
     size_t d_next = 0;
+};
+
+/*!
+ * A large array on the GPU that is exchanged as a whole, while kernels run. One thread
+ * fills a copy with new values; another, that of the kernels' stream, makes it the one
+ * that kernels read, which takes no time. What lies on the GPU is there three times: what
+ * is in use, what waits to be used, and what is being filled.
+ */
+template <class T>
+class exchanged_array
+{
+    struct copy {
+        explicit copy(size_t count) : values(count) {}
+        device_array<T> values;
+        event written; // on the stream of copies
+        event left;    // on the kernels' stream, behind the last that reads it
+    };
+
+public:
+    class filled
+    {
+    public:
+        filled(exchanged_array& owner, copy& c) : d_owner(owner), d_copy(c) {}
+        ~filled()
+        {
+            const std::lock_guard<std::mutex> guard(d_owner.d_mutex);
+            d_owner.d_free.push_back(&d_copy);
+            d_owner.d_returned.notify_one();
+        }
+        filled(const filled&) = delete;
+        filled& operator=(const filled&) = delete;
+
+    private:
+        friend exchanged_array;
+        exchanged_array& d_owner;
+        copy& d_copy;
+    };
+
+    //! Zeros at first.
+    explicit exchanged_array(size_t count)
+        : d_count(count), d_part(std::min(count, most_staged / sizeof(T)))
+    {
+        for (int i = 0; i < 3; i++)
+            d_free.push_back(&d_copies.emplace_back(count));
+        for (int i = 0; i < 2; i++)
+            d_stages.emplace_back(d_part);
+        d_used = take_free();
+        start_with_zeros(d_used->d_copy.values.data(), count);
+    }
+
+    //! What kernels read that are launched now.
+    const T* data() const { return d_used->d_copy.values.data(); }
+
+    /*!
+     * Copies values to the GPU. For one thread at a time, not for those of work(): it
+     * waits for copies, and while all three are held.
+     */
+    std::shared_ptr<const filled> fill(const T* values)
+    {
+        auto next = take_free();
+        const copy& to = next->d_copy;
+        check(cudaStreamWaitEvent(d_stream.get(), to.left.get(), 0),
+              "waiting for kernels");
+        for (size_t first = 0; first < d_count; first += d_part) {
+            const size_t count = std::min(d_part, d_count - first);
+            stage& by = d_stages[d_next_stage];
+            d_next_stage = (d_next_stage + 1) % d_stages.size();
+            by.copied.wait();
+            std::memcpy(by.values.data(), values + first, count * sizeof(T));
+            check(cudaMemcpyAsync(to.values.data() + first,
+                                  by.values.data(),
+                                  count * sizeof(T),
+                                  cudaMemcpyHostToDevice,
+                                  d_stream.get()),
+                  "copying parameters to the GPU");
+            by.copied.record(d_stream.get());
+        }
+        next->d_copy.written.record(d_stream.get());
+        return next;
+    }
+
+    //! Makes them what the stream's next work reads.
+    void use(std::shared_ptr<const filled> next, cudaStream_t s)
+    {
+        check(cudaStreamWaitEvent(s, next->d_copy.written.get(), 0),
+              "waiting for copies");
+        d_used->d_copy.left.record(s);
+        d_used = std::move(next);
+    }
+
+private:
+    static constexpr size_t most_staged = 4 << 20; // bytes
+
+    struct stage {
+        explicit stage(size_t count) : values(count) {}
+        pinned_array<T> values;
+        event copied;
+    };
+
+    std::shared_ptr<const filled> take_free()
+    {
+        std::unique_lock<std::mutex> lock(d_mutex);
+        d_returned.wait(lock, [this] { return !d_free.empty(); });
+        copy& taken = *d_free.back();
+        d_free.pop_back();
+        return std::make_shared<const filled>(*this, taken);
+    }
+
+    const size_t d_count, d_part; // elements of all, and of a stage
+    std::deque<copy> d_copies;
+    std::deque<stage> d_stages;
+    size_t d_next_stage = 0;
+    own_stream d_stream;
+    std::mutex d_mutex; // of what follows
+    std::condition_variable d_returned;
+    std::vector<copy*> d_free;
+    std::shared_ptr<const filled> d_used; // goes first
 };
 
 /*!

@@ -27,35 +27,34 @@ public:
     {
     }
 
-    void set_weights(const cfloat* weights, stream& s) override
+    prepared_weights_sptr prepare(const cfloat* weights) override
     {
-        set(&beam_power::set_weights,
-            weights,
-            size_t(d_p.channels) * d_p.beams * d_p.inputs,
-            s);
+        return d_host->prepare(weights);
+    }
+    void use(const prepared_weights_sptr& weights, stream& s) override
+    {
+        run_on(s, [weights, host = d_host] {
+            host_stream own;
+            host->use(weights, own);
+        });
     }
     void set_gains(const float* gains, stream& s) override
     {
-        set(&beam_power::set_gains, gains, d_p.beams, s);
+        run_on(s, [kept = std::vector<float>(gains, gains + d_p.beams), host = d_host] {
+            host_stream own;
+            host->set_gains(kept.data(), own);
+        });
     }
     void set_masks(const uint8_t* masks, stream& s) override
     {
-        set(&beam_power::set_masks, masks, size_t(d_p.incoherent) * d_p.inputs, s);
-    }
-
-private:
-    template <class number>
-    void set(void (beam_power::*setter)(const number*, stream&),
-             const number* values,
-             size_t count,
-             stream& s)
-    {
-        run_on(s, [=, kept = std::vector<number>(values, values + count), host = d_host] {
+        const uint8_t* end = masks + size_t(d_p.incoherent) * d_p.inputs;
+        run_on(s, [kept = std::vector<uint8_t>(masks, end), host = d_host] {
             host_stream own;
-            (host.get()->*setter)(kept.data(), own);
+            host->set_masks(kept.data(), own);
         });
     }
 
+private:
     const parameters d_p;
 };
 

@@ -32,12 +32,16 @@ public:
 
     std::vector<uint64_t> clamped() const override { return d_host->clamped(); }
 
-    void set_weights(const cfloat* weights, stream& s) override
+    prepared_weights_sptr prepare(const cfloat* weights) override
     {
-        const size_t count = size_t(d_p.channels) * d_p.beams * d_p.inputs;
-        run_on(s, [kept = std::vector<cfloat>(weights, weights + count), host = d_host] {
+        return d_host->prepare(weights);
+    }
+
+    void use(const prepared_weights_sptr& weights, stream& s) override
+    {
+        run_on(s, [weights, host = d_host] {
             host_stream own;
-            host->set_weights(kept.data(), own);
+            host->use(weights, own);
         });
     }
 

@@ -101,6 +101,12 @@ class tiled_beam_forming : public beam_forming
     // elements of a voltage
     static constexpr int parts = std::is_same_v<element, float> ? 2 : 1;
 
+    struct packed : prepared_weights {
+        packed(size_t count, size_t rows) : values(count), scales(rows) {}
+        std::vector<element> values; // [channel][tile][input][beam][2]
+        std::vector<float> scales;   // [channel][beam]
+    };
+
     struct panels : workspace {
         std::vector<element> voltages; // [group of inputs][panel][input][elements]
         std::vector<element> input;    // of one input, as unpack() gives them
@@ -115,10 +121,9 @@ public:
           d_vectors(vectors),
           d_kernel(k),
           d_beams(rounded_up(p.beams, k.beams)),
-          d_weights(2 * size_t(p.channels) * d_beams * p.inputs),
-          d_weight_scales(size_t(p.channels) * d_beams),
+          d_weights(make_packed()),
           d_gains(d_beams, 1.f),
-          d_scales(d_weight_scales)
+          d_scales(size_t(p.channels) * d_beams)
     {
         // the voltages stay in the second-level cache, the beams of a tile in the first
         const size_t cached = (256 << 10) / (sizeof(element) * parts * p.inputs);
@@ -130,19 +135,27 @@ public:
     int chunk() const override { return d_chunk; }
     int tile() const override { return d_kernel.beams; }
 
-    void set_weights(const cfloat* weights) override
+    prepared_weights_sptr prepare(const cfloat* weights) const override
     {
+        auto made = make_packed();
         const int tile = d_kernel.beams;
 #pragma omp parallel for schedule(static)
         for (int channel = 0; channel < d_p.channels; channel++)
             for (int beam = 0; beam < d_p.beams; beam++) {
                 const size_t row = size_t(channel) * d_beams + beam;
-                d_weight_scales[row] = pack_weights(
+                made->scales[row] = pack_weights(
                     weights + (size_t(channel) * d_p.beams + beam) * d_p.inputs,
                     d_p.inputs,
                     2 * tile,
-                    weights_of(channel, beam - beam % tile) + beam % tile * 2);
+                    &made->values[place_of(channel, beam - beam % tile)] +
+                        beam % tile * 2);
             }
+        return made;
+    }
+
+    void use(prepared_weights_sptr weights) override
+    {
+        d_weights = std::static_pointer_cast<const packed>(weights);
         update_scales();
     }
 
@@ -194,7 +207,7 @@ public:
     void form(int channel, int first_beam, workspace& w) const override
     {
         auto& from = static_cast<panels&>(w);
-        const element* weights = weights_of(channel, first_beam);
+        const element* weights = &d_weights->values[place_of(channel, first_beam)];
         const float* scales = &d_scales[size_t(channel) * d_beams + first_beam];
         for (int input = 0; input < d_p.inputs; input += group)
             for (int t = 0; t < from.count; t += d_kernel.width)
@@ -209,14 +222,16 @@ public:
     }
 
 private:
-    //! Of a tile: [input][beam][2].
-    const element* weights_of(int channel, int first_beam) const
+    std::shared_ptr<packed> make_packed() const
     {
-        return &d_weights[2 * (size_t(channel) * d_beams + first_beam) * d_p.inputs];
+        return std::make_shared<packed>(2 * size_t(d_p.channels) * d_beams * d_p.inputs,
+                                        size_t(d_p.channels) * d_beams);
     }
-    element* weights_of(int channel, int first_beam)
+
+    //! Of a tile's weights: [input][beam][2].
+    size_t place_of(int channel, int first_beam) const
     {
-        return &d_weights[2 * (size_t(channel) * d_beams + first_beam) * d_p.inputs];
+        return 2 * (size_t(channel) * d_beams + first_beam) * d_p.inputs;
     }
 
     template <class number>
@@ -232,7 +247,7 @@ private:
     void update_scales()
     {
         for (size_t i = 0; i < d_scales.size(); i++)
-            d_scales[i] = d_weight_scales[i] * d_gains[i % d_beams];
+            d_scales[i] = d_weights->scales[i] * d_gains[i % d_beams];
     }
 
     const parameters d_p;
@@ -240,10 +255,9 @@ private:
     const beam_kernel<element> d_kernel;
     const size_t d_beams; // with those that only fill a tile
     int d_chunk;
-    std::vector<element> d_weights;     // [channel][tile][input][beam][2]
-    std::vector<float> d_weight_scales; // [channel][beam]
-    std::vector<float> d_gains;         // [beam]
-    std::vector<float> d_scales;        // [channel][beam]
+    std::shared_ptr<const packed> d_weights;
+    std::vector<float> d_gains;  // [beam]
+    std::vector<float> d_scales; // [channel][beam]
 };
 
 } // namespace

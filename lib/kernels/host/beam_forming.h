@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_HOST_BEAM_FORMING_H
 #define INCLUDED_APERTURE_KERNELS_HOST_BEAM_FORMING_H
 
-#include "kernels/types.h"
+#include "kernels/weighted_kernel.h"
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,8 +41,9 @@ public:
     virtual ~beam_forming() = default;
     virtual std::string implementation() const = 0;
 
-    //! [channel][beam][input]
-    virtual void set_weights(const cfloat* weights) = 0;
+    //! weights [channel][beam][input]; from any thread
+    virtual prepared_weights_sptr prepare(const cfloat* weights) const = 0;
+    virtual void use(prepared_weights_sptr weights) = 0;
     //! [beam]
     virtual void set_gains(const float* gains) = 0;
 

@@ -39,9 +39,13 @@ public:
         return "host " + d_forming->implementation();
     }
 
-    void set_weights(const cfloat* weights, stream&) override
+    prepared_weights_sptr prepare(const cfloat* weights) override
     {
-        d_forming->set_weights(weights);
+        return d_forming->prepare(weights);
+    }
+    void use(const prepared_weights_sptr& weights, stream&) override
+    {
+        d_forming->use(weights);
     }
     void set_gains(const float* gains, stream&) override { d_forming->set_gains(gains); }
 

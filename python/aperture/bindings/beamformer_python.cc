@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beamformer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(72666b8e8447de2955d601754554b959) */
+/* BINDTOOL_HEADER_FILE_HASH(33aa810ba3e46118e233ee54395aaf7b) */
 /***********************************************************************************/
 
 #include "flat.h"
