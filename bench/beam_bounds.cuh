@@ -93,10 +93,7 @@ __global__ void __launch_bounds__(256, 1) multiply(float* out, int rounds)
     const uint32_t memory = (cuda::shared_address(unaligned) + 1023) & ~1023u;
     uint32_t a[4], h = threadIdx.x * 2654435761u ^ blockIdx.x * 40503u;
     const auto next = [&h] { // two numbers around 1
-        h ^= h >> 16;
-        h *= 0x7feb352d;
-        h ^= h >> 15;
-        h *= 0x846ca68b;
+        h = mixed(h);
         return (h & 0x83ff83ff) | 0x38003800;
     };
     for (uint32_t i = 4 * threadIdx.x; i < 2 * 128 * 64; i += 4 * blockDim.x)

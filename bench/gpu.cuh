@@ -42,17 +42,27 @@ double median_time(stream& s, int runs, const std::function<void()>& call)
     return times[runs / 2] * 1e-3;
 }
 
+//! Well mixed bits, the higher ones best.
+[[maybe_unused]] __device__ uint32_t mixed(uint32_t h)
+{
+    h ^= h >> 16;
+    h *= 0x7feb352d;
+    h ^= h >> 15;
+    return h * 0x846ca68b;
+}
+
+[[maybe_unused]] __device__ uint32_t random_word(size_t i)
+{
+    const uint32_t h = mixed(uint32_t(i) * 2654435761u ^ uint32_t(i >> 32));
+    return h ^ h >> 16;
+}
+
 //! 8-bit numbers within +-127, which are good for sc4, too; or single precision, 1 to 2
 [[maybe_unused]] __global__ void fill(uint32_t* data, size_t words, bool reals = false)
 {
     for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < words;
          i += size_t(gridDim.x) * blockDim.x) {
-        uint32_t h = uint32_t(i) * 2654435761u ^ uint32_t(i >> 32);
-        h ^= h >> 16;
-        h *= 0x7feb352d;
-        h ^= h >> 15;
-        h *= 0x846ca68b;
-        h ^= h >> 16;
+        uint32_t h = random_word(i);
         for (int byte = 0; byte < 4; byte++)
             if ((h >> 8 * byte & 0xff) == 0x80)
                 h ^= 1u << 8 * byte;

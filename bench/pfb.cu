@@ -36,16 +36,6 @@ constexpr size_t total_bytes = size_t(2) << 30; // of samples
 const std::set<std::string> words{ "pfb",         "sizes", "f_engine", "interleaved",
                                    "corner_turn", "first", "tensor" };
 
-__device__ uint32_t random_word(size_t i)
-{
-    uint32_t h = uint32_t(i) * 2654435761u ^ uint32_t(i >> 32);
-    h ^= h >> 16;
-    h *= 0x7feb352d;
-    h ^= h >> 15;
-    h *= 0x846ca68b;
-    return h ^ h >> 16;
-}
-
 //! Bell-shaped, rms 18, within +-63: as a receiver with its gain set well.
 __global__ void fill_bytes(int8_t* data, size_t count)
 {

@@ -44,12 +44,7 @@ __global__ void __launch_bounds__(128 * crews, 1) multiply(int* out, int rounds)
     extern __shared__ uint8_t unaligned[];
     const uint32_t memory = (cuda::shared_address(unaligned) + 1023) & ~1023u;
     uint32_t a[4], h = threadIdx.x * 2654435761u ^ blockIdx.x * 40503u;
-    const auto next = [&h] {
-        h ^= h >> 16;
-        h *= 0x7feb352d;
-        h ^= h >> 15;
-        return h *= 0x846ca68b;
-    };
+    const auto next = [&h] { return h = mixed(h); };
     for (uint32_t i = 4 * threadIdx.x; i < 256 * 128; i += 4 * blockDim.x)
         asm volatile("st.shared.b32 [%0], %1;" ::"r"(memory + i), "r"(next()) : "memory");
     for (auto& x : a)

@@ -45,7 +45,6 @@ class FEngine:
 
     in_blocks = False
     on_one_port = True  # all inputs
-    n = 32
     types = [(i, o) for i in ("fc32", "sc8", "sc4", "f32", "s12", "s10") for o in ("fc32", "sc8")]
     spectra = 2500
     linear_spectra, linear_tones = 2000, 1
@@ -137,6 +136,19 @@ class FEngine:
         part = (level[i] - limit) / (level[i] - level[i + 1])
         return offset[i] + part * (offset[i + 1] - offset[i])
 
+    def width(self, offsets, level, limit, outermost):
+        """Of a channel whose middle is that of the offsets, at this level."""
+        middle = len(offsets) // 2
+        right = self.crossing(offsets[middle:], level[middle:], limit, outermost)
+        left = self.crossing(-offsets[middle::-1], level[middle::-1], limit, outermost)
+        return right + left
+
+    def check_widths(self, top, foot, message=None):
+        """At -3 and -53 dB, in channels."""
+        # the channel is about as wide as the step from one to the next
+        self.assertAlmostEqual(top, 0.9, delta=0.05)
+        self.assertLessEqual(foot, 2 * top, message)
+
     @property
     def saturating(self):
         """
@@ -187,7 +199,6 @@ class FEngine:
         """
         n = self.n
         offsets = np.arange(-192, 193, self.every) / 128
-        middle = len(offsets) // 2
         # 120 steps
         amplitude = 1.2 / np.sum(reference.prototype(n, 8))
         for options in (
@@ -197,17 +208,12 @@ class FEngine:
         ):
             powers, _ = self.tone_powers(offsets, n, **options)
             level = decibel(powers[:, n // 2])
-            level -= level[middle]
+            level -= level[len(offsets) // 2]
             # of 8 bits, rounding is up to 0.71 of 120 steps, either way
             self.assertLess(level.max(), 0.11)
-            width = {}
-            for limit, outermost in ((-3, False), (-53, True)):
-                right = self.crossing(offsets[middle:], level[middle:], limit, outermost)
-                left = self.crossing(-offsets[middle::-1], level[middle::-1], limit, outermost)
-                width[limit] = right + left
-            # the channel is about as wide as the step from one to the next
-            self.assertAlmostEqual(width[-3], 0.9, delta=0.05)
-            self.assertLessEqual(width[-53], 2 * width[-3], options)
+            top = self.width(offsets, level, -3, outermost=False)
+            foot = self.width(offsets, level, -53, outermost=True)
+            self.check_widths(top, foot, options)
 
     def check_leakage(self, saturated=False, **options):
         """A tone anywhere in a channel, for some channels with the first and the last."""
@@ -403,7 +409,6 @@ class EightBits(FEngine):
     """
 
     on_one_port = False
-    n = 1024
     types = [("sc8", "sc8")]
     spectra = 400
 
@@ -419,18 +424,15 @@ class EightBits(FEngine):
         """The top of the channel at a gain that leaves it whole, its foot at 100 times that."""
         n, options = self.n, self.saturating
         offsets = np.arange(-192, 193) / 128
-        width = {}
-        for limit, outermost, gain in ((-3, False, options["gain"] / 100),
-                                       (-53, True, options["gain"])):
-            options["gain"] = gain
-            powers, _ = self.tone_powers(offsets, n, **options)
-            level = decibel(powers[:, n // 2] / self.peak(**options))
+        widths = []
+        for limit, outermost, divisor in ((-3, False, 100), (-53, True, 1)):
+            tones = {**options, "gain": options["gain"] / divisor}
+            powers, _ = self.tone_powers(offsets, n, **tones)
+            level = decibel(powers[:, n // 2] / self.peak(**tones))
             # noise of half a step and rounding
             self.assertLess(level.max(), 0.11)
-            width[limit] = (self.crossing(offsets[192:], level[192:], limit, outermost)
-                            + self.crossing(-offsets[192::-1], level[192::-1], limit, outermost))
-        self.assertAlmostEqual(width[-3], 0.9, delta=0.05)
-        self.assertLessEqual(width[-53], 2 * width[-3])
+            widths.append(self.width(offsets, level, limit, outermost))
+        self.check_widths(*widths)
 
     def test_tone_in_any_channel(self):
         n, own = self.n, self.peak(**self.saturating)
@@ -463,97 +465,38 @@ class Long(Fused):
     every = 4
 
 
-class qa_channelizer(FEngine, gr_unittest.TestCase):
-    """Channeliser and corner turn as blocks of their own."""
-
-
-class qa_f_engine(FEngine, gr_unittest.TestCase):
-    """Both in one."""
-
-    in_blocks = True
-
-
-class qa_channelizer_64(qa_channelizer):
-    n = 64
-
-
-class qa_f_engine_64(qa_f_engine):
-    n = 64
-
-
-class qa_channelizer_128(Fused, gr_unittest.TestCase):
-    n = 128
-
-
-class qa_f_engine_128(qa_channelizer_128):
-    in_blocks = True
-
-
-class qa_channelizer_256(Fused, gr_unittest.TestCase):
-    n = 256
-
-
-class qa_f_engine_256(qa_channelizer_256):
-    in_blocks = True
-
-
-class qa_channelizer_512(Fused, gr_unittest.TestCase):
-    n = 512
-
-
-class qa_f_engine_512(qa_channelizer_512):
-    in_blocks = True
-
-
-class qa_channelizer_2048(Long, gr_unittest.TestCase):
-    n = 2048
-
-
-class qa_f_engine_2048(qa_channelizer_2048):
-    in_blocks = True
-
-
-class qa_channelizer_4096(Long, gr_unittest.TestCase):
-    n = 4096
-
-
-class qa_f_engine_4096(qa_channelizer_4096):
-    in_blocks = True
-
-
-class qa_channelizer_8192(Long, gr_unittest.TestCase):
-    n = 8192
-
-
-class qa_f_engine_8192(qa_channelizer_8192):
-    in_blocks = True
-
-
-class qa_channelizer_1024_of_other_types(Fused, gr_unittest.TestCase):
+class OtherTypes(Fused):
     """All but 8 bits to 8 bits."""
 
-    n = 1024
     types = [pair for pair in FEngine.types if pair != ("sc8", "sc8")]
     types += [("sc16", "fc32"), ("sc16", "sc8"), ("s16", "fc32"), ("s8", "sc8")]
 
 
-class qa_f_engine_1024_of_other_types(qa_channelizer_1024_of_other_types):
-    in_blocks = True
+#: what the names of classes end in, tests and channels
+TESTED = [
+    ("", FEngine, 32),
+    ("_64", FEngine, 64),
+    ("_128", Fused, 128),
+    ("_256", Fused, 256),
+    ("_512", Fused, 512),
+    ("_1024", EightBits, 1024),
+    ("_1024_of_other_types", OtherTypes, 1024),
+    ("_2048", Long, 2048),
+    ("_4096", Long, 4096),
+    ("_8192", Long, 8192),
+]
+
+# each of a channeliser alone, and of channeliser and corner turn in one
+for ending, tests, channels in TESTED:
+    for name, in_blocks in (("qa_channelizer", False), ("qa_f_engine", True)):
+        members = {"n": channels, "in_blocks": in_blocks}
+        globals()[name + ending] = type(name + ending, (tests, gr_unittest.TestCase), members)
 
 
-class qa_channelizer_1024(EightBits, gr_unittest.TestCase):
-    """Channeliser alone."""
-
-
-class qa_f_engine_1024(EightBits, gr_unittest.TestCase):
-    """Channeliser and corner turn in one."""
-
-    in_blocks = True
-
-
-class qa_channelizer_1024_on_one_port(qa_channelizer_1024):
+class qa_channelizer_1024_on_one_port(EightBits, gr_unittest.TestCase):
     """Inputs that are taken apart before."""
 
+    n = 1024
     on_one_port = True
 
 

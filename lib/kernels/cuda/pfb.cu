@@ -10,6 +10,7 @@
 #include "kernels/cuda/pfb_fused.h"
 #include "kernels/cuda/pfb_samples.cuh"
 #include "kernels/cuda/pfb_tensor.h"
+#include "kernels/cuda/phasor.cuh"
 
 namespace gr {
 namespace aperture {
@@ -106,14 +107,6 @@ __device__ void store(float2 y, float2& to, bool&) { to = y; }
 __device__ void store(float2 y, char2& to, bool& outside)
 {
     to = make_char2(quantise(y.x, outside), quantise(y.y, outside));
-}
-
-//! exp(2 pi i turns)
-__device__ float2 phasor(double turns)
-{
-    float2 p;
-    sincospif(2 * float(turns - rint(turns)), &p.y, &p.x);
-    return p;
 }
 
 //! Phase, gain and conversion. Grid: channels, lines from first_line on. \param slopes

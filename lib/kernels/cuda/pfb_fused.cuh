@@ -12,6 +12,7 @@
 #include "kernels/cuda/fft_registers.cuh"
 #include "kernels/cuda/pfb_fused.h"
 #include "kernels/cuda/pfb_samples.cuh"
+#include "kernels/cuda/phasor.cuh"
 #include "kernels/cuda/turned_square.cuh"
 #include "kernels/cuda/warp.cuh"
 #include <type_traits>
@@ -639,21 +640,6 @@ __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
 // ---------------------------------------------------------------------------------------
 // Output
 
-//! exp(2 pi i turns)
-__device__ __forceinline__ float2 phasor(double turns)
-{
-    float2 p;
-    sincospif(2 * float(turns - rint(turns)), &p.y, &p.x);
-    return p;
-}
-
-//! y times gain, the same bits wherever it is computed.
-__device__ __forceinline__ float2 amplified(float2 y, float2 gain)
-{
-    return { __fmaf_rn(-y.y, gain.y, __fmul_rn(y.x, gain.x)),
-             __fmaf_rn(y.y, gain.x, __fmul_rn(y.x, gain.y)) };
-}
-
 //! The larger one, or NaN if one is.
 __device__ __forceinline__ float larger(float a, float b)
 {
@@ -739,14 +725,20 @@ __device__ __forceinline__ void amplify(const float2 (&v)[Shape::points],
             break;
         const float4 g = gains[e / 2 * Shape::line_threads];
         put(e,
-            amplified(v[point_of<Shape>(e)], { g.x, g.y }),
-            amplified(v[point_of<Shape>(e + 1)], { g.z, g.w }));
+            times(v[point_of<Shape>(e)], { g.x, g.y }),
+            times(v[point_of<Shape>(e + 1)], { g.z, g.w }));
     }
 }
 
 __device__ __forceinline__ float largest(float2 y)
 {
     return larger(fabsf(y.x), fabsf(y.y));
+}
+
+//! Whether it is rounded to something else for being too large, or is NaN.
+__device__ __forceinline__ bool is_clamped(float2 y)
+{
+    return !(largest(y) <= most_fitting);
 }
 
 /*!
@@ -768,7 +760,7 @@ __device__ __forceinline__ int amplify_fitting(const float2 (&v)[Shape::points],
         return 0;
     int found = 0;
     amplify<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
-        found += !(largest(y) <= most_fitting) + !(largest(z) <= most_fitting);
+        found += is_clamped(y) + is_clamped(z);
         put(e, fitting(y), fitting(z));
     });
     return found;

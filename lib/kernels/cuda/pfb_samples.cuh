@@ -60,6 +60,17 @@ struct unaligned_words {
     }
 };
 
+//! Four numbers in a row that are one of memory's.
+template <class Quad>
+struct whole_quads {
+    using quad = Quad;
+    static constexpr int alignment = sizeof(quad);
+    static __device__ quad load(const void* from)
+    {
+        return __ldg(static_cast<const quad*>(from));
+    }
+};
+
 template <class real, int Bits, bool Complex>
 struct plain_samples {
     static constexpr bool complex = Complex;
@@ -73,13 +84,7 @@ struct plain_samples {
 };
 
 template <bool Complex>
-struct float_samples : plain_samples<float, 32, Complex> {
-    using quad = float4;
-    static constexpr int alignment = sizeof(quad);
-    static __device__ quad load(const void* from)
-    {
-        return __ldg(static_cast<const quad*>(from));
-    }
+struct float_samples : plain_samples<float, 32, Complex>, whole_quads<float4> {
     static __device__ quad load_unaligned(const void* from)
     {
         const auto* numbers = static_cast<const float*>(from);
@@ -92,13 +97,7 @@ struct float_samples : plain_samples<float, 32, Complex> {
 };
 
 template <bool Complex>
-struct short_samples : plain_samples<int16_t, 16, Complex> {
-    using quad = uint2;
-    static constexpr int alignment = sizeof(quad);
-    static __device__ quad load(const void* from)
-    {
-        return __ldg(static_cast<const quad*>(from));
-    }
+struct short_samples : plain_samples<int16_t, 16, Complex>, whole_quads<uint2> {
     static __device__ quad load_unaligned(const void* from)
     {
         const unaligned_words<2> v(from);
@@ -115,11 +114,9 @@ struct short_samples : plain_samples<int16_t, 16, Complex> {
 };
 
 template <bool Complex>
-struct byte_samples {
+struct byte_samples : whole_quads<uint32_t> {
     static constexpr bool complex = Complex;
     static constexpr int bits = 8;
-    using quad = uint32_t;
-    static constexpr int alignment = sizeof(quad);
     static constexpr uint32_t suspect = 0x80808080;
     static constexpr bool clamps = false; // that would take longer than to look for it
     static __device__ float number(const void* from, int64_t i, bool& lowest)
@@ -127,10 +124,6 @@ struct byte_samples {
         const int v = static_cast<const int8_t*>(from)[i];
         lowest |= v == -128;
         return max(v, -127);
-    }
-    static __device__ quad load(const void* from)
-    {
-        return __ldg(static_cast<const quad*>(from));
     }
     static __device__ quad load_unaligned(const void* from)
     {
@@ -148,11 +141,9 @@ struct byte_samples {
 };
 
 //! Complex, real part in the high half of a byte.
-struct nibble_samples {
+struct nibble_samples : whole_quads<uint16_t> {
     static constexpr bool complex = true;
     static constexpr int bits = 4;
-    using quad = uint16_t;
-    static constexpr int alignment = sizeof(quad);
     static constexpr uint32_t suspect = 0x8888;
     static constexpr bool clamps = true; // it is not rare
     static __device__ float number(const void* from, int64_t i, bool& lowest)
@@ -161,10 +152,6 @@ struct nibble_samples {
         const int v = i & 1 ? int8_t(byte << 4) >> 4 : byte >> 4;
         lowest |= v == -8;
         return max(v, -7);
-    }
-    static __device__ quad load(const void* from)
-    {
-        return __ldg(static_cast<const quad*>(from));
     }
     static __device__ quad load_unaligned(const void* from)
     {

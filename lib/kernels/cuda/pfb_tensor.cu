@@ -7,10 +7,12 @@
 
 #include "kernels/cuda/gpu_facts.h"
 #include "kernels/cuda/pfb_split.h"
-#include "kernels/cuda/pfb_tensor.cuh"
 #include "kernels/cuda/pfb_tensor.h"
+#include "kernels/cuda/pfb_tensor_filter.cuh"
+#include "kernels/cuda/pfb_tensor_input_delays.h"
+#include "kernels/cuda/pfb_tensor_tables.h"
+#include "kernels/cuda/pfb_tensor_transform.cuh"
 #include <cmath>
-#include <complex>
 
 namespace gr {
 namespace aperture {
@@ -20,6 +22,12 @@ namespace cuda {
 namespace tensor {
 
 namespace {
+
+//! Until what other calls of the stream have read and written is so for this one.
+__device__ __forceinline__ void wait_for_calls_before()
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
 
 //! The map is an argument of its own, as its address is taken: of the others the compiler
 //! would no longer know that they stay what they are, and that all threads have the same.
@@ -72,78 +80,6 @@ constexpr int shared_bytes = int(sizeof(memory<Store, Turning>)) + 1024;
 static_assert(shared_bytes<store::spectra, turning::by_spectrum> <= 227 << 10 &&
               shared_bytes<store::blocks, turning::by_spectrum> <= 227 << 10);
 
-using complex = std::complex<double>;
-
-/*!
- * What cosines are multiplied by so that half precision is nearest to them: the products
- * are rounded to 3e-5 of the largest, in place of 9e-5, and are then `matrix_gain` times
- * the cosines.
- */
-constexpr double matrix_scale = 1.1149, matrix_gain = 1.1151996;
-//! With a prototype whose squares have the sum 1, samples of an rms of 20 are near 20 in
-//! half precision, too, and no samples leave its range.
-constexpr double filter_scale = 32, twiddle_scale = 1 / (8 * matrix_gain);
-constexpr double result_scale = filter_scale * matrix_gain * twiddle_scale * matrix_gain;
-
-complex phasor_of(int turns, int parts)
-{
-    return std::polar(1., -2 * M_PI * (turns % parts) / parts);
-}
-
-uint16_t half_bits(double v) { return __half_as_ushort(__double2half(v * matrix_scale)); }
-
-//! Rows [64][64] of both matrices, in the swizzled order of shared memory.
-std::vector<uint16_t> make_matrices(bool inverted)
-{
-    constexpr int size = 2 * radix;
-    std::vector<uint16_t> all(2 * size * size);
-    // f times (re + i im) -> the real or the imaginary part
-    const auto put =
-        [&](int matrix, int row, int pair, complex f, bool imaginary, bool conjugate) {
-            const complex real_part = imaginary ? f.imag() : f.real();
-            const complex imaginary_part =
-                (imaginary ? f.real() : -f.imag()) * (conjugate ? -1 : 1);
-            const int word = (pair / 4 ^ row % 8) * 4 + pair % 4;
-            auto* to = &all[(size_t(matrix) * size + row) * size + 2 * word];
-            to[0] = half_bits(real_part.real());
-            to[1] = half_bits(imaginary_part.real());
-        };
-    for (int row = 0; row < size; row++)
-        for (int pair = 0; pair < radix; pair++) {
-            const int c = row / 16 * 8 + row % 8;
-            put(0, row, pair, phasor_of(pair * c, radix), row / 8 % 2, inverted);
-            // of k16 step pair / 8: what a lane has of the first product, two columns
-            const int b = 4 * (2 * (pair % 4) + pair / 4 % 2) + pair / 8;
-            const int d = row / 8 * 4 + row % 8 / 2;
-            put(1, row, pair, phasor_of(b * d, radix), row % 2, false);
-        }
-    return all;
-}
-
-//! [steps][crew_threads][2]
-std::vector<float2> make_twiddles()
-{
-    std::vector<float2> all;
-    for (int step = 0; step < steps; step++)
-        for (int thread = 0; thread < crew_threads; thread++)
-            for (int odd = 0; odd < 2; odd++) {
-                const int c = thread / 4, t = thread % 4;
-                const int b = 4 * (2 * t + odd) + step;
-                const auto w = twiddle_scale * phasor_of(b * c, channels);
-                all.push_back({ float(w.real()), float(w.imag()) });
-            }
-    return all;
-}
-
-//! Of a prototype that is not all zeros; otherwise 1.
-double norm_of(const std::vector<float>& prototype)
-{
-    double squares = 0;
-    for (double h : prototype)
-        squares += h * h;
-    return squares > 0 ? std::sqrt(squares) : 1;
-}
-
 //! The block as [input][d][c][time].
 CUtensorMap box_map(const call& c)
 {
@@ -154,98 +90,6 @@ CUtensorMap box_map(const call& c)
                              { sector, box_channels, radix, 1 } },
                            box_order::half_swapped);
 }
-
-phase_turns turns_of(const phase_slope& p)
-{
-    // whole turns fall away; half of one would be too much for 64 bits with a sign
-    const auto fixed = [](double turns) {
-        return 2 * uint64_t(std::llrint(std::ldexp(std::remainder(turns, 1.), 63)));
-    };
-    return { fixed(p.start0), fixed(p.start_rate), fixed(p.slope0), fixed(p.slope_rate) };
-}
-
-/*!
- * Delays of all inputs, and how many spectra ago they were set.
- */
-class input_delays
-{
-public:
-    explicit input_delays(const pfb::parameters& p)
-        : d_p(p), d_turns(p.inputs(), 3), d_shifts(p.inputs(), 3)
-    {
-    }
-
-    void set(const delay* delays, cudaStream_t s)
-    {
-        d_number = 0;
-        d_slow = true;
-        d_delays.clear();
-        if (!delays)
-            return;
-        d_delays.assign(delays, delays + d_p.inputs());
-        std::vector<phase_turns> turns;
-        std::vector<int64_t> shifts;
-        for (const auto& d : d_delays) {
-            const auto phases = phase_slope_of(d, d_p.channels, false, d_p.inverted);
-            turns.push_back(turns_of(phases));
-            d_slow = d_slow && is_slow(phases);
-            // rows of inputs that are taken apart are shifted already
-            shifts.push_back(d_p.inputs_per_port > 1 ? 0 : d.samples);
-        }
-        d_turns.set(turns.data(), s);
-        d_shifts.set(shifts.data(), s);
-    }
-
-    bool any() const { return !d_delays.empty(); }
-    turning turns() const
-    {
-        return !any() ? turning::none : d_slow ? turning::by_slot : turning::by_spectrum;
-    }
-
-    void tell(delay_call& c) const
-    {
-        c.shifts = d_shifts.data();
-        c.turns = d_turns.data();
-        c.number = d_number;
-        c.lead = int(d_all % slot_spectra);
-    }
-
-    void pass(size_t spectra)
-    {
-        d_number += spectra;
-        d_all += spectra;
-    }
-
-    //! What they are by now.
-    std::vector<delay> current() const
-    {
-        auto all = d_delays;
-        for (auto& d : all)
-            d = d.after(double(d_number));
-        return all;
-    }
-
-private:
-    //! Radians that a phase may be off. At an rms of 20 steps, up to 0.2 % of the numbers
-    //! are then rounded to another step.
-    static constexpr double most_error = 2e-4;
-
-    //! Whether all spectra of a slot may have the phases of its middle.
-    static bool is_slow(const phase_slope& p)
-    {
-        constexpr double farthest = (slot_spectra - 1) / 2.;
-        const double last = p.start_rate + (channels - 1) * p.slope_rate;
-        const double rate = 2 * M_PI * std::max(std::abs(p.start_rate), std::abs(last));
-        return rate * farthest <= most_error;
-    }
-
-    const pfb::parameters d_p;
-    std::vector<delay> d_delays;
-    bool d_slow = true;               // phases
-    uint64_t d_number = 0, d_all = 0; // spectra since they were set, and of all calls
-    uploaded_array<phase_turns> d_turns;
-    uploaded_array<int64_t> d_shifts;
-};
 
 //! Filter, transform, gains and conversion of a call.
 template <store Store>

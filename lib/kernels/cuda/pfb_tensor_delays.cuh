@@ -132,6 +132,11 @@ struct slot_series {
     phase_series<float> twice_cosines;
 };
 
+//! Channels that a thread has, equally far apart.
+struct channels_of_thread {
+    int thread, first, step;
+};
+
 //! What the crews keep of a slot in shared memory, from a time when they wait until it is
 //! wanted.
 template <int Threads>
@@ -139,14 +144,46 @@ struct slot_phases {
     float4 phasors[2][Threads];  // of spectrum; two of a series
     float4 common[Threads / 32]; // 2 cos from phasor to phasor of both; rates
 
-    /*!
-     * By a warp. Even lanes work the first spectrum's start and slope out, odd ones the
-     * second's. \param m number of the slot's first spectrum \param step channels from
-     * one phasor to the next
-     */
+    //! \param m number of the slot's first spectrum
+    template <turning Turning>
     __device__ __forceinline__ void
-    keep(const phase_turns* of, uint64_t m, int thread, int channel, int step)
+    keep(const phase_turns* of, uint64_t m, channels_of_thread own)
     {
+        if constexpr (Turning == turning::by_spectrum)
+            keep_each(of, m, own);
+        else if constexpr (Turning == turning::by_slot)
+            keep_middle(of, m, own);
+    }
+
+    //! Kept by spectrum.
+    __device__ __forceinline__ slot_series series(channels_of_thread own) const
+    {
+        const float4 a = phasors[0][own.thread], b = phasors[1][own.thread];
+        const float4 c = common[own.thread / 32];
+        const uint32_t slope_rate = __float_as_uint(c.w);
+        const uint32_t rate = __float_as_uint(c.z) + uint32_t(own.first) * slope_rate;
+        const uint32_t rate_step = uint32_t(own.step) * slope_rate;
+        return { { { a.x, a.y }, { a.z, a.w }, c.x },
+                 { { b.x, b.y }, { b.z, b.w }, c.y },
+                 { twice_cosine_of(rate),
+                   twice_cosine_of(rate + rate_step),
+                   twice_cosine_of(rate_step) } };
+    }
+
+    //! Kept by slot.
+    __device__ __forceinline__ phase_series<float2> middle(int thread) const
+    {
+        const float4 v = phasors[0][thread];
+        return { { v.x, v.y }, { v.z, v.w }, phasors[1][thread].x };
+    }
+
+private:
+    //! By a warp. Even lanes work the first spectrum's start and slope out, odd ones the
+    //! second's.
+    __device__ __forceinline__ void
+    keep_each(const phase_turns* of, uint64_t m, channels_of_thread own)
+    {
+        const auto [thread, channel, step] = own;
         m += thread % 2;
         const auto p = load_turns(of);
         const uint32_t own_start = p.start_of(m), own_slope = p.slope_of(m);
@@ -172,34 +209,15 @@ struct slot_phases {
 
     //! The same where all spectra of the slot have the phases of its middle.
     __device__ __forceinline__ void
-    keep_middle(const phase_turns* of, uint64_t m, int thread, int channel, int step)
+    keep_middle(const phase_turns* of, uint64_t m, channels_of_thread own)
     {
+        const auto [thread, channel, step] = own;
         const auto p = load_turns(of).half_later();
         const uint32_t slope = p.slope_of(m + 1), apart = uint32_t(step) * slope;
         const uint32_t at = p.start_of(m + 1) + uint32_t(channel) * slope;
         const float2 a = phasor_of(at), b = phasor_of(at + apart);
         phasors[0][thread] = { a.x, a.y, b.x, b.y };
         phasors[1][thread].x = twice_cosine_of(apart);
-    }
-
-    __device__ __forceinline__ phase_series<float2> middle(int thread) const
-    {
-        const float4 v = phasors[0][thread];
-        return { { v.x, v.y }, { v.z, v.w }, phasors[1][thread].x };
-    }
-
-    __device__ __forceinline__ slot_series series(int thread, int channel, int step) const
-    {
-        const float4 a = phasors[0][thread], b = phasors[1][thread];
-        const float4 c = common[thread / 32];
-        const uint32_t slope_rate = __float_as_uint(c.w);
-        const uint32_t rate = __float_as_uint(c.z) + uint32_t(channel) * slope_rate;
-        const uint32_t rate_step = uint32_t(step) * slope_rate;
-        return { { { a.x, a.y }, { a.z, a.w }, c.x },
-                 { { b.x, b.y }, { b.z, b.w }, c.y },
-                 { twice_cosine_of(rate),
-                   twice_cosine_of(rate + rate_step),
-                   twice_cosine_of(rate_step) } };
     }
 };
 

@@ -271,37 +271,31 @@ __device__ __forceinline__ void add_powers(float (&v)[Numbers], float2 x, float2
     }
 }
 
-// Voltages of `Times` times that follow each other, loaded at once, and their powers.
-template <int Times>
-struct signal_fc32 {
-    struct alignas(8 * Times) pack {
-        float2 v[Times];
+__device__ float2 value_of(float2 voltage) { return voltage; }
+__device__ float2 value_of(char2 voltage) { return make_float2(voltage.x, voltage.y); }
+__device__ float2 value_of(signed char nibbles)
+{
+    const int z = nibbles;
+    return make_float2(max(z >> 4, -7), max(int(uint32_t(z) << 28) >> 28, -7));
+}
+
+//! Voltages of `Times` times that follow each other, loaded at once, and their powers.
+template <class voltage, int Times>
+struct signal {
+    struct alignas(sizeof(voltage) * Times) pack {
+        voltage v[Times];
     };
     template <int Numbers, bool Both>
     static __device__ void add(float (&v)[Numbers], const pack& x, const pack& y)
     {
 #pragma unroll
         for (int k = 0; k < Times; k++)
-            add_powers<Numbers, Both>(v, x.v[k], y.v[k]);
-    }
-};
-template <int Times>
-struct signal_sc8 {
-    struct alignas(2 * Times) pack {
-        char2 v[Times];
-    };
-    template <int Numbers, bool Both>
-    static __device__ void add(float (&v)[Numbers], const pack& x, const pack& y)
-    {
-        const auto at = [](char2 z) { return make_float2(z.x, z.y); };
-#pragma unroll
-        for (int k = 0; k < Times; k++)
-            add_powers<Numbers, Both>(v, at(x.v[k]), at(y.v[k]));
+            add_powers<Numbers, Both>(v, value_of(x.v[k]), value_of(y.v[k]));
     }
 };
 //! As integers: two times in one instruction.
 template <>
-struct signal_sc8<8> {
+struct signal<char2, 8> {
     struct alignas(16) pack {
         int v[4];
     };
@@ -327,23 +321,6 @@ struct signal_sc8<8> {
             v[n] += float(sums[n]);
     }
 };
-template <int Times>
-struct signal_sc4 {
-    struct alignas(Times) pack {
-        signed char v[Times];
-    };
-    template <int Numbers, bool Both>
-    static __device__ void add(float (&v)[Numbers], const pack& x, const pack& y)
-    {
-        const auto at = [](int z) {
-            return make_float2(max(z >> 4, -7), max(int(uint32_t(z) << 28) >> 28, -7));
-        };
-#pragma unroll
-        for (int k = 0; k < Times; k++)
-            add_powers<Numbers, Both>(v, at(x.v[k]), at(y.v[k]));
-    }
-};
-
 struct signal_shape {
     int channels, signals, times, rows;
     int pieces, pieces_each; // of a block, of an integration
@@ -442,19 +419,19 @@ struct signal_task {
     bool both;
 };
 
-template <template <int> class Signal, int Times>
+template <class voltage, int Times>
 signal_sum signal_sum_of(const signal_task& task)
 {
-    using signal = Signal<Times>;
+    using of_signal = signal<voltage, Times>;
     const auto with_pieces = [&](auto pieces) {
         constexpr int count = pieces;
         if (task.numbers == 4)
-            return sum_pieces<signal, Times, 4, true, count>;
+            return sum_pieces<of_signal, Times, 4, true, count>;
         if (task.numbers == 2)
-            return sum_pieces<signal, Times, 2, true, count>;
+            return sum_pieces<of_signal, Times, 2, true, count>;
         if (task.both)
-            return sum_pieces<signal, Times, 1, true, count>;
-        return sum_pieces<signal, Times, 1, false, count>;
+            return sum_pieces<of_signal, Times, 1, true, count>;
+        return sum_pieces<of_signal, Times, 1, false, count>;
     };
     const int64_t piece = signal_piece(task.spectra, task.times);
     signal_sum sum{ nullptr, Times, 0, pieces_together };
@@ -477,14 +454,14 @@ signal_sum signal_sum_for(const signal_task& task)
     // 16 bytes at once, where all pieces begin and end with such
     switch (task.type) {
     case sample_type::fc32:
-        return task.spectra % 2 == 0 ? signal_sum_of<signal_fc32, 2>(task)
-                                     : signal_sum_of<signal_fc32, 1>(task);
+        return task.spectra % 2 == 0 ? signal_sum_of<float2, 2>(task)
+                                     : signal_sum_of<float2, 1>(task);
     case sample_type::sc8:
-        return task.spectra % 8 == 0 ? signal_sum_of<signal_sc8, 8>(task)
-                                     : signal_sum_of<signal_sc8, 1>(task);
+        return task.spectra % 8 == 0 ? signal_sum_of<char2, 8>(task)
+                                     : signal_sum_of<char2, 1>(task);
     default:
-        return task.spectra % 16 == 0 ? signal_sum_of<signal_sc4, 16>(task)
-                                      : signal_sum_of<signal_sc4, 1>(task);
+        return task.spectra % 16 == 0 ? signal_sum_of<signed char, 16>(task)
+                                      : signal_sum_of<signed char, 1>(task);
     }
 }
 

@@ -6,6 +6,7 @@
  */
 
 #include "kernels/cuda/async_copy.cuh"
+#include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/integer_tile.cuh"
 #include "kernels/cuda/integer_xengine.h"
 #include "kernels/cuda/memory.h"
@@ -43,14 +44,8 @@ __device__ __forceinline__ void copy_16(uint32_t to, const uint8_t* from, bool t
         return;
     }
 #endif
-    const uint4 v =
-        there ? __ldg(reinterpret_cast<const uint4*>(from)) : make_uint4(0, 0, 0, 0);
-    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to),
-                 "r"(v.x),
-                 "r"(v.y),
-                 "r"(v.z),
-                 "r"(v.w)
-                 : "memory");
+    store_shared(
+        to, there ? __ldg(reinterpret_cast<const uint4*>(from)) : make_uint4(0, 0, 0, 0));
 }
 
 /*!

@@ -1,0 +1,239 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_FILTER_CUH
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_FILTER_CUH
+
+#include "kernels/cuda/pfb_samples.cuh"
+#include "kernels/cuda/pfb_tensor_lines.cuh"
+#include "kernels/cuda/pfb_tensor_words.cuh"
+#include "kernels/cuda/warp.cuh"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+namespace tensor {
+
+// The filter, and the samples that it reads.
+
+//! From an even address.
+__device__ __forceinline__ uint2 load_eight_unaligned(uint32_t address)
+{
+    const uint32_t aligned = address & ~3u, shift = address * 8; // modulo 32
+    const uint32_t middle = load_word(aligned + 4);
+    return { __funnelshift_r(load_word(aligned), middle, shift),
+             __funnelshift_r(middle, load_word(aligned + 8), shift) };
+}
+
+template <bool Delayed>
+__device__ __forceinline__ uint2 load_samples(uint32_t address)
+{
+    if constexpr (Delayed)
+        return load_eight_unaligned(address);
+    else
+        return load_eight_bytes(address);
+}
+
+//! The highest bit of bytes that are -128.
+__device__ __forceinline__ uint32_t lowest_bytes(uint32_t v)
+{
+    return v & ~((v & 0x7f7f7f7f) + 0x7f7f7f7f) & 0x80808080;
+}
+
+//! Four samples with -128 as -127.
+__device__ __forceinline__ uint2 clamped_samples(uint2 v)
+{
+    return { v.x | lowest_bytes(v.x) >> 7, v.y | lowest_bytes(v.y) >> 7 };
+}
+
+//! Samples that are clamped. \param number of the first of the four; those from `counted`
+//! on before `end` count
+__device__ __noinline__ int
+count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
+{
+    const uint32_t words[] = { lowest_bytes(v.x), lowest_bytes(v.y) };
+    int found = 0;
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        found += (words[k / 2] >> k % 2 * 16 & 0xffff) != 0 && number + k >= counted &&
+                 number + k < end;
+    return found;
+}
+
+//! The same of lines of shared memory.
+template <bool Delayed>
+__device__ __noinline__ int
+count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t end)
+{
+    int found = 0;
+    for (int line = 0; line < lines; line++)
+        found += count_clamped(load_samples<Delayed>(from + line * line_bytes),
+                               number + line * channels,
+                               counted,
+                               end);
+    return found;
+}
+
+__device__ __forceinline__ uint32_t suspects(uint2 v)
+{
+    return byte_samples<true>::suspects(v.x) | byte_samples<true>::suspects(v.y);
+}
+
+__device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
+{
+    const float4 low = byte_samples<true>::unpack(v.x);
+    const float4 high = byte_samples<true>::unpack(v.y);
+    x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
+    x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
+}
+
+/*!
+ * Sample 32 a + b of spectrum s of a slot is word a of row 32 s + b / 4 + 8 (b % 4); rows
+ * have 128 bytes and are swizzled. A warp has four a, a thread b to b + 3: it reads them
+ * in a row, and the 32 words that a warp writes at a time lie in different banks.
+ */
+struct filter_place {
+    int row = threadIdx.x % 8, a = threadIdx.x / 8 - crews * crew_threads / 8;
+    int in_line = radix * a + 4 * row;
+    uint32_t word = row * matrix_row + ((a / 4) ^ row) * 16 + a % 4 * 4;
+};
+
+//! Of a thread that filters.
+__device__ __forceinline__ void load_coefficients(float (&h)[most_taps][4], const call& c)
+{
+    const int place = filter_place().in_line;
+#pragma unroll
+    for (int t = 0; t < most_taps; t++) {
+        const float4 v =
+            *reinterpret_cast<const float4*>(c.prototype + t * channels + place);
+        h[t][0] = v.x, h[t][1] = v.y, h[t][2] = v.z, h[t][3] = v.w;
+    }
+}
+
+template <store Store, class Call>
+__device__ __forceinline__ void
+filter(memory<Store, Call::how>& m, const float (&h)[most_taps][4], const Call& c)
+{
+    const int lane = threadIdx.x % 32;
+    const filter_place at;
+    const int place = at.in_line;
+    ring_place<stages> stage{};
+    ring_place<slots<Store>> slot{};
+    int skew = 0;
+    const auto samples = [&] {
+        return shared_address(m.samples[stage.index]) + 2 * place + skew;
+    };
+    // each thread for itself: racecheck does not see one that arrives for its warp
+    const auto leave_samples = [&] { arrive(&m.stage_empty[stage.index]); };
+    const int64_t end = (c.spectra + c.taps - 1) * channels; // of samples
+    pieces all(c);
+    piece p;
+    // by all warps in turn, or others wait for the one that has this to do, too
+    const auto load_later_ones = [&](int part) {
+        if (threadIdx.x == loading_thread + part % filter_warps * 32)
+            load_ahead(m, c, p, part, all, stage);
+        __syncwarp();
+    };
+#pragma unroll 1
+    while (all.take(p, c)) {
+        int found = 0;
+        // found out when it is wanted, as that is rare, and registers are, too
+        const auto counted = [&] { return int64_t(c.sources[p.input].counted); };
+        const auto number_of = [&](int line) { // of the piece and those before it
+            return int64_t(p.first + line) * channels + place;
+        };
+        skew = skew_of(p, c);
+        // the last lines; the first spectrum's first tap is tap `skipped` here
+        float x[most_taps][8];
+        const int skipped = most_taps - c.taps;
+        wait_for(&m.stage_full[stage.index], stage.parity);
+        uint32_t suspect = 0;
+#pragma unroll
+        for (int i = 0; i < most_taps - 1; i++) {
+            uint2 raw{};
+            if (i >= skipped)
+                raw = load_samples<Call::delayed>(samples() + (i - skipped) * line_bytes);
+            suspect |= suspects(raw);
+            unpack_samples(x[i], clamped_samples(raw));
+        }
+        // of later pieces, those before have counted these
+        if (p.first == -lead_of(c) && suspect & byte_samples<true>::suspect)
+            found += count_clamped<Call::delayed>(
+                samples(), c.taps - 1, number_of(0), counted(), end);
+        leave_samples();
+        load_later_ones(0);
+        stage.advance();
+#pragma unroll 1
+        for (int g = 0; g < p.groups; g++) {
+            wait_for(&m.stage_full[stage.index], stage.parity);
+#pragma unroll
+            for (int part = 0; part < group; part += slot_spectra) {
+                const uint32_t from = samples() + part * line_bytes;
+                uint2 raw[slot_spectra];
+                uint32_t suspect = 0;
+#pragma unroll
+                for (int s = 0; s < slot_spectra; s++) {
+                    raw[s] = load_samples<Call::delayed>(from + s * line_bytes);
+                    suspect |= suspects(raw[s]);
+                }
+                if (part + slot_spectra == group)
+                    leave_samples();
+                if (suspect & byte_samples<true>::suspect) {
+#pragma unroll
+                    for (int s = 0; s < slot_spectra; s++) {
+                        found +=
+                            count_clamped(raw[s],
+                                          number_of(c.taps - 1 + g * group + part + s),
+                                          counted(),
+                                          end);
+                        raw[s] = clamped_samples(raw[s]);
+                    }
+                }
+                wait_for(&m.empty[slot.index], slot.parity ^ 1);
+                const uint32_t to = shared_address(m.filtered[slot.index]) + at.word;
+#pragma unroll
+                for (int s = 0; s < slot_spectra; s++) {
+                    constexpr int window = most_taps;
+                    unpack_samples(x[(part + s + window - 1) % window], raw[s]);
+                    float z[8];
+#pragma unroll
+                    for (int k = 0; k < 8; k++) {
+                        z[k] = __fmul_rn(h[0][k / 2], x[(part + s) % window][k]);
+#pragma unroll
+                        for (int t = 1; t < window; t++)
+                            z[k] = __fmaf_rn(
+                                h[t][k / 2], x[(part + s + t) % window][k], z[k]);
+                    }
+#pragma unroll
+                    for (int k = 0; k < 4; k++)
+                        store_word(to + s * filtered_bytes + k * 8 * matrix_row,
+                                   halves(z[2 * k], z[2 * k + 1]));
+                }
+                fence_async();
+                __syncwarp();
+                if (lane == 0)
+                    arrive(&m.full[slot.index]);
+                slot.advance();
+                // when all have left the stage that these will fill
+                if (part == 0)
+                    load_later_ones(g + 1);
+            }
+            stage.advance();
+        }
+        add_of_warp(c.lowest + p.input, found);
+    }
+}
+
+} // namespace tensor
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_FILTER_CUH */

@@ -1,0 +1,61 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_INPUT_DELAYS_H
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_INPUT_DELAYS_H
+
+#include "kernels/cuda/memory.h"
+#include "kernels/cuda/pfb_tensor_delays.cuh"
+#include "kernels/delay.h"
+#include "kernels/pfb.h"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+namespace tensor {
+
+/*!
+ * Delays of all inputs, and how many spectra ago they were set.
+ */
+class input_delays
+{
+public:
+    explicit input_delays(const pfb::parameters& p);
+
+    //! \param delays [input]; nullptr: none
+    void set(const delay* delays, cudaStream_t s);
+    bool any() const { return !d_delays.empty(); }
+    turning turns() const
+    {
+        return !any() ? turning::none : d_slow ? turning::by_slot : turning::by_spectrum;
+    }
+    void tell(delay_call& c) const;
+    void pass(size_t spectra)
+    {
+        d_number += spectra;
+        d_all += spectra;
+    }
+    //! What they are by now.
+    std::vector<delay> current() const;
+
+private:
+    const pfb::parameters d_p;
+    std::vector<delay> d_delays;
+    bool d_slow = true;               // phases
+    uint64_t d_number = 0, d_all = 0; // spectra since they were set, and of all calls
+    uploaded_array<phase_turns> d_turns;
+    uploaded_array<int64_t> d_shifts;
+};
+
+} // namespace tensor
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_INPUT_DELAYS_H */

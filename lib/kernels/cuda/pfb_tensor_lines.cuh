@@ -1,0 +1,112 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_LINES_CUH
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_LINES_CUH
+
+#include "kernels/cuda/pfb_tensor.cuh"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+namespace tensor {
+
+// Lines of samples, which the copy engine brings to shared memory.
+
+//! Where the samples of a piece begin, with the lines before it that its first spectra
+//! need, too.
+template <class Call>
+__device__ __forceinline__ const char* samples_of(const piece& p, const Call& c)
+{
+    const char* from = static_cast<const char*>(c.sources[p.input].samples);
+    if constexpr (Call::delayed)
+        from -= c.shifts[p.input] * (line_bytes / channels);
+    return from + int64_t(p.first) * line_bytes;
+}
+
+//! Bytes before the first sample of a stage: what is copied begins and ends at multiples
+//! of copy_unit, with bytes of other samples before and behind, if need be.
+template <class Call>
+__device__ __forceinline__ int skew_of(const piece& p, const Call& c)
+{
+    if constexpr (Call::delayed)
+        return int(reinterpret_cast<uintptr_t>(samples_of(p, c)) % copy_unit);
+    else
+        return 0;
+}
+
+/*!
+ * A stage's lines of a piece. \param part 0: those before the piece, otherwise its
+ * groups, counted from 1; of the last group some lines may lack
+ */
+template <store Store, class Call>
+__device__ __forceinline__ void load_lines(memory<Store, Call::how>& m,
+                                           const Call& c,
+                                           const piece& p,
+                                           int part,
+                                           ring_place<stages> at)
+{
+    const int before = c.taps - 1;
+    const int first = part == 0 ? 0 : before + (part - 1) * group;
+    const int lines =
+        min(part == 0 ? before : group, int(c.spectra - p.first) + before - first);
+    const int skew = skew_of(p, c);
+    // those before a call's first sample are not read
+    const int lacking = Call::delayed ? min(max(0, -p.first - first), lines) : 0;
+    const int bytes = (lines - lacking) * line_bytes;
+    const int with_skew = bytes > 0 && skew > 0 ? bytes + copy_unit : bytes;
+    wait_for(&m.stage_empty[at.index], at.parity ^ 1);
+    arrive_expecting(&m.stage_full[at.index], with_skew);
+    if (bytes > 0)
+        copy_bytes(shared_address(m.samples[at.index]) + lacking * line_bytes,
+                   samples_of(p, c) + int64_t(first + lacking) * line_bytes - skew,
+                   &m.stage_full[at.index],
+                   with_skew);
+}
+
+//! The lines that come `ahead` stages behind a part of a piece, maybe of the piece that
+//! comes next, if there is one. \param at stage of the part
+template <store Store, class Call>
+__device__ __forceinline__ void load_ahead(memory<Store, Call::how>& m,
+                                           const Call& c,
+                                           const piece& p,
+                                           int part,
+                                           pieces others,
+                                           ring_place<stages> at)
+{
+    at.advance(ahead);
+    if (part + ahead <= p.groups) {
+        load_lines(m, c, p, part + ahead, at);
+        return;
+    }
+    piece next;
+    if (others.take(next, c))
+        load_lines(m, c, next, part + ahead - p.groups - 1, at);
+}
+
+//! Before the first lines.
+template <store Store, class Call>
+__device__ __forceinline__ void start_loading(memory<Store, Call::how>& m, const Call& c)
+{
+    pieces all(c);
+    piece p;
+    if (!all.take(p, c))
+        return;
+    ring_place<stages> at{};
+    for (int part = 0; part < ahead; part++, at.advance())
+        load_lines(m, c, p, part, at);
+}
+
+} // namespace tensor
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_LINES_CUH */

@@ -1,0 +1,112 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_RESULTS_CUH
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_RESULTS_CUH
+
+#include "kernels/cuda/pfb_tensor.cuh"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+namespace tensor {
+
+// Spectra of 8 bits on their way to memory.
+
+//! Four matrices of 8 x 8 halves of words; lane 8 i + r gives the place of column r of
+//! matrix i.
+__device__ __forceinline__ void store_columns(uint32_t address, const uint32_t* words)
+{
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+            address),
+        "r"(words[0]),
+        "r"(words[1]),
+        "r"(words[2]),
+        "r"(words[3])
+        : "memory");
+}
+
+//! A line of shared memory to memory, by one thread.
+__device__ __forceinline__ void store_line(char* to, uint32_t from)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n"
+                 "cp.async.bulk.commit_group;" ::"l"(to),
+                 "r"(from),
+                 "n"(line_bytes)
+                 : "memory");
+}
+
+//! Up to eight times, those wanted; from `first` on if that is given.
+template <class... First>
+__device__ __noinline__ void
+store_times(uint16_t* to, uint4 words, int wanted, First... first)
+{
+    const uint32_t list[] = { words.x, words.y, words.z, words.w };
+#pragma unroll
+    for (int t = 0; t < 8; t++)
+        if (t < wanted && (true && ... && (t >= first)))
+            to[t] = uint16_t(list[t / 2] >> 16 * (t % 2));
+}
+
+//! Times of a block that are stored together.
+struct time_set {
+    int input, time; // of the block
+    int first, end;  // those of the set that there are
+};
+
+/*!
+ * Half of the channels of a set into the block, where boxes do not fit. Two lanes store a
+ * sector, first that of the one's channel, then that of the other's. \param from sectors
+ * of the set
+ */
+template <class Call>
+__device__ __forceinline__ void
+store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Call& c)
+{
+    constexpr int own = radix / crews; // numbers d
+    const int half = thread % 2, lane = thread % 32;
+    const int in_warp = lane / 4, d = lane % 4 / 2 * 2 + crew * own;
+    const int place = thread / 32 * warp_channels + in_warp + d * radix - c.first_channel;
+    const int64_t pitch = int64_t(c.inputs) * c.times;
+    const int wanted = set.end - group * half;
+    // those that a call makes before its first time belong to another
+    const int unwanted = Call::delayed ? max(0, set.first - group * half) : 0;
+    if (wanted <= 0 || (Call::delayed ? unwanted >= group : set.first > group * half))
+        return;
+    const bool whole = (c.times | (c.first_time - lead_of(c))) % group == 0 &&
+                       reinterpret_cast<uintptr_t>(c.block) % 16 == 0 &&
+                       wanted >= group && unwanted == 0;
+    uint16_t* to = static_cast<uint16_t*>(c.block) + place * pitch +
+                   int64_t(set.input) * c.times + set.time + group * half;
+    from += (thread / 32 * 2 + in_warp / box_channels) * box_bytes + d * sector_row +
+            in_warp % box_channels * sector;
+#pragma unroll 2
+    for (int i = 0; i < own / 2; i++) { // the even one's, the odd one's, and others
+        const int next = i / 2 * 4 + i % 2;
+        if (unsigned(place + radix * next) < unsigned(c.selected)) {
+            const uint4 words =
+                load_shared(from + next * sector_row + (half ^ i % 2) * (sector / 2));
+            if (whole)
+                __stcg(reinterpret_cast<uint4*>(to + next * radix * pitch), words);
+            else if constexpr (Call::delayed)
+                store_times(to + next * radix * pitch, words, wanted, unwanted);
+            else
+                store_times(to + next * radix * pitch, words, wanted);
+        }
+    }
+}
+
+} // namespace tensor
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_RESULTS_CUH */

@@ -1,0 +1,45 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_TABLES_H
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_TABLES_H
+
+#include <cuda_runtime.h>
+#include <cstdint>
+#include <vector>
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+namespace tensor {
+
+/*!
+ * What cosines are multiplied by so that half precision is nearest to them: the products
+ * are rounded to 3e-5 of the largest, in place of 9e-5, and are then `matrix_gain` times
+ * the cosines.
+ */
+constexpr double matrix_scale = 1.1149, matrix_gain = 1.1151996;
+//! With a prototype whose squares have the sum 1, samples of an rms of 20 are near 20 in
+//! half precision, too, and no samples leave its range.
+constexpr double filter_scale = 32, twiddle_scale = 1 / (8 * matrix_gain);
+constexpr double result_scale = filter_scale * matrix_gain * twiddle_scale * matrix_gain;
+
+//! Rows [64][64] of both matrices, in the swizzled order of shared memory.
+std::vector<uint16_t> make_matrices(bool inverted);
+//! [steps][crew_threads][2]
+std::vector<float2> make_twiddles();
+//! Of a prototype that is not all zeros; otherwise 1.
+double norm_of(const std::vector<float>& prototype);
+
+} // namespace tensor
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_TABLES_H */

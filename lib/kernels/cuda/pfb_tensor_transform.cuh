@@ -1,0 +1,272 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_TRANSFORM_CUH
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_TRANSFORM_CUH
+
+#include "kernels/cuda/pfb_tensor_gains.cuh"
+#include "kernels/cuda/pfb_tensor_products.cuh"
+#include "kernels/cuda/pfb_tensor_results.cuh"
+#include "kernels/cuda/warp.cuh"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+namespace tensor {
+
+//! By the crews.
+template <store Store, class Call>
+__device__ __forceinline__ void load_tables(memory<Store, Call::how>& m, const Call& c)
+{
+    constexpr int all = crews * crew_threads;
+    for (int i = threadIdx.x; i < int(sizeof m.matrices / sizeof(uint4)); i += all)
+        reinterpret_cast<uint4*>(m.matrices)[i] = c.matrices[i];
+    for (int i = threadIdx.x; i < steps * crew_threads; i += all)
+        m.twiddles[0][i] = reinterpret_cast<const float4*>(c.twiddles)[i];
+    fence_async();
+}
+
+//! \param boxes of the block, if it is stored in boxes
+template <store Store, class Call>
+__device__ __forceinline__ void
+transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
+{
+    constexpr bool turned = Store == store::blocks;
+    const int crew = uniform(int(threadIdx.x / crew_threads));
+    const int thread = threadIdx.x % crew_threads;
+    const int lane = thread % 32, warp = uniform(thread / 32);
+    int leads = lane == 0; // its warp; kept, or it would be found out again and again
+    asm volatile("" : "+r"(leads));
+    const rows first_matrix(shared_address(m.matrices[0]));
+    const rows second_matrix(shared_address(m.matrices[1]));
+    const uint32_t results =
+        shared_address(m.results) + (turned ? 0 : crew * 2 * slot_spectra * result_pitch);
+    // of spectra: column 2 t + spectrum of matrix i has d = 4 i + t
+    uint32_t column = turned
+                          ? (warp * 2 + lane / 16) * box_bytes + lane % 4 * sector_row +
+                                lane / 4 % box_channels * sector +
+                                lane % 2 * (sector / 2) + crew * slot_spectra * 2
+                          : lane % 2 * result_pitch +
+                                (lane / 8 * 4 + lane % 8 / 2) * radix * 2 + warp * 16;
+    asm volatile("" : "+r"(column)); // kept, too
+    uint32_t twiddles = shared_address(&m.twiddles[0][thread]);
+    asm volatile("" : "+r"(twiddles));
+    const channels_of_thread own{ int(threadIdx.x),
+                                  thread / 4 + thread % 4 * radix,
+                                  4 * radix };
+    ring_place<slots<Store>> slot{};
+    slot.advance(crew);
+    const auto start_first = [&](float(&sums)[32], rows filtered) {
+        wgmma_fence();
+#pragma unroll
+        for (int i = 0; i < steps; i++)
+            multiply_shared(sums,
+                            first_matrix.descriptor(i * step_bytes),
+                            filtered.descriptor(i * step_bytes),
+                            i > 0);
+        wgmma_commit();
+    };
+    const auto start_second = [&](float(&sums)[32], const uint32_t(&operand)[steps][4]) {
+        wgmma_fence();
+#pragma unroll
+        for (int i = 0; i < steps; i++)
+            wgmma_half<2 * radix>(
+                sums, operand[i], second_matrix.descriptor(i * step_bytes), i > 0);
+        wgmma_commit();
+    };
+    const auto load_twiddles = [&](int step) {
+        return load_numbers(twiddles + step % steps * int(sizeof m.twiddles[0]));
+    };
+    int buffer = 0;       // of spectra, for a slot's results
+    ring_place<sets> set; // of times
+    set = {};
+    bool leaving = false; // the set before is being stored
+    const auto store_set = [&](const time_set& times) {
+        const bool boxed = c.boxed && times.first == 0 && times.end == set_times;
+        fence_async();
+        arrive(&m.kept[set.index][warp]);
+        if (boxed && crew < crews - 1)
+            return;
+        // of a group, this crew's spectra are the last
+        wait_for(&m.kept[set.index][warp], set.parity);
+        const uint32_t from = results + set.index * set_bytes;
+        if (!boxed)
+            store_sectors(from, crew, thread, times, c);
+        else if (leads)
+#pragma unroll
+            for (int box = 2 * warp; box < 2 * warp + 2; box++)
+                store_box(&boxes,
+                          from + box * box_bytes,
+                          2 * times.time,
+                          box * box_channels,
+                          0,
+                          times.input);
+    };
+    pieces all(c);
+    piece p;
+#pragma unroll 1
+    while (all.take(p, c)) {
+        uint32_t gains_place = uint32_t(p.input) * (channels / 2) + thread;
+        char* to = nullptr; // of the crew's next spectrum
+        if (!turned)
+            to = static_cast<char*>(c.spectra_of[p.input]) +
+                 (p.first + crew * slot_spectra + warp) * c.pitch;
+        int time = p.first;
+        const int end = time + p.groups * group;
+        // halves of the first set that the piece lacks, and times of the next half
+        int lacking = unsigned(c.first_time + time) % set_times / group;
+        int unwanted = Call::delayed ? max(0, -time) : 0;
+        int found = 0;
+#pragma unroll 1
+        for (; time < end; time += group) {
+            const int half = unsigned(c.first_time + time) % set_times / group;
+            const int wanted = int(c.spectra) - time - crew * slot_spectra;
+            const int slot_time = time + crew * slot_spectra;
+            float low[32], high[32]; // of the slot's pairs
+            const rows filtered(shared_address(m.filtered[slot.index]));
+            wait_for(&m.full[slot.index], slot.parity);
+            start_first(low, filtered);
+            start_first(high, filtered.after(pair * filtered_bytes));
+            if constexpr (Call::delayed)
+                m.phases.template keep<Call::how>(
+                    c.turns + p.input, c.number + uint64_t(int64_t(slot_time)), own);
+            // Registers are scarce: each step's twiddles come when they are wanted,
+            // twice, and most of the second operand when the first one has been used.
+            uint32_t even[steps][4], odd[steps][4];
+            float4 now = load_twiddles(0), next = load_twiddles(1);
+            const auto twiddle_step =
+                [&](uint32_t(&operand)[steps][4], const float(&sums)[32], int i) {
+                    twiddle(operand[i], sums, i, now);
+                    now = next;
+                    next = load_twiddles(i + 2);
+                };
+            wgmma_wait<0>();
+            if (leads)
+                arrive(&m.empty[slot.index]);
+#pragma unroll
+            for (int i = 0; i < steps; i++)
+                twiddle_step(even, low, i);
+            start_second(low, even);
+            twiddle_step(odd, high, 0);
+            wgmma_wait<0>();
+#pragma unroll
+            for (int i = 1; i < steps; i++)
+                twiddle_step(odd, high, i);
+            start_second(high, odd);
+            slot.advance(crews);
+            if constexpr (turned) {
+                if (leaving) // what was there
+                    wait_for(&m.stored[set.index][warp], set.parity ^ 1);
+            }
+            asm volatile("" : "+r"(gains_place)); // so that no register has the address
+            const auto* gains = reinterpret_cast<const float4*>(c.gains) + gains_place;
+            const auto place_of = [&](int k) { // of a pair's words
+                if constexpr (turned)
+                    return results + set.index * set_bytes +
+                           (column ^ half * (sector / 2));
+                else
+                    return results + column +
+                           (buffer * slot_spectra + k * pair) * result_pitch;
+            };
+            if constexpr (Call::how == turning::by_spectrum) {
+                wgmma_wait<0>();
+                __syncwarp(); // all know what the warp keeps
+                found += quantise_turned(
+                    low,
+                    high,
+                    gains,
+                    [&] { return m.phases.series(own); },
+                    -slot_time,
+                    wanted,
+                    c.harmless_squares,
+                    [&](int from, const uint32_t(&words)[pairs][4]) {
+#pragma unroll
+                        for (int i = 0; i < 4 && turned; i++)
+                            store_words(place_of(0) + (from + i) * 4 * sector_row,
+                                        words[0][i],
+                                        words[1][i]);
+#pragma unroll
+                        for (int k = 0; k < pairs && !turned; k++)
+                            store_columns(place_of(k) + from * 4 * radix * 2, words[k]);
+                    });
+            } else {
+                float4 factors[4];
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    factors[i] = load_numbers(gains + i * crew_threads);
+                if constexpr (Call::how == turning::by_slot)
+                    turn(factors, m.phases.middle(own.thread));
+                uint32_t words[pairs][8];
+                const auto put = [&](int k) { // of blocks, once both pairs are here
+                    const uint32_t at = place_of(k);
+#pragma unroll
+                    for (int i = 0; i < 8 && turned && k > 0; i++)
+                        store_words(at + i * 4 * sector_row, words[0][i], words[1][i]);
+#pragma unroll
+                    for (int i = 0; i < 8 && !turned; i += 4)
+                        store_columns(at + i * 4 * radix * 2, words[k] + i);
+                };
+                wgmma_wait<0>();
+                const int begin = Call::delayed ? -slot_time : 0;
+                found +=
+                    quantise(words[0], low, factors, begin, wanted, c.harmless_squares);
+                put(0);
+                found += quantise(words[1],
+                                  high,
+                                  factors,
+                                  Call::delayed ? begin - pair : 0,
+                                  wanted - pair,
+                                  c.harmless_squares);
+                put(1);
+            }
+            if constexpr (turned) {
+                if (leaving) {
+                    if (leads)
+                        wait_for_stores();
+                    arrive(&m.stored[set.index ^ 1][warp]);
+                    leaving = false;
+                }
+                if (half == 1 || time + group >= end) {
+                    store_set({ p.input,
+                                c.first_time + time - half * group,
+                                lacking * group + unwanted,
+                                half * group + min(group, int(c.spectra) - time) });
+                    set.advance();
+                    leaving = true;
+                    lacking = 0;
+                    unwanted = 0;
+                }
+            } else {
+                fence_async();
+                // Each warp stores a line: tensor cores wait for the slowest one. The
+                // line before, of the other results, has left when all are here.
+                if (leads)
+                    wait_for_stores();
+                asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads)
+                             : "memory");
+                if (leads && warp < wanted && (!Call::delayed || warp >= -slot_time))
+                    store_line(to,
+                               results + (buffer * slot_spectra + warp) * result_pitch);
+                buffer ^= 1;
+                to += group * c.pitch;
+            }
+        }
+        add_of_warp(c.clamped + p.input, found);
+    }
+    if (leads)
+        wait_for_stores();
+}
+
+} // namespace tensor
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_TRANSFORM_CUH */
