@@ -24,8 +24,9 @@ from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
 from .filterbank_sink import PRODUCTS, filterbank_sink, paths_of, row_names
 from .fx import (BYTES, INTERRUPTED, FxError, add_input_options, block_multiple,
-                 channelizer_parameters, error_text, fill_gains, gain_text, keep_what_is_read, length_of, measure_gains,
-                 open_input, positive_seconds, run_chain, say, silent, warn, whole_number)
+                 channelizer_parameters, error_text, fill_gains, gain_text, keep_what_is_read,
+                 length_of, measure_gains, open_input, positive_seconds, run_chain, say, silent,
+                 warn, whole_number)
 from .fx_report import ProgressBar, seconds_text, with_prefix
 from .growing_file import check_path
 from .pointing import pointing

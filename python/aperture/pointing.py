@@ -87,10 +87,10 @@ class pointing(gr.sync_block):
 
     In: any stream with the tags rx_time, rx_freq and rx_rate, of which only the tags are read:
     connect what the source sends, an item a sample of each input. It says what time it is, and
-    what the frequencies of the channels are: rx_freq is that of channel channels//2 (of real samples
-    of an inverted band that of the one below), rx_rate (times samples_per_item, of real samples half
-    of that) the width of all. Without, they are the description's. A stream that is tuned anew gets weights for it, from
-    the time of the tag on.
+    what the frequencies of the channels are: rx_freq is that of channel channels//2 (of real
+    samples of an inverted band that of the one below), rx_rate (times samples_per_item, of real
+    samples half of that) the width of all. Without, they are the description's. A stream that is
+    tuned anew gets weights for it, from the time of the tag on.
 
     Out: optionally the same stream, each item after all weights that hold from its time on. Put
     between the source and the channeliser, weights are never late, however fast the stream

@@ -7,6 +7,7 @@
 
 #include "kernels/emulated/beam_power.h"
 #include "kernels/emulated/detecting.h"
+#include "kernels/emulated/weighting.h"
 #include "kernels/host/beam_power.h"
 
 namespace gr {
@@ -33,17 +34,11 @@ public:
     }
     void use(const prepared_weights_sptr& weights, stream& s) override
     {
-        run_on(s, [weights, host = d_host] {
-            host_stream own;
-            host->use(weights, own);
-        });
+        use_on(s, d_host, weights);
     }
     void set_gains(const float* gains, stream& s) override
     {
-        run_on(s, [kept = std::vector<float>(gains, gains + d_p.beams), host = d_host] {
-            host_stream own;
-            host->set_gains(kept.data(), own);
-        });
+        set_gains_on(s, d_host, gains, d_p.beams);
     }
     void set_masks(const uint8_t* masks, stream& s) override
     {

@@ -6,7 +6,7 @@
  */
 
 #include "kernels/emulated/beamformer.h"
-#include "kernels/emulated/masked.h"
+#include "kernels/emulated/weighting.h"
 #include "kernels/host/beamformer.h"
 #include "runtime/host_stream.h"
 
@@ -36,21 +36,13 @@ public:
     {
         return d_host->prepare(weights);
     }
-
     void use(const prepared_weights_sptr& weights, stream& s) override
     {
-        run_on(s, [weights, host = d_host] {
-            host_stream own;
-            host->use(weights, own);
-        });
+        use_on(s, d_host, weights);
     }
-
     void set_gains(const float* gains, stream& s) override
     {
-        run_on(s, [kept = std::vector<float>(gains, gains + d_p.beams), host = d_host] {
-            host_stream own;
-            host->set_gains(kept.data(), own);
-        });
+        set_gains_on(s, d_host, gains, d_p.beams);
     }
 
     void execute(const void* voltages, void* beams, int blocks, stream& s) override
