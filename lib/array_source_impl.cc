@@ -6,6 +6,7 @@
  */
 
 #include "array_source_impl.h"
+#include "number_text.h"
 #include "timestamp.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/io_signature.h>
@@ -88,7 +89,7 @@ void check(const array_source::parameters& p)
     require(p.start_time.second >= 0 && p.start_time.second < 1,
             "start_time",
             std::to_string(p.start_time.first) + " s and " +
-                std::to_string(p.start_time.second) + " s",
+                text_of(p.start_time.second) + " s",
             "whole seconds and a fraction of 0 to below 1");
     // GNU Radio's edges in host memory take two of 4096 shared memory segments each
     require_range("ports (inputs / inputs_per_port)",

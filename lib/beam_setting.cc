@@ -7,6 +7,7 @@
 
 #include "beam_setting.h"
 #include "message_text.h"
+#include "number_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 #include <cmath>
@@ -81,7 +82,7 @@ void beam_setting::check(const beam_extents& e) const
                 "one, or one for each of " + std::to_string(coherent) +
                     " coherent beams");
         for (float g : gains)
-            require(std::isfinite(g), "gain", std::to_string(g), "finite");
+            require(std::isfinite(g), "gain", text_of(g), "finite");
     }
     if (!masks.empty()) {
         require(masks.size() == all * e.inputs,

@@ -6,6 +6,7 @@
  */
 
 #include "block_writer.h"
+#include "number_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 #include <cmath>
@@ -17,7 +18,7 @@ void require_align(double align)
 {
     require(std::isfinite(align) && align >= 0,
             "align",
-            std::to_string(align),
+            text_of(align),
             "0 or a number of seconds");
 }
 
@@ -48,7 +49,7 @@ void block_writer::on_begin()
     if (d_align > 0) {
         const auto f = facts();
         if (f.rate <= 0) {
-            fail("align: " + std::to_string(d_align) +
+            fail("align: " + text_of(d_align) +
                  " s needs the tag rx_rate on the first item");
             return;
         }

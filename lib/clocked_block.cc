@@ -8,6 +8,7 @@
 #include "clocked_block.h"
 #include "kernels/types.h"
 #include "message_text.h"
+#include "number_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer.h>
@@ -198,8 +199,8 @@ void clocked_block::begin()
         const auto& frequency = d_ports[port].frequency;
         if (frequency && d_frequency && !same_frequency(*frequency, *d_frequency))
             fail("rx_freq of port " + std::to_string(port) + " is " +
-                 std::to_string(*frequency) + " Hz, but that of another port " +
-                 std::to_string(*d_frequency) + " Hz; all must be tuned alike");
+                 text_of(*frequency) + " Hz, but that of another port " +
+                 text_of(*d_frequency) + " Hz; all must be tuned alike");
         else if (frequency)
             change_frequency(0, *frequency);
     }
@@ -301,11 +302,11 @@ void clocked_block::set_rate(int port, int64_t item, std::optional<double> given
 {
     const double rate = given.value_or(NAN);
     if (!(rate > 0))
-        fail("rx_rate of port " + std::to_string(port) + ": " + std::to_string(rate) +
+        fail("rx_rate of port " + std::to_string(port) + ": " + text_of(rate) +
              " is not allowed; it must be a number above 0");
     else if (d_rate > 0 && std::abs(rate - d_rate) > 1e-9 * d_rate)
-        fail("rx_rate of port " + std::to_string(port) + " is " + std::to_string(rate) +
-             " at item " + std::to_string(item) + ", but was " + std::to_string(d_rate) +
+        fail("rx_rate of port " + std::to_string(port) + " is " + text_of(rate) +
+             " at item " + std::to_string(item) + ", but was " + text_of(d_rate) +
              " before or on another port; all items must have one rate");
     else
         d_rate = rate;

@@ -8,6 +8,7 @@
 #include "clocked_block.h"
 #include "filter_windows.h"
 #include "kernels/prototype.h"
+#include "number_text.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -41,7 +42,7 @@ kernels::pfb::parameters filter_parameters(const pfb_channelizer::parameters& p)
                                       : p.prototype;
     require(std::abs(p.gain) <= std::numeric_limits<float>::max(),
             "gain",
-            std::to_string(p.gain),
+            text_of(p.gain),
             "finite, in single precision too");
     require(
         p.gain != 0 || p.output_type != "sc8" || p.input_type == "sc8",

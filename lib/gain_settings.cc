@@ -7,6 +7,7 @@
 
 #include "gain_settings.h"
 #include "message_text.h"
+#include "number_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <cmath>
 #include <optional>
@@ -30,8 +31,7 @@ void gain_settings::check(const setting& s) const
         if (!std::isfinite(g.real()) || !std::isfinite(g.imag())) // or no text is made
             require(false,
                     "gain",
-                    "(" + std::to_string(g.real()) + ", " + std::to_string(g.imag()) +
-                        ")",
+                    "(" + text_of(g.real()) + ", " + text_of(g.imag()) + ")",
                     "finite");
 }
 

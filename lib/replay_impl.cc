@@ -6,6 +6,7 @@
  */
 
 #include "kernels/types.h"
+#include "number_text.h"
 #include "replay_impl.h"
 #include "timestamp.h"
 #include <gnuradio/aperture/tags.h>
@@ -25,7 +26,7 @@ void require_tag(const char* parameter, double value)
 {
     require(std::isfinite(value) && value >= 0,
             parameter,
-            std::to_string(value),
+            text_of(value),
             "0 (not tagged) or a number above 0");
 }
 
@@ -41,11 +42,11 @@ void check(const replay::parameters& p)
     require(p.start_time.second >= 0 && p.start_time.second < 1,
             "start_time",
             std::to_string(p.start_time.first) + " s and " +
-                std::to_string(p.start_time.second) + " s",
+                text_of(p.start_time.second) + " s",
             "whole seconds and a fraction of 0 to below 1");
     require(std::isfinite(p.center_frequency),
             "center_frequency",
-            std::to_string(p.center_frequency),
+            text_of(p.center_frequency),
             "finite");
     require_tag("rate", p.rate);
     require_tag("bandwidth", p.bandwidth);

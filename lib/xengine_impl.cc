@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "number_text.h"
 #include "xengine_impl.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
@@ -27,7 +28,7 @@ bool parse_integration(double length, const std::string& unit)
     require(std::isfinite(length) && length > 0 && length <= 1e9 &&
                 (seconds || length == std::floor(length)),
             "integration",
-            std::to_string(length) + " " + unit,
+            text_of(length) + " " + unit,
             seconds ? "above 0 and at most 1e9 seconds"
                     : "a whole number of blocks, 1 to 1e9");
     return seconds;
@@ -89,7 +90,7 @@ bool xengine_impl::begin_integration()
         return true;
     }
     if (rate() <= 0)
-        return fail("integration: " + std::to_string(d_length) +
+        return fail("integration: " + text_of(d_length) +
                     " seconds need the tag rx_rate on the first block");
     d_blocks = int(std::llround(
         std::clamp(d_length * rate(), 1., double(std::numeric_limits<int>::max()))));

@@ -6,6 +6,7 @@
  */
 
 #include "formats/dada.h"
+#include "number_text.h"
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -155,7 +156,7 @@ exact_time read_start(const reader& header, dada_file& file)
         // a second, and what the digits of the date leave open
         if (std::abs(difference) > 1 + 86400 * std::pow(10.0, -double(digits)))
             file.warnings.push_back("MJD_START " + header.text("MJD_START") + " is " +
-                                    std::to_string(difference) + " s after UTC_START " +
+                                    text_of(difference) + " s after UTC_START " +
                                     header.text("UTC_START") + ": UTC_START is used");
     }
     return *utc;

@@ -7,23 +7,15 @@
 
 #include "kernels/array_simulator.h"
 #include "kernels/host/array_simulator.h"
+#include "number_text.h"
 #include <cmath>
 #include <set>
-#include <sstream>
 
 namespace gr {
 namespace aperture {
 namespace kernels {
 
 namespace {
-
-std::string text(double value)
-{
-    std::ostringstream out;
-    out.precision(17);
-    out << value;
-    return out.str();
-}
 
 //! NaN is in no interval.
 void require_between(const std::string& parameter,
@@ -32,7 +24,7 @@ void require_between(const std::string& parameter,
                      double high,
                      const std::string& rule)
 {
-    require(value >= low && value <= high, parameter, text(value), rule);
+    require(value >= low && value <= high, parameter, text_of(value), rule);
 }
 
 void check_inputs(const array_simulator::parameters& p)
@@ -61,7 +53,7 @@ void check_inputs(const array_simulator::parameters& p)
         require(std::isfinite(in.gain.real()) && std::isfinite(in.gain.imag()) &&
                     std::abs(in.gain) <= 1e15,
                 place + "gain",
-                text(in.gain.real()) + " + " + text(in.gain.imag()) + "i",
+                text_of(in.gain.real()) + " + " + text_of(in.gain.imag()) + "i",
                 "a number of magnitude up to 1e15");
         require_between(
             place + "cable_delay", in.cable_delay, -1.0, 1.0, "within 1 s of 0");

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "number_text.h"
 #include "runtime/device_block.h"
 #include "runtime/fault.h"
 #include "runtime/host_wait.h"
@@ -180,7 +181,7 @@ void device_block::set_latency(double seconds)
 {
     // also false for NaN
     if (!(seconds >= 0 && seconds <= 10))
-        throw std::invalid_argument("latency: " + std::to_string(seconds) +
+        throw std::invalid_argument("latency: " + text_of(seconds) +
                                     " is not allowed: it must be from 0 to 10 seconds");
     d_latency = seconds;
 }

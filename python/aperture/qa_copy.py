@@ -64,6 +64,7 @@ class qa_copy(gr_unittest.TestCase):
         for values, message in ((dict(item_size=0), "item_size.*0.*1"),
                                 (dict(item_size=-8), "item_size.*-8"),
                                 (dict(latency=-0.5), "latency.*-0.5.*0 to 10"),
+                                (dict(latency=-1e-9), "latency: -1e-09 .*0 to 10"),
                                 (dict(latency=11), "latency.*11"),
                                 (dict(latency=float("nan")), "latency.*nan"),
                                 (dict(device="toaster"), "device.*toaster.*cpu"),
