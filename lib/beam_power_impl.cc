@@ -53,7 +53,6 @@ beam_power_impl::beam_power_impl(const parameters& p,
       d_weights({ k.channels, k.inputs, k.times, k.beams, k.incoherent },
                 first_setting(p.weights, p.gains, p.masks),
                 { [this](const cfloat* weights) { return d_kernel->prepare(weights); },
-                  [this](const std::string& reason) { refuse(reason); },
                   [k](const uint8_t* masks) { k.check_masks(masks); } })
 {
     take_settings("weights", [this](const pmt::pmt_t& m) { d_weights.receive(m); });
@@ -65,9 +64,16 @@ bool beam_power_impl::start()
     return detecting_block::start();
 }
 
+bool beam_power_impl::stop()
+{
+    for (const auto& reason : d_weights.take_refused(true))
+        refuse(reason);
+    return detecting_block::stop();
+}
+
 int64_t beam_power_impl::prepare()
 {
-    return d_weights.update(
+    const int64_t sharing = d_weights.update(
         position(),
         { time_of(0), rate() },
         [this](int64_t late) { report("late", 0, position(), late); },
@@ -79,6 +85,9 @@ int64_t beam_power_impl::prepare()
             if (c.masks)
                 d_kernel->set_masks(c.masks, work_stream());
         });
+    for (const auto& reason : d_weights.take_refused(false))
+        refuse(reason);
+    return sharing;
 }
 
 std::vector<intervals::interval> beam_power_impl::lost_of(

@@ -138,6 +138,14 @@ std::vector<float> beam_weights::gains() const
     return d_settings.gains();
 }
 
+std::vector<std::string> beam_weights::take_refused(bool all)
+{
+    lock l(d_mutex);
+    if (all)
+        d_changed.wait(l, [this] { return settled(); });
+    return std::exchange(d_refused, {});
+}
+
 void beam_weights::start()
 {
     const std::lock_guard<std::mutex> guard(d_mutex);
@@ -255,6 +263,17 @@ void beam_weights::finish(job& j, std::exception_ptr problem)
     d_changed.notify_all();
 }
 
+void beam_weights::refuse(job& j, std::exception_ptr problem)
+{
+    if (!j.called)
+        try {
+            std::rethrow_exception(problem);
+        } catch (const std::exception& e) {
+            d_refused.push_back(e.what());
+        }
+    finish(j, problem);
+}
+
 void beam_weights::understand(lock& l)
 {
     const auto j = d_jobs.front();
@@ -265,9 +284,8 @@ void beam_weights::understand(lock& l)
     if (j->message) {
         try {
             j->setting = setting_of(std::exchange(j->message, nullptr), d_e);
-        } catch (const std::exception& e) {
+        } catch (const std::exception&) {
             problem = std::current_exception();
-            d_callbacks.refuse(e.what());
         }
     }
     l.lock();
@@ -275,7 +293,7 @@ void beam_weights::understand(lock& l)
     j->understood = true;
     if (problem) {
         d_timed.remove(j);
-        finish(*j, problem);
+        refuse(*j, problem);
     } else if (j->holds) {
         d_now.push_back(j);
     }
@@ -297,10 +315,8 @@ void beam_weights::apply(lock& l)
         try {
             check_masks(s, now[i]->setting);
             s.apply(now[i]->setting);
-        } catch (const std::exception& e) {
+        } catch (const std::exception&) {
             problems[i] = std::current_exception();
-            if (!now[i]->called)
-                d_callbacks.refuse(e.what());
         }
     ready_sptr made;
     std::exception_ptr error;
@@ -319,7 +335,10 @@ void beam_weights::apply(lock& l)
         d_ready = made;
     }
     for (size_t i = 0; i < now.size(); i++)
-        finish(*now[i], problems[i] ? problems[i] : error);
+        if (problems[i])
+            refuse(*now[i], problems[i]);
+        else
+            finish(*now[i], error);
     d_changed.notify_all();
 }
 

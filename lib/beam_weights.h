@@ -44,8 +44,6 @@ class beam_weights
 public:
     struct callbacks {
         std::function<kernels::prepared_weights_sptr(const cfloat*)> prepare;
-        //! Of a message that is not understood; from the own thread.
-        std::function<void(const std::string& reason)> refuse;
         //! Of incoherent beams. \throws std::invalid_argument
         std::function<void(const uint8_t* masks)> check_masks;
     };
@@ -68,6 +66,13 @@ public:
     //! [channel][input], without the mask
     std::vector<cfloat> of(int beam) const;
     std::vector<float> gains() const;
+
+    /*!
+     * Why messages were refused, since the last call. The own thread must not say so: a
+     * message that another thread sends while the flowgraph is started or locked makes
+     * GNU Radio 3.10 crash. \param all those that have come by now, for which this waits
+     */
+    std::vector<std::string> take_refused(bool all);
 
     //! Blocks begin: the next one waits for all that has come. What failed before is
     //! forgotten.
@@ -134,6 +139,7 @@ private:
     jobs next_ahead() const; // whose time comes next, unless they are ready or not to be
     bool settled() const;
     void finish(job& j, std::exception_ptr problem = nullptr);
+    void refuse(job& j, std::exception_ptr problem);
 
     const beam_extents d_e;
     const callbacks d_callbacks;
@@ -154,6 +160,7 @@ private:
         int64_t version; // of what they were put on
         ready_sptr made; // nullptr: not yet, or that failed
     } d_ahead{};
+    std::vector<std::string> d_refused;
     std::exception_ptr d_error;
     bool d_starting = true, d_quit = false;
 

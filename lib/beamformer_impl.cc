@@ -42,11 +42,10 @@ beamformer_impl::beamformer_impl(const parameters& p,
       block_reader(d, k.inputs, k.times),
       d_p(k),
       d_kernel(kernels::beamformer::make(k, d)),
-      d_weights({ k.channels, k.inputs, k.times, k.beams, 0 },
-                first_setting(p.weights, p.gains, p.masks),
-                { [this](const cfloat* weights) { return d_kernel->prepare(weights); },
-                  [this](const std::string& reason) { refuse(reason); },
-                  {} })
+      d_weights(
+          { k.channels, k.inputs, k.times, k.beams, 0 },
+          first_setting(p.weights, p.gains, p.masks),
+          { [this](const cfloat* weights) { return d_kernel->prepare(weights); }, {} })
 {
     set_latency(p.latency);
     take_settings("weights", [this](const pmt::pmt_t& m) { d_weights.receive(m); });
@@ -58,9 +57,16 @@ bool beamformer_impl::start()
     return block_reader::start();
 }
 
+bool beamformer_impl::stop()
+{
+    for (const auto& reason : d_weights.take_refused(true))
+        refuse(reason);
+    return block_reader::stop();
+}
+
 int64_t beamformer_impl::update_weights()
 {
-    return d_weights.update(
+    const int64_t sharing = d_weights.update(
         position(),
         { time_of(0), rate() },
         [this](int64_t late) { report("late", 0, position(), late); },
@@ -70,6 +76,9 @@ int64_t beamformer_impl::update_weights()
             if (c.gains)
                 d_kernel->set_gains(c.gains, work_stream());
         });
+    for (const auto& reason : d_weights.take_refused(false))
+        refuse(reason);
+    return sharing;
 }
 
 int beamformer_impl::process(int noutput_items,

@@ -24,6 +24,7 @@ public:
                     const device& d);
 
     bool start() override;
+    bool stop() override;
     int inputs() const override { return d_weights.inputs(); }
     void set_weights(const std::vector<std::complex<float>>& weights, int beam) override;
     std::vector<std::complex<float>> weights(int beam) const override;

@@ -102,8 +102,6 @@ class qa_beam_weights : public CppUnit::TestFixture
 
     const beam_extents d_many{ 4096, 2, 16, 16, 0 }, d_few{ 3, 2, 16, 4, 2 };
     kernel d_kernel;
-    std::mutex d_mutex;
-    std::vector<std::string> d_refused;
     std::vector<int64_t> d_late;
     std::unique_ptr<beams> d_weights;
 
@@ -114,10 +112,6 @@ class qa_beam_weights : public CppUnit::TestFixture
             e,
             beam_setting{},
             beams::callbacks{ [=](const cfloat* w) { return d_kernel.prepare(w, count); },
-                              [this](const std::string& reason) {
-                                  const std::lock_guard<std::mutex> guard(d_mutex);
-                                  d_refused.push_back(reason);
-                              },
                               {} });
     }
 
@@ -371,9 +365,12 @@ public:
         d_weights->receive(weights(2));
         const auto u = update_until_new(1);
         expect(u, 2, 2);
-        CPPUNIT_ASSERT_EQUAL(size_t(3), d_refused.size());
-        CPPUNIT_ASSERT(d_refused[0].find("finite") != std::string::npos);
-        CPPUNIT_ASSERT(d_refused[2].find("beam: 16") != std::string::npos);
+        d_weights->receive(weights(NAN, 5));
+        const auto reasons = d_weights->take_refused(true);
+        CPPUNIT_ASSERT_EQUAL(size_t(4), reasons.size());
+        CPPUNIT_ASSERT(reasons[0].find("finite") != std::string::npos);
+        CPPUNIT_ASSERT(reasons[2].find("beam: 16") != std::string::npos);
+        CPPUNIT_ASSERT(d_weights->take_refused(true).empty());
         CPPUNIT_ASSERT(!update(20).weights);
     }
 
