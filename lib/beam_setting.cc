@@ -18,7 +18,7 @@ namespace aperture {
 
 namespace {
 
-//! A loop that vectorises: millions of weights are looked at while work() waits.
+//! A loop that vectorises: there may be millions.
 bool all_finite(const std::vector<cfloat>& values)
 {
     constexpr uint32_t infinite = 0x7f800000;
