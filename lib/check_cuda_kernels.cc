@@ -40,6 +40,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -798,6 +799,87 @@ void check_delays(bool slow)
 }
 
 /*!
+ * Delays that are set, changed and taken away between calls, of 8-bit samples to 8-bit
+ * spectra: with some numbers of channels these go from one kernel to another.
+ */
+void check_switched_delays(int channels)
+{
+    pfb::parameters p{ channels, 8, 2, 1, sample_type::sc8, sample_type::sc8, false, {} };
+    if (!chosen_channels.wants(p.channels))
+        return;
+    constexpr int64_t margin = 40;
+    const std::vector<int> calls{ 5, 33, 8 * 1024 / channels, 12, 1, 40 };
+    const int spectra = std::accumulate(calls.begin(), calls.end(), 0);
+    p.prototype = prototype(p.step(), p.taps, "hann");
+    auto gains = random_gains(p);
+    for (auto& g : gains)
+        g *= .3f;
+    const auto some = random_delays(p, false), others = random_delays(p, true);
+    const std::vector<const delay*> delays{ nullptr,       some.data(), some.data(),
+                                            others.data(), nullptr,     some.data() };
+    const int64_t samples = int64_t(spectra - 1 + p.taps) * p.step() + 2 * margin;
+    const size_t line = size_t(p.channels) * size_of(p.output);
+    const auto own_stream = device::select("cuda").make_stream();
+    host_stream on_host;
+    const auto host = host::make_pfb(p);
+    const auto kernel = cuda::make_pfb(p, 0);
+    host->set_gains(gains.data(), on_host);
+    kernel->set_gains(gains.data(), *own_stream);
+    std::vector<std::vector<uint8_t>> data, expected;
+    std::vector<guarded> gpu_data, out;
+    for (int i = 0; i < p.ports; i++) {
+        data.push_back(random_samples(p.input, samples, 1));
+        gpu_data.emplace_back(data.back());
+        expected.emplace_back(spectra * line);
+        out.emplace_back(spectra * line);
+    }
+    for (size_t call = 0, first = 0; call < calls.size(); first += calls[call++]) {
+        std::vector<pfb::source> from, gpu_from;
+        std::vector<void*> to, gpu_to;
+        for (int i = 0; i < p.ports; i++) {
+            const size_t before = bytes_of(p.input, margin + first * p.step(), 1);
+            from.push_back({ data[i].data() + before, 0 });
+            gpu_from.push_back({ static_cast<uint8_t*>(gpu_data[i].data()) + before, 0 });
+            to.push_back(expected[i].data() + first * line);
+            gpu_to.push_back(static_cast<uint8_t*>(out[i].data()) + first * line);
+        }
+        // the second and the third call have the same ones, which go on
+        if (call != 2) {
+            host->set_delays(delays[call], on_host);
+            kernel->set_delays(delays[call], *own_stream);
+        }
+        host->execute(from.data(), to.data(), calls[call], on_host);
+        kernel->execute(gpu_from.data(), gpu_to.data(), calls[call], *own_stream);
+    }
+    own_stream->synchronize();
+    for (int i = 0; i < p.ports; i++) {
+        const auto what = name_of(p) + ", delays switched";
+        compare_outputs(
+            out[i].values<uint8_t>(), expected[i], p.output, half_precision, what);
+        expect(out[i].untouched_around(), what + ", guards");
+    }
+}
+
+//! What 8-bit samples to 8-bit spectra are given to.
+void check_names()
+{
+    cudaDeviceProp gpu;
+    cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's architecture");
+    for (int n = 32; n <= 2048; n *= 2)
+        for (int taps : { 8, 9 }) {
+            if (!chosen_channels.wants(n))
+                continue;
+            pfb::parameters p{ n,     taps, 1, 1, sample_type::sc8, sample_type::sc8,
+                               false, {} };
+            p.prototype = prototype(p.step(), p.taps, "hann");
+            const bool tensor = gpu.major == 9 && n >= 64 && n <= 1024 && taps <= 8;
+            const auto name = cuda::make_pfb(p, 0)->implementation();
+            const auto expected = "cuda tensor f16 fft " + std::to_string(n);
+            expect((name == expected) == tensor, name_of(p) + " by " + name);
+        }
+}
+
+/*!
  * The same samples give the same bits, whatever calls the stream is cut into and wherever
  * the results are stored. \param skipped channels at both ends of a block \param slow as
  * in pfb_case
@@ -923,6 +1005,10 @@ void check_small_pfbs()
 {
     using type = sample_type;
     for (auto [t, n, inputs] : { std::tuple(type::sc8, 1024, 1),
+                                 std::tuple(type::sc8, 512, 1),
+                                 std::tuple(type::sc8, 256, 1),
+                                 std::tuple(type::sc8, 128, 1),
+                                 std::tuple(type::sc8, 64, 1),
                                  std::tuple(type::s8, 64, 1),
                                  std::tuple(type::fc32, 2048, 1),
                                  std::tuple(type::s10, 256, 1),
@@ -931,16 +1017,19 @@ void check_small_pfbs()
         const pfb::parameters p{ n, 4, 2, inputs, t, type::sc8, false, {} };
         const int spectra = std::max(8, 8192 / n) + 1;
         check_pfb({ p, spectra, 1, true }, false);
-        if (n == 1024) { // on tensor cores delays have a kernel of their own
+        if (t == type::sc8) { // on tensor cores
             check_pfb({ p, 4 * spectra }, false);
             // so many that blocks of threads have whole sectors of a block
-            for (bool delayed : { false, true })
-                check_pfb({ p, 2400, -1, delayed, true, true }, false);
-            for (bool turned : { false, true })
-                check_pfb({ p, 2400, -1, true, turned, true, -1, true }, false);
+            const int many = 2400 * 1024 / n;
+            check_pfb({ p, many, -1, false, true, true }, false);
+            if (n == 1024) { // delays have a kernel of their own
+                check_pfb({ p, many, -1, true, true, true }, false);
+                for (bool turned : { false, true })
+                    check_pfb({ p, many, -1, true, turned, true, -1, true }, false);
+            }
             auto several = p;
             several.inputs_per_port = 3;
-            check_pfb({ several, 4 * spectra, -1, true }, false);
+            check_pfb({ several, 4 * spectra, -1, n == 1024 }, false);
             check_pfb({ several, spectra, 1, false, true }, false);
         }
         if (n >= 64)
@@ -968,8 +1057,11 @@ void check_interleaved(bool quick)
     const auto with = [](int channels, int ports, int inputs, type t) {
         return pfb::parameters{ channels, 4, ports, inputs, t, type::sc8, false, {} };
     };
-    check_pfb({ with(64, 70, 3, type::sc8), 40, 5, true }, false);
-    check_pfb({ with(64, 1, 1024, type::sc8), 40, -1, true }, false);
+    for (bool delayed : { false, true }) {
+        check_pfb({ with(64, 70, 3, type::sc8), 40, 5, delayed }, false);
+        check_pfb({ with(64, 1, 1024, type::sc8), 40, -1, delayed }, false);
+        check_pfb({ with(256, 2, 16, type::sc8), 141, 1, delayed, true }, false);
+    }
     // on tensor cores, few and many inputs
     for (auto [ports, inputs] : { std::pair(2, 16), std::pair(5, 13) })
         for (bool delayed : { false, true })
@@ -1046,26 +1138,35 @@ void check_pfbs(bool quick)
             check({ with(1024, 8, 2, 3, type::sc8), 21, -1, true, true });
         }
     // on tensor cores: any number of taps and spectra, pieces of several inputs, also
-    // lost, and of several sectors
-    for (auto [taps, ports, spectra] : { std::tuple(8, 1, 1),
-                                         std::tuple(1, 2, 6),
-                                         std::tuple(5, 1, 12),
-                                         std::tuple(7, 2, 1300),
-                                         std::tuple(8, 5, 1930),
-                                         std::tuple(8, 64, 45),
-                                         std::tuple(3, 65, 9) })
-        for (auto [turned, all] :
-             { std::pair(false, true), std::pair(true, false), std::pair(true, true) })
-            for (auto [delayed, slow] : kinds_of_delays)
-                check_pfb({ { 1024, taps, ports, 1, type::sc8, type::sc8, turned, {} },
-                            spectra,
-                            ports > 2 ? 1 : -1,
-                            delayed,
-                            turned,
-                            all,
-                            -1,
-                            slow },
-                          false);
+    // lost, and of several sectors; of fewer channels with delays another kernel
+    for (int n = 64; n <= 1024; n *= 2)
+        for (auto [taps, ports, spectra] : { std::tuple(8, 1, 1),
+                                             std::tuple(1, 2, 6),
+                                             std::tuple(5, 1, 12),
+                                             std::tuple(7, 2, 1300 * 1024 / n),
+                                             std::tuple(8, 5, 1930 * 1024 / n + 1),
+                                             std::tuple(8, 5, 1930 * 1024 / n + 16),
+                                             std::tuple(8, 64, 45),
+                                             std::tuple(6, 3, 256),
+                                             std::tuple(3, 65, 9) })
+            for (auto [turned, all] : { std::pair(false, true),
+                                        std::pair(true, false),
+                                        std::pair(true, true) })
+                for (auto [delayed, slow] : kinds_of_delays)
+                    if (n == 1024 || !delayed)
+                        check_pfb(
+                            { { n, taps, ports, 1, type::sc8, type::sc8, turned, {} },
+                              spectra,
+                              ports > 2 ? 1 : -1,
+                              delayed,
+                              turned,
+                              all,
+                              -1,
+                              slow },
+                            false);
+    for (int n = 64; n <= 1024; n *= 2)
+        check_switched_delays(n);
+    check_names();
     for (bool slow : { false, true })
         check_delays(slow);
     for (int call : { 0, 1 }) {
@@ -1081,6 +1182,12 @@ void check_pfbs(bool quick)
                                delayed,
                                skipped,
                                slow);
+    for (int n : { 64, 128, 256, 512 })
+        for (int skipped : { 0, n / 8 + 1 })
+            for (int inputs : { 1, 3 })
+                check_cuts({ n, 8, 3, inputs, type::sc8, type::sc8, skipped > 0, {} },
+                           false,
+                           skipped);
     check_interleaved(quick);
     check_cuts(quick);
     for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways

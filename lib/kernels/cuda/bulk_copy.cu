@@ -46,11 +46,11 @@ CUtensorMapSwizzle swizzle_of(box_order order, uint32_t row_bytes)
 CUtensorMap make_tensor_map(const void* bytes, const box_shape& shape, box_order order)
 {
     static const auto encode = find_encoder();
-    const cuuint32_t every[4] = { 1, 1, 1, 1 };
+    const cuuint32_t every[5] = { 1, 1, 1, 1, 1 };
     CUtensorMap map;
     const auto status = encode(&map,
                                CU_TENSOR_MAP_DATA_TYPE_UINT8,
-                               4,
+                               shape.dimensions,
                                const_cast<void*>(bytes),
                                shape.extents,
                                shape.steps,

@@ -36,10 +36,11 @@ enum class box_order {
     half_swapped
 };
 
-//! Bytes in four dimensions, the first one without gaps; steps in bytes.
+//! Bytes in four or five dimensions, the first one without gaps; steps in bytes.
 struct box_shape {
-    uint64_t extents[4], steps[3];
-    uint32_t box[4];
+    uint64_t extents[5], steps[4];
+    uint32_t box[5];
+    uint32_t dimensions = 4;
 };
 CUtensorMap make_tensor_map(const void* bytes, const box_shape& shape, box_order order);
 
@@ -190,7 +191,7 @@ __device__ __forceinline__ void copy_box_to_all(uint32_t to,
 }
 
 //! A box of shared memory to the place from byte, input, channel, block on, by the thread
-//! that calls; what lies outside is left out.
+//! that calls; what lies outside is left out. In five dimensions likewise.
 __device__ __forceinline__ void store_box(
     const CUtensorMap* map, uint32_t from, int byte, int input, int channel, int block)
 {
@@ -202,6 +203,21 @@ __device__ __forceinline__ void store_box(
                  "r"(input),
                  "r"(channel),
                  "r"(block)
+                 : "memory");
+}
+
+__device__ __forceinline__ void
+store_box(const CUtensorMap* map, uint32_t from, int byte, int b, int c, int d, int e)
+{
+    asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group"
+                 " [%0, {%2, %3, %4, %5, %6}], [%1];\n"
+                 "cp.async.bulk.commit_group;" ::"l"(map),
+                 "r"(from),
+                 "r"(byte),
+                 "r"(b),
+                 "r"(c),
+                 "r"(d),
+                 "r"(e)
                  : "memory");
 }
 

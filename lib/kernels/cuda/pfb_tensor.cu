@@ -31,13 +31,12 @@ __device__ __forceinline__ void wait_for_calls_before()
 
 //! The map is an argument of its own, as its address is taken: of the others the compiler
 //! would no longer know that they stay what they are, and that all threads have the same.
-template <store Store, int Inputs, turning Turning>
+template <store Store, class Call>
 __global__ void __launch_bounds__(threads, 1)
-    channelise(const __grid_constant__ input_call<Inputs, Turning> c,
-               const __grid_constant__ CUtensorMap boxes)
+    channelise(const __grid_constant__ Call c, const __grid_constant__ CUtensorMap boxes)
 {
     extern __shared__ __align__(1024) uint8_t unaligned[];
-    auto& m = *reinterpret_cast<memory<Store, Turning>*>(
+    auto& m = *reinterpret_cast<memory<Store, Call>*>(
         unaligned + (1024 - shared_address(unaligned) % 1024) % 1024);
     if (threadIdx.x == loading_thread) {
         for (int i = 0; i < slots<Store>; i++) {
@@ -54,6 +53,7 @@ __global__ void __launch_bounds__(threads, 1)
         }
         fence_barriers();
     }
+    __syncwarp(); // threads that load together wait at these barriers
     const bool filters = threadIdx.x >= crews * crew_threads;
     float h[most_taps][4];
     if (filters)
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(threads, 1)
     // The next call may begin where blocks of threads end, and comes up to here.
     asm volatile("griddepcontrol.launch_dependents;");
     wait_for_calls_before();
-    if (threadIdx.x == loading_thread)
+    if (loads_in(0, c))
         start_loading(m, c);
     __syncthreads();
     if (filters) {
@@ -75,73 +75,90 @@ __global__ void __launch_bounds__(threads, 1)
     }
 }
 
-template <store Store, turning Turning>
-constexpr int shared_bytes = int(sizeof(memory<Store, Turning>)) + 1024;
-static_assert(shared_bytes<store::spectra, turning::by_spectrum> <= 227 << 10 &&
-              shared_bytes<store::blocks, turning::by_spectrum> <= 227 << 10);
+template <store Store, class Call>
+constexpr int shared_bytes = int(sizeof(memory<Store, Call>)) + 1024;
 
-//! The block as [input][d][c][time].
-CUtensorMap box_map(const call& c)
+//! The block as [input][segment][d][c][time], the segments that there are; only one:
+//! [input][d][c][time].
+template <class Call>
+CUtensorMap box_map(const Call& c)
 {
+    constexpr uint64_t d = Call::second_radix;
     const uint64_t row = 2 * uint64_t(c.times), pitch = row * c.inputs;
-    return make_tensor_map(c.block,
-                           { { row, radix, radix, uint64_t(c.inputs) },
-                             { pitch, radix * pitch, row },
-                             { sector, box_channels, radix, 1 } },
-                           box_order::half_swapped);
+    const uint64_t inputs = c.inputs;
+    if constexpr (Call::segments == 1)
+        return make_tensor_map(c.block,
+                               { { row, radix, d, inputs },
+                                 { pitch, radix * pitch, row },
+                                 { sector, box_channels, d, 1 } },
+                               box_order::half_swapped);
+    else
+        return make_tensor_map(
+            c.block,
+            { { row, radix, d, uint64_t(c.last_segment / c.segment + 1), inputs },
+              { pitch, radix * pitch, 2 * uint64_t(c.segment), row },
+              { sector, box_channels, d, Call::segments, 1 },
+              5 },
+            box_order::half_swapped);
 }
 
 //! Filter, transform, gains and conversion of a call.
-template <store Store>
+template <store Store, int Channels>
 class tensor_filter
 {
+    using shape = arrangement<Channels>;
+
 public:
     tensor_filter(const pfb::parameters& p, int device)
         : d_p(p),
           d_device(device),
           d_multiprocessors(facts_of(device).multiprocessors),
           d_norm(norm_of(p.prototype)),
-          d_prototype(size_t(most_taps) * channels),
+          d_prototype(size_t(most_taps) * Channels),
           d_matrices(2 * matrix_bytes / sizeof(uint16_t)),
           d_twiddles(size_t(2) * steps * crew_threads),
-          d_gains(size_t(p.inputs()) * channels, 2),
-          d_ordered_gains(size_t(p.inputs()) * channels),
+          d_gains(size_t(p.inputs()) * gains_of_input, 2),
+          d_ordered_gains(size_t(p.inputs()) * gains_of_input),
           d_delays(p),
           d_split(make_split_calls(p)),
           d_counts(2 * size_t(p.inputs()))
     {
         load_for<turning::none>();
-        load_for<turning::by_slot>();
-        load_for<turning::by_spectrum>();
+        if constexpr (delays_served) {
+            load_for<turning::by_slot>();
+            load_for<turning::by_spectrum>();
+        }
         // later taps in later lines; (-1)^j moves channel 0 to -fs/2
         std::vector<float> prototype(d_prototype.size());
         const size_t skipped = prototype.size() - p.prototype.size();
+        const double scale = filter_scale_of(Channels) / d_norm;
         for (size_t j = 0; j < p.prototype.size(); j++)
-            prototype[skipped + j] =
-                float(p.prototype[j] / d_norm * (j % 2 ? -filter_scale : filter_scale));
+            prototype[skipped + j] = float(p.prototype[j] * (j % 2 ? -scale : scale));
         start_with(d_prototype.data(), prototype);
-        start_with(d_matrices.data(), make_matrices(p.inverted));
-        start_with(d_twiddles.data(), make_twiddles());
-        set_gains(std::vector<cfloat>(d_ordered_gains.size(), 1.f).data(), nullptr);
+        start_with(d_matrices.data(), make_matrices(Channels, p.inverted));
+        start_with(d_twiddles.data(), make_twiddles(Channels));
+        const std::vector<cfloat> ones(size_t(p.inputs()) * Channels, 1.f);
+        set_gains(ones.data(), nullptr);
         check(cudaStreamSynchronize(nullptr), "copying gains"); // before other streams
     }
 
     std::string name() const
     {
-        return "cuda tensor f16 fft " + std::to_string(channels) +
+        return "cuda tensor f16 fft " + std::to_string(Channels) +
                (d_split ? ", inputs split" : "");
     }
 
-    //! Into [input][4][crew_threads][2], as crews read them.
+    //! Into [input][gain_words][crew_threads][2], as crews read them.
     void set_gains(const cfloat* gains, cudaStream_t s)
     {
         const device_guard guard(d_device);
-        const double scale = d_norm / result_scale;
+        const double scale = d_norm / (filter_scale_of(Channels) * transform_scale);
         d_modest_gains = true;
         for (size_t i = 0; i < d_ordered_gains.size(); i++) {
-            const int place = int(i % channels), thread = place / 2 % crew_threads;
-            const int d = 4 * (place / 2 / crew_threads * 2 + place % 2) + thread % 4;
-            const auto g = gains[i - place + thread / 4 + radix * d];
+            const size_t input = i / gains_of_input;
+            const int place = int(i % gains_of_input), thread = place / 2 % crew_threads;
+            const int e = 4 * (place / 2 / crew_threads * 2 + place % 2) + thread % 4;
+            const auto g = gains[input * Channels + thread / 4 + radix * shape::d_of(e)];
             d_ordered_gains[i] = { float(g.real() * scale), float(g.imag() * scale) };
             d_modest_gains = d_modest_gains && std::abs(d_ordered_gains[i].x) < 1e30f &&
                              std::abs(d_ordered_gains[i].y) < 1e30f;
@@ -160,9 +177,11 @@ public:
     const input_delays& delays() const { return d_delays; }
 
     //! Whether all addresses are multiples of 16; those of samples that are delayed or
-    //! taken apart need not be.
+    //! taken apart need not be. Of several segments it knows no delays.
     bool can_do(const pfb::source* sources, const fused_filter::target& to) const
     {
+        if (!delays_served && d_delays.any())
+            return false;
         const auto aligned = [](const void* p) {
             return reinterpret_cast<uintptr_t>(p) % 16 == 0;
         };
@@ -211,11 +230,20 @@ public:
     }
 
 private:
+    static constexpr bool delays_served = shape::segments == 1;
+    static constexpr size_t gains_of_input = 2 * shape::gain_words * crew_threads;
+
+    template <class Call>
+    static void load_kernel()
+    {
+        static_assert(shared_bytes<Store, Call> <= 227 << 10);
+        load(channelise<Store, Call>, shared_bytes<Store, Call>);
+    }
     template <turning Turning>
     static void load_for()
     {
-        load(channelise<Store, few_inputs, Turning>, shared_bytes<Store, Turning>);
-        load(channelise<Store, most_inputs, Turning>, shared_bytes<Store, Turning>);
+        load_kernel<input_call<few_inputs, Turning, Channels>>();
+        load_kernel<input_call<most_inputs, Turning, Channels>>();
     }
 
     //! \param rows as of a fused_filter
@@ -225,16 +253,14 @@ private:
                 cudaStream_t s,
                 const input_rows& rows = {})
     {
-        switch (d_delays.turns()) {
-        case turning::none:
+        const auto turns = d_delays.turns();
+        if (turns == turning::none)
             launch_for<turning::none>(sources, to, count, s, rows);
-            break;
-        case turning::by_slot:
-            launch_for<turning::by_slot>(sources, to, count, s, rows);
-            break;
-        case turning::by_spectrum:
-            launch_for<turning::by_spectrum>(sources, to, count, s, rows);
-            break;
+        else if constexpr (delays_served) {
+            if (turns == turning::by_slot)
+                launch_for<turning::by_slot>(sources, to, count, s, rows);
+            else
+                launch_for<turning::by_spectrum>(sources, to, count, s, rows);
         }
         d_delays.pass(count);
     }
@@ -243,19 +269,19 @@ private:
     void launch_for(const Arguments&... arguments)
     {
         if (d_p.inputs() <= few_inputs)
-            launch<few_inputs, Turning>(arguments...);
+            launch<input_call<few_inputs, Turning, Channels>>(arguments...);
         else
-            launch<most_inputs, Turning>(arguments...);
+            launch<input_call<most_inputs, Turning, Channels>>(arguments...);
     }
 
-    template <int Inputs, turning Turning>
+    template <class Call>
     void launch(const pfb::source* sources,
                 const fused_filter::target& to,
                 size_t count,
                 cudaStream_t s,
                 const input_rows& rows)
     {
-        input_call<Inputs, Turning> c{};
+        Call c{};
         for (int i = 0; i < d_p.inputs(); i++) {
             const int port = i / d_p.inputs_per_port, place = i % d_p.inputs_per_port;
             c.sources[i] = sources[port];
@@ -263,9 +289,9 @@ private:
                 c.sources[i].samples = rows.samples + i * rows.bytes;
             if (to.spectra)
                 c.spectra_of[i] =
-                    static_cast<char*>(to.spectra[port]) + place * line_bytes;
+                    static_cast<char*>(to.spectra[port]) + place * c.spectrum_bytes;
         }
-        c.pitch = int64_t(d_p.inputs_per_port) * line_bytes;
+        c.pitch = int64_t(d_p.inputs_per_port) * c.spectrum_bytes;
         tell(c, d_p, to, count);
         if constexpr (c.delayed)
             d_delays.tell(c);
@@ -278,13 +304,19 @@ private:
         int lead = 0;
         if constexpr (c.delayed)
             lead = c.lead;
-        c.groups = int((c.spectra + lead + group - 1) / group);
+        // sets of times begin alike in all segments
+        constexpr int together =
+            c.segments > 1 && Store == store::blocks ? set_times : group;
+        constexpr int64_t multiple = int64_t(c.segments) * together;
+        c.groups = int((c.spectra + lead + multiple - 1) / multiple) * (together / group);
+        c.segment = c.groups * group;
+        c.last_segment = int((c.spectra + lead - 1) / c.segment) * c.segment;
         const int64_t all = int64_t(c.groups) * c.inputs;
         const int blocks = int(std::min<int64_t>(all, d_multiprocessors));
         c.harmless_squares = d_modest_gains ? 127 * 127 - 1 : -1;
         c.share = int(all / blocks);
         c.more = int(all % blocks);
-        c.boxed = Store == store::blocks && c.selected == channels &&
+        c.boxed = Store == store::blocks && c.selected == c.channels &&
                   c.times >= set_times &&
                   (c.times | (c.first_time - lead)) % group == 0 &&
                   reinterpret_cast<uintptr_t>(c.block) % 16 == 0;
@@ -294,14 +326,14 @@ private:
         cudaLaunchConfig_t config{};
         config.gridDim = unsigned(blocks);
         config.blockDim = threads;
-        config.dynamicSmemBytes = shared_bytes<Store, Turning>;
+        config.dynamicSmemBytes = shared_bytes<Store, Call>;
         config.stream = s;
         cudaLaunchAttribute overlapping{};
         overlapping.id = cudaLaunchAttributeProgrammaticStreamSerialization;
         overlapping.val.programmaticStreamSerializationAllowed = 1;
         config.attrs = &overlapping;
         config.numAttrs = 1;
-        check(cudaLaunchKernelEx(&config, channelise<Store, Inputs, Turning>, c, boxes),
+        check(cudaLaunchKernelEx(&config, channelise<Store, Call>, c, boxes),
               "channeliser on tensor cores");
     }
 
@@ -310,8 +342,8 @@ private:
     clear(int port, const fused_filter::target& to, size_t count, cudaStream_t s) const
     {
         if (to.spectra) {
-            check(cudaMemsetAsync(
-                      to.spectra[port], 0, count * d_p.inputs_per_port * line_bytes, s),
+            const size_t spectrum = d_p.inputs_per_port * shape::spectrum_bytes;
+            check(cudaMemsetAsync(to.spectra[port], 0, count * spectrum, s),
                   "clearing spectra");
             return;
         }
@@ -343,10 +375,9 @@ private:
 };
 
 /*!
- * A filter bank or an F-engine; calls with addresses that it cannot do it leaves to
- * another.
+ * A filter bank or an F-engine; calls that it cannot do it leaves to another.
  */
-template <class Base, store Store>
+template <class Base, store Store, int Channels>
 class with_tensor_cores : public Base
 {
 public:
@@ -393,36 +424,46 @@ protected:
         return false;
     }
     const std::unique_ptr<Base> d_other;
-    tensor_filter<Store> d_filter;
+    tensor_filter<Store, Channels> d_filter;
 
 private:
     bool d_other_behind = false; // with delays
 };
 
-class tensor_pfb : public with_tensor_cores<pfb, store::spectra>
+template <int Channels>
+class tensor_pfb : public with_tensor_cores<pfb, store::spectra, Channels>
 {
+    using base = with_tensor_cores<pfb, store::spectra, Channels>;
+
 public:
-    using with_tensor_cores::with_tensor_cores;
-    std::string implementation() const override { return d_filter.name(); }
-    void
-    execute(const source* sources, void* const* spectra, size_t count, stream& s) override
+    using base::base;
+    std::string implementation() const override { return this->d_filter.name(); }
+    void execute(const pfb::source* sources,
+                 void* const* spectra,
+                 size_t count,
+                 stream& s) override
     {
         const fused_filter::target to{ spectra, nullptr, 0, 0, 0, 0 };
-        if (!done(sources, to, count, s))
-            d_other->execute(sources, spectra, count, s);
+        if (!this->done(sources, to, count, s))
+            this->d_other->execute(sources, spectra, count, s);
     }
 };
 
-class tensor_f_engine : public with_tensor_cores<f_engine, store::blocks>
+template <int Channels>
+class tensor_f_engine : public with_tensor_cores<f_engine, store::blocks, Channels>
 {
+    using base = with_tensor_cores<f_engine, store::blocks, Channels>;
+
 public:
-    tensor_f_engine(const parameters& p, int device, std::unique_ptr<f_engine> other)
-        : with_tensor_cores(p.filter, device, std::move(other)), d_p(p)
+    tensor_f_engine(const f_engine::parameters& p,
+                    int device,
+                    std::unique_ptr<f_engine> other)
+        : base(p.filter, device, std::move(other)), d_p(p)
     {
     }
     std::string implementation() const override
     {
-        return d_filter.name() + ", stored by channel";
+        return this->d_filter.name() + ", stored by channel";
     }
     void execute(
         const pfb::source* sources, void* block, int first, int count, stream& s) override
@@ -430,19 +471,43 @@ public:
         const fused_filter::target to{
             nullptr, block, first, d_p.times, d_p.first_channel, d_p.selected_channels
         };
-        if (!done(sources, to, size_t(count), s))
-            d_other->execute(sources, block, first, count, s);
+        if (!this->done(sources, to, size_t(count), s))
+            this->d_other->execute(sources, block, first, count, s);
     }
 
 private:
-    const parameters d_p;
+    const f_engine::parameters d_p;
 };
 
-bool serves(const pfb::parameters& p, int device)
+/*!
+ * \tparam Made what serves p, for a number of channels \param parameters that it is made
+ * with \param other is what comes back where nothing serves p
+ */
+template <template <int> class Made, class Parameters, class Base>
+std::unique_ptr<Base> make(const pfb::parameters& p,
+                           const Parameters& parameters,
+                           int device,
+                           std::unique_ptr<Base> other)
 {
-    return facts_of(device).architecture == 90 && p.channels == channels &&
-           p.taps <= most_taps && p.inputs() <= most_inputs &&
-           p.input == sample_type::sc8 && p.output == sample_type::sc8;
+    if (facts_of(device).architecture != 90 || p.taps > most_taps ||
+        p.inputs() > most_inputs || p.input != sample_type::sc8 ||
+        p.output != sample_type::sc8)
+        return other;
+    const device_guard guard(device);
+    switch (p.channels) {
+    case 64:
+        return std::make_unique<Made<64>>(parameters, device, std::move(other));
+    case 128:
+        return std::make_unique<Made<128>>(parameters, device, std::move(other));
+    case 256:
+        return std::make_unique<Made<256>>(parameters, device, std::move(other));
+    case 512:
+        return std::make_unique<Made<512>>(parameters, device, std::move(other));
+    case 1024:
+        return std::make_unique<Made<1024>>(parameters, device, std::move(other));
+    default:
+        return other;
+    }
 }
 
 } // namespace
@@ -452,20 +517,14 @@ bool serves(const pfb::parameters& p, int device)
 std::unique_ptr<pfb>
 make_tensor_pfb(const pfb::parameters& p, int device, std::unique_ptr<pfb> other)
 {
-    if (!tensor::serves(p, device))
-        return other;
-    const device_guard guard(device);
-    return std::make_unique<tensor::tensor_pfb>(p, device, std::move(other));
+    return tensor::make<tensor::tensor_pfb>(p, p, device, std::move(other));
 }
 
 std::unique_ptr<f_engine> make_tensor_f_engine(const f_engine::parameters& p,
                                                int device,
                                                std::unique_ptr<f_engine> other)
 {
-    if (!tensor::serves(p.filter, device))
-        return other;
-    const device_guard guard(device);
-    return std::make_unique<tensor::tensor_f_engine>(p, device, std::move(other));
+    return tensor::make<tensor::tensor_f_engine>(p.filter, p, device, std::move(other));
 }
 
 } // namespace cuda

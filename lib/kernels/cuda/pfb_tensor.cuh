@@ -18,14 +18,22 @@ namespace kernels {
 namespace cuda {
 
 /*
- * Filter bank of 1024 channels from 8-bit samples to 8-bit spectra, transformed by tensor
- * cores. With sample n = 32 a + b of the filtered line z and channel k = c + 32 d,
+ * Filter bank of 64 to 1024 channels from 8-bit samples to 8-bit spectra, transformed by
+ * tensor cores. With N = 32 R channels, sample n = R a + b of the filtered spectrum z and
+ * channel k = c + 32 d,
  *
- *   y[c + 32 d] = sum_b w32^(b d) w1024^(b c) sum_a w32^(a c) z[32 a + b]
+ *   y[c + 32 d] = sum_b wR^(b d) wN^(b c) sum_a w32^(a c) z[R a + b]
  *
- * are two products with a matrix of 32 x 32, in half precision with single-precision
- * sums, and twiddles in single precision between them. Real and imaginary parts are rows
- * or columns of their own: the matrices have 64 x 64 real numbers.
+ * are, for N = 1024, two products with a matrix of 32 x 32, in half precision with
+ * single-precision sums, and twiddles in single precision between them. Real and
+ * imaginary parts are rows or columns of their own: the matrices have 64 x 64 real
+ * numbers.
+ *
+ * What is worked on is a line of 1024 samples. Of fewer channels a line has several
+ * spectra, from times far apart: the spectra of a call are parted into as many segments,
+ * and line t is spectrum t of each. So a filtering thread still has the same samples of a
+ * spectrum of the same segment all the time. The products stay as large; the second
+ * matrix then has a matrix of R x R for each segment, and zeros elsewhere.
  *
  * A block of threads works on its own, from one piece of an input to the next. Eight
  * warps filter: a thread has four samples of the line, its coefficients and the window of
@@ -40,10 +48,11 @@ namespace cuda {
  */
 namespace tensor {
 
-constexpr int channels = 1024, radix = 32;
+constexpr int points = 1024, radix = 32; // of a line, of the first product
 constexpr int most_taps = 8;
+// Spectra: of each segment.
 constexpr int group = 8; // spectra that the filter makes of lines that arrive together
-constexpr int line_bytes = 2 * channels; // of samples, and of what comes out
+constexpr int line_bytes = 2 * points; // of samples, and of what comes out
 constexpr int group_bytes = group * line_bytes;
 constexpr int pair = 2;  // spectra of a matrix product
 constexpr int pairs = 2; // of a slot
@@ -55,7 +64,7 @@ constexpr int threads = crews * crew_threads + 32 * filter_warps;
 constexpr int loading_thread = crews * crew_threads; // the first that filters
 // registers of a thread: what the compiler gives to each, and what they make of it
 constexpr int filter_registers = 136, crew_registers = 120;
-constexpr int filtered_bytes = 4 * channels; // of a spectrum, in half precision
+constexpr int filtered_bytes = 4 * points; // of a line, in half precision
 constexpr int matrix_row = 2 * radix * int(sizeof(__half));
 constexpr int steps = 2 * radix / 16; // of a matrix product
 constexpr int matrix_bytes = 2 * radix * matrix_row;
@@ -90,6 +99,52 @@ inline constexpr int result_bytes = Store == store::blocks
                                         ? (sets* set_bytes)
                                         : crews * 2 * (slot_spectra * result_pitch);
 
+/*!
+ * How spectra lie in lines. What comes out of the second product is number e = R segment
+ * + d, so that spectra of all segments follow each other.
+ */
+template <int Channels>
+struct arrangement {
+    static constexpr int channels = Channels;
+    static constexpr int segments = points / channels;
+    static constexpr int second_radix = channels / radix; // R
+    static constexpr int spectrum_bytes = 2 * channels;
+    //! A segment's lines of a stage begin at banks that those of others leave free.
+    static constexpr int segment_bytes =
+        group * spectrum_bytes + (segments == 1  ? 0
+                                  : segments < 8 ? 128 / segments
+                                                 : copy_unit);
+    //! Words of two gains that a thread of a crew reads: its other numbers have the same.
+    static constexpr int gain_words = second_radix < 8 ? 1 : second_radix / 8;
+
+    __host__ __device__ static constexpr int segment_of(int e)
+    {
+        return segments == 1 ? 0 : e / second_radix;
+    }
+    __host__ __device__ static constexpr int d_of(int e)
+    {
+        return segments == 1 ? e : e % second_radix;
+    }
+};
+
+//! A column of filtered samples: those with one b of a segment.
+struct column {
+    int segment, b;
+};
+constexpr column column_of(int n, int second_radix)
+{
+    const int row = n % 8, step = n / 8;
+    if (second_radix == 2)
+        return { row + step / 2 * 8, step % 2 };
+    const int rows = second_radix / 4; // of a segment
+    return { row / rows, row % rows * 4 + step };
+}
+//! The a of a word of a column; with two b a thread filters two a in a row.
+constexpr int a_of_word(int word, int second_radix)
+{
+    return second_radix == 2 ? word / 8 * 8 + word % 4 * 2 + word / 4 % 2 : word;
+}
+
 //! A place in a ring, and how often it was gone around.
 template <int Length>
 struct ring_place {
@@ -106,14 +161,15 @@ struct ring_place {
 
 //! What a call is told besides what fused kernels are; of them: prototype [most_taps]
 //! [channel], later taps in later lines; twiddles [steps][crew_threads][2], gains [input]
-//! likewise.
+//! [gain_words][crew_threads][2].
 struct call : filter_call {
-    bool boxed;            // whether the block is stored in boxes; see box_map()
-    const uint4* matrices; // as memory has them
-    int groups;            // of spectra of an input
-    int64_t pitch;         // bytes from one spectrum of an input to its next
-    int share, more;       // groups of a block of threads; so many have one more
-    int harmless_squares;  // of results; see quantise()
+    bool boxed;                // whether the block is stored in boxes; see box_map()
+    const uint4* matrices;     // as memory has them
+    int groups;                // of spectra of an input
+    int64_t pitch;             // bytes from one spectrum of an input to its next
+    int share, more;           // groups of a block of threads; so many have one more
+    int harmless_squares;      // of results; see quantise()
+    int segment, last_segment; // spectrum that the second one and the last one begin with
 };
 
 struct no_delays {
@@ -121,9 +177,11 @@ struct no_delays {
 
 //! Its lists of inputs travel with it: to copy them in a stream would take longer than
 //! what a call of many can spare. Those without delays have kernels of their own.
-template <int Inputs, turning Turning>
+template <int Inputs, turning Turning, int Channels>
 struct input_call : call,
+                    arrangement<Channels>,
                     std::conditional_t<Turning == turning::none, no_delays, delay_call> {
+    static_assert(Channels == points || Turning == turning::none);
     static constexpr turning how = Turning;
     static constexpr bool delayed = Turning != turning::none;
     pfb::source sources[Inputs];
@@ -141,11 +199,21 @@ __device__ __forceinline__ int lead_of(const Call& c)
         return 0;
 }
 
-//! Groups of spectra in a row of one input.
+//! What a segment begins with.
+template <class Call>
+__device__ __forceinline__ int first_spectrum(int segment, const Call& c)
+{
+    if constexpr (Call::segments == 1)
+        return 0;
+    else
+        return segment * c.segment;
+}
+
+//! Groups of spectra in a row of one input, the same ones of each segment.
 struct piece {
     int input;
     int groups;
-    int first; // spectrum
+    int first; // spectrum of the first segment
 };
 
 /*!
@@ -182,21 +250,20 @@ private:
 };
 
 //! Shared memory. The tensor cores want theirs at multiples of 1024.
-template <store Store, turning Turning>
+template <store Store, class Call>
 struct memory {
+    static constexpr bool delayed = Call::delayed;
     char filtered[slots<Store>][slot_spectra * filtered_bytes];
     char matrices[2][matrix_bytes];
     float4 twiddles[steps][crew_threads];
     char results[result_bytes<Store>];
-    char samples[stages][group_bytes + (Turning == turning::none ? 0 : copy_unit)];
+    char samples[stages]
+                [Call::segments * Call::segment_bytes + (delayed ? copy_unit : 0)];
     uint64_t full[slots<Store>], empty[slots<Store>]; // filtered
     uint64_t stage_full[stages], stage_empty[stages]; // samples
     // sets of times: what both warps of some channels have is here, and has left
     uint64_t kept[sets][crew_warps], stored[sets][crew_warps];
-    std::conditional_t<Turning == turning::none,
-                       no_delays,
-                       slot_phases<crews * crew_threads>>
-        phases;
+    std::conditional_t<delayed, slot_phases<crews * crew_threads>, no_delays> phases;
 };
 
 } // namespace tensor

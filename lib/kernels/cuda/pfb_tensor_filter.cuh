@@ -66,16 +66,17 @@ count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
 }
 
 //! The same of lines of shared memory.
-template <bool Delayed>
+template <class Call>
 __device__ __noinline__ int
 count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t end)
 {
     int found = 0;
     for (int line = 0; line < lines; line++)
-        found += count_clamped(load_samples<Delayed>(from + line * line_bytes),
-                               number + line * channels,
-                               counted,
-                               end);
+        found +=
+            count_clamped(load_samples<Call::delayed>(from + line * Call::spectrum_bytes),
+                          number + line * Call::channels,
+                          counted,
+                          end);
     return found;
 }
 
@@ -93,49 +94,79 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
 }
 
 /*!
- * Sample 32 a + b of spectrum s of a slot is word a of row 32 s + b / 4 + 8 (b % 4); rows
- * have 128 bytes and are swizzled. A warp has four a, a thread b to b + 3: it reads them
- * in a row, and the 32 words that a warp writes at a time lie in different banks.
+ * The four samples in a row that a thread filters. Of line s of a slot, sample R a + b of
+ * a segment is a word of row 32 s + column, see column_of() and a_of_word(); rows have
+ * 128 bytes and are swizzled. The 32 words that a warp writes at a time lie in different
+ * banks.
  */
+template <class Call>
 struct filter_place {
-    int row = threadIdx.x % 8, a = threadIdx.x / 8 - crews * crew_threads / 8;
-    int in_line = radix * a + 4 * row;
-    uint32_t word = row * matrix_row + ((a / 4) ^ row) * 16 + a % 4 * 4;
+    int segment, in_spectrum; // of the first one
+    uint32_t word;
+
+    __device__ __forceinline__ filter_place()
+    {
+        const int row = threadIdx.x % 8, other = threadIdx.x / 8 - loading_thread / 8;
+        if constexpr (whole_rows) {                      // b to b + 3 of one a
+            constexpr int rows = Call::second_radix / 4; // of a segment
+            segment = Call::segments == 1 ? 0 : row / rows;
+            in_spectrum = Call::second_radix * other + 4 * (row % rows);
+            word = row * matrix_row + ((other / 4) ^ row) * 16 + other % 4 * 4;
+        } else { // both b of two a
+            segment = row + other / 16 * 8;
+            in_spectrum = 4 * (other % 16);
+            word = (row + other / 16 * 16) * matrix_row +
+                   ((other / 4 % 4 * 2) ^ row) * 16 + other % 4 * 4;
+        }
+    }
+
+    //! Place of the k-th one. \param first place of the first one
+    __device__ __forceinline__ static uint32_t of(uint32_t first, int k)
+    {
+        if constexpr (whole_rows)
+            return first + k * 8 * matrix_row;
+        else
+            return (first ^ k / 2 * 16) + k % 2 * 8 * matrix_row;
+    }
+
+private:
+    static constexpr bool whole_rows = Call::second_radix >= 4;
 };
 
 //! Of a thread that filters.
-__device__ __forceinline__ void load_coefficients(float (&h)[most_taps][4], const call& c)
+template <class Call>
+__device__ __forceinline__ void load_coefficients(float (&h)[most_taps][4], const Call& c)
 {
-    const int place = filter_place().in_line;
+    const int place = filter_place<Call>().in_spectrum;
 #pragma unroll
     for (int t = 0; t < most_taps; t++) {
         const float4 v =
-            *reinterpret_cast<const float4*>(c.prototype + t * channels + place);
+            *reinterpret_cast<const float4*>(c.prototype + t * Call::channels + place);
         h[t][0] = v.x, h[t][1] = v.y, h[t][2] = v.z, h[t][3] = v.w;
     }
 }
 
 template <store Store, class Call>
 __device__ __forceinline__ void
-filter(memory<Store, Call::how>& m, const float (&h)[most_taps][4], const Call& c)
+filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
 {
     const int lane = threadIdx.x % 32;
-    const filter_place at;
-    const int place = at.in_line;
+    const filter_place<Call> at;
+    const int place = Call::segment_bytes * at.segment + 2 * at.in_spectrum;
     ring_place<stages> stage{};
     ring_place<slots<Store>> slot{};
     int skew = 0;
     const auto samples = [&] {
-        return shared_address(m.samples[stage.index]) + 2 * place + skew;
+        return shared_address(m.samples[stage.index]) + place + skew;
     };
     // each thread for itself: racecheck does not see one that arrives for its warp
     const auto leave_samples = [&] { arrive(&m.stage_empty[stage.index]); };
-    const int64_t end = (c.spectra + c.taps - 1) * channels; // of samples
+    const int64_t end = (c.spectra + c.taps - 1) * Call::channels; // of samples
     pieces all(c);
     piece p;
     // by all warps in turn, or others wait for the one that has this to do, too
     const auto load_later_ones = [&](int part) {
-        if (threadIdx.x == loading_thread + part % filter_warps * 32)
+        if (loads_in(part % filter_warps, c))
             load_ahead(m, c, p, part, all, stage);
         __syncwarp();
     };
@@ -145,7 +176,8 @@ filter(memory<Store, Call::how>& m, const float (&h)[most_taps][4], const Call& 
         // found out when it is wanted, as that is rare, and registers are, too
         const auto counted = [&] { return int64_t(c.sources[p.input].counted); };
         const auto number_of = [&](int line) { // of the piece and those before it
-            return int64_t(p.first + line) * channels + place;
+            const int spectrum = p.first + first_spectrum(at.segment, c);
+            return int64_t(spectrum + line) * Call::channels + at.in_spectrum;
         };
         skew = skew_of(p, c);
         // the last lines; the first spectrum's first tap is tap `skipped` here
@@ -157,14 +189,16 @@ filter(memory<Store, Call::how>& m, const float (&h)[most_taps][4], const Call& 
         for (int i = 0; i < most_taps - 1; i++) {
             uint2 raw{};
             if (i >= skipped)
-                raw = load_samples<Call::delayed>(samples() + (i - skipped) * line_bytes);
+                raw = load_samples<Call::delayed>(samples() +
+                                                  (i - skipped) * Call::spectrum_bytes);
             suspect |= suspects(raw);
             unpack_samples(x[i], clamped_samples(raw));
         }
-        // of later pieces, those before have counted these
-        if (p.first == -lead_of(c) && suspect & byte_samples<true>::suspect)
-            found += count_clamped<Call::delayed>(
-                samples(), c.taps - 1, number_of(0), counted(), end);
+        // of later pieces and segments, those before have counted these
+        if (p.first == -lead_of(c) && (Call::segments == 1 || at.segment == 0) &&
+            suspect & byte_samples<true>::suspect)
+            found +=
+                count_clamped<Call>(samples(), c.taps - 1, number_of(0), counted(), end);
         leave_samples();
         load_later_ones(0);
         stage.advance();
@@ -173,12 +207,12 @@ filter(memory<Store, Call::how>& m, const float (&h)[most_taps][4], const Call& 
             wait_for(&m.stage_full[stage.index], stage.parity);
 #pragma unroll
             for (int part = 0; part < group; part += slot_spectra) {
-                const uint32_t from = samples() + part * line_bytes;
+                const uint32_t from = samples() + part * Call::spectrum_bytes;
                 uint2 raw[slot_spectra];
                 uint32_t suspect = 0;
 #pragma unroll
                 for (int s = 0; s < slot_spectra; s++) {
-                    raw[s] = load_samples<Call::delayed>(from + s * line_bytes);
+                    raw[s] = load_samples<Call::delayed>(from + s * Call::spectrum_bytes);
                     suspect |= suspects(raw[s]);
                 }
                 if (part + slot_spectra == group)
@@ -211,7 +245,7 @@ filter(memory<Store, Call::how>& m, const float (&h)[most_taps][4], const Call& 
                     }
 #pragma unroll
                     for (int k = 0; k < 4; k++)
-                        store_word(to + s * filtered_bytes + k * 8 * matrix_row,
+                        store_word(at.of(to, k) + s * filtered_bytes,
                                    halves(z[2 * k], z[2 * k + 1]));
                 }
                 fence_async();

@@ -27,21 +27,23 @@ __device__ __forceinline__ int sum_of_squares(uint32_t low, uint32_t high)
 }
 
 /*!
- * words[i] has d = 4 i + t of the first spectrum and, in the upper half, of the second.
- * \param gains of two i in a row each \param begin, end spectra of the pair that are
- * wanted \param harmless_squares up to which sums of squares of two words say that no
- * number was clamped \return how many numbers of the spectra wanted were
+ * words[i] has e = 4 i + t of the first spectrum and, in the upper half, of the second.
+ * \param gains of two i in a row each, and again \param begin, end spectra of the pair
+ * that are wanted; end of i is end(i) \param harmless_squares up to which sums of squares
+ * of two words say that no number was clamped \return how many numbers of the spectra
+ * wanted were
  */
+template <int Words, class End>
 __device__ __forceinline__ int quantise(uint32_t (&words)[8],
                                         const float (&sums)[32],
-                                        const float4 (&gains)[4],
+                                        const float4 (&gains)[Words],
                                         int begin,
-                                        int end,
+                                        End end,
                                         int harmless_squares)
 {
     const auto amplify = [&](int i, int spectrum) {
         const float* y = sums + 4 * i + 2 * spectrum;
-        const float4 g = gains[i / 2];
+        const float4 g = gains[i / 2 % Words];
         return times({ y[0], y[1] }, i % 2 ? float2{ g.z, g.w } : float2{ g.x, g.y });
     };
 #pragma unroll
@@ -64,8 +66,8 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         const float2 a = amplify(i, 0), b = amplify(i, 1);
-        found += (begin <= 0 && end > 0 && is_clamped(a)) +
-                 (begin <= 1 && end > 1 && is_clamped(b));
+        found += (begin <= 0 && end(i) > 0 && is_clamped(a)) +
+                 (begin <= 1 && end(i) > 1 && is_clamped(b));
         words[i] = rounded(fitting(a), rounded(fitting(b)));
     }
     return found;

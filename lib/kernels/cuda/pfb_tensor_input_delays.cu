@@ -31,7 +31,7 @@ phase_turns turns_of(const phase_slope& p)
 constexpr double most_error = 2e-4;
 
 //! Whether all spectra of a slot may have the phases of its middle.
-bool is_slow(const phase_slope& p)
+bool is_slow(const phase_slope& p, int channels)
 {
     constexpr double farthest = (slot_spectra - 1) / 2.;
     const double last = p.start_rate + (channels - 1) * p.slope_rate;
@@ -59,7 +59,7 @@ void input_delays::set(const delay* delays, cudaStream_t s)
     for (const auto& d : d_delays) {
         const auto phases = phase_slope_of(d, d_p.channels, false, d_p.inverted);
         turns.push_back(turns_of(phases));
-        d_slow = d_slow && is_slow(phases);
+        d_slow = d_slow && is_slow(phases, d_p.channels);
         // rows of inputs that are taken apart are shifted already
         shifts.push_back(d_p.inputs_per_port > 1 ? 0 : d.samples);
     }

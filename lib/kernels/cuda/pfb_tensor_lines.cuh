@@ -19,14 +19,14 @@ namespace tensor {
 // Lines of samples, which the copy engine brings to shared memory.
 
 //! Where the samples of a piece begin, with the lines before it that its first spectra
-//! need, too.
+//! need, too; those of its first segment.
 template <class Call>
 __device__ __forceinline__ const char* samples_of(const piece& p, const Call& c)
 {
     const char* from = static_cast<const char*>(c.sources[p.input].samples);
     if constexpr (Call::delayed)
-        from -= c.shifts[p.input] * (line_bytes / channels);
-    return from + int64_t(p.first) * line_bytes;
+        from -= c.shifts[p.input] * (Call::spectrum_bytes / Call::channels);
+    return from + int64_t(p.first) * Call::spectrum_bytes;
 }
 
 //! Bytes before the first sample of a stage: what is copied begins and ends at multiples
@@ -40,12 +40,33 @@ __device__ __forceinline__ int skew_of(const piece& p, const Call& c)
         return 0;
 }
 
+//! Whether a thread is one of those of a warp that load lines together, each a segment.
+template <class Call>
+__device__ __forceinline__ bool loads_in(int warp, const Call&)
+{
+    const int first = loading_thread + 32 * warp;
+    if constexpr (Call::segments == 1)
+        return threadIdx.x == first;
+    else
+        return threadIdx.x - first < unsigned(Call::segments);
+}
+
+//! All that the threads that load together have, for the first of them.
+template <class Call>
+__device__ __forceinline__ int sum_of_segments(int bytes, const Call&)
+{
+    if constexpr (Call::segments > 1)
+        bytes = __reduce_add_sync((1u << Call::segments) - 1, bytes);
+    return bytes;
+}
+
 /*!
  * A stage's lines of a piece. \param part 0: those before the piece, otherwise its
- * groups, counted from 1; of the last group some lines may lack
+ * groups, counted from 1; of the last group some lines may lack, and of the last segments
+ * all
  */
 template <store Store, class Call>
-__device__ __forceinline__ void load_lines(memory<Store, Call::how>& m,
+__device__ __forceinline__ void load_lines(memory<Store, Call>& m,
                                            const Call& c,
                                            const piece& p,
                                            int part,
@@ -53,18 +74,28 @@ __device__ __forceinline__ void load_lines(memory<Store, Call::how>& m,
 {
     const int before = c.taps - 1;
     const int first = part == 0 ? 0 : before + (part - 1) * group;
-    const int lines =
-        min(part == 0 ? before : group, int(c.spectra - p.first) + before - first);
+    const int segment = Call::segments == 1 ? 0 : threadIdx.x % 32;
+    const int begin = first_spectrum(segment, c);
+    int lines = min(part == 0 ? before : group,
+                    int(c.spectra - p.first) - begin + before - first);
+    if constexpr (Call::segments > 1)
+        lines = max(0, lines);
     const int skew = skew_of(p, c);
     // those before a call's first sample are not read
     const int lacking = Call::delayed ? min(max(0, -p.first - first), lines) : 0;
-    const int bytes = (lines - lacking) * line_bytes;
+    const int bytes = (lines - lacking) * Call::spectrum_bytes;
     const int with_skew = bytes > 0 && skew > 0 ? bytes + copy_unit : bytes;
+    const int all = sum_of_segments(with_skew, c);
     wait_for(&m.stage_empty[at.index], at.parity ^ 1);
-    arrive_expecting(&m.stage_full[at.index], with_skew);
+    if (segment == 0)
+        arrive_expecting(&m.stage_full[at.index], all);
+    if constexpr (Call::segments > 1)
+        __syncwarp((1u << Call::segments) - 1);
     if (bytes > 0)
-        copy_bytes(shared_address(m.samples[at.index]) + lacking * line_bytes,
-                   samples_of(p, c) + int64_t(first + lacking) * line_bytes - skew,
+        copy_bytes(shared_address(m.samples[at.index]) + segment * Call::segment_bytes +
+                       lacking * Call::spectrum_bytes,
+                   samples_of(p, c) +
+                       int64_t(begin + first + lacking) * Call::spectrum_bytes - skew,
                    &m.stage_full[at.index],
                    with_skew);
 }
@@ -72,7 +103,7 @@ __device__ __forceinline__ void load_lines(memory<Store, Call::how>& m,
 //! The lines that come `ahead` stages behind a part of a piece, maybe of the piece that
 //! comes next, if there is one. \param at stage of the part
 template <store Store, class Call>
-__device__ __forceinline__ void load_ahead(memory<Store, Call::how>& m,
+__device__ __forceinline__ void load_ahead(memory<Store, Call>& m,
                                            const Call& c,
                                            const piece& p,
                                            int part,
@@ -91,7 +122,7 @@ __device__ __forceinline__ void load_ahead(memory<Store, Call::how>& m,
 
 //! Before the first lines.
 template <store Store, class Call>
-__device__ __forceinline__ void start_loading(memory<Store, Call::how>& m, const Call& c)
+__device__ __forceinline__ void start_loading(memory<Store, Call>& m, const Call& c)
 {
     pieces all(c);
     piece p;

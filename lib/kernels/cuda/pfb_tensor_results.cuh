@@ -32,13 +32,14 @@ __device__ __forceinline__ void store_columns(uint32_t address, const uint32_t* 
         : "memory");
 }
 
-//! A line of shared memory to memory, by one thread.
-__device__ __forceinline__ void store_line(char* to, uint32_t from)
+//! So many bytes of shared memory to memory, by one thread.
+template <int Bytes>
+__device__ __forceinline__ void store_bytes(char* to, uint32_t from)
 {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n"
                  "cp.async.bulk.commit_group;" ::"l"(to),
                  "r"(from),
-                 "n"(line_bytes)
+                 "n"(Bytes)
                  : "memory");
 }
 
@@ -54,10 +55,18 @@ store_times(uint16_t* to, uint4 words, int wanted, First... first)
             to[t] = uint16_t(list[t / 2] >> 16 * (t % 2));
 }
 
-//! Times of a block that are stored together.
+//! Times of a block that are stored together, of each segment.
 struct time_set {
-    int input, time; // of the block
-    int first, end;  // those of the set that there are
+    int input, time; // of the block; the first segment's
+    int first, end;  // those of the set that there are, of the first segment
+    int left;        // times of the call from the first one's on
+
+    //! Others may have fewer. \param begin what they begin with in the call
+    template <class Call>
+    __device__ __forceinline__ int end_of(int begin, const Call&) const
+    {
+        return Call::segments == 1 ? end : min(end, left - begin);
+    }
 };
 
 /*!
@@ -69,10 +78,11 @@ template <class Call>
 __device__ __forceinline__ void
 store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Call& c)
 {
-    constexpr int own = radix / crews; // numbers d
+    constexpr int own = radix / crews; // numbers e
     const int half = thread % 2, lane = thread % 32;
-    const int in_warp = lane / 4, d = lane % 4 / 2 * 2 + crew * own;
-    const int place = thread / 32 * warp_channels + in_warp + d * radix - c.first_channel;
+    const int in_warp = lane / 4, e = lane % 4 / 2 * 2 + crew * own;
+    const int place =
+        thread / 32 * warp_channels + in_warp + Call::d_of(e) * radix - c.first_channel;
     const int64_t pitch = int64_t(c.inputs) * c.times;
     const int wanted = set.end - group * half;
     // those that a call makes before its first time belong to another
@@ -82,22 +92,27 @@ store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Ca
     const bool whole = (c.times | (c.first_time - lead_of(c))) % group == 0 &&
                        reinterpret_cast<uintptr_t>(c.block) % 16 == 0 &&
                        wanted >= group && unwanted == 0;
+    const int begin = first_spectrum(Call::segment_of(e), c);
     uint16_t* to = static_cast<uint16_t*>(c.block) + place * pitch +
-                   int64_t(set.input) * c.times + set.time + group * half;
-    from += (thread / 32 * 2 + in_warp / box_channels) * box_bytes + d * sector_row +
+                   int64_t(set.input) * c.times + set.time + begin + group * half;
+    from += (thread / 32 * 2 + in_warp / box_channels) * box_bytes + e * sector_row +
             in_warp % box_channels * sector;
 #pragma unroll 2
     for (int i = 0; i < own / 2; i++) { // the even one's, the odd one's, and others
         const int next = i / 2 * 4 + i % 2;
-        if (unsigned(place + radix * next) < unsigned(c.selected)) {
+        const int channels_on = radix * Call::d_of(next);
+        if (unsigned(place + channels_on) < unsigned(c.selected)) {
             const uint4 words =
                 load_shared(from + next * sector_row + (half ^ i % 2) * (sector / 2));
-            if (whole)
-                __stcg(reinterpret_cast<uint4*>(to + next * radix * pitch), words);
+            const int times_on = first_spectrum(Call::segment_of(next), c);
+            uint16_t* times = to + channels_on * pitch + times_on;
+            const int there = set.end_of(begin + times_on, c) - group * half;
+            if (whole && (Call::segments == 1 || there >= group))
+                __stcg(reinterpret_cast<uint4*>(times), words);
             else if constexpr (Call::delayed)
-                store_times(to + next * radix * pitch, words, wanted, unwanted);
+                store_times(times, words, there, unwanted);
             else
-                store_times(to + next * radix * pitch, words, wanted);
+                store_times(times, words, there);
         }
     }
 }

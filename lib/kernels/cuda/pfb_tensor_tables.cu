@@ -29,9 +29,10 @@ uint16_t half_bits(double v) { return __half_as_ushort(__double2half(v * matrix_
 
 } // namespace
 
-std::vector<uint16_t> make_matrices(bool inverted)
+std::vector<uint16_t> make_matrices(int channels, bool inverted)
 {
     constexpr int size = 2 * radix;
+    const int second_radix = channels / radix;
     std::vector<uint16_t> all(2 * size * size);
     // f times (re + i im) -> the real or the imaginary part
     const auto put =
@@ -47,23 +48,27 @@ std::vector<uint16_t> make_matrices(bool inverted)
     for (int row = 0; row < size; row++)
         for (int pair = 0; pair < radix; pair++) {
             const int c = row / 16 * 8 + row % 8;
-            put(0, row, pair, phasor_of(pair * c, radix), row / 8 % 2, inverted);
+            const int a = a_of_word(pair, second_radix);
+            put(0, row, pair, phasor_of(a * c, radix), row / 8 % 2, inverted);
             // of k16 step pair / 8: what a lane has of the first product, two columns
-            const int b = 4 * (2 * (pair % 4) + pair / 4 % 2) + pair / 8;
-            const int d = row / 8 * 4 + row % 8 / 2;
-            put(1, row, pair, phasor_of(b * d, radix), row % 2, false);
+            const int n = pair / 8 * 8 + 2 * (pair % 4) + pair / 4 % 2;
+            const auto [segment, b] = column_of(n, second_radix);
+            const int e = row / 8 * 4 + row % 8 / 2;
+            const int d = e % second_radix;
+            const bool own = e / second_radix == segment;
+            put(1, row, pair, own ? phasor_of(b * d, second_radix) : 0, row % 2, false);
         }
     return all;
 }
 
-std::vector<float2> make_twiddles()
+std::vector<float2> make_twiddles(int channels)
 {
     std::vector<float2> all;
     for (int step = 0; step < steps; step++)
         for (int thread = 0; thread < crew_threads; thread++)
             for (int odd = 0; odd < 2; odd++) {
                 const int c = thread / 4, t = thread % 4;
-                const int b = 4 * (2 * t + odd) + step;
+                const int b = column_of(8 * step + 2 * t + odd, channels / radix).b;
                 const auto w = twiddle_scale * phasor_of(b * c, channels);
                 all.push_back({ float(w.real()), float(w.imag()) });
             }

@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_TABLES_H
 
 #include <cuda_runtime.h>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -24,15 +25,16 @@ namespace tensor {
  * the cosines.
  */
 constexpr double matrix_scale = 1.1149, matrix_gain = 1.1151996;
+constexpr double twiddle_scale = 1 / (8 * matrix_gain);
+constexpr double transform_scale = matrix_gain * twiddle_scale * matrix_gain;
 //! With a prototype whose squares have the sum 1, samples of an rms of 20 are near 20 in
 //! half precision, too, and no samples leave its range.
-constexpr double filter_scale = 32, twiddle_scale = 1 / (8 * matrix_gain);
-constexpr double result_scale = filter_scale * matrix_gain * twiddle_scale * matrix_gain;
+inline double filter_scale_of(int channels) { return std::sqrt(double(channels)); }
 
 //! Rows [64][64] of both matrices, in the swizzled order of shared memory.
-std::vector<uint16_t> make_matrices(bool inverted);
+std::vector<uint16_t> make_matrices(int channels, bool inverted);
 //! [steps][crew_threads][2]
-std::vector<float2> make_twiddles();
+std::vector<float2> make_twiddles(int channels);
 //! Of a prototype that is not all zeros; otherwise 1.
 double norm_of(const std::vector<float>& prototype);
 

@@ -21,7 +21,7 @@ namespace tensor {
 
 //! By the crews.
 template <store Store, class Call>
-__device__ __forceinline__ void load_tables(memory<Store, Call::how>& m, const Call& c)
+__device__ __forceinline__ void load_tables(memory<Store, Call>& m, const Call& c)
 {
     constexpr int all = crews * crew_threads;
     for (int i = threadIdx.x; i < int(sizeof m.matrices / sizeof(uint4)); i += all)
@@ -34,19 +34,23 @@ __device__ __forceinline__ void load_tables(memory<Store, Call::how>& m, const C
 //! \param boxes of the block, if it is stored in boxes
 template <store Store, class Call>
 __device__ __forceinline__ void
-transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
+transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
 {
     constexpr bool turned = Store == store::blocks;
     const int crew = uniform(int(threadIdx.x / crew_threads));
     const int thread = threadIdx.x % crew_threads;
     const int lane = thread % 32, warp = uniform(thread / 32);
+    const int segment = Call::segments == 1 ? 0 : lane; // whose spectra it stores
     int leads = lane == 0; // its warp; kept, or it would be found out again and again
     asm volatile("" : "+r"(leads));
     const rows first_matrix(shared_address(m.matrices[0]));
     const rows second_matrix(shared_address(m.matrices[1]));
     const uint32_t results =
         shared_address(m.results) + (turned ? 0 : crew * 2 * slot_spectra * result_pitch);
-    // of spectra: column 2 t + spectrum of matrix i has d = 4 i + t
+    const auto stores_spectra = [&] {
+        return Call::segments == 1 ? leads : lane < Call::segments;
+    };
+    // of spectra: column 2 t + spectrum of matrix i has e = 4 i + t
     uint32_t column = turned
                           ? (warp * 2 + lane / 16) * box_bytes + lane % 4 * sector_row +
                                 lane / 4 % box_channels * sector +
@@ -87,7 +91,8 @@ transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
     set = {};
     bool leaving = false; // the set before is being stored
     const auto store_set = [&](const time_set& times) {
-        const bool boxed = c.boxed && times.first == 0 && times.end == set_times;
+        const bool boxed =
+            c.boxed && times.first == 0 && times.end_of(c.last_segment, c) == set_times;
         fence_async();
         arrive(&m.kept[set.index][warp]);
         if (boxed && crew < crews - 1)
@@ -99,23 +104,32 @@ transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
             store_sectors(from, crew, thread, times, c);
         else if (leads)
 #pragma unroll
-            for (int box = 2 * warp; box < 2 * warp + 2; box++)
-                store_box(&boxes,
-                          from + box * box_bytes,
-                          2 * times.time,
-                          box * box_channels,
-                          0,
-                          times.input);
+            for (int box = 2 * warp; box < 2 * warp + 2; box++) {
+                const auto store = [&](auto... segment_and_input) {
+                    store_box(&boxes,
+                              from + box * box_bytes,
+                              2 * times.time,
+                              box * box_channels,
+                              0,
+                              segment_and_input...);
+                };
+                if constexpr (Call::segments == 1)
+                    store(times.input);
+                else
+                    store(0, times.input);
+            }
     };
     pieces all(c);
     piece p;
 #pragma unroll 1
     while (all.take(p, c)) {
-        uint32_t gains_place = uint32_t(p.input) * (channels / 2) + thread;
+        uint32_t gains_place =
+            uint32_t(p.input) * (Call::gain_words * crew_threads) + thread;
         char* to = nullptr; // of the crew's next spectrum
         if (!turned)
             to = static_cast<char*>(c.spectra_of[p.input]) +
-                 (p.first + crew * slot_spectra + warp) * c.pitch;
+                 (p.first + first_spectrum(segment, c) + crew * slot_spectra + warp) *
+                     c.pitch;
         int time = p.first;
         const int end = time + p.groups * group;
         // halves of the first set that the piece lacks, and times of the next half
@@ -195,9 +209,9 @@ transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
                             store_columns(place_of(k) + from * 4 * radix * 2, words[k]);
                     });
             } else {
-                float4 factors[4];
+                float4 factors[Call::gain_words];
 #pragma unroll
-                for (int i = 0; i < 4; i++)
+                for (int i = 0; i < Call::gain_words; i++)
                     factors[i] = load_numbers(gains + i * crew_threads);
                 if constexpr (Call::how == turning::by_slot)
                     turn(factors, m.phases.middle(own.thread));
@@ -213,14 +227,20 @@ transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
                 };
                 wgmma_wait<0>();
                 const int begin = Call::delayed ? -slot_time : 0;
-                found +=
-                    quantise(words[0], low, factors, begin, wanted, c.harmless_squares);
+                const auto end_of = [&](int k) { // of a pair
+                    return [&, k](int i) {
+                        return wanted - k * pair -
+                               first_spectrum(Call::segment_of(4 * i + lane % 4), c);
+                    };
+                };
+                found += quantise(
+                    words[0], low, factors, begin, end_of(0), c.harmless_squares);
                 put(0);
                 found += quantise(words[1],
                                   high,
                                   factors,
                                   Call::delayed ? begin - pair : 0,
-                                  wanted - pair,
+                                  end_of(1),
                                   c.harmless_squares);
                 put(1);
             }
@@ -235,7 +255,8 @@ transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
                     store_set({ p.input,
                                 c.first_time + time - half * group,
                                 lacking * group + unwanted,
-                                half * group + min(group, int(c.spectra) - time) });
+                                half * group + min(group, int(c.spectra) - time),
+                                half * group + int(c.spectra) - time });
                     set.advance();
                     leaving = true;
                     lacking = 0;
@@ -245,20 +266,23 @@ transform(memory<Store, Call::how>& m, const Call& c, const CUtensorMap& boxes)
                 fence_async();
                 // Each warp stores a line: tensor cores wait for the slowest one. The
                 // line before, of the other results, has left when all are here.
-                if (leads)
+                if (stores_spectra())
                     wait_for_stores();
                 asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads)
                              : "memory");
-                if (leads && warp < wanted && (!Call::delayed || warp >= -slot_time))
-                    store_line(to,
-                               results + (buffer * slot_spectra + warp) * result_pitch);
+                if (stores_spectra() && warp < wanted - first_spectrum(segment, c) &&
+                    (!Call::delayed || warp >= -slot_time))
+                    store_bytes<Call::spectrum_bytes>(
+                        to,
+                        results + (buffer * slot_spectra + warp) * result_pitch +
+                            segment * Call::spectrum_bytes);
                 buffer ^= 1;
                 to += group * c.pitch;
             }
         }
         add_of_warp(c.clamped + p.input, found);
     }
-    if (leads)
+    if (turned ? leads : stores_spectra())
         wait_for_stores();
 }
 
