@@ -68,14 +68,14 @@ constexpr int filtered_bytes = 4 * points; // of a line, in half precision
 constexpr int matrix_row = 2 * radix * int(sizeof(__half));
 constexpr int steps = 2 * radix / 16; // of a matrix product
 constexpr int matrix_bytes = 2 * radix * matrix_row;
-// two lines that warps write together begin at banks that the other leaves free
-constexpr int result_pitch = line_bytes + 32;
+// what warps write together begins at banks that the other leaves free
+constexpr int result_gap = 32;
 
 /*!
- * How results are stored. Spectra: the warps of a crew store a line of a slot each.
- * Blocks [channel][input][time]: what a warp of one crew has of two groups, and that of
- * the other which has the same channels, is a sector of memory for each channel. The copy
- * engine stores them.
+ * How results are stored. Spectra: the warps of a crew store a line of a slot each, or
+ * some segments of all lines. Blocks [channel][input][time]: what a warp of one crew has
+ * of two groups, and that of the other which has the same channels, is a sector of memory
+ * for each channel. The copy engine stores them.
  */
 enum class store { spectra, blocks };
 template <store Store>
@@ -94,10 +94,6 @@ constexpr int sector_row = box_channels * sector;
 constexpr int box_bytes = radix * sector_row;
 constexpr int set_bytes = radix / box_channels * box_bytes;
 constexpr int sets = 2; // that there is room for
-template <store Store>
-inline constexpr int result_bytes = Store == store::blocks
-                                        ? (sets* set_bytes)
-                                        : crews * 2 * (slot_spectra * result_pitch);
 
 /*!
  * How spectra lie in lines. What comes out of the second product is number e = R segment
@@ -117,6 +113,22 @@ struct arrangement {
     //! Words of two gains that a thread of a crew reads: its other numbers have the same.
     static constexpr int gain_words = second_radix < 8 ? 1 : second_radix / 8;
 
+    // Results of a slot as spectra. The copy engine is slow with little at a time: the
+    // slot's short spectra of a segment are in a row, as in memory where a port has one
+    // input. Others are in lines.
+    static constexpr bool in_a_row = channels <= 128;
+    static constexpr int result_pitch = // from one spectrum to the next
+        in_a_row ? spectrum_bytes : line_bytes + result_gap;
+    static constexpr int segment_pitch =
+        in_a_row ? slot_spectra * spectrum_bytes + result_gap : spectrum_bytes;
+    static constexpr int result_bytes =
+        in_a_row ? segments * segment_pitch : slot_spectra * result_pitch;
+    static constexpr int segments_of_warp = in_a_row ? segments / crew_warps : segments;
+
+    __host__ __device__ static constexpr int result_place(int e)
+    {
+        return segment_of(e) * segment_pitch + d_of(e) * radix * 2;
+    }
     __host__ __device__ static constexpr int segment_of(int e)
     {
         return segments == 1 ? 0 : e / second_radix;
@@ -256,7 +268,8 @@ struct memory {
     char filtered[slots<Store>][slot_spectra * filtered_bytes];
     char matrices[2][matrix_bytes];
     float4 twiddles[steps][crew_threads];
-    char results[result_bytes<Store>];
+    char results[Store == store::blocks ? sets * set_bytes
+                                        : crews * 2 * Call::result_bytes];
     char samples[stages]
                 [Call::segments * Call::segment_bytes + (delayed ? copy_unit : 0)];
     uint64_t full[slots<Store>], empty[slots<Store>]; // filtered

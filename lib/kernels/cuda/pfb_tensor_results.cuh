@@ -32,15 +32,29 @@ __device__ __forceinline__ void store_columns(uint32_t address, const uint32_t* 
         : "memory");
 }
 
-//! So many bytes of shared memory to memory, by one thread.
-template <int Bytes>
-__device__ __forceinline__ void store_bytes(char* to, uint32_t from)
+//! Bytes of shared memory to memory, by one thread.
+__device__ __forceinline__ void store_bytes(char* to, uint32_t from, int bytes)
 {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n"
                  "cp.async.bulk.commit_group;" ::"l"(to),
                  "r"(from),
-                 "n"(Bytes)
+                 "r"(bytes)
                  : "memory");
+}
+
+//! What there is of the slot's spectra of a segment, by one thread.
+template <class Call>
+__device__ __forceinline__ void
+store_segment(char* to, uint32_t from, int spectra, const Call& c)
+{
+    if (spectra <= 0)
+        return;
+    if (c.pitch == Call::spectrum_bytes)
+        store_bytes(to, from, min(spectra, slot_spectra) * Call::spectrum_bytes);
+    else
+        for (int i = 0; i < min(spectra, slot_spectra); i++)
+            store_bytes(
+                to + i * c.pitch, from + i * Call::spectrum_bytes, Call::spectrum_bytes);
 }
 
 //! Up to eight times, those wanted; from `first` on if that is given.

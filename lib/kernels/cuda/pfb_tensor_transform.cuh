@@ -40,23 +40,26 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     const int crew = uniform(int(threadIdx.x / crew_threads));
     const int thread = threadIdx.x % crew_threads;
     const int lane = thread % 32, warp = uniform(thread / 32);
-    const int segment = Call::segments == 1 ? 0 : lane; // whose spectra it stores
+    // whose spectra it stores
+    const int segment = Call::segments == 1 ? 0
+                        : Call::in_a_row    ? warp * Call::segments_of_warp + lane
+                                            : lane;
     int leads = lane == 0; // its warp; kept, or it would be found out again and again
     asm volatile("" : "+r"(leads));
     const rows first_matrix(shared_address(m.matrices[0]));
     const rows second_matrix(shared_address(m.matrices[1]));
     const uint32_t results =
-        shared_address(m.results) + (turned ? 0 : crew * 2 * slot_spectra * result_pitch);
+        shared_address(m.results) + (turned ? 0 : crew * 2 * Call::result_bytes);
     const auto stores_spectra = [&] {
-        return Call::segments == 1 ? leads : lane < Call::segments;
+        return Call::segments == 1 ? leads : lane < Call::segments_of_warp;
     };
     // of spectra: column 2 t + spectrum of matrix i has e = 4 i + t
-    uint32_t column = turned
-                          ? (warp * 2 + lane / 16) * box_bytes + lane % 4 * sector_row +
-                                lane / 4 % box_channels * sector +
-                                lane % 2 * (sector / 2) + crew * slot_spectra * 2
-                          : lane % 2 * result_pitch +
-                                (lane / 8 * 4 + lane % 8 / 2) * radix * 2 + warp * 16;
+    uint32_t column =
+        turned ? (warp * 2 + lane / 16) * box_bytes + lane % 4 * sector_row +
+                     lane / 4 % box_channels * sector + lane % 2 * (sector / 2) +
+                     crew * slot_spectra * 2
+               : lane % 2 * Call::result_pitch +
+                     Call::result_place(lane / 8 * 4 + lane % 8 / 2) + warp * 16;
     asm volatile("" : "+r"(column)); // kept, too
     uint32_t twiddles = shared_address(&m.twiddles[0][thread]);
     asm volatile("" : "+r"(twiddles));
@@ -128,7 +131,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         char* to = nullptr; // of the crew's next spectrum
         if (!turned)
             to = static_cast<char*>(c.spectra_of[p.input]) +
-                 (p.first + first_spectrum(segment, c) + crew * slot_spectra + warp) *
+                 (p.first + first_spectrum(segment, c) + crew * slot_spectra +
+                  (Call::in_a_row ? 0 : warp)) *
                      c.pitch;
         int time = p.first;
         const int end = time + p.groups * group;
@@ -184,8 +188,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     return results + set.index * set_bytes +
                            (column ^ half * (sector / 2));
                 else
-                    return results + column +
-                           (buffer * slot_spectra + k * pair) * result_pitch;
+                    return results + column + buffer * Call::result_bytes +
+                           k * pair * Call::result_pitch;
             };
             if constexpr (Call::how == turning::by_spectrum) {
                 wgmma_wait<0>();
@@ -206,7 +210,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                                         words[1][i]);
 #pragma unroll
                         for (int k = 0; k < pairs && !turned; k++)
-                            store_columns(place_of(k) + from * 4 * radix * 2, words[k]);
+                            store_columns(place_of(k) + Call::result_place(4 * from),
+                                          words[k]);
                     });
             } else {
                 float4 factors[Call::gain_words];
@@ -223,7 +228,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                         store_words(at + i * 4 * sector_row, words[0][i], words[1][i]);
 #pragma unroll
                     for (int i = 0; i < 8 && !turned; i += 4)
-                        store_columns(at + i * 4 * radix * 2, words[k] + i);
+                        store_columns(at + Call::result_place(4 * i), words[k] + i);
                 };
                 wgmma_wait<0>();
                 const int begin = Call::delayed ? -slot_time : 0;
@@ -270,12 +275,16 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     wait_for_stores();
                 asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads)
                              : "memory");
-                if (stores_spectra() && warp < wanted - first_spectrum(segment, c) &&
-                    (!Call::delayed || warp >= -slot_time))
-                    store_bytes<Call::spectrum_bytes>(
-                        to,
-                        results + (buffer * slot_spectra + warp) * result_pitch +
-                            segment * Call::spectrum_bytes);
+                const int there = wanted - first_spectrum(segment, c);
+                const uint32_t from =
+                    results + buffer * Call::result_bytes + segment * Call::segment_pitch;
+                if constexpr (Call::in_a_row) {
+                    if (stores_spectra())
+                        store_segment(to, from, there, c);
+                } else if (stores_spectra() && warp < there &&
+                           (!Call::delayed || warp >= -slot_time))
+                    store_bytes(
+                        to, from + warp * Call::result_pitch, Call::spectrum_bytes);
                 buffer ^= 1;
                 to += group * c.pitch;
             }
