@@ -383,6 +383,12 @@ void run_all(program& b, const std::set<std::string>& wanted)
                 b.f_engine_of(p, times, "f_engine sc8");
                 b.channelise(p, "sc8, calls as large", {}, times);
                 b.channelise(p, "sc8", {}, 0, false);
+                if (inputs == 64) {
+                    b.f_engine_of(p, times, "with odd delays", { 5, sky_rate });
+                    b.f_engine_of(p, times, "with fast phases", { 5, fast_rate });
+                    b.channelise(p, "sc8, odd delays", { 5, sky_rate }, 0, false);
+                    b.channelise(p, "sc8, fast phases", { 5, fast_rate }, 0, false);
+                }
             }
     if (want("f_engine")) {
         for (int n : { 64, 256, 2048, 4096, 8192 })

@@ -727,12 +727,13 @@ void check_pfb(pfb_case c, bool plain)
  * Gsample/s. The samples are noise; over 300 spectra, rounding moves a phase by 0.1
  * degrees. \param slow phases that change so little that some spectra have the same
  */
-void check_delays(bool slow)
+void check_delays(int channels, bool slow)
 {
-    pfb::parameters p{ 1024, 8, 7, 1, sample_type::sc8, sample_type::sc8, false, {} };
+    pfb::parameters p{ channels, 8, 7, 1, sample_type::sc8, sample_type::sc8, false, {} };
     if (!chosen_channels.wants(p.channels))
         return;
-    constexpr double pi = 3.14159265358979, drift = 2.56e-9 * 1024;
+    constexpr double pi = 3.14159265358979;
+    const double drift = 2.56e-9 * channels;
     const std::vector<delay> delays{ { 0, 0, 0, pi, 0 },
                                      { 136155, .36, 0, -pi, 0 },
                                      { -136155, -.36, 0, 2 * pi / 3, 0 },
@@ -1022,14 +1023,13 @@ void check_small_pfbs()
             // so many that blocks of threads have whole sectors of a block
             const int many = 2400 * 1024 / n;
             check_pfb({ p, many, -1, false, true, true }, false);
-            if (n == 1024) { // delays have a kernel of their own
-                check_pfb({ p, many, -1, true, true, true }, false);
-                for (bool turned : { false, true })
-                    check_pfb({ p, many, -1, true, turned, true, -1, true }, false);
-            }
+            // delays have kernels of their own
+            check_pfb({ p, many, -1, true, true, true }, false);
+            for (bool turned : { false, true })
+                check_pfb({ p, many, -1, true, turned, true, -1, true }, false);
             auto several = p;
             several.inputs_per_port = 3;
-            check_pfb({ several, 4 * spectra, -1, n == 1024 }, false);
+            check_pfb({ several, 4 * spectra, -1, true }, false);
             check_pfb({ several, spectra, 1, false, true }, false);
         }
         if (n >= 64)
@@ -1066,13 +1066,14 @@ void check_interleaved(bool quick)
     for (auto [ports, inputs] : { std::pair(2, 16), std::pair(5, 13) })
         for (bool delayed : { false, true })
             for (bool turned : { false, true })
-                check_pfb({ with(1024, ports, inputs, type::sc8),
-                            45,
-                            ports > 2 ? 1 : -1,
-                            delayed,
-                            turned,
-                            turned && delayed },
-                          false);
+                for (int n : { 64, 256, 1024 })
+                    check_pfb({ with(n, ports, inputs, type::sc8),
+                                45,
+                                ports > 2 ? 1 : -1,
+                                delayed,
+                                turned,
+                                turned && delayed },
+                              false);
     if (quick)
         return;
     for (bool turned : { false, true }) {
@@ -1138,7 +1139,7 @@ void check_pfbs(bool quick)
             check({ with(1024, 8, 2, 3, type::sc8), 21, -1, true, true });
         }
     // on tensor cores: any number of taps and spectra, pieces of several inputs, also
-    // lost, and of several sectors; of fewer channels with delays another kernel
+    // lost, and of several sectors
     for (int n = 64; n <= 1024; n *= 2)
         for (auto [taps, ports, spectra] : { std::tuple(8, 1, 1),
                                              std::tuple(1, 2, 6),
@@ -1153,41 +1154,36 @@ void check_pfbs(bool quick)
                                         std::pair(true, false),
                                         std::pair(true, true) })
                 for (auto [delayed, slow] : kinds_of_delays)
-                    if (n == 1024 || !delayed)
-                        check_pfb(
-                            { { n, taps, ports, 1, type::sc8, type::sc8, turned, {} },
-                              spectra,
-                              ports > 2 ? 1 : -1,
-                              delayed,
-                              turned,
-                              all,
-                              -1,
-                              slow },
-                            false);
-    for (int n = 64; n <= 1024; n *= 2)
+                    check_pfb({ { n, taps, ports, 1, type::sc8, type::sc8, turned, {} },
+                                spectra,
+                                ports > 2 ? 1 : -1,
+                                delayed,
+                                turned,
+                                all,
+                                -1,
+                                slow },
+                              false);
+    for (int n = 64; n <= 1024; n *= 2) {
         check_switched_delays(n);
+        for (bool slow : { false, true })
+            check_delays(n, slow);
+    }
     check_names();
-    for (bool slow : { false, true })
-        check_delays(slow);
     for (int call : { 0, 1 }) {
         pfb_case c{ { 1024, 8, 2, 1, type::sc8, type::sc8, false, {} }, 45, -1, true };
         c.unaligned_call = call;
         check_pfb(c, false);
     }
-    for (bool inverted : { false, true })
-        for (int skipped : { 0, 129 })
-            for (auto [delayed, slow] : kinds_of_delays)
-                for (int inputs : { 1, 3 })
-                    check_cuts({ 1024, 8, 3, inputs, type::sc8, type::sc8, inverted, {} },
-                               delayed,
-                               skipped,
-                               slow);
-    for (int n : { 64, 128, 256, 512 })
-        for (int skipped : { 0, n / 8 + 1 })
-            for (int inputs : { 1, 3 })
-                check_cuts({ n, 8, 3, inputs, type::sc8, type::sc8, skipped > 0, {} },
-                           false,
-                           skipped);
+    for (int n = 64; n <= 1024; n *= 2)
+        for (bool inverted : { false, true })
+            for (int skipped : { 0, n / 8 + 1 })
+                for (auto [delayed, slow] : kinds_of_delays)
+                    for (int inputs : { 1, 3 })
+                        check_cuts(
+                            { n, 8, 3, inputs, type::sc8, type::sc8, inverted, {} },
+                            delayed,
+                            skipped,
+                            slow);
     check_interleaved(quick);
     check_cuts(quick);
     for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways

@@ -124,10 +124,8 @@ public:
           d_counts(2 * size_t(p.inputs()))
     {
         load_for<turning::none>();
-        if constexpr (delays_served) {
-            load_for<turning::by_slot>();
-            load_for<turning::by_spectrum>();
-        }
+        load_for<turning::by_slot>();
+        load_for<turning::by_spectrum>();
         // later taps in later lines; (-1)^j moves channel 0 to -fs/2
         std::vector<float> prototype(d_prototype.size());
         const size_t skipped = prototype.size() - p.prototype.size();
@@ -177,11 +175,9 @@ public:
     const input_delays& delays() const { return d_delays; }
 
     //! Whether all addresses are multiples of 16; those of samples that are delayed or
-    //! taken apart need not be. Of several segments it knows no delays.
+    //! taken apart need not be.
     bool can_do(const pfb::source* sources, const fused_filter::target& to) const
     {
-        if (!delays_served && d_delays.any())
-            return false;
         const auto aligned = [](const void* p) {
             return reinterpret_cast<uintptr_t>(p) % 16 == 0;
         };
@@ -230,7 +226,6 @@ public:
     }
 
 private:
-    static constexpr bool delays_served = shape::segments == 1;
     static constexpr size_t gains_of_input = 2 * shape::gain_words * crew_threads;
 
     template <class Call>
@@ -253,14 +248,16 @@ private:
                 cudaStream_t s,
                 const input_rows& rows = {})
     {
-        const auto turns = d_delays.turns();
-        if (turns == turning::none)
+        switch (d_delays.turns()) {
+        case turning::none:
             launch_for<turning::none>(sources, to, count, s, rows);
-        else if constexpr (delays_served) {
-            if (turns == turning::by_slot)
-                launch_for<turning::by_slot>(sources, to, count, s, rows);
-            else
-                launch_for<turning::by_spectrum>(sources, to, count, s, rows);
+            break;
+        case turning::by_slot:
+            launch_for<turning::by_slot>(sources, to, count, s, rows);
+            break;
+        case turning::by_spectrum:
+            launch_for<turning::by_spectrum>(sources, to, count, s, rows);
+            break;
         }
         d_delays.pass(count);
     }

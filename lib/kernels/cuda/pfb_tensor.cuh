@@ -104,6 +104,7 @@ struct arrangement {
     static constexpr int channels = Channels;
     static constexpr int segments = points / channels;
     static constexpr int second_radix = channels / radix; // R
+    static constexpr int channels_apart = radix;          // from one d to the next
     static constexpr int spectrum_bytes = 2 * channels;
     //! A segment's lines of a stage begin at banks that those of others leave free.
     static constexpr int segment_bytes =
@@ -193,7 +194,7 @@ template <int Inputs, turning Turning, int Channels>
 struct input_call : call,
                     arrangement<Channels>,
                     std::conditional_t<Turning == turning::none, no_delays, delay_call> {
-    static_assert(Channels == points || Turning == turning::none);
+    using shape = arrangement<Channels>;
     static constexpr turning how = Turning;
     static constexpr bool delayed = Turning != turning::none;
     pfb::source sources[Inputs];
@@ -276,7 +277,13 @@ struct memory {
     uint64_t stage_full[stages], stage_empty[stages]; // samples
     // sets of times: what both warps of some channels have is here, and has left
     uint64_t kept[sets][crew_warps], stored[sets][crew_warps];
-    std::conditional_t<delayed, slot_phases<crews * crew_threads>, no_delays> phases;
+    std::conditional_t<
+        !delayed,
+        no_delays,
+        std::conditional_t<Call::segments == 1,
+                           slot_phases<crews * crew_threads>,
+                           segment_phases<typename Call::shape, crews * crew_warps>>>
+        phases;
 };
 
 } // namespace tensor

@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_DELAYS_CUH
 
 #include <cstdint>
+#include <utility>
 
 namespace gr {
 namespace aperture {
@@ -127,9 +128,18 @@ struct phase_series {
  * grow by from spectrum to spectrum. The other spectra follow from these. So a slot must
  * begin where it would in any other call.
  */
+struct spectra_phasors {
+    float2 first, second;
+    float twice_cosine;
+};
 struct slot_series {
     phase_series<float2> first, second;
     phase_series<float> twice_cosines;
+
+    __device__ __forceinline__ spectra_phasors take()
+    {
+        return { first.take(), second.take(), twice_cosines.take() };
+    }
 };
 
 //! Channels that a thread has, equally far apart.
@@ -171,10 +181,10 @@ struct slot_phases {
     }
 
     //! Kept by slot.
-    __device__ __forceinline__ phase_series<float2> middle(int thread) const
+    __device__ __forceinline__ phase_series<float2> middle(channels_of_thread own) const
     {
-        const float4 v = phasors[0][thread];
-        return { { v.x, v.y }, { v.z, v.w }, phasors[1][thread].x };
+        const float4 v = phasors[0][own.thread];
+        return { { v.x, v.y }, { v.z, v.w }, phasors[1][own.thread].x };
     }
 
 private:
@@ -218,6 +228,104 @@ private:
         const float2 a = phasor_of(at), b = phasor_of(at + apart);
         phasors[0][thread] = { a.x, a.y, b.x, b.y };
         phasors[1][thread].x = twice_cosine_of(apart);
+    }
+};
+
+//! Numbers e = t, t + 4, ... of a thread: channels from `first` on, in several segments.
+template <class Arrangement>
+struct numbers_of_thread {
+    int thread, first, t;
+    int segment; // spectra from one segment to the next
+};
+
+/*!
+ * The same of several segments, whose slots are apart in time. Phasors of one do not
+ * follow from those of another, or they would depend on where segments begin: each is
+ * worked out when it is wanted, from what the warp keeps.
+ */
+template <class Arrangement, int Warps>
+class segment_phases
+{
+    using numbers = numbers_of_thread<Arrangement>;
+    // of each segment: start and slope of the slot's first two spectra, or of its middle
+    uint4 d_turns[Warps][Arrangement::segments];
+    uint2 d_rates[Warps]; // of start and slope
+
+public:
+    //! \param m number of the first segment's slot's first spectrum
+    template <turning Turning>
+    __device__ __forceinline__ void
+    keep(const phase_turns* of, uint64_t m, const numbers& own)
+    {
+        const int lane = own.thread % 32, warp = own.thread / 32;
+        auto p = load_turns(of);
+        m += uint64_t(lane) * own.segment;
+        uint4 turns{};
+        if constexpr (Turning == turning::by_slot) {
+            p = p.half_later();
+            turns.x = p.start_of(m + 1), turns.y = p.slope_of(m + 1);
+        } else {
+            turns = {
+                p.start_of(m), p.slope_of(m), p.start_of(m + 1), p.slope_of(m + 1)
+            };
+        }
+        __syncwarp(); // all have read those of the slot before
+        if (lane < Arrangement::segments)
+            d_turns[warp][lane] = turns;
+        if (lane == 0)
+            d_rates[warp] = { uint32_t(p.start_rate >> 32),
+                              phase_turns{ 0, 0, p.slope_rate, 0 }.slope_of(0) };
+    }
+
+    //! One number of the thread after the other.
+    class series_of
+    {
+    public:
+        __device__ __forceinline__ series_of(const segment_phases& of, const numbers& own)
+            : d_of(of), d_own(own)
+        {
+        }
+
+    protected:
+        //! Turns and channel of the next one.
+        __device__ __forceinline__ std::pair<uint4, uint32_t> next()
+        {
+            const int e = 4 * d_next++ + d_own.t;
+            return { d_of.d_turns[d_own.thread / 32][Arrangement::segment_of(e)],
+                     d_own.first + Arrangement::d_of(e) * Arrangement::channels_apart };
+        }
+        const segment_phases& d_of;
+        const numbers& d_own;
+        int d_next = 0;
+    };
+    struct spectra_series : series_of {
+        using series_of::series_of;
+        __device__ __forceinline__ spectra_phasors take()
+        {
+            const auto [turns, channel] = this->next();
+            const uint2 rates = this->d_of.d_rates[this->d_own.thread / 32];
+            return { phasor_of(turns.x + channel * turns.y),
+                     phasor_of(turns.z + channel * turns.w),
+                     twice_cosine_of(rates.x + channel * rates.y) };
+        }
+    };
+    struct middle_series : series_of {
+        using series_of::series_of;
+        __device__ __forceinline__ float2 take()
+        {
+            const auto [turns, channel] = this->next();
+            return phasor_of(turns.x + channel * turns.y);
+        }
+    };
+    //! Kept by spectrum.
+    __device__ __forceinline__ spectra_series series(const numbers& own) const
+    {
+        return { *this, own };
+    }
+    //! Kept by slot.
+    __device__ __forceinline__ middle_series middle(const numbers& own) const
+    {
+        return { *this, own };
     }
 };
 

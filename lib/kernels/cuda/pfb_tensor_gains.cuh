@@ -28,16 +28,16 @@ __device__ __forceinline__ int sum_of_squares(uint32_t low, uint32_t high)
 
 /*!
  * words[i] has e = 4 i + t of the first spectrum and, in the upper half, of the second.
- * \param gains of two i in a row each, and again \param begin, end spectra of the pair
- * that are wanted; end of i is end(i) \param harmless_squares up to which sums of squares
- * of two words say that no number was clamped \return how many numbers of the spectra
- * wanted were
+ * \param gains of two i in a row each, and again \param begin, end called with i, spectra
+ * of the pair that are wanted \param harmless_squares up to which sums of squares of two
+ * words say that no number was clamped \return how many numbers of the spectra wanted
+ * were
  */
-template <int Words, class End>
+template <int Words, class Begin, class End>
 __device__ __forceinline__ int quantise(uint32_t (&words)[8],
                                         const float (&sums)[32],
                                         const float4 (&gains)[Words],
-                                        int begin,
+                                        Begin begin,
                                         End end,
                                         int harmless_squares)
 {
@@ -66,8 +66,8 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         const float2 a = amplify(i, 0), b = amplify(i, 1);
-        found += (begin <= 0 && end(i) > 0 && is_clamped(a)) +
-                 (begin <= 1 && end(i) > 1 && is_clamped(b));
+        found += (begin(i) <= 0 && end(i) > 0 && is_clamped(a)) +
+                 (begin(i) <= 1 && end(i) > 1 && is_clamped(b));
         words[i] = rounded(fitting(a), rounded(fitting(b)));
     }
     return found;
@@ -75,33 +75,33 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
 
 /*!
  * The same of both pairs of a slot, where the gains of each spectrum have phases of their
- * own. \param gains in memory, each two \param series calling it begins those of the
- * slot \param begin, end spectra of the slot that are wanted \param put_words is told
- * those of i, i + 1, ... of both pairs as soon as they are there
+ * own. \param gains in memory, each two, Words of them and again \param series calling it
+ * begins those of the slot \param begin, end as above, of the slot \param put_words is
+ * told those of i, i + 1, ... of both pairs as soon as they are there
  */
-template <class Series, class Put>
+template <int Words, class Series, class Begin, class End, class Put>
 __device__ __forceinline__ int quantise_turned(const float (&low)[32],
                                                const float (&high)[32],
                                                const float4* gains,
                                                Series series,
-                                               int begin,
-                                               int end,
+                                               Begin begin,
+                                               End end,
                                                int harmless_squares,
                                                Put put_words)
 {
     constexpr int together = 4; // numbers that are looked at and stored
     // calls put(i, y) with number i of all spectra
-    const auto amplify = [&](slot_series& phases, int from, auto put) {
+    const auto amplify = [&](auto& phases, int from, auto put) {
         float4 g;
 #pragma unroll
         for (int i = from; i < from + together; i++) {
             const float *y = low + 4 * i, *z = high + 4 * i;
             if (i % 2 == 0)
-                g = load_numbers(gains + i / 2 * crew_threads);
+                g = load_numbers(gains + i / 2 % Words * crew_threads);
             const float2 gain = i % 2 ? float2{ g.z, g.w } : float2{ g.x, g.y };
-            const float2 a = times(phases.first.take(), gain);
-            const float2 b = times(phases.second.take(), gain);
-            const float twice_cosine = phases.twice_cosines.take();
+            const auto [first, second, twice_cosine] = phases.take();
+            const float2 a = times(first, gain);
+            const float2 b = times(second, gain);
             const float2 c = reflected(a, b, twice_cosine);
             const float2 d = reflected(b, c, twice_cosine);
             const float2 all[slot_spectra] = { times({ y[0], y[1] }, a),
@@ -112,7 +112,7 @@ __device__ __forceinline__ int quantise_turned(const float (&low)[32],
         }
     };
     int found = 0;
-    slot_series phases = series();
+    auto phases = series();
 #pragma unroll
     for (int from = 0; from < 8; from += together) {
         uint32_t words[pairs][together];
@@ -125,14 +125,14 @@ __device__ __forceinline__ int quantise_turned(const float (&low)[32],
                 max(squares, sum_of_squares(words[0][i - from], words[1][i - from]));
         });
         if (squares > harmless_squares) {
-            slot_series again = series();
+            auto again = series();
 #pragma unroll
             for (int i = 0; i < from; i++)
-                again.first.take(), again.second.take(), again.twice_cosines.take();
+                again.take();
             amplify(again, from, [&](int i, const float2(&y)[slot_spectra]) {
 #pragma unroll
                 for (int s = 0; s < slot_spectra; s++)
-                    found += s >= begin && s < end && is_clamped(y[s]);
+                    found += s >= begin(i) && s < end(i) && is_clamped(y[s]);
 #pragma unroll
                 for (int k = 0; k < pairs; k++)
                     words[k][i - from] =
@@ -146,7 +146,8 @@ __device__ __forceinline__ int quantise_turned(const float (&low)[32],
 }
 
 //! Gains of a thread, each two, times phasors.
-__device__ __forceinline__ void turn(float4 (&gains)[4], phase_series<float2> phasors)
+template <class Series>
+__device__ __forceinline__ void turn(float4 (&gains)[4], Series phasors)
 {
 #pragma unroll
     for (float4& g : gains) {

@@ -82,7 +82,7 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
         lines = max(0, lines);
     const int skew = skew_of(p, c);
     // those before a call's first sample are not read
-    const int lacking = Call::delayed ? min(max(0, -p.first - first), lines) : 0;
+    const int lacking = Call::delayed ? min(max(0, -p.first - begin - first), lines) : 0;
     const int bytes = (lines - lacking) * Call::spectrum_bytes;
     const int with_skew = bytes > 0 && skew > 0 ? bytes + copy_unit : bytes;
     const int all = sum_of_segments(with_skew, c);

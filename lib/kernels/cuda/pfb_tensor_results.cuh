@@ -42,17 +42,20 @@ __device__ __forceinline__ void store_bytes(char* to, uint32_t from, int bytes)
                  : "memory");
 }
 
-//! What there is of the slot's spectra of a segment, by one thread.
+//! Spectra `begin` to `end` of the slot's of a segment, by one thread.
 template <class Call>
 __device__ __forceinline__ void
-store_segment(char* to, uint32_t from, int spectra, const Call& c)
+store_segment(char* to, uint32_t from, int begin, int end, const Call& c)
 {
-    if (spectra <= 0)
+    begin = max(begin, 0), end = min(end, slot_spectra);
+    if (begin >= end)
         return;
     if (c.pitch == Call::spectrum_bytes)
-        store_bytes(to, from, min(spectra, slot_spectra) * Call::spectrum_bytes);
+        store_bytes(to + begin * Call::spectrum_bytes,
+                    from + begin * Call::spectrum_bytes,
+                    (end - begin) * Call::spectrum_bytes);
     else
-        for (int i = 0; i < min(spectra, slot_spectra); i++)
+        for (int i = begin; i < end; i++)
             store_bytes(
                 to + i * c.pitch, from + i * Call::spectrum_bytes, Call::spectrum_bytes);
 }
@@ -103,6 +106,10 @@ store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Ca
     const int unwanted = Call::delayed ? max(0, set.first - group * half) : 0;
     if (wanted <= 0 || (Call::delayed ? unwanted >= group : set.first > group * half))
         return;
+    // of the first segment only
+    const auto unwanted_of = [&](int segment_begin) {
+        return Call::segments == 1 || segment_begin == 0 ? unwanted : 0;
+    };
     const bool whole = (c.times | (c.first_time - lead_of(c))) % group == 0 &&
                        reinterpret_cast<uintptr_t>(c.block) % 16 == 0 &&
                        wanted >= group && unwanted == 0;
@@ -124,7 +131,7 @@ store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Ca
             if (whole && (Call::segments == 1 || there >= group))
                 __stcg(reinterpret_cast<uint4*>(times), words);
             else if constexpr (Call::delayed)
-                store_times(times, words, there, unwanted);
+                store_times(times, words, there, unwanted_of(begin + times_on));
             else
                 store_times(times, words, there);
         }

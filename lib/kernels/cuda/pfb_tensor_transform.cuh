@@ -31,6 +31,21 @@ __device__ __forceinline__ void load_tables(memory<Store, Call>& m, const Call& 
     fence_async();
 }
 
+//! What the thread has of a slot's results.
+template <class Call>
+__device__ __forceinline__ auto own_numbers(const Call& c)
+{
+    const int thread = threadIdx.x % crew_threads;
+    if constexpr (Call::segments == 1)
+        return channels_of_thread{ int(threadIdx.x),
+                                   thread / 4 + thread % 4 * radix,
+                                   4 * radix };
+    else
+        return numbers_of_thread<typename Call::shape>{
+            int(threadIdx.x), thread / 4, thread % 4, c.segment
+        };
+}
+
 //! \param boxes of the block, if it is stored in boxes
 template <store Store, class Call>
 __device__ __forceinline__ void
@@ -63,9 +78,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     asm volatile("" : "+r"(column)); // kept, too
     uint32_t twiddles = shared_address(&m.twiddles[0][thread]);
     asm volatile("" : "+r"(twiddles));
-    const channels_of_thread own{ int(threadIdx.x),
-                                  thread / 4 + thread % 4 * radix,
-                                  4 * radix };
+    const auto own = own_numbers(c);
     ring_place<slots<Store>> slot{};
     slot.advance(crew);
     const auto start_first = [&](float(&sums)[32], rows filtered) {
@@ -191,16 +204,31 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     return results + column + buffer * Call::result_bytes +
                            k * pair * Call::result_pitch;
             };
+            // of a pair: spectra of number i that are wanted
+            const auto begin_of = [&](int k) {
+                return [&, k](int i) {
+                    return Call::delayed
+                               ? -slot_time - k * pair -
+                                     first_spectrum(Call::segment_of(4 * i + lane % 4), c)
+                               : 0;
+                };
+            };
+            const auto end_of = [&](int k) {
+                return [&, k](int i) {
+                    return wanted - k * pair -
+                           first_spectrum(Call::segment_of(4 * i + lane % 4), c);
+                };
+            };
             if constexpr (Call::how == turning::by_spectrum) {
                 wgmma_wait<0>();
                 __syncwarp(); // all know what the warp keeps
-                found += quantise_turned(
+                found += quantise_turned<Call::gain_words>(
                     low,
                     high,
                     gains,
                     [&] { return m.phases.series(own); },
-                    -slot_time,
-                    wanted,
+                    begin_of(0),
+                    end_of(0),
                     c.harmless_squares,
                     [&](int from, const uint32_t(&words)[pairs][4]) {
 #pragma unroll
@@ -214,12 +242,18 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                                           words[k]);
                     });
             } else {
-                float4 factors[Call::gain_words];
+                constexpr int words_kept =
+                    Call::how == turning::by_slot ? 4 : Call::gain_words;
+                float4 factors[words_kept];
 #pragma unroll
-                for (int i = 0; i < Call::gain_words; i++)
-                    factors[i] = load_numbers(gains + i * crew_threads);
-                if constexpr (Call::how == turning::by_slot)
-                    turn(factors, m.phases.middle(own.thread));
+                for (int i = 0; i < words_kept; i++)
+                    factors[i] =
+                        load_numbers(gains + i % Call::gain_words * crew_threads);
+                if constexpr (Call::how == turning::by_slot) {
+                    if constexpr (Call::segments > 1)
+                        __syncwarp(); // all know what the warp keeps
+                    turn(factors, m.phases.middle(own));
+                }
                 uint32_t words[pairs][8];
                 const auto put = [&](int k) { // of blocks, once both pairs are here
                     const uint32_t at = place_of(k);
@@ -231,22 +265,11 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                         store_columns(at + Call::result_place(4 * i), words[k] + i);
                 };
                 wgmma_wait<0>();
-                const int begin = Call::delayed ? -slot_time : 0;
-                const auto end_of = [&](int k) { // of a pair
-                    return [&, k](int i) {
-                        return wanted - k * pair -
-                               first_spectrum(Call::segment_of(4 * i + lane % 4), c);
-                    };
-                };
                 found += quantise(
-                    words[0], low, factors, begin, end_of(0), c.harmless_squares);
+                    words[0], low, factors, begin_of(0), end_of(0), c.harmless_squares);
                 put(0);
-                found += quantise(words[1],
-                                  high,
-                                  factors,
-                                  Call::delayed ? begin - pair : 0,
-                                  end_of(1),
-                                  c.harmless_squares);
+                found += quantise(
+                    words[1], high, factors, begin_of(1), end_of(1), c.harmless_squares);
                 put(1);
             }
             if constexpr (turned) {
@@ -276,13 +299,14 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads)
                              : "memory");
                 const int there = wanted - first_spectrum(segment, c);
+                const int unwanted_there =
+                    Call::delayed ? -slot_time - first_spectrum(segment, c) : 0;
                 const uint32_t from =
                     results + buffer * Call::result_bytes + segment * Call::segment_pitch;
                 if constexpr (Call::in_a_row) {
                     if (stores_spectra())
-                        store_segment(to, from, there, c);
-                } else if (stores_spectra() && warp < there &&
-                           (!Call::delayed || warp >= -slot_time))
+                        store_segment(to, from, unwanted_there, there, c);
+                } else if (stores_spectra() && warp < there && warp >= unwanted_there)
                     store_bytes(
                         to, from + warp * Call::result_pitch, Call::spectrum_bytes);
                 buffer ^= 1;
