@@ -20,8 +20,8 @@ namespace cuda {
  * 512 or 1024 channels, up to 8 taps, sc8 in and out, up to 1024 inputs, on Hopper GPUs.
  * At an rms of 20 steps 0.5% of the numbers differ by one step from those of single
  * precision, and in proportion to the rms elsewhere. What it cannot do it leaves to
- * `other`: the whole of it for other parameters, calls with addresses off the alignment
- * of 16 bytes and, of fewer than 1024 channels, those with delays.
+ * `other`: the whole of it for other parameters, and calls with addresses off the
+ * alignment of 16 bytes.
  */
 std::unique_ptr<pfb>
 make_tensor_pfb(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
