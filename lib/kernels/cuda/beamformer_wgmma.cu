@@ -42,9 +42,11 @@ struct three_products {
     static constexpr int pieces = beam_chunk / piece;
     static constexpr int chunks = Chunks;
     static constexpr bool leaves_registers = false;
+    //! Crossed, so that what is added up in the end lies in different banks of registers,
+    //! which leaves the tensor cores one access to each.
     static constexpr weight_packing packing(int tile)
     {
-        return weight_packing::three(tile);
+        return weight_packing::three(tile, true);
     }
 };
 template <int Pieces>
@@ -481,8 +483,8 @@ public:
     {
 #pragma unroll
         for (int i = 0; i < Beams / 2; i++) {
-            sums[2][i] += sums[0][i];
-            sums[1][i] += sums[0][i];
+            sums[2][i] += sums[0][i ^ 1];
+            sums[1][i] += sums[0][i ^ 1];
         }
     }
     __device__ __forceinline__ float2 beam(int i) const
@@ -871,7 +873,7 @@ public:
     weight_packing packing() const override
     {
         return few_inputs() ? weight_packing::four(tile())
-                            : weight_packing::three(tile());
+                            : three_products<>::packing(tile());
     }
 
     bool sums_over(int piece) const override
