@@ -42,8 +42,8 @@ struct three_products {
     static constexpr int pieces = beam_chunk / piece;
     static constexpr int chunks = Chunks;
     static constexpr bool leaves_registers = false;
-    //! Crossed, so that what is added up in the end lies in different banks of registers,
-    //! which leaves the tensor cores one access to each.
+    //! Crossed, so that sums which are added in the end lie in different banks of
+    //! registers: the tensor cores use both meanwhile.
     static constexpr weight_packing packing(int tile)
     {
         return weight_packing::three(tile, true);
