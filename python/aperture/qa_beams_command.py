@@ -218,10 +218,12 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         with open(self.path("beams.yaml"), "w") as file:
             file.write("beams:\n")
             for name, antennas in (("none", "A1, A2"), ("x", "A1, A3"), ("one", "A0, A1")):
-                file.write(f"  - {{name: {name}, azimuth: 0, elevation: 80, antennas: [{antennas}]}}\n")
-        code, _, err = run(beams_command, "--input", "sim:" + self.path("dead.yaml"), "--channels", 32,
-                           "--format", "fc32", "--duration", 0.01, "--device", DEVICE, "-o",
-                           self.path("out.fil"), "--beams", self.path("beams.yaml"))
+                file.write(f"  - {{name: {name}, azimuth: 0, elevation: 80, "
+                           f"antennas: [{antennas}]}}\n")
+        code, _, err = run(beams_command, "--input", "sim:" + self.path("dead.yaml"),
+                           "--channels", 32, "--format", "fc32", "--duration", 0.01,
+                           "--device", DEVICE, "-o", self.path("out.fil"),
+                           "--beams", self.path("beams.yaml"))
         self.assertEqual((code, err), (0, "aperture_beams: warning: zeros, as all inputs of a "
                                        "polarisation have a gain of 0: 'none', 'x'\n"))
 
