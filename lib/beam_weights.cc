@@ -195,11 +195,13 @@ int64_t beam_weights::update(int64_t block,
     if (d_error)
         std::rethrow_exception(d_error);
     d_starting = false;
+    in_time.clear();
+    leave(due);
     const auto next = std::exchange(d_ready, nullptr);
     if (!next)
         return sharing;
-    const auto before = std::exchange(d_held, next);
-    d_changed.notify_all(); // there is room to look ahead
+    auto before = std::exchange(d_held, next);
+    d_using = true;
     l.unlock();
 
     changes c{ nullptr, nullptr, nullptr };
@@ -214,11 +216,17 @@ int64_t beam_weights::update(int64_t block,
         use(c);
     } catch (...) {
         l.lock(); // the kernel may not have it
+        d_using = false;
         d_held = before;
         if (!d_ready)
             d_ready = next;
+        d_changed.notify_all();
         throw;
     }
+    l.lock();
+    d_using = false;
+    leave(before);
+    d_changed.notify_all(); // there is room to look ahead
     return sharing;
 }
 
@@ -240,7 +248,13 @@ void beam_weights::work()
 {
     lock l(d_mutex);
     while (!d_quit) {
-        if (!d_jobs.empty())
+        // first, as a kernel may have room for three only: what is used, what is ready,
+        // and what is made now
+        if (!d_left.empty())
+            let_go(l);
+        else if (d_using)
+            d_changed.wait(l);
+        else if (!d_jobs.empty())
             understand(l);
         else if (!d_now.empty())
             apply(l);
@@ -250,6 +264,22 @@ void beam_weights::work()
             d_changed.wait(l);
     }
 }
+
+void beam_weights::let_go(lock& l)
+{
+    auto left = std::exchange(d_left, {});
+    l.unlock();
+    left.clear();
+    l.lock();
+}
+
+void beam_weights::leave(jobs& those)
+{
+    d_left.insert(d_left.end(), those.begin(), those.end());
+    those.clear();
+}
+
+void beam_weights::leave(ready_sptr& it) { d_left.push_back(std::exchange(it, nullptr)); }
 
 bool beam_weights::settled() const
 {
@@ -302,13 +332,16 @@ void beam_weights::understand(lock& l)
 
 void beam_weights::apply(lock& l)
 {
-    const jobs now = std::exchange(d_now, {});
-    if (take_ahead(now))
+    jobs now = std::exchange(d_now, {});
+    if (take_ahead(now)) {
+        leave(now);
         return;
-    d_ahead = {}; // its memory is needed
+    }
     d_working = true;
+    leave(d_ahead.made);
+    d_ahead = {};
     beam_settings s = d_settings;
-    const ready_sptr last = d_ready ? d_ready : d_held;
+    ready_sptr last = d_ready ? d_ready : d_held;
     l.unlock();
     std::vector<std::exception_ptr> problems(now.size());
     for (size_t i = 0; i < now.size(); i++)
@@ -332,6 +365,7 @@ void beam_weights::apply(lock& l)
     } else {
         d_settings = s;
         d_version++;
+        leave(d_ready);
         d_ready = made;
     }
     for (size_t i = 0; i < now.size(); i++)
@@ -339,6 +373,8 @@ void beam_weights::apply(lock& l)
             refuse(*now[i], problems[i]);
         else
             finish(*now[i], error);
+    leave(now);
+    leave(last);
     d_changed.notify_all();
 }
 
@@ -352,9 +388,10 @@ beam_weights::jobs beam_weights::next_ahead() const
 
 void beam_weights::look_ahead(lock& l, const jobs& next)
 {
+    leave(d_ahead.made);
     d_ahead = { next, d_version, nullptr };
     beam_settings s = d_settings;
-    const ready_sptr last = d_held;
+    ready_sptr last = d_held;
     l.unlock();
     ready_sptr made;
     try {
@@ -368,12 +405,14 @@ void beam_weights::look_ahead(lock& l, const jobs& next)
     }
     l.lock();
     d_ahead.made = made;
+    leave(last);
 }
 
 bool beam_weights::take_ahead(const jobs& now)
 {
     if (!d_ahead.made || d_ahead.of != now || d_ahead.version != d_version)
         return false;
+    leave(d_ready);
     d_ready = d_ahead.made;
     d_settings = d_ready->settings;
     d_version++;
@@ -399,10 +438,7 @@ void beam_weights::check_masks(const beam_settings& now, const beam_setting& s) 
     if (!d_callbacks.check_masks || s.masks.empty())
         return;
     beam_settings next = now;
-    beam_setting masks;
-    masks.masks = s.masks;
-    masks.beam = s.beam;
-    next.apply(masks);
+    next.apply({ {}, {}, s.masks, s.beam });
     d_callbacks.check_masks(next.incoherent_masks());
 }
 

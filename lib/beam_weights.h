@@ -128,6 +128,7 @@ private:
     // of the own thread, which leaves the lock where it takes long
     using lock = std::unique_lock<std::mutex>;
     void work();
+    void let_go(lock&);
     void understand(lock&);
     void apply(lock&);
     void look_ahead(lock&, const jobs& next);
@@ -140,6 +141,8 @@ private:
     bool settled() const;
     void finish(job& j, std::exception_ptr problem = nullptr);
     void refuse(job& j, std::exception_ptr problem);
+    void leave(jobs& those);
+    void leave(ready_sptr& it);
 
     const beam_extents d_e;
     const callbacks d_callbacks;
@@ -160,6 +163,10 @@ private:
         int64_t version; // of what they were put on
         ready_sptr made; // nullptr: not yet, or that failed
     } d_ahead{};
+    // What nobody needs any more. To give memory of hundreds of megabytes back to the
+    // system takes some 10 ms: the own thread does it, and without the lock.
+    std::vector<std::shared_ptr<const void>> d_left;
+    bool d_using = false; // update() exchanges, and leaves what it had
     std::vector<std::string> d_refused;
     std::exception_ptr d_error;
     bool d_starting = true, d_quit = false;

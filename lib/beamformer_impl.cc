@@ -39,46 +39,16 @@ beamformer_impl::beamformer_impl(const parameters& p,
                                    { "beams", k.beams },
                                    { "times", k.times } },
                                  size_of(k.output)))),
-      block_reader(d, k.inputs, k.times),
-      d_p(k),
-      d_kernel(kernels::beamformer::make(k, d)),
-      d_weights(
-          { k.channels, k.inputs, k.times, k.beams, 0 },
-          first_setting(p.weights, p.gains, p.masks),
-          { [this](const cfloat* weights) { return d_kernel->prepare(weights); }, {} })
+      weighted_block(kernels::beamformer::make(k, d),
+                     { k.channels, k.inputs, k.times, k.beams, 0 },
+                     first_setting(p.weights, p.gains, p.masks),
+                     nullptr,
+                     d,
+                     k.inputs,
+                     k.times),
+      d_p(k)
 {
     set_latency(p.latency);
-    take_settings("weights", [this](const pmt::pmt_t& m) { d_weights.receive(m); });
-}
-
-bool beamformer_impl::start()
-{
-    d_weights.start();
-    return block_reader::start();
-}
-
-bool beamformer_impl::stop()
-{
-    for (const auto& reason : d_weights.take_refused(true))
-        refuse(reason);
-    return block_reader::stop();
-}
-
-int64_t beamformer_impl::update_weights()
-{
-    const int64_t sharing = d_weights.update(
-        position(),
-        { time_of(0), rate() },
-        [this](int64_t late) { report("late", 0, position(), late); },
-        [this](const beam_weights::changes& c) {
-            if (c.weights)
-                d_kernel->use(c.weights, work_stream());
-            if (c.gains)
-                d_kernel->set_gains(c.gains, work_stream());
-        });
-    for (const auto& reason : d_weights.take_refused(false))
-        refuse(reason);
-    return sharing;
 }
 
 int beamformer_impl::process(int noutput_items,
@@ -131,33 +101,6 @@ void beamformer_impl::tag_block(uint64_t item, int64_t block)
             tag_missing(0, item, beam, gap.first, gap.end - gap.first);
     forget_before(end);
 }
-
-void beamformer_impl::set_weights(const std::vector<std::complex<float>>& weights,
-                                  int beam)
-{
-    d_weights.set_weights(weights, beam);
-}
-
-std::vector<std::complex<float>> beamformer_impl::weights(int beam) const
-{
-    return d_weights.of(beam);
-}
-
-void beamformer_impl::set_gains(const std::vector<float>& gains, int beam)
-{
-    d_weights.set_gains(gains, beam);
-}
-
-std::vector<float> beamformer_impl::gains() const { return d_weights.gains(); }
-
-void beamformer_impl::set_mask(const std::vector<int>& mask, int beam)
-{
-    d_weights.set_masks(as_masks(mask), beam);
-}
-
-std::vector<uint64_t> beamformer_impl::clamped() const { return d_kernel->clamped(); }
-
-std::string beamformer_impl::implementation() const { return d_kernel->implementation(); }
 
 } // namespace aperture
 } // namespace gr

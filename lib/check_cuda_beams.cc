@@ -548,6 +548,8 @@ void check_beamformers(bool quick)
             check_beamformer({ 150, 40, 70, 72, 3 }, input, output, true);
             check_beamformer({ 60, 129, 65, 136, 4 }, input, output, true);
         }
+    // thread blocks in groups of 8, for as many tiles, and some that are left
+    check_beamformer({ 70, 9, 1000, 66, 3 }, sample_type::sc8, sample_type::fc32, true);
     for (int inputs : { 224, 250 }) // 7 chunks of inputs, and the 8 that kernels know
         check_beamformer(
             { 40, inputs, 130, 144, 2 }, sample_type::sc8, sample_type::sc8, true);

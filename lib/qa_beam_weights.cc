@@ -11,18 +11,22 @@
 #include <chrono>
 #include <future>
 #include <optional>
+#include <set>
 
 using namespace gr::aperture;
 
 namespace {
 
 //! A kernel's part: prepared weights are the weights; to prepare them takes as long as a
-//! test wants.
+//! test wants. As on a GPU there is room for three.
 class kernel
 {
 public:
     struct prepared : kernels::prepared_weights {
-        cfloat first, last;
+        prepared(kernel& k, cfloat f, cfloat l) : owner(k), first(f), last(l) {}
+        ~prepared() { owner.let_go(); }
+        kernel& owner;
+        const cfloat first, last;
     };
 
     kernels::prepared_weights_sptr prepare(const cfloat* weights, size_t count)
@@ -35,10 +39,11 @@ public:
         d_changed.notify_all();
         if (fails)
             throw std::runtime_error("the test wanted an error");
-        auto made = std::make_shared<prepared>();
-        made->first = weights[0];
-        made->last = weights[count - 1];
-        return made;
+        if (!d_changed.wait_for(
+                lock, std::chrono::seconds(60), [this] { return d_there < 3; }))
+            throw std::runtime_error("three are there, and nobody lets go of one");
+        d_there++;
+        return std::make_shared<prepared>(*this, weights[0], weights[count - 1]);
     }
 
     void hold(bool held)
@@ -67,13 +72,29 @@ public:
         return d_begun;
     }
 
+    //! Who has let go of weights since the last call.
+    std::set<std::thread::id> let_go_by()
+    {
+        const std::lock_guard<std::mutex> guard(d_mutex);
+        return std::exchange(d_let_go_by, {});
+    }
+
     std::atomic<bool> fails{ false };
 
 private:
+    void let_go()
+    {
+        const std::lock_guard<std::mutex> guard(d_mutex);
+        d_there--;
+        d_let_go_by.insert(std::this_thread::get_id());
+        d_changed.notify_all();
+    }
+
     std::mutex d_mutex;
     std::condition_variable d_changed;
     bool d_held = false;
-    int d_begun = 0, d_ended = 0;
+    int d_begun = 0, d_ended = 0, d_there = 0;
+    std::set<std::thread::id> d_let_go_by;
 };
 
 using beams = beam_weights;
@@ -93,6 +114,7 @@ class qa_beam_weights : public CppUnit::TestFixture
     CPPUNIT_TEST(too_late);
     CPPUNIT_TEST(changed_meanwhile);
     CPPUNIT_TEST(many_messages);
+    CPPUNIT_TEST(old_ones_are_let_go_elsewhere);
     CPPUNIT_TEST(calls_wait);
     CPPUNIT_TEST(gains_and_masks);
     CPPUNIT_TEST(refused);
@@ -305,6 +327,26 @@ public:
         } while (last.second != 100);
         CPPUNIT_ASSERT_EQUAL(99.f, last.first);
         CPPUNIT_ASSERT_EQUAL(3, d_kernel.begun());
+    }
+
+    //! To free their memory takes longer than blocks can wait.
+    void old_ones_are_let_go_elsewhere()
+    {
+        make(d_many);
+        update(0);
+        for (int block = 1; block < 60; block += 3) {
+            d_weights->receive(weights(1));
+            d_weights->receive(weights(2, 3));
+            d_weights->receive(at_block(block + 1, weights(3)));
+            update_until_new(block);
+            update(block + 1);
+            d_weights->receive(at_block(block, weights(4)));
+            update_until_new(block + 2);
+        }
+        d_weights->set_weights({ 5, 5 }, 0);
+        const auto by = d_kernel.let_go_by();
+        CPPUNIT_ASSERT(!by.empty());
+        CPPUNIT_ASSERT(!by.count(std::this_thread::get_id()));
     }
 
     void calls_wait()

@@ -31,7 +31,7 @@ from .fx_report import ProgressBar, seconds_text, with_prefix
 from .growing_file import check_path
 from .pointing import pointing
 from .weights import (NORMS, TAPERS, beam_directions, beam_masks, find_polarizations,
-                      incoherent_masks)
+                      incoherent_masks, live_beams)
 
 PROGRAM = "aperture_beams"
 
@@ -124,15 +124,21 @@ def beams_to_form(options, array, time):
     return in_order([*beams, more])
 
 
-def below_horizon(beams, array, time):
-    """Warnings of beams that cannot see where they look, at most one."""
+def blind_beams(beams, array, time):
+    """Warnings of beams that cannot see where they look, or anything at all."""
     pointed = coherent(beams)
-    up = beam_directions(array, pointed, time)[:, 2] if pointed else []
-    names = [beam.name for beam, height in zip(pointed, up) if height < 0]
-    if not names:
+    if not pointed:
         return []
-    return [f"below the horizon at the start: {', '.join(map(repr, names[:4]))}"
-            + (f" and {len(names) - 4} more" if len(names) > 4 else "")]
+    low = beam_directions(array, pointed, time)[:, 2] < 0
+    dead = ~live_beams(array, pointed).all(axis=1)
+    texts = []
+    for what, which in (("below the horizon at the start", low),
+                        ("zeros, as all inputs of a polarisation have a gain of 0", dead)):
+        names = [repr(beam.name) for beam, is_one in zip(pointed, which) if is_one]
+        if names:
+            more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+            texts.append(f"{what}: {', '.join(names[:4])}{more}")
+    return texts
 
 
 def form_beams(options):
@@ -161,7 +167,7 @@ def form_beams(options):
     keep_what_is_read(options, paths)
     for path in paths:
         check_path(path, overwrite=True)
-    for text in (*signals.warnings, *below_horizon(beams, array, seconds + fraction)):
+    for text in (*signals.warnings, *blind_beams(beams, array, seconds + fraction)):
         warn(text, PROGRAM)
     length = "until Ctrl-C" if plan.samples is None else \
         seconds_text(plan.spectra * plan.hop / plan.sample_rate)

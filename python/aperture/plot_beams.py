@@ -17,7 +17,7 @@ from .array_description import load_array
 from .beams import coherent, load_beams, offset
 from .filterbank import FilterbankError, FilterbankFile
 from .plot_data import PlotError, decibels
-from .weights import array_factor, beam_weights
+from .weights import array_factor, beam_weights, live_beams
 
 AMPLITUDE_MAP = "viridis"
 SIGNED_MAP = "RdBu_r"
@@ -324,8 +324,8 @@ def pattern_figure(array_name, beams_text, field=None, taper="none"):
     if array.center_frequency == 0:
         raise PlotError(f"{array_name}: center_frequency is 0: patterns are those of a frequency")
     main = beams[0]
-    for beam in beams:
-        if not np.any(beam_weights(array, [beam], [array.center_frequency], taper=taper)[:, :1]):
+    for beam, live in zip(beams, live_beams(array, beams)[:, 0]):
+        if not live:
             raise PlotError(f"--beams {beams_text}: all inputs of beam {beam.name!r} have a gain of 0")
     field = _field(array, main) if field is None else field
     line = np.linspace(-field / 2, field / 2, 301)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -207,6 +208,24 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
             self.assertEqual(code, 0)
             self.assertEqual(err, "" if names is None else
                              f"aperture_beams: warning: below the horizon at the start: {names}\n")
+
+    def test_beams_of_dead_inputs_are_said(self):
+        array = array_of("xy")
+        dead = [replace(entry, gain=0) if entry.antenna in ("A1", "A2") or
+                (entry.antenna, entry.polarization) == ("A3", "y") else entry
+                for entry in array.inputs]
+        save_array(replace(array, inputs=dead), self.path("dead.yaml"))
+        with open(self.path("beams.yaml"), "w") as file:
+            file.write("beams:\n")
+            for name, antennas in (("none", "A1, A2"), ("x", "A1, A3"), ("one", "A0, A1")):
+                file.write(f"  - {{name: {name}, azimuth: 0, elevation: 80, "
+                           f"antennas: [{antennas}]}}\n")
+        code, _, err = run(beams_command, "--input", "sim:" + self.path("dead.yaml"),
+                           "--channels", 32, "--format", "fc32", "--duration", 0.01,
+                           "--device", DEVICE, "-o", self.path("out.fil"),
+                           "--beams", self.path("beams.yaml"))
+        self.assertEqual((code, err), (0, "aperture_beams: warning: zeros, as all inputs of a "
+                                       "polarisation have a gain of 0: 'none', 'x'\n"))
 
     def test_an_error_of_pointing_is_an_error_of_the_command(self):
         def refuse(*_):

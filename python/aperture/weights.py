@@ -75,6 +75,15 @@ def beam_masks(array, beams):
     return np.array(masks)
 
 
+def live_beams(array, beams):
+    """
+    Of coherent beams: boolean [beam][polarisation], whether an input of the beam has a gain other
+    than 0. Of the others all voltages are 0.
+    """
+    live = beam_masks(array, beams) & [entry.gain != 0 for entry in array.inputs]
+    return live.any(axis=1).reshape(len(beams), -1)
+
+
 def incoherent_masks(array, beams):
     """
     As beam_masks(), of beams that add powers: without the antennas that have an input of gain 0.

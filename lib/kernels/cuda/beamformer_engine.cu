@@ -100,7 +100,8 @@ __global__ void __launch_bounds__(threads)
         w = make_float2(w.x * gain, w.y * gain);
     }
     const auto put = [&](int form, __half value) {
-        packed[((place * packing.forms + form) * tile + n) * beam_chunk +
+        const int row = packing.crossed && form == 0 ? n ^ 1 : n;
+        packed[((place * packing.forms + form) * tile + row) * beam_chunk +
                ((k / 8) ^ (n / 2 % 4)) * 8 + k % 8] = value;
     };
     const __half re = __float2half_rn(w.x);

@@ -68,13 +68,17 @@ constexpr int beam_chunk = 32; //!< inputs
 struct weight_packing {
     int tile; //!< beams; 0: weights are taken as they are
     int forms;
+    bool crossed = false; //!< the beams 2m and 2m+1 of the first form change places
 
     /*!
      * Three products: with p0 = wr (xr + xi), p1 = (wi - wr) xr and p2 = -(wr + wi) xi
      * the real part is p0 + p2, the imaginary part p0 + p1. It saves the tensor cores a
      * quarter of their work; the sum of two 8-bit integers is exact in half precision.
      */
-    static constexpr weight_packing three(int tile) { return { tile, 3 }; }
+    static constexpr weight_packing three(int tile, bool crossed = false)
+    {
+        return { tile, 3, crossed };
+    }
     //! Four: wr and wi. There is less work around the tensor cores, and less to keep.
     static constexpr weight_packing four(int tile) { return { tile, 2 }; }
 

@@ -287,7 +287,7 @@ struct sum_powers {
                     add(v, value(done + j, 0, 1), value(done + j, 1, 1), false);
 #pragma unroll
                     for (int i = 0; i < numbers; i++)
-                        values[j * numbers + i] = v[i] * scale;
+                        values[j * numbers + i] = v[i];
                 }
                 const int first = done * numbers + sum_over_rows<count>(values);
                 const auto number_of = [&](int i) {
@@ -299,9 +299,9 @@ struct sum_powers {
                     for (int i = 0; i < left; i++) {
                         const int number = number_of(i);
                         if (Piece == 64)
-                            shared[warp * all + number] = values[i];
+                            shared[warp * all + number] = values[i] * scale;
                         else if (p.first_time < p.times && first_number + number < total)
-                            row[number] = values[i];
+                            row[number] = values[i] * scale;
                     }
             }
             if constexpr (Piece == 64) {

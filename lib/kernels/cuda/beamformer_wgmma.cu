@@ -42,9 +42,11 @@ struct three_products {
     static constexpr int pieces = beam_chunk / piece;
     static constexpr int chunks = Chunks;
     static constexpr bool leaves_registers = false;
+    //! Crossed, so that sums which are added in the end lie in different banks of
+    //! registers: the tensor cores use both meanwhile.
     static constexpr weight_packing packing(int tile)
     {
-        return weight_packing::three(tile);
+        return weight_packing::three(tile, true);
     }
 };
 template <int Pieces>
@@ -64,6 +66,13 @@ constexpr int crews_for(int beams) { return beams == 128 ? 2 : 3; }
 constexpr int registers_of_crew(int beams) { return beams == 128 ? 240 : 160; }
 constexpr int registers_of_feeder = 24;
 
+//! Consecutive steps for each of some, one more for the first `longer`.
+struct shares {
+    int share, longer;
+    __device__ int first(int i) const { return i * share + min(i, longer); }
+    __device__ int count(int i) const { return share + (i < longer); }
+};
+
 /*!
  * A job is the beams of a tile in a channel, in steps of 64 times for each crew. The
  * inputs come in chunks of 32. Stages of shared memory hold chunks of voltages,
@@ -73,42 +82,79 @@ constexpr int registers_of_feeder = 24;
 struct extents {
     int beams, times, channels;
     int chunks, tiles;
-    int steps;  // in a block of voltages
-    int total;  // steps of all blocks
-    int rounds; // whole jobs of a thread block
-    int share;  // its steps of the jobs that are left, one more in the first `longer`
-    int longer;
+    int steps; // in a block of voltages
+    int total; // steps of all blocks
+    shares of_groups, of_others;
+    int rest;          // where the others' steps of a row begin
     int stages, slots; // stages: of each crew
 };
 
 /*!
- * What a thread block does, one after the other: as many whole jobs as the others, and
- * then as many steps as they of the jobs that are left. Those that run at a time are of
- * few channels, whose voltages the cache holds.
+ * What a thread block does: jobs or parts of them, one after the other. All steps of a
+ * tile, channel by channel, are a row. As many thread blocks as there are tiles are a
+ * group, and have the same steps of all tiles: they read the same voltages at about the
+ * same time, once from memory. Every other group goes through its channels backwards:
+ * where one group ends in a channel that the next begins, both are there at a time, and
+ * the weights of that channel, too, come from memory once. Groups come to new channels at
+ * different times. The thread blocks that are no group share what the groups leave: the
+ * end of the row, tile by tile.
  */
-struct job {
+class job
+{
+public:
     int channel, tile;
     int begin, end; // steps; there are none if there is no such job
 
-    //! The one with this index of this thread block.
-    __device__ job(int index, const extents& x)
+    //! The first of this thread block.
+    __device__ explicit job(const extents& x)
     {
-        const int block = blockIdx.x, blocks = gridDim.x;
-        int number = index * blocks + block;
-        begin = 0;
-        end = x.total;
-        if (index >= x.rounds) {
-            const int first = block * x.share + min(block, x.longer);
-            const int last = first + x.share + (block < x.longer);
-            const int left = first / x.total + index - x.rounds;
-            number = x.rounds * blocks + left;
-            begin = max(first - left * x.total, 0);
-            end = min(last - left * x.total, x.total);
+        const int groups = gridDim.x / x.tiles, others = groups * x.tiles;
+        const int block = blockIdx.x, group = block / x.tiles;
+        int first; // step of the row
+        if (group < groups) {
+            tile = block % x.tiles;
+            first = x.of_groups.first(group);
+            d_left = x.of_groups.count(group);
+            d_way = group % 2 ? -1 : 1;
+        } else {
+            const int at = x.of_others.first(block - others);
+            const int row = max(x.channels * x.total - x.rest, 1);
+            tile = at / row;
+            first = x.rest + at % row;
+            d_left = x.of_others.count(block - others);
+            d_way = 1;
         }
-        channel = number / x.tiles;
-        tile = number % x.tiles;
+        if (d_way < 0)
+            first += d_left - 1;
+        channel = first / x.total;
+        begin = first % x.total;
+        take(d_way < 0 ? max(begin + 1 - d_left, 0) : begin,
+             d_way < 0 ? begin + 1 : min(begin + d_left, x.total));
+    }
+    //! The next one.
+    __device__ void advance(const extents& x)
+    {
+        channel += d_way;
+        int from = 0;
+        if (channel == x.channels) {
+            tile++;
+            channel = x.rest / x.total;
+            from = x.rest % x.total;
+        }
+        take(d_way < 0 ? max(x.total - d_left, 0) : from,
+             d_way < 0 ? x.total : min(from + d_left, x.total));
     }
     __device__ bool exists() const { return begin < end; }
+
+private:
+    int d_left, d_way; // steps of later jobs; of the channels: 1 or, backwards, -1
+
+    __device__ void take(int from, int to)
+    {
+        begin = from;
+        end = to;
+        d_left -= to - from;
+    }
 };
 
 //! A step of a block of voltages.
@@ -292,8 +338,7 @@ __device__ __forceinline__ void feed_voltages(
     using memory = layout<Voltage, Products, Beams>;
     auto& own = b.of_crew[crew];
     ring_place stage;
-    int index = 0;
-    for (job j(index, x); j.exists(); j = job(++index, x)) {
+    for (job j(x); j.exists(); j.advance(x)) {
         moment now(j.begin, x);
         for (int step = j.begin; step < j.end; step++, now.advance(x))
             for (int chunk = 0; chunk < x.chunks; chunk++) {
@@ -318,8 +363,7 @@ feed_weights(const __half* weights, const extents& x, barriers& b, uint32_t slot
 {
     using memory = layout<Voltage, Products, Beams>;
     ring_place slot;
-    int index = 0;
-    for (job j(index, x); j.exists(); j = job(++index, x)) {
+    for (job j(x); j.exists(); j.advance(x)) {
         const __half* from = weights + (int64_t(j.channel) * x.tiles + j.tile) *
                                            x.chunks * (memory::slot / sizeof(__half));
         const int times = x.chunks <= x.slots ? 1 : j.end - j.begin;
@@ -439,8 +483,8 @@ public:
     {
 #pragma unroll
         for (int i = 0; i < Beams / 2; i++) {
-            sums[2][i] += sums[0][i];
-            sums[1][i] += sums[0][i];
+            sums[2][i] += sums[0][i ^ 1];
+            sums[1][i] += sums[0][i ^ 1];
         }
     }
     __device__ __forceinline__ float2 beam(int i) const
@@ -521,8 +565,7 @@ constexpr bool in_turns<write_fc32<Times, Even>> = true;
 
 /*!
  * How many operands a kernel that knows the number of chunks makes in turn: as many as
- * there are registers for beside what becomes of the sums. 0: there is no such kernel. It
- * would be slower with fc32 output, whose writes it disturbs.
+ * there are registers for beside what becomes of the sums. 0: there is no such kernel.
  */
 template <class Target>
 constexpr int known_operands = 0;
@@ -530,6 +573,8 @@ template <>
 constexpr int known_operands<sum_powers<beam_target::kind::intensity, 64>> = 5;
 template <bool Even>
 constexpr int known_operands<write_sc8<Even>> = 3;
+template <>
+constexpr int known_operands<write_fc32<lane_times::apart, true>> = 3;
 constexpr int known_chunks = 256 / beam_chunk; // the most whose weights stay
 
 //! 8-bit voltages in the order of times that a target must have, or else in the one that
@@ -590,8 +635,7 @@ __device__ __forceinline__ void form(const Target& target,
     };
     // parities; the first crew does not wait at first
     int turn = crew == 0, middle = crew == 0;
-    int index = 0;
-    for (job j(index, x); j.exists(); j = job(++index, x)) {
+    for (job j(x); j.exists(); j.advance(x)) {
         const ring_place first_slot = slot;
         moment now(j.begin, x);
         for (int step = j.begin; step < j.end; step++, now.advance(x)) {
@@ -789,11 +833,18 @@ void launch(const beam_extents& e,
     x.tiles = (e.beams + Beams - 1) / Beams;
     x.steps = (e.times + step - 1) / step;
     x.total = x.steps * blocks;
-    const int jobs = e.channels * x.tiles;
-    const int grid = int(std::min<int64_t>(int64_t(jobs) * x.total, gpu.multiprocessors));
-    x.rounds = jobs / grid;
-    x.share = jobs % grid * x.total / grid;
-    x.longer = jobs % grid * x.total % grid;
+    const int64_t row = int64_t(e.channels) * x.total, all = row * x.tiles;
+    const int grid = int(std::min<int64_t>(all, gpu.multiprocessors));
+    const int groups = grid / x.tiles, others = grid % x.tiles;
+    const auto in_groups = [&](int64_t steps) {
+        return int(std::min<int64_t>((steps + x.tiles - 1) / x.tiles, groups));
+    };
+    x.of_groups = { int(all / grid), in_groups(all % grid) };
+    x.rest = groups * x.of_groups.share + x.of_groups.longer;
+    if (others > 0) {
+        const int64_t left = (row - x.rest) * x.tiles;
+        x.of_others = { int(left / others), int(left % others) };
+    }
     x.stages = shared.stages;
     x.slots = shared.slots;
     const voltage_shape shape{
@@ -822,7 +873,7 @@ public:
     weight_packing packing() const override
     {
         return few_inputs() ? weight_packing::four(tile())
-                            : weight_packing::three(tile());
+                            : three_products<>::packing(tile());
     }
 
     bool sums_over(int piece) const override
