@@ -28,6 +28,7 @@ class block_writer : public clocked_block
 public:
     bool start() override;
     void forecast(int noutput_items, gr_vector_int& required) override;
+    bool writes_windows() const final { return false; } // blocks are filled over calls
 
 protected:
     //! \param window, step as of clocked_block; \param align seconds, 0: none

@@ -176,18 +176,19 @@ void device_buffer::allocate_mirror()
 
 void device_buffer::allocate_device_memory()
 {
+    const auto* writer = dynamic_cast<const device_block*>(link().get());
+    d_writes_windows = !d_host_writer && writer->writes_windows();
     const size_t bytes = size_t(d_bufsize) * d_sizeof_item;
     auto layout = ring::layout::twice_mapped;
     if (!d_twice_mapped) {
         layout = ring::layout::single;
-        auto needs_windows = [](gr::block* b) {
-            auto* d = dynamic_cast<device_block*>(b);
-            return d && d->on_device() && d->needs_windows();
-        };
-        bool any = needs_windows(link().get());
-        for (auto* r : d_readers)
-            any = any || needs_windows(r->link().get());
-        if (any)
+        bool windows = d_writes_windows;
+        for (auto* r : d_readers) {
+            const auto* reader = dynamic_cast<const device_block*>(r->link().get());
+            windows =
+                windows || (reader && reader->on_device() && reader->reads_windows());
+        }
+        if (windows)
             layout = ring::layout::twin;
     }
     const auto& own = *d_device.own_memory();
@@ -309,22 +310,20 @@ void device_buffer::adopt_readers()
     }
 }
 
-int device_buffer::contiguous(unsigned index, int items) const
-{
-    // only a thread between attach() and detach() asks
-    return d_ring->type() == ring::layout::single
-               ? std::min<int>(items, d_bufsize - index)
-               : items;
-}
-
+// only a thread between attach() and detach() asks
 int device_buffer::contiguous_for_write(int items) const
 {
-    return contiguous(d_write_index, items);
+    // Behind the end of twins nothing is begun that the next call goes on with: that
+    // writes to the beginning, and only whole items are copied from one to the other.
+    const bool any = d_ring->type() == ring::layout::twice_mapped || d_writes_windows;
+    return any ? items : std::min<int>(items, d_bufsize - d_write_index);
 }
 
 int device_buffer::contiguous_for_read(const gr::buffer_reader& r, int items) const
 {
-    return contiguous(r.get_read_index(), items);
+    return d_ring->type() == ring::layout::single
+               ? std::min<int>(items, d_bufsize - r.get_read_index())
+               : items;
 }
 
 device_buffer::span device_buffer::window(const gr::buffer_reader& r, int items)

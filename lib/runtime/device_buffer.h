@@ -124,7 +124,6 @@ private:
     void allocate_mirror();
     //! Puts readers of a buffer that this one has replaced onto this one.
     void adopt_readers();
-    int contiguous(unsigned index, int items) const;
     //! Items that a reader sees; counted from the start of the run, history below 0.
     span window(const gr::buffer_reader& r, int items);
     //! The stream waits for all device readers that use items below a limit.
@@ -138,6 +137,7 @@ private:
     const uint64_t d_identity; // among the buffers of a writer
     bool d_repeats;            // each turn of the ring holds what the one before held
     bool d_twice_mapped;       // the ring on the device
+    bool d_writes_windows;     // the writer, several items at once
     //! outputs of the writer when this buffer took the place of one of them
     std::vector<gr::buffer_sptr> d_replaced;
 

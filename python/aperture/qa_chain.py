@@ -175,7 +175,8 @@ class qa_chain(gr_unittest.TestCase):
         fc32: within 5e-6 of the product of the inputs' rms (channeliser and sums in fp32).
         sc8: voltages by the rule for quantisers (assert_steps_agree);
         visibilities bit by bit those of the voltages of the chain, and in each channel where
-        no voltage differs those of the model.
+        no voltage differs (most of them, unless transformed in half precision) those of the
+        model.
         """
         model = expected_spectra * gain
         if chain.sample_type == "sc8":
@@ -187,11 +188,12 @@ class qa_chain(gr_unittest.TestCase):
         self.assertEqual(visibilities.shape, expected.shape)
         np.testing.assert_array_equal(chain.counted(), counted)
         if chain.sample_type == "sc8":
-            qa_tools.assert_steps_agree(voltages, model)
+            qa_tools.assert_steps_agree(voltages, model, chain.pfb)
             exact, _ = reference.correlate(voltages, integration, lost)
             np.testing.assert_array_equal(visibilities, exact)
             same = (voltages == model).all(axis=(0, 2, 3, 4))
-            self.assertGreater(np.mean(same), 0.8)
+            if not qa_tools.in_half_precision(chain.pfb):
+                self.assertGreater(np.mean(same), 0.8)
             np.testing.assert_array_equal(visibilities[:, same], expected[:, same])
             return
         index = [a * (a + 1) // 2 + a for a in range(chain.inputs)]

@@ -85,7 +85,7 @@ class qa_f_engine(gr_unittest.TestCase):
         if one.implementation() == both:
             np.testing.assert_array_equal(actual, expected)
         elif output_type == "sc8":
-            qa_tools.assert_steps_agree(actual.view(np.int8), expected.view(np.int8))
+            qa_tools.assert_steps_agree(actual.view(np.int8), expected.view(np.int8), one, *chain)
         else:
             expected = expected.view(np.complex64)
             rms = np.sqrt(np.mean(np.abs(expected) ** 2)) if expected.size else 0
@@ -199,6 +199,45 @@ class qa_f_engine(gr_unittest.TestCase):
                         gain=1.0,
                         chunks=1777,
                     )
+
+    def test_powers_of_two_of_8_bits(self):
+        """From 8 bits to 8 bits, which some GPUs transform on tensor cores."""
+        for channels in (64, 128, 256, 512, 1024):
+            for taps, times, first in ((8, 48, 0), (3, 50, 10)):
+                with self.subTest(channels=channels, times=times):
+                    self.check(
+                        channels=channels,
+                        taps=taps,
+                        times=times,
+                        length=channels * (7 * times + 29),
+                        inputs=3,
+                        first_channel=first,
+                        input_type="sc8",
+                        output_type="sc8",
+                        chunks=17777,
+                    )
+
+    def test_blocks_filled_over_many_calls(self):
+        """
+        Blocks of 148500 bytes, of which no ring of whole pages is made: each stays in its place
+        while it is filled, also before a block that reads several in a row.
+        """
+        options = dict(channels=250, taps=3, times=99, inputs=3, input_type="sc8",
+                       output_type="sc8")
+        self.check(length=250 * (99 * 13 + 50), chunks=1777, **options)
+        samples = qa_tools.random_samples(self.rng, "sc8", (3, 250 * (99 * 13 + 2)))
+        ports = ports_of(samples, "sc8", 1)
+        detector = dict(channels=250, beams=3, times=99, spectra=33, type="sc8")
+        (alone,), _ = qa_tools.run(aperture.f_engine(**options), ports, [250 * 3 * 99 * 2],
+                                   chunks=1777)
+        powers = []
+        for blocks, data in (([], [alone]), ([aperture.f_engine(**options)], ports)):
+            last = aperture.power_detector(**detector)
+            size = last.output_signature().sizeof_stream_item(0)
+            (found,), _ = qa_tools.run([*blocks, last], data, [size], chunks=1777)
+            powers.append(found)
+        self.assertEqual(len(powers[0]), 3 * 13)
+        np.testing.assert_array_equal(*powers)
 
     def test_many_spectra_in_a_block(self):
         """More than a kernel filters at once."""

@@ -127,7 +127,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         actual = spectra_of(outputs, output_type, inputs_per_port, channels)
         if output_type == "sc8":
             expected, clamped = reference.quantise(expected)
-            qa_tools.assert_steps_agree(actual, expected)
+            qa_tools.assert_steps_agree(actual, expected, block)
             self.assertEqual(block.clamped(), clamped.sum(axis=(1, 2)).tolist())
         else:
             self.assert_equal_fc32(actual, expected)
@@ -172,6 +172,23 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
                         count=count,
                         input_type=input_type,
                         chunks=1777,
+                    )
+
+    def test_powers_of_two_of_8_bits(self):
+        """From 8 bits to 8 bits, which some GPUs transform on tensor cores."""
+        for channels in (32, 64, 128, 256, 512, 1024):
+            for taps, inputs, count in ((8, 1, 301), (3, 3, 77), (1, 2, 1)):
+                with self.subTest(channels=channels, taps=taps):
+                    self.check(
+                        channels=channels,
+                        taps=taps,
+                        inputs=inputs,
+                        inputs_per_port=inputs,
+                        count=count,
+                        input_type="sc8",
+                        output_type="sc8",
+                        chunks=17777,
+                        inverted=taps == 3,
                     )
 
     def test_largest(self):
