@@ -6,6 +6,7 @@
 #
 """f_engine against pfb_channelizer and corner_turn, bit by bit and tag by tag."""
 
+import itertools
 import threading
 
 import numpy as np
@@ -136,8 +137,8 @@ class qa_f_engine(gr_unittest.TestCase):
 
     # ---- numbers
 
-    def test_types(self):
-        for input_type in reference.SAMPLE_TYPES:
+    def check_types(self, input_types):
+        for input_type in input_types:
             for output_type in ("fc32", "sc8"):
                 for inputs, inputs_per_port in ((1, 1), (3, 1), (6, 3)):
                     with self.subTest(input_type=input_type, output_type=output_type):
@@ -150,6 +151,12 @@ class qa_f_engine(gr_unittest.TestCase):
                             gain=1.2,
                             inverted=inputs == 3,
                         )
+
+    def test_complex_types(self):
+        self.check_types(filter(reference.is_complex, reference.SAMPLE_TYPES))
+
+    def test_real_types(self):
+        self.check_types(itertools.filterfalse(reference.is_complex, reference.SAMPLE_TYPES))
 
     def test_model(self):
         """Of both blocks the models, without the blocks."""
