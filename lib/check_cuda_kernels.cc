@@ -801,7 +801,7 @@ void check_delays(int channels, bool slow)
 
 /*!
  * Delays that are set, changed and taken away between calls, of 8-bit samples to 8-bit
- * spectra: with some numbers of channels these go from one kernel to another.
+ * spectra: none, slow and fast ones have kernels of their own.
  */
 void check_switched_delays(int channels)
 {
