@@ -326,35 +326,53 @@ struct step_place {
     }
 };
 
-//! One thread's: asks for the nibbles of a step.
+//! How the copy engine finds the nibbles of a strip, and of two that follow each other.
+struct nibble_maps {
+    CUtensorMap strip, pair;
+};
+
+//! What who asks for nibbles needs of a part, in uniform registers: while it is looked up
+//! in shared memory others wait for the bytes that this warp has to make.
+struct wanted {
+    int strips, own, channel, column, row;
+    __device__ explicit wanted(const part& p)
+        : strips(uniform(p.strips)),
+          own(uniform(p.own)),
+          channel(uniform(p.channel)),
+          column(uniform(p.column)),
+          row(uniform(p.row))
+    {
+    }
+};
+
+//! One thread's: asks for the nibbles of a step, in as few copies as can be.
 template <bool Wide>
-__device__ __forceinline__ void ask(const CUtensorMap& voltages,
+__device__ __forceinline__ void ask(const nibble_maps& voltages,
                                     rings& r,
                                     const stages<Wide>& at,
+                                    const wanted& p,
                                     const step_place& from,
                                     int stage)
 {
-    const part& p = r.mine;
-    const int strips = p.strips, own = p.own, channel = p.channel;
-    const int column = p.column, row = p.row;
+    const int strips = Wide ? 2 : p.strips, odd = strips % 2;
     uint64_t* const barrier = r.nibbles_full + stage;
     const uint32_t to = at.nibbles_at(stage);
-    const auto copy = [&](int place, int input) {
+    const auto copy = [&](const CUtensorMap& map, int place, int input) {
         copy_box(to + place * strip_bytes,
-                 &voltages,
+                 &map,
                  barrier,
                  from.step * box_row,
                  input,
-                 channel,
+                 p.channel,
                  from.block);
     };
     arrive_expecting(barrier, at.nibble_bytes);
-#pragma unroll 1 // for which there are registers
-    for (int i = 0; i < strips; i++)
-        copy(i, column + i * strip);
-#pragma unroll 1
-    for (int i = 0; i < own; i++)
-        copy(strips + i, row + i * strip);
+    if (odd)
+        copy(voltages.strip, 0, p.column);
+    if (strips > 1)
+        copy(voltages.pair, odd, p.column + odd * strip);
+    if (Wide || p.own > 0)
+        copy(voltages.pair, strips, p.row);
 }
 
 //! (nibbles ^ flip) & mask; the compiler would take two instructions.
@@ -438,25 +456,25 @@ __device__ __forceinline__ void make_bytes(const uint4* nibbles,
  */
 template <bool Wide, int Pieces>
 __device__ __forceinline__ void
-expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
+expand(const extents& x, const nibble_maps& voltages, rings& r, int warp)
 {
     constexpr int rows = piece_rows, piece_rows_bytes = rows * box_row;
     constexpr int askers = helpers / 2; // the last ones: they may have fewer pieces
     const stages<Wide> at(r.mine);
     const int count = uniform(r.mine.count);
-    const int strips = Wide ? 2 : uniform(r.mine.strips);
-    const int own = Wide ? 2 : uniform(r.mine.own);
+    const wanted mine(r.mine);
+    const int own = Wide ? 2 : mine.own;
     const int lag = own > 0 ? at.byte_stages : 1; // until nibbles are done with
     const barriers ring(r.mine);
     step_place next(x, r.mine); // that this warp asks for
     if (warp == 0 && elected()) {
         step_place first = next;
         for (int step = 0; step < min(count, at.nibble_stages); step++) {
-            ask(voltages, r, at, first, step);
+            ask(voltages, r, at, mine, first, step);
             first.advance(x, 1);
         }
     }
-    next.advance(x, at.nibble_stages + warp % askers);
+    next.advance(x, at.nibble_stages + unsigned(warp) % askers);
     __syncwarp();
     const int lane = threadIdx.x % 32;
     // where there are few registers a warp has both halves of its rows, for one sum,
@@ -550,6 +568,7 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
                 ask(voltages,
                     r,
                     at,
+                    mine,
                     next,
                     nibbles.stage() - lag +
                         (nibbles.stage() < lag ? at.nibble_stages : 0));
@@ -586,7 +605,7 @@ expand(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
 
 //! The same for as many pieces as this warp has, which nobody asks about in each step.
 __device__ __forceinline__ void
-expand_pieces(const extents& x, const CUtensorMap& voltages, rings& r, int warp)
+expand_pieces(const extents& x, const nibble_maps& voltages, rings& r, int warp)
 {
     constexpr int together = helpers / 2; // groups of rows
     const int groups = r.mine.strips * strip / piece_rows -
@@ -848,7 +867,7 @@ multiply(const extents& x, rings& r, unsigned long long* sums)
 
 //! A block: one job of one channel and a part of the time.
 __global__ void __launch_bounds__(threads, 1)
-    sum_jobs(const __grid_constant__ CUtensorMap voltages,
+    sum_jobs(const __grid_constant__ nibble_maps voltages,
              const job* __restrict__ jobs,
              unsigned long long* sums,
              const __grid_constant__ extents x)
@@ -909,10 +928,16 @@ public:
         x.last_halves = (d_p.times - 1) % step_times < half_times ? 1 : 2;
         x.one = 1;
         x.blocks = d_schedules.of(x.steps * blocks);
-        const CUtensorMap map = make_tensor_map(
-            voltages, { d_p.times, d_p.inputs, d_p.channels, blocks }, box_row, strip, 1);
+        const auto map_of = [&](int inputs) {
+            return make_tensor_map(voltages,
+                                   { d_p.times, d_p.inputs, d_p.channels, blocks },
+                                   box_row,
+                                   inputs,
+                                   1);
+        };
+        const nibble_maps maps{ map_of(strip), map_of(2 * strip) };
         sum_jobs<<<x.blocks.blocks(), threads, shared_bytes, s>>>(
-            map, d_jobs.data(), sums, x);
+            maps, d_jobs.data(), sums, x);
         check_launch("wgmma X-engine of nibbles");
     }
 
