@@ -84,14 +84,18 @@ __global__ void copy(const uint4* __restrict__ from, uint4* __restrict__ to, siz
             to[start + k * blockDim.x] = v[k];
 }
 
+//! As many vectors of 16 bytes as `bytes` has.
+void launch_copy(stream& s, const void* from, void* to, size_t bytes)
+{
+    const size_t words = bytes / 16;
+    copy<<<unsigned((words + 1023) / 1024), 256, 0, cuda::native(s)>>>(
+        static_cast<const uint4*>(from), static_cast<uint4*>(to), words);
+}
+
 //! Bytes a second, read plus written, of a copy of `bytes`, a multiple of 16.
 double copy_rate(stream& s, const void* from, void* to, size_t bytes)
 {
-    const size_t words = bytes / 16;
-    return 2. * 16 * words / median_time(s, 10, [&] {
-               copy<<<unsigned((words + 1023) / 1024), 256, 0, cuda::native(s)>>>(
-                   static_cast<const uint4*>(from), static_cast<uint4*>(to), words);
-           });
+    return 2. * bytes / median_time(s, 10, [&] { launch_copy(s, from, to, bytes); });
 }
 
 [[maybe_unused]] __global__ void

@@ -371,7 +371,9 @@ std::vector<T> random_values(size_t count)
     return v;
 }
 
-void check_corner_turn(corner_turn::parameters p, int lost_port)
+//! \param offset voltages by which memory begins behind a multiple of 256 bytes, times
+//! port + 1 where it is read
+void check_corner_turn(corner_turn::parameters p, int lost_port, int offset = 0)
 {
     const size_t size = size_of(p.type);
     const size_t port_size = size_t(p.times) * p.inputs_per_port * p.channels * size;
@@ -382,12 +384,12 @@ void check_corner_turn(corner_turn::parameters p, int lost_port)
     const auto own_stream = device::select("cuda").make_stream();
     stream& s = *own_stream;
     std::vector<uint8_t> expected(block_size, guard_value);
-    const guarded out(block_size);
+    const guarded out(block_size, offset * size);
     std::vector<std::vector<uint8_t>> data;
     std::vector<guarded> gpu_data;
     for (int port = 0; port < p.ports; port++) {
         data.push_back(random_values<uint8_t>(port_size));
-        gpu_data.emplace_back(data.back());
+        gpu_data.emplace_back(data.back(), (port + 1) * offset * size);
     }
     // in two pieces, the rest of the block stays as it is
     const int half = p.times / 3;
@@ -407,7 +409,8 @@ void check_corner_turn(corner_turn::parameters p, int lost_port)
     s.synchronize();
     const auto what = "corner turn, " + name_of(p.type) + ", " +
                       std::to_string(p.channels) + " channels, " +
-                      std::to_string(p.inputs()) + " inputs";
+                      std::to_string(p.inputs()) + " inputs, " + std::to_string(p.times) +
+                      " times, offset " + std::to_string(offset);
     expect(same_bits(out.values<uint8_t>(), expected), what);
     expect(kernel->clamped() == host->clamped(), what + ", counts");
     expect(out.untouched_around(), what + ", guards");
@@ -422,6 +425,15 @@ void check_corner_turns()
         check_corner_turn({ 1024, 1, 16, 256, type, 1, 1000 }, -1);
         check_corner_turn({ 1024, 2, 2, 96, type, 16, 992 }, -1);
         check_corner_turn({ 16, 66, 1, 40, type, 0, 16 }, 65);
+        // rows that begin anywhere: channels, times or both, several tiles of each
+        for (int offset : { 0, 1, 7 }) {
+            check_corner_turn({ 1001, 3, 1, 299, type, 0, 1001 }, -1, offset);
+            check_corner_turn({ 512, 2, 1, 533, type, 0, 512 }, 1, offset);
+            check_corner_turn({ 513, 2, 1, 544, type, 0, 513 }, -1, offset);
+            check_corner_turn({ 254, 2, 3, 331, type, 5, 249 }, -1, offset);
+            check_corner_turn({ 36, 5, 1, 1027, type, 4, 31 }, 0, offset);
+            check_corner_turn({ 65, 3, 1, 4, type, 1, 64 }, -1, offset);
+        }
     }
 }
 

@@ -6,10 +6,11 @@
  */
 
 #include "kernels/cuda/corner_turn.h"
+#include "kernels/cuda/gpu_facts.h"
 #include "kernels/cuda/memory.h"
 #include "kernels/cuda/turned_square.cuh"
-#include "kernels/cuda/turning_tile.cuh"
 #include "kernels/cuda/warp.cuh"
+#include <cuda_pipeline.h>
 
 namespace gr {
 namespace aperture {
@@ -34,6 +35,38 @@ __device__ __forceinline__ int clamp(uint32_t& word)
         word += found >> (bits - 1);
         return __popc((found | found << bits) & (bits == 4 ? 0x80808080 : 0x80008000));
     }
+}
+
+//! Likewise of a vector, quickly where there is none.
+template <class voltage>
+__device__ __forceinline__ int clamp(uint32_t (&words)[4])
+{
+    int found = 0;
+    if constexpr (sizeof(voltage) <= 2) {
+        constexpr bool nibbles = sizeof(voltage) == 1;
+        constexpr uint32_t highest = nibbles ? 0x88888888 : 0x80808080;
+        constexpr uint32_t ones = nibbles ? 0x11111111 : 0x01010101;
+        uint32_t any = 0;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const uint32_t other = words[i] ^ highest; // not 0 where another number is
+            any |= (other - ones) & ~other;
+        }
+        if (any & highest) {
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                found += clamp<voltage>(words[i]);
+        }
+    }
+    return found;
+}
+
+//! Until what the stream did before is done: blocks of threads may start before that.
+__device__ __forceinline__ void wait_for_stream()
+{
+#if __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
 }
 
 struct turn_call {
@@ -70,7 +103,7 @@ struct turn_call {
 };
 
 // ---------------------------------------------------------------------------------------
-// Where vectors of 16 bytes lie at multiples of 16 bytes on both sides
+// sc8 and sc4 where vectors of 16 bytes lie at multiples of 16 bytes on both sides
 
 /*!
  * A thread turns squares of side x side voltages in registers: it reads 16 bytes of
@@ -78,14 +111,13 @@ struct turn_call {
  * a warp reads 128 and writes 64 bytes in a row, and a block of threads twice as much.
  */
 template <class voltage>
-struct tile {
+struct square_shape {
     static constexpr int side = turned_square<voltage>::side;
-    static constexpr int squares = side == 2 ? 4 : 1; // one after the other in channels
     static constexpr int lanes_of_channels = 8, lanes_of_times = 4;
     static constexpr int warps_of_channels = 2, warps_of_times = 2;
     static constexpr int threads = 32 * warps_of_channels * warps_of_times;
     static constexpr int blocks = 4; // of a multiprocessor
-    static constexpr int channels_of_warp = lanes_of_channels * side * squares;
+    static constexpr int channels_of_warp = lanes_of_channels * side;
     static constexpr int times_of_warp = lanes_of_times * side;
     static constexpr int channels = channels_of_warp * warps_of_channels;
     static constexpr int times = times_of_warp * warps_of_times;
@@ -93,64 +125,55 @@ struct tile {
 
 //! Grid: channels, times, inputs.
 template <class voltage>
-__global__ void __launch_bounds__(tile<voltage>::threads, tile<voltage>::blocks)
-    turn(const __grid_constant__ turn_call x)
+__global__ void __launch_bounds__(square_shape<voltage>::threads,
+                                  square_shape<voltage>::blocks)
+    turn_squares(const __grid_constant__ turn_call x)
 {
-    using shape = tile<voltage>;
+    using shape = square_shape<voltage>;
     constexpr int side = shape::side;
+    wait_for_stream();
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int input = blockIdx.z;
     const int time = blockIdx.y * shape::times +
                      warp / shape::warps_of_channels * shape::times_of_warp +
                      lane / shape::lanes_of_channels * side;
-    const int first_channel = blockIdx.x * shape::channels +
-                              warp % shape::warps_of_channels * shape::channels_of_warp +
-                              lane % shape::lanes_of_channels * side;
+    const int channel = blockIdx.x * shape::channels +
+                        warp % shape::warps_of_channels * shape::channels_of_warp +
+                        lane % shape::lanes_of_channels * side;
     const int64_t row = x.row(), column = x.column();
     const auto* from = x.source<voltage>(input);
     const voltage* in = from + time * row;
     voltage* out = x.target<voltage>(input) + time;
     int found = 0;
-    turned_square<voltage> v[shape::squares];
+    turned_square<voltage> v, turned;
 #pragma unroll
-    for (int s = 0; s < shape::squares; s++) {
-        const int channel = first_channel + s * shape::lanes_of_channels * side;
+    for (int t = 0; t < side; t++) {
+        if (from && channel + side <= x.selected && time + t < x.count) {
+            v.rows[t] = __ldcs(reinterpret_cast<const uint4*>(in + t * row + channel));
+        } else {
 #pragma unroll
-        for (int t = 0; t < side; t++) {
-            if (from && channel + side <= x.selected && time + t < x.count) {
-                v[s].rows[t] =
-                    __ldcs(reinterpret_cast<const uint4*>(in + t * row + channel));
-            } else {
-#pragma unroll
-                for (int c = 0; c < side; c++)
-                    v[s].values[t][c] =
-                        from && channel + c < x.selected && time + t < x.count
-                            ? in[t * row + channel + c]
-                            : voltage{};
-            }
+            for (int c = 0; c < side; c++)
+                v.values[t][c] = from && channel + c < x.selected && time + t < x.count
+                                     ? in[t * row + channel + c]
+                                     : voltage{};
         }
     }
 #pragma unroll
-    for (int s = 0; s < shape::squares; s++) {
-        const int channel = first_channel + s * shape::lanes_of_channels * side;
+    for (int i = 0; i < side * turned_square<voltage>::row_words; i++)
+        found += clamp<voltage>(v.words[i]);
+    transpose(v, turned);
 #pragma unroll
-        for (int i = 0; i < side * turned_square<voltage>::row_words; i++)
-            found += clamp<voltage>(v[s].words[i]);
-        turned_square<voltage> turned;
-        transpose(v[s], turned);
+    for (int c = 0; c < side; c++) {
+        if (channel + c >= x.selected)
+            break;
+        voltage* to = out + (channel + c) * column;
+        if (time + side <= x.count) {
+            __stcs(reinterpret_cast<uint4*>(to), turned.rows[c]);
+        } else {
 #pragma unroll
-        for (int c = 0; c < side; c++) {
-            if (channel + c >= x.selected)
-                break;
-            voltage* to = out + (channel + c) * column;
-            if (time + side <= x.count) {
-                __stcs(reinterpret_cast<uint4*>(to), turned.rows[c]);
-            } else {
-#pragma unroll
-                for (int t = 0; t < side; t++)
-                    if (time + t < x.count)
-                        to[t] = turned.values[c][t];
-            }
+            for (int t = 0; t < side; t++)
+                if (time + t < x.count)
+                    to[t] = turned.values[c][t];
         }
     }
     add_of_warp(x.clamped + input, found);
@@ -159,44 +182,209 @@ __global__ void __launch_bounds__(tile<voltage>::threads, tile<voltage>::blocks)
 // ---------------------------------------------------------------------------------------
 // Anywhere
 
-//! Grid: times, groups of channels, inputs.
+/*!
+ * Some times of some channels go through shared memory, where they lie as in memory: each
+ * time as far from a multiple of 16 bytes, so that it is fetched in vectors, and a
+ * voltage is found without knowing how far. Tiles do not end at the same time in all
+ * channels, but each where a sector of the channel's row ends: only the ends of rows are
+ * written in parts, which costs the memory as much as whole sectors do.
+ */
 template <class voltage>
-__global__ void __launch_bounds__(tile_cut::threads, tile_cut::blocks)
-    turn_anywhere(const __grid_constant__ turn_call x,
-                  const __grid_constant__ tile_cut cut)
+struct tile_shape {
+    static constexpr int size = sizeof(voltage);
+    static constexpr int side = sizeof(uint4) / size; // voltages of a vector
+    static constexpr int sector = 32 / size;          // and of a sector
+    static constexpr int threads = size == 1 ? 128 : 256, warps = threads / 32;
+    // that fetch a time: of 64, 128 or 128 channels
+    static constexpr int lanes_of_row = size == 8 ? 32 : 8 * size;
+    static constexpr int row_bytes = lanes_of_row * int(sizeof(uint4));
+    static constexpr int rows_at_once = threads / lanes_of_row;
+    static_assert(rows_at_once % side == 0, "rows of whole vectors");
+    // a warp stores 128 bytes of some channels
+    static constexpr int lanes_of_times = 8, channels_of_warp = 32 / lanes_of_times;
+    static constexpr int lines = size == 2 ? 1 : 2; // of 128 bytes, of a channel
+    static constexpr int times = lines * lanes_of_times * side;
+    static constexpr int channels_at_once = channels_of_warp * (warps / lines);
+};
+
+//! How tiles lie in memory and in shared memory.
+struct tiling {
+    int columns, groups; // channels of a tile, tiles of a time
+    int lead;            // times before its own that a tile may need
+    int pitch;           // bytes from one time to the next, in shared memory
+    bool skipping;       // 16 bytes after each vector's times
+    int shared_bytes;
+
+    /*!
+     * \param aligned rows and their first channels begin at multiples of 16 bytes
+     * \param row voltages from one time to the next
+     */
+    template <class voltage>
+    static tiling make(int channels, bool aligned, int64_t row, int lead)
+    {
+        using shape = tile_shape<voltage>;
+        constexpr int size = shape::size, vector = sizeof(uint4);
+        tiling t;
+        const int most = (shape::row_bytes - (aligned ? 0 : vector - size)) / size;
+        t.groups = (channels + most - 1) / most;
+        t.columns = (channels + t.groups - 1) / t.groups;
+        if (aligned)
+            t.columns = (t.columns + shape::side - 1) / shape::side * shape::side;
+        t.lead = lead;
+        t.pitch = shape::row_bytes + int(row * size % vector);
+        // or eight vectors of a channel would lie in the same banks
+        t.skipping = row % 2 == 0;
+        const int rows = shape::times + lead;
+        t.shared_bytes = rows * t.pitch + rows / shape::side * t.skip() + vector;
+        return t;
+    }
+    int skip() const { return skipping ? sizeof(uint4) : 0; }
+};
+
+//! Bytes begin ... end-1 of a word, as far as it has them.
+__device__ __forceinline__ uint32_t bits_of_bytes(int begin, int end)
 {
-    constexpr int bits = 8 * sizeof(voltage);
-    extern __shared__ row_place shared[];
-    const int input = blockIdx.z, time = blockIdx.x * cut.times;
-    const int first = blockIdx.y * cut.columns;
-    turning_tile<bits> tile(
-        shared, cut, min(cut.columns, x.selected - first), [&](int row) {
-            const voltage* to =
-                x.target<voltage>(input) + (first + row) * x.column() + time;
-            return row_place{ 8 * reinterpret_cast<uint64_t>(to),
-                              0,
-                              cut.of_tile(x.count - time) };
-        });
-    // of a port that was lost, nothing may be read, and zeros are fetched
-    const voltage* from = x.source<voltage>(input);
-    const voltage* end = from ? from + (x.count - 1) * x.row() + x.selected : nullptr;
-    tile.fetch(reinterpret_cast<const char*>(from),
-               reinterpret_cast<const char*>(from),
-               reinterpret_cast<const char*>(end),
-               time,
-               first);
-    int found = 0;
-    const auto touch = [&](auto& v) {
-        if constexpr (sizeof(voltage) <= sizeof(sc8)) {
-            uint32_t word = v;
-            found += clamp<voltage>(word);
-            v = word;
+    return __funnelshift_lc(0, ~0u, 8 * max(begin, 0)) &
+           ~__funnelshift_lc(0, ~0u, 8 * max(end, 0));
+}
+
+//! Bytes begin ... end-1 of a vector, in as few pieces as there are.
+template <int Least, int At = 0, int Bytes = 16>
+__device__ __forceinline__ void
+store_part(char* to, const uint32_t (&words)[4], int begin, int end)
+{
+    if (begin <= At && At + Bytes <= end) {
+        const uint32_t* from = words + At / 4;
+        if constexpr (Bytes == 16)
+            __stcs(reinterpret_cast<uint4*>(to),
+                   make_uint4(words[0], words[1], words[2], words[3]));
+        else if constexpr (Bytes == 8)
+            *reinterpret_cast<uint2*>(to + At) = make_uint2(from[0], from[1]);
+        else if constexpr (Bytes == 4)
+            *reinterpret_cast<uint32_t*>(to + At) = *from;
+        else if constexpr (Bytes == 2)
+            *reinterpret_cast<uint16_t*>(to + At) = uint16_t(*from >> At % 4 * 8);
+        else
+            *reinterpret_cast<uint8_t*>(to + At) = uint8_t(*from >> At % 4 * 8);
+    } else if constexpr (Bytes > Least) {
+        if (begin < At + Bytes && At < end) {
+            store_part<Least, At, Bytes / 2>(to, words, begin, end);
+            store_part<Least, At + Bytes / 2, Bytes / 2>(to, words, begin, end);
         }
-    };
-    if (blockIdx.x == 0)
-        tile.store_starts(touch);
-    tile.store(touch);
+    }
+}
+
+//! Grid: channels, times, inputs.
+template <class voltage, bool Skipping>
+__global__ void __launch_bounds__(tile_shape<voltage>::threads)
+    turn_tiles(const __grid_constant__ turn_call x, const __grid_constant__ tiling cut)
+{
+    using shape = tile_shape<voltage>;
+    constexpr int size = shape::size, side = shape::side;
+    constexpr int skip = Skipping ? sizeof(uint4) : 0;
+    extern __shared__ uint4 shared[];
+    wait_for_stream();
+    const int input = blockIdx.z;
+    const int first_channel = blockIdx.x * cut.columns;
+    const int columns = min(cut.columns, x.selected - first_channel);
+    const int first_time = int(blockIdx.y) * shape::times - cut.lead;
+    const int pitch = cut.pitch;
+    const int64_t row = x.row() * size, column = x.column();
+    const auto* from = x.source<voltage>(input);
+    // a time's place in shared memory is as far from a multiple of 16 as in memory
+    const auto start =
+        reinterpret_cast<uint64_t>(from + first_channel) + first_time * row;
+    char* const tile = reinterpret_cast<char*>(shared) + start % sizeof(uint4);
+    const auto place = [&](int time) { return time * pitch + time / side * skip; };
+
+    {
+        const int offset = threadIdx.x % shape::lanes_of_row * int(sizeof(uint4));
+        const int bytes = columns * size - offset; // there are of the row, from here
+        const int end = min(shape::times + cut.lead, x.count - first_time);
+        int time = threadIdx.x / shape::lanes_of_row;
+        uint64_t source = start + time * row + offset;
+        char* target = tile + place(time) + offset;
+#pragma unroll 4
+        for (; time < end; time += shape::rows_at_once) {
+            // vectors of which a byte is wanted: no other page is touched
+            const int back = int(source) & (sizeof(uint4) - 1);
+            if (bytes + back > 0 && first_time + time >= 0)
+                __pipeline_memcpy_async(target - back,
+                                        reinterpret_cast<const char*>(source - back),
+                                        sizeof(uint4),
+                                        from ? 0 : sizeof(uint4));
+            source += shape::rows_at_once * row;
+            target += place(shape::rows_at_once);
+        }
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+    }
+    __syncthreads();
+
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int vector =
+        warp % shape::lines * shape::lanes_of_times + lane % shape::lanes_of_times;
+    int channel =
+        warp / shape::lines * shape::channels_of_warp + lane / shape::lanes_of_times;
+    voltage* out = x.target<voltage>(input) + (first_channel + channel) * column;
+    const char* in = tile + channel * size;
+    int found = 0;
+#pragma unroll 1
+    for (; channel < columns; channel += shape::channels_at_once) {
+        const int lead = int(reinterpret_cast<uint64_t>(out) / size % shape::sector);
+        const int t = vector * side + cut.lead - lead, time = first_time + t;
+        const char* at = in + place(t);
+        const int straight = side - t % side;
+        uint32_t words[4] = {};
+#pragma unroll
+        for (int i = 0; i < side; i++) {
+            const char* here = at + i * pitch + (i < straight ? 0 : skip);
+            if constexpr (size == 8) {
+                const auto v = *reinterpret_cast<const uint2*>(here);
+                words[2 * i] = v.x;
+                words[2 * i + 1] = v.y;
+            } else {
+                words[i * size / 4] |= uint32_t(*reinterpret_cast<const voltage*>(here))
+                                       << i * size % 4 * 8;
+            }
+        }
+        const int begin = max(0, -time) * size;
+        const int end = min(side, x.count - time) * size;
+        if (begin > 0 || end < int(sizeof(uint4))) {
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                words[i] &= bits_of_bytes(begin - 4 * i, end - 4 * i);
+        }
+        found += clamp<voltage>(words);
+        store_part<size>(reinterpret_cast<char*>(out + time), words, begin, end);
+        out += shape::channels_at_once * column;
+        in += shape::channels_at_once * size;
+    }
     add_of_warp(x.clamped + input, found);
+}
+
+//! \param overlapping the kernel, which calls wait_for_stream(), is started while the
+//! last blocks of threads of what came before still work
+template <class... A>
+void launch(void (*kernel)(A...),
+            dim3 grid,
+            int threads,
+            int shared_bytes,
+            bool overlapping,
+            stream& s,
+            const A&... arguments)
+{
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid;
+    config.blockDim = threads;
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = native(s);
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &attribute;
+    config.numAttrs = overlapping;
+    check(cudaLaunchKernelEx(&config, kernel, arguments...), "corner turn");
 }
 
 template <class voltage>
@@ -206,14 +394,18 @@ public:
     cuda_corner_turn(const parameters& p, int device)
         : d_p(p),
           d_device(device),
-          d_cut(tile_cut::make<8 * sizeof(voltage)>(p.selected_channels,
-                                                    p.inputs_per_port * p.channels)),
+          d_overlapping(facts_of(device).architecture >= 90),
           d_clamped(p.inputs())
     {
         if (p.ports > few)
             d_ports = std::make_unique<uploaded_array<const void*>>(p.ports);
-        load(turn<voltage>);
-        load(turn_anywhere<voltage>, d_cut.shared_bytes());
+        if constexpr (has_squares)
+            load(turn_squares<voltage>);
+        const auto cut = tiling::make<voltage>(
+            p.selected_channels, false, row(), tile_shape<voltage>::sector - 1);
+        for (const auto kernel :
+             { turn_tiles<voltage, false>, turn_tiles<voltage, true> })
+            load(kernel, cut.shared_bytes);
     }
 
     std::string implementation() const override { return "cuda"; }
@@ -244,35 +436,67 @@ public:
         x.first = first;
         x.count = count;
         const unsigned inputs = unsigned(d_p.inputs());
-        if (is_aligned(spectra, block, first)) {
-            using shape = tile<voltage>;
-            const dim3 grid(blocks_for(d_p.selected_channels, shape::channels),
-                            blocks_for(count, shape::times),
-                            inputs);
-            turn<voltage><<<grid, shape::threads, 0, native(s)>>>(x);
-        } else {
-            const dim3 grid(
-                blocks_for(count, d_cut.times), unsigned(d_cut.groups), inputs);
-            turn_anywhere<voltage>
-                <<<grid, tile_cut::threads, d_cut.shared_bytes(), native(s)>>>(x, d_cut);
-        }
-        check_launch("corner turn");
+        const bool aligned = are_aligned(spectra);
+        if constexpr (has_squares)
+            if (aligned && is_aligned(block, first)) {
+                using shape = square_shape<voltage>;
+                const dim3 grid(blocks_for(d_p.selected_channels, shape::channels),
+                                blocks_for(count, shape::times),
+                                inputs);
+                launch(
+                    turn_squares<voltage>, grid, shape::threads, 0, d_overlapping, s, x);
+                return;
+            }
+        using shape = tile_shape<voltage>;
+        const auto cut = tiling::make<voltage>(
+            d_p.selected_channels, aligned, row(), most_lead(block, first));
+        const dim3 grid(
+            unsigned(cut.groups), blocks_for(count + cut.lead, shape::times), inputs);
+        launch(cut.skipping ? turn_tiles<voltage, true> : turn_tiles<voltage, false>,
+               grid,
+               shape::threads,
+               cut.shared_bytes,
+               d_overlapping,
+               s,
+               x,
+               cut);
     }
 
 private:
-    //! All vectors of channels and of times.
-    bool is_aligned(const void* const* spectra, const void* block, int first) const
+    // tiles are as fast for wide voltages
+    static constexpr bool has_squares = sizeof(voltage) <= sizeof(sc8);
+
+    //! Voltages from one time to the next.
+    int64_t row() const { return int64_t(d_p.inputs_per_port) * d_p.channels; }
+
+    //! Vectors of channels.
+    bool are_aligned(const void* const* spectra) const
     {
-        uintptr_t addresses = reinterpret_cast<uintptr_t>(block);
+        uintptr_t addresses = 0;
         for (int port = 0; port < d_p.ports; port++)
             addresses |= reinterpret_cast<uintptr_t>(spectra[port]);
-        const int extents = d_p.channels | d_p.first_channel | d_p.times | first;
-        return addresses % sizeof(uint4) == 0 && extents % tile<voltage>::side == 0;
+        return addresses % sizeof(uint4) == 0 &&
+               (d_p.channels | d_p.first_channel) % tile_shape<voltage>::side == 0;
+    }
+    //! Vectors of times.
+    bool is_aligned(const void* block, int first) const
+    {
+        return reinterpret_cast<uintptr_t>(block) % sizeof(uint4) == 0 &&
+               (d_p.times | first) % tile_shape<voltage>::side == 0;
+    }
+    //! Voltages from where a sector begins to time `first`, in the channel that has most.
+    int most_lead(const void* block, int first) const
+    {
+        constexpr int sector = tile_shape<voltage>::sector;
+        if (d_p.times % sector)
+            return sector - 1;
+        return int((reinterpret_cast<uintptr_t>(block) / sizeof(voltage) + first) %
+                   sector);
     }
 
     const parameters d_p;
     const int d_device;
-    const tile_cut d_cut;
+    const bool d_overlapping;                             // from Hopper on
     std::unique_ptr<uploaded_array<const void*>> d_ports; // of many ports
     counters d_clamped;
 };
@@ -285,11 +509,11 @@ std::unique_ptr<corner_turn> make_corner_turn(const corner_turn::parameters& p,
     const device_guard guard(device);
     // what a grid can count
     require_range("inputs", p.inputs(), 1, 65535);
-    require_range(
-        "times",
-        p.times,
-        1,
-        65535 * (p.type == sample_type::fc32 ? tile<float2>::times : tile<sc8>::times));
+    require_range("times",
+                  p.times,
+                  1,
+                  65534 * (p.type == sample_type::fc32 ? tile_shape<float2>::times
+                                                       : tile_shape<sc8>::times));
     switch (p.type) {
     case sample_type::sc8:
         return std::make_unique<cuda_corner_turn<sc8>>(p, device);

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(tile_cut::threads, tile_cut::blocks)
                source + ((x.end_bits + 7) >> 3),
                time,
                first);
-    tile.store([](auto&) {});
+    tile.store();
 }
 
 using split_kernel = void (*)(split_call);

@@ -159,25 +159,14 @@ public:
         __syncthreads();
     }
 
-    //! \param touch is given each word or element before it is stored
-    template <class Touch>
-    __device__ void store(const Touch& touch) const
+    __device__ void store() const
     {
         if (!d_whole_rows)
-            store_all<false, false>(touch);
+            store_all<false, false>();
         else if (d_drift != 0)
-            store_all<true, false>(touch);
+            store_all<true, false>();
         else
-            store_all<true, true>(touch);
-    }
-
-    //! What comes before the first whole word, of a tile that begins rows.
-    template <class Touch>
-    __device__ void store_starts(const Touch& touch) const
-    {
-        for (int row = threadIdx.x; row < d_columns; row += tile_cut::threads)
-            if (const int lead = lead_of(d_places[row]))
-                store_word<false, false>(row, d_places[row], lead - word_bits, touch);
+            store_all<true, true>();
     }
 
 private:
@@ -272,8 +261,8 @@ private:
 
     //! \tparam Whole all rows go through all of the tile; \tparam Straight in shared
     //! memory, all times begin at the same bit of a word
-    template <bool Whole, bool Straight, class Touch>
-    __device__ void store_all(const Touch& touch) const
+    template <bool Whole, bool Straight>
+    __device__ void store_all() const
     {
         const unsigned together = d_cut.row_threads;
         const unsigned rows = tile_cut::threads / together;
@@ -282,14 +271,13 @@ private:
             const int lead = lead_of(p);
 #pragma unroll 4
             for (int k = threadIdx.x % together; k < d_cut.row_words; k += together)
-                store_word<Whole, Straight>(row, p, lead + k * word_bits, touch);
+                store_word<Whole, Straight>(row, p, lead + k * word_bits);
         }
     }
 
     //! \param bit of the tile's part of the row
-    template <bool Whole, bool Straight, class Touch>
-    __device__ void
-    store_word(int row, const row_place& p, int bit, const Touch& touch) const
+    template <bool Whole, bool Straight>
+    __device__ void store_word(int row, const row_place& p, int bit) const
     {
         char* to = reinterpret_cast<char*>((p.bit + int64_t(bit)) >> 3);
         // of packed elements, the last bits of one may come first
@@ -297,17 +285,12 @@ private:
         const int time = packed ? bit / Bits : bit >> shift;
         if (Whole ||
             (time >= p.first && time + (within + word_bits + Bits - 1) / Bits <= p.end)) {
-            word w = join<Straight>(time, within, row);
-            touch(w);
-            *reinterpret_cast<word*>(to) = w;
+            *reinterpret_cast<word*>(to) = join<Straight>(time, within, row);
         } else if constexpr (!packed) {
 #pragma unroll
             for (int i = 0; i < elements; i++)
-                if (time + i >= p.first && time + i < p.end) {
-                    auto one = get<false>(time + i, row);
-                    touch(one);
-                    reinterpret_cast<element*>(to)[i] = one;
-                }
+                if (time + i >= p.first && time + i < p.end)
+                    reinterpret_cast<element*>(to)[i] = get<false>(time + i, row);
         }
     }
 
