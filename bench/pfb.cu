@@ -9,12 +9,13 @@
  * Times the channeliser, the corner turn and both in one without GNU Radio, beside the
  * copy bandwidth and the plain way (FIR, cuFFT, conversion) of the same run.
  *
- * bench_pfb [pfb|sizes|f_engine|interleaved|corner_turn|first|tensor|few_channels]...
- * [json=FILE]: `first` is 1024 channels, 8 taps, sc8 alone, `sizes` channels by taps, 8
- * bit and fc32, the plain way beside 8 taps only, `interleaved` several inputs a port,
- * `tensor` all else that tensor cores do with 1024 channels, `few_channels` with 64 to
- * 1024. A figure counts the samples that come in. Beside the corner turn stands not the
- * plain way, but a copy in calls as large.
+ * bench_pfb [pfb|sizes|f_engine|interleaved|corner_turn|first|tensor|few_channels|
+ * many_channels]... [json=FILE]: `first` is 1024 channels, 8 taps, sc8 alone, `sizes`
+ * channels by taps, 8 bit and fc32, the plain way beside 8 taps only, `interleaved`
+ * several inputs a port, `tensor` all else that tensor cores do with 1024 channels,
+ * `few_channels` with 64 to 1024, `many_channels` with 2048 to 8192. A figure counts the
+ * samples that come in. Beside the corner turn stands not the plain way, but a copy in
+ * calls as large.
  */
 
 #include "gpu.cuh"
@@ -35,8 +36,9 @@ namespace {
 
 constexpr size_t total_bytes = size_t(2) << 30; // of samples
 
-const std::set<std::string> words{ "pfb",         "sizes", "f_engine", "interleaved",
-                                   "corner_turn", "first", "tensor",   "few_channels" };
+const std::set<std::string> words{ "pfb",         "sizes",        "f_engine",
+                                   "interleaved", "corner_turn",  "first",
+                                   "tensor",      "few_channels", "many_channels" };
 
 //! Bell-shaped, rms 18, within +-63: as a receiver with its gain set well.
 __global__ void fill_bytes(int8_t* data, size_t count)
@@ -388,8 +390,9 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.channelise(p, "sc8, odd delays", { 5, sky_rate });
             b.channelise(p, "sc8, fast phases", { 5, fast_rate });
         }
-    if (want("few_channels"))
-        for (int n = 64; n <= 1024; n *= 2)
+    for (auto [range, least, most] : { std::tuple("few_channels", 64, 1024),
+                                       std::tuple("many_channels", 2048, 8192) })
+        for (int n = least; want(range) && n <= most; n *= 2)
             for (int inputs : { 1, 8, 64, 512 }) {
                 const auto p = b.filter(n, 8, inputs);
                 const int times = (64 << 20) / n / inputs;

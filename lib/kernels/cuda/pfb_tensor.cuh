@@ -78,11 +78,16 @@ constexpr int result_gap = 32;
  * for each channel. The copy engine stores them.
  */
 enum class store { spectra, blocks };
-template <store Store>
-inline constexpr int slots = Store == store::blocks ? 5 : 6;
+template <store Store, class Call>
+inline constexpr int slots = Call::ranks > 1          ? Call::ranks == 2 ? 4 : 3
+                             : Store == store::blocks ? 5
+                                                      : 6;
 constexpr int copy_unit = 16; // bytes
-constexpr int stages = 3;     // of groups of lines that arrive
-constexpr int ahead = 2;      // that are on their way or here, besides the one in use
+// Of groups of lines that arrive. So many are on their way or here, besides the one in
+// use or with the one that all have left.
+constexpr int ahead = 2;
+template <class Call>
+inline constexpr int stages = Call::ranks > 1 ? 2 : 3;
 // Of a set of times: sectors [warp][half of its channels][d][channel], their halves
 // swapped where d is odd, as the copy engine swizzles them. So the words of two pairs
 // that a warp stores at a time meet the same banks no more than twice.
@@ -102,15 +107,22 @@ constexpr int sets = 2; // that there is room for
 template <int Channels>
 struct arrangement {
     static constexpr int channels = Channels;
-    static constexpr int segments = points / channels;
-    static constexpr int second_radix = channels / radix; // R
-    static constexpr int channels_apart = radix;          // from one d to the next
+    static constexpr int ranks = channels <= points ? 1 : channels / points;
+    static constexpr int segments = points * ranks / channels;
+    static constexpr int second_radix = channels / ranks / radix; // R
+    static constexpr int channels_apart = ranks * radix; // from one d to the next
     static constexpr int spectrum_bytes = 2 * channels;
+    // Of a line of samples a thread block of a cluster has as many pieces as there are
+    // ranks. In a stage they begin at banks that the others leave free; there is room for
+    // what is copied besides where samples are delayed.
+    static constexpr int piece_bytes = line_bytes / ranks;
+    static constexpr int piece_pitch = piece_bytes + (ranks > 1 ? copy_unit : 0);
+    static constexpr int line_pitch = ranks > 1 ? ranks* piece_pitch : spectrum_bytes;
     //! A segment's lines of a stage begin at banks that those of others leave free.
     static constexpr int segment_bytes =
-        group * spectrum_bytes + (segments == 1  ? 0
-                                  : segments < 8 ? 128 / segments
-                                                 : copy_unit);
+        group * line_pitch + (segments == 1  ? 0
+                              : segments < 8 ? 128 / segments
+                                             : copy_unit);
     //! Words of two gains that a thread of a crew reads: its other numbers have the same.
     static constexpr int gain_words = second_radix < 8 ? 1 : second_radix / 8;
 
@@ -125,6 +137,19 @@ struct arrangement {
     static constexpr int result_bytes =
         in_a_row ? segments * segment_pitch : slot_spectra * result_pitch;
     static constexpr int segments_of_warp = in_a_row ? segments / crew_warps : segments;
+
+    // What a rank filters of a slot for itself or another.
+    static constexpr int part_bytes = slot_spectra * filtered_bytes / ranks;
+    //! Of a slot, with what is on its way to other ranks.
+    static constexpr int slot_bytes =
+        slot_spectra * filtered_bytes + (ranks - 1) * part_bytes;
+    //! From a thread's first sample of a spectrum to its k-th one.
+    __host__ __device__ static constexpr int samples_on(int k)
+    {
+        return ranks == 1   ? k
+               : ranks == 2 ? k / 2 * (points / 4) + k % 2 * points
+                            : k * ranks / 4 * points;
+    }
 
     __host__ __device__ static constexpr int result_place(int e)
     {
@@ -144,8 +169,10 @@ struct arrangement {
 struct column {
     int segment, b;
 };
-constexpr column column_of(int n, int second_radix)
+constexpr column column_of(int n, int second_radix, int ranks = 1)
 {
+    if (ranks > 1)
+        return { 0, n };
     const int row = n % 8, step = n / 8;
     if (second_radix == 2)
         return { row + step / 2 * 8, step % 2 };
@@ -156,6 +183,14 @@ constexpr column column_of(int n, int second_radix)
 constexpr int a_of_word(int word, int second_radix)
 {
     return second_radix == 2 ? word / 8 * 8 + word % 4 * 2 + word / 4 % 2 : word;
+}
+
+//! The same of what arrives at a rank.
+constexpr int a_of_word(int word, int second_radix, int rank, int ranks)
+{
+    if (ranks == 1)
+        return a_of_word(word, second_radix);
+    return ranks == 8 ? word ^ (rank & 2) : word;
 }
 
 //! A place in a ring, and how often it was gone around.
@@ -183,6 +218,7 @@ struct call : filter_call {
     int share, more;           // groups of a block of threads; so many have one more
     int harmless_squares;      // of results; see quantise()
     int segment, last_segment; // spectrum that the second one and the last one begin with
+    bool inverted;             // see residue_of()
 };
 
 struct no_delays {
@@ -201,6 +237,13 @@ struct input_call : call,
     void* spectra_of[Inputs];
 };
 constexpr int few_inputs = 64, most_inputs = 1024;
+
+//! Channels of a rank of the cluster: ranks m + residue. What is transformed of inverted
+//! samples are their conjugates, but what is added up before is not.
+constexpr int residue_of(int rank, int ranks, bool inverted)
+{
+    return inverted ? (ranks - rank) % ranks : rank;
+}
 
 //! Spectra that a call makes besides, before its first one.
 template <class Call>
@@ -230,21 +273,23 @@ struct piece {
 };
 
 /*!
- * What a block of threads works on: an even share, of as few inputs as possible. Inputs
- * whose samples were lost are left out.
+ * What a block of threads, or a cluster, works on: an even share, of as few inputs as
+ * possible. Inputs whose samples were lost are left out.
  */
 class pieces
 {
 public:
-    __device__ explicit pieces(const call& c)
-        : d_next(c.share * blockIdx.x + min(int(blockIdx.x), c.more))
+    template <class Call>
+    __device__ explicit pieces(const Call& c)
+        : d_next(c.share * (blockIdx.x / Call::ranks) +
+                 min(int(blockIdx.x / Call::ranks), c.more))
     {
     }
     //! \return whether there was one
     template <class Call>
     __device__ bool take(piece& p, const Call& c)
     {
-        const int next_block = blockIdx.x + 1;
+        const int next_block = blockIdx.x / Call::ranks + 1;
         const int end = c.share * next_block + min(next_block, c.more);
         while (d_next < end) {
             const int input = d_next / c.groups, before = d_next - input * c.groups;
@@ -266,15 +311,17 @@ private:
 template <store Store, class Call>
 struct memory {
     static constexpr bool delayed = Call::delayed;
-    char filtered[slots<Store>][slot_spectra * filtered_bytes];
+    char filtered[slots<Store, Call>][Call::slot_bytes];
     char matrices[2][matrix_bytes];
     float4 twiddles[steps][crew_threads];
     char results[Store == store::blocks ? sets * set_bytes
                                         : crews * 2 * Call::result_bytes];
-    char samples[stages]
+    char samples[stages<Call>]
                 [Call::segments * Call::segment_bytes + (delayed ? copy_unit : 0)];
-    uint64_t full[slots<Store>], empty[slots<Store>]; // filtered
-    uint64_t stage_full[stages], stage_empty[stages]; // samples
+    uint64_t full[slots<Store, Call>], empty[slots<Store, Call>]; // filtered
+    uint64_t stage_full[stages<Call>], stage_empty[stages<Call>]; // samples
+    // filtering warps that have written theirs of a slot
+    unsigned written[Call::ranks > 1 ? slots<Store, Call> : 1];
     // sets of times: what both warps of some channels have is here, and has left
     uint64_t kept[sets][crew_warps], stored[sets][crew_warps];
     std::conditional_t<

@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_FILTER_CUH
 
 #include "kernels/cuda/pfb_samples.cuh"
+#include "kernels/cuda/pfb_tensor_clusters.cuh"
 #include "kernels/cuda/pfb_tensor_lines.cuh"
 #include "kernels/cuda/pfb_tensor_words.cuh"
 #include "kernels/cuda/warp.cuh"
@@ -53,6 +54,7 @@ __device__ __forceinline__ uint2 clamped_samples(uint2 v)
 
 //! Samples that are clamped. \param number of the first of the four; those from `counted`
 //! on before `end` count
+template <class Call>
 __device__ __noinline__ int
 count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
 {
@@ -60,23 +62,23 @@ count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
     int found = 0;
 #pragma unroll
     for (int k = 0; k < 4; k++)
-        found += (words[k / 2] >> k % 2 * 16 & 0xffff) != 0 && number + k >= counted &&
-                 number + k < end;
+        found += (words[k / 2] >> k % 2 * 16 & 0xffff) != 0 &&
+                 number + Call::samples_on(k) >= counted &&
+                 number + Call::samples_on(k) < end;
     return found;
 }
 
 //! The same of lines of shared memory.
-template <class Call>
+template <class Place, class Call>
 __device__ __noinline__ int
 count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t end)
 {
     int found = 0;
     for (int line = 0; line < lines; line++)
-        found +=
-            count_clamped(load_samples<Call::delayed>(from + line * Call::spectrum_bytes),
-                          number + line * Call::channels,
-                          counted,
-                          end);
+        found += count_clamped<Call>(Place::load(from + line * Call::line_pitch),
+                                     number + line * Call::channels,
+                                     counted,
+                                     end);
     return found;
 }
 
@@ -100,26 +102,53 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
  * banks.
  */
 template <class Call>
-struct filter_place {
-    int segment, in_spectrum; // of the first one
-    uint32_t word;
+class segment_place
+{
+    int d_in_spectrum;
+    uint32_t d_word;
 
-    __device__ __forceinline__ filter_place()
+public:
+    int segment;
+
+    __device__ __forceinline__ segment_place()
     {
         const int row = threadIdx.x % 8, other = threadIdx.x / 8 - loading_thread / 8;
         if constexpr (whole_rows) {                      // b to b + 3 of one a
             constexpr int rows = Call::second_radix / 4; // of a segment
             segment = Call::segments == 1 ? 0 : row / rows;
-            in_spectrum = Call::second_radix * other + 4 * (row % rows);
-            word = row * matrix_row + ((other / 4) ^ row) * 16 + other % 4 * 4;
+            d_in_spectrum = Call::second_radix * other + 4 * (row % rows);
+            d_word = row * matrix_row + ((other / 4) ^ row) * 16 + other % 4 * 4;
         } else { // both b of two a
             segment = row + other / 16 * 8;
-            in_spectrum = 4 * (other % 16);
-            word = (row + other / 16 * 16) * matrix_row +
-                   ((other / 4 % 4 * 2) ^ row) * 16 + other % 4 * 4;
+            d_in_spectrum = 4 * (other % 16);
+            d_word = (row + other / 16 * 16) * matrix_row +
+                     ((other / 4 % 4 * 2) ^ row) * 16 + other % 4 * 4;
         }
     }
 
+    //! Of the first one.
+    __device__ __forceinline__ int in_spectrum() const { return d_in_spectrum; }
+    //! In a stage.
+    __device__ __forceinline__ int in_stage() const
+    {
+        return Call::segment_bytes * segment + 2 * d_in_spectrum;
+    }
+    __device__ __forceinline__ static uint2 load(uint32_t address)
+    {
+        return load_samples<Call::delayed>(address);
+    }
+    //! A spectrum's words. \param slot its address
+    __device__ __forceinline__ void
+    store(uint32_t slot, int spectrum, const float (&z)[8]) const
+    {
+        const uint32_t to = slot + d_word;
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            store_word(of(to, k) + spectrum * filtered_bytes,
+                       halves(z[2 * k], z[2 * k + 1]));
+    }
+
+private:
     //! Place of the k-th one. \param first place of the first one
     __device__ __forceinline__ static uint32_t of(uint32_t first, int k)
     {
@@ -128,21 +157,28 @@ struct filter_place {
         else
             return (first ^ k / 2 * 16) + k % 2 * 8 * matrix_row;
     }
-
-private:
     static constexpr bool whole_rows = Call::second_radix >= 4;
 };
+template <class Call>
+using filter_place =
+    std::conditional_t<(Call::ranks > 1), cluster_place<Call>, segment_place<Call>>;
 
 //! Of a thread that filters.
 template <class Call>
 __device__ __forceinline__ void load_coefficients(float (&h)[most_taps][4], const Call& c)
 {
-    const int place = filter_place<Call>().in_spectrum;
+    const filter_place<Call> at;
 #pragma unroll
     for (int t = 0; t < most_taps; t++) {
-        const float4 v =
-            *reinterpret_cast<const float4*>(c.prototype + t * Call::channels + place);
-        h[t][0] = v.x, h[t][1] = v.y, h[t][2] = v.z, h[t][3] = v.w;
+        const float* from = c.prototype + t * Call::channels + at.in_spectrum();
+        if constexpr (Call::ranks > 1) {
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                h[t][k] = at.sign(k) * from[Call::samples_on(k)];
+        } else {
+            const float4 v = *reinterpret_cast<const float4*>(from);
+            h[t][0] = v.x, h[t][1] = v.y, h[t][2] = v.z, h[t][3] = v.w;
+        }
     }
 }
 
@@ -152,9 +188,9 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
 {
     const int lane = threadIdx.x % 32;
     const filter_place<Call> at;
-    const int place = Call::segment_bytes * at.segment + 2 * at.in_spectrum;
-    ring_place<stages> stage{};
-    ring_place<slots<Store>> slot{};
+    const int place = at.in_stage();
+    ring_place<stages<Call>> stage{};
+    ring_place<slots<Store, Call>> slot{};
     int skew = 0;
     const auto samples = [&] {
         return shared_address(m.samples[stage.index]) + place + skew;
@@ -177,7 +213,7 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
         const auto counted = [&] { return int64_t(c.sources[p.input].counted); };
         const auto number_of = [&](int line) { // of the piece and those before it
             const int spectrum = p.first + first_spectrum(at.segment, c);
-            return int64_t(spectrum + line) * Call::channels + at.in_spectrum;
+            return int64_t(spectrum + line) * Call::channels + at.in_spectrum();
         };
         skew = skew_of(p, c);
         // the last lines; the first spectrum's first tap is tap `skipped` here
@@ -189,16 +225,17 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
         for (int i = 0; i < most_taps - 1; i++) {
             uint2 raw{};
             if (i >= skipped)
-                raw = load_samples<Call::delayed>(samples() +
-                                                  (i - skipped) * Call::spectrum_bytes);
+                raw = at.load(samples() + (i - skipped) * Call::line_pitch);
             suspect |= suspects(raw);
             unpack_samples(x[i], clamped_samples(raw));
         }
         // of later pieces and segments, those before have counted these
-        if (p.first == -lead_of(c) && (Call::segments == 1 || at.segment == 0) &&
-            suspect & byte_samples<true>::suspect)
-            found +=
-                count_clamped<Call>(samples(), c.taps - 1, number_of(0), counted(), end);
+        bool any = suspect & byte_samples<true>::suspect;
+        if constexpr (Call::ranks > 1) // lanes read samples together
+            any = __any_sync(~0u, any);
+        if (p.first == -lead_of(c) && (Call::segments == 1 || at.segment == 0) && any)
+            found += count_clamped<filter_place<Call>, Call>(
+                samples(), c.taps - 1, number_of(0), counted(), end);
         leave_samples();
         load_later_ones(0);
         stage.advance();
@@ -207,12 +244,12 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
             wait_for(&m.stage_full[stage.index], stage.parity);
 #pragma unroll
             for (int part = 0; part < group; part += slot_spectra) {
-                const uint32_t from = samples() + part * Call::spectrum_bytes;
+                const uint32_t from = samples() + part * Call::line_pitch;
                 uint2 raw[slot_spectra];
                 uint32_t suspect = 0;
 #pragma unroll
                 for (int s = 0; s < slot_spectra; s++) {
-                    raw[s] = load_samples<Call::delayed>(from + s * Call::spectrum_bytes);
+                    raw[s] = at.load(from + s * Call::line_pitch);
                     suspect |= suspects(raw[s]);
                 }
                 if (part + slot_spectra == group)
@@ -220,16 +257,23 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
                 if (suspect & byte_samples<true>::suspect) {
 #pragma unroll
                     for (int s = 0; s < slot_spectra; s++) {
-                        found +=
-                            count_clamped(raw[s],
-                                          number_of(c.taps - 1 + g * group + part + s),
-                                          counted(),
-                                          end);
+                        found += count_clamped<Call>(
+                            raw[s],
+                            number_of(c.taps - 1 + g * group + part + s),
+                            counted(),
+                            end);
                         raw[s] = clamped_samples(raw[s]);
                     }
                 }
                 wait_for(&m.empty[slot.index], slot.parity ^ 1);
-                const uint32_t to = shared_address(m.filtered[slot.index]) + at.word;
+                const uint32_t to = shared_address(m.filtered[slot.index]);
+                uint32_t words[4];
+                if constexpr (Call::ranks > 1) {
+                    at.find_words(words);
+#pragma unroll
+                    for (uint32_t& word : words)
+                        word += to;
+                }
 #pragma unroll
                 for (int s = 0; s < slot_spectra; s++) {
                     constexpr int window = most_taps;
@@ -243,18 +287,22 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
                             z[k] = __fmaf_rn(
                                 h[t][k / 2], x[(part + s + t) % window][k], z[k]);
                     }
-#pragma unroll
-                    for (int k = 0; k < 4; k++)
-                        store_word(at.of(to, k) + s * filtered_bytes,
-                                   halves(z[2 * k], z[2 * k + 1]));
+                    if constexpr (Call::ranks > 1)
+                        at.store(words, s, z);
+                    else
+                        at.store(to, s, z);
                 }
                 fence_async();
                 __syncwarp();
-                if (lane == 0)
-                    arrive(&m.full[slot.index]);
+                if (lane == 0) {
+                    if constexpr (Call::ranks > 1)
+                        leave_words(m, slot.index);
+                    else
+                        arrive(&m.full[slot.index]);
+                }
                 slot.advance();
                 // when all have left the stage that these will fill
-                if (part == 0)
+                if (part == (stages < Call >> ahead ? 0 : slot_spectra))
                     load_later_ones(g + 1);
             }
             stage.advance();

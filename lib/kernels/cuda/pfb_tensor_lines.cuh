@@ -8,7 +8,8 @@
 #ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_LINES_CUH
 #define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_LINES_CUH
 
-#include "kernels/cuda/pfb_tensor.cuh"
+#include "kernels/cuda/pfb_tensor_clusters.cuh"
+#include "kernels/cuda/warp.cuh"
 
 namespace gr {
 namespace aperture {
@@ -26,6 +27,8 @@ __device__ __forceinline__ const char* samples_of(const piece& p, const Call& c)
     const char* from = static_cast<const char*>(c.sources[p.input].samples);
     if constexpr (Call::delayed)
         from -= c.shifts[p.input] * (Call::spectrum_bytes / Call::channels);
+    if constexpr (Call::ranks > 1)
+        from += rank_in_cluster() * Call::piece_bytes;
     return from + int64_t(p.first) * Call::spectrum_bytes;
 }
 
@@ -41,11 +44,15 @@ __device__ __forceinline__ int skew_of(const piece& p, const Call& c)
 }
 
 //! Whether a thread is one of those of a warp that load lines together, each a segment.
+//! Of a cluster, pieces of lines are so many that the warp finds out together where they
+//! are.
 template <class Call>
 __device__ __forceinline__ bool loads_in(int warp, const Call&)
 {
     const int first = loading_thread + 32 * warp;
-    if constexpr (Call::segments == 1)
+    if constexpr (Call::ranks > 1)
+        return uniform(int(threadIdx.x / 32)) == first / 32;
+    else if constexpr (Call::segments == 1)
         return threadIdx.x == first;
     else
         return threadIdx.x - first < unsigned(Call::segments);
@@ -60,6 +67,35 @@ __device__ __forceinline__ int sum_of_segments(int bytes, const Call&)
     return bytes;
 }
 
+//! A rank's pieces of a stage's lines, by a warp. \param from the first one \param begin,
+//! end lines \param bytes of a piece
+template <store Store, class Call>
+__device__ __forceinline__ void load_pieces(memory<Store, Call>& m,
+                                            const char* from,
+                                            int begin,
+                                            int end,
+                                            int bytes,
+                                            ring_place<stages<Call>> at)
+{
+    constexpr int pieces = Call::ranks; // of a line
+    wait_for(&m.stage_empty[at.index], at.parity ^ 1);
+    if (threadIdx.x % 32 == 0)
+        arrive_expecting(&m.stage_full[at.index], max(0, end - begin) * pieces * bytes);
+    __syncwarp();
+    uint32_t to = shared_address(m.samples[at.index]) + begin * Call::line_pitch;
+#pragma unroll 1
+    for (int line = begin; line < end; line++) {
+#pragma unroll
+        for (int j = 0; j < pieces; j++)
+            copy_bytes_together(to + j * Call::piece_pitch,
+                                from + j * line_bytes,
+                                &m.stage_full[at.index],
+                                bytes);
+        from += Call::spectrum_bytes;
+        to += Call::line_pitch;
+    }
+}
+
 /*!
  * A stage's lines of a piece. \param part 0: those before the piece, otherwise its
  * groups, counted from 1; of the last group some lines may lack, and of the last segments
@@ -70,7 +106,7 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
                                            const Call& c,
                                            const piece& p,
                                            int part,
-                                           ring_place<stages> at)
+                                           ring_place<stages<Call>> at)
 {
     const int before = c.taps - 1;
     const int first = part == 0 ? 0 : before + (part - 1) * group;
@@ -83,32 +119,42 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
     const int skew = skew_of(p, c);
     // those before a call's first sample are not read
     const int lacking = Call::delayed ? min(max(0, -p.first - begin - first), lines) : 0;
-    const int bytes = (lines - lacking) * Call::spectrum_bytes;
-    const int with_skew = bytes > 0 && skew > 0 ? bytes + copy_unit : bytes;
-    const int all = sum_of_segments(with_skew, c);
-    wait_for(&m.stage_empty[at.index], at.parity ^ 1);
-    if (segment == 0)
-        arrive_expecting(&m.stage_full[at.index], all);
-    if constexpr (Call::segments > 1)
-        __syncwarp((1u << Call::segments) - 1);
-    if (bytes > 0)
-        copy_bytes(shared_address(m.samples[at.index]) + segment * Call::segment_bytes +
-                       lacking * Call::spectrum_bytes,
-                   samples_of(p, c) +
-                       int64_t(begin + first + lacking) * Call::spectrum_bytes - skew,
-                   &m.stage_full[at.index],
-                   with_skew);
+    if constexpr (Call::ranks > 1)
+        load_pieces(m,
+                    samples_of(p, c) + int64_t(first + lacking) * Call::spectrum_bytes -
+                        skew,
+                    lacking,
+                    lines,
+                    Call::piece_bytes + (skew > 0 ? copy_unit : 0),
+                    at);
+    else {
+        const int bytes = (lines - lacking) * Call::spectrum_bytes;
+        const int with_skew = bytes > 0 && skew > 0 ? bytes + copy_unit : bytes;
+        const int all = sum_of_segments(with_skew, c);
+        wait_for(&m.stage_empty[at.index], at.parity ^ 1);
+        if (segment == 0)
+            arrive_expecting(&m.stage_full[at.index], all);
+        if constexpr (Call::segments > 1)
+            __syncwarp((1u << Call::segments) - 1);
+        if (bytes > 0)
+            copy_bytes(shared_address(m.samples[at.index]) +
+                           segment * Call::segment_bytes + lacking * Call::spectrum_bytes,
+                       samples_of(p, c) +
+                           int64_t(begin + first + lacking) * Call::spectrum_bytes - skew,
+                       &m.stage_full[at.index],
+                       with_skew);
+    }
 }
 
-//! The lines that come `ahead` stages behind a part of a piece, maybe of the piece that
-//! comes next, if there is one. \param at stage of the part
+//! The lines that come `ahead` stages behind a part of a piece, maybe of the piece
+//! that comes next, if there is one. \param at stage of the part
 template <store Store, class Call>
 __device__ __forceinline__ void load_ahead(memory<Store, Call>& m,
                                            const Call& c,
                                            const piece& p,
                                            int part,
                                            pieces others,
-                                           ring_place<stages> at)
+                                           ring_place<stages<Call>> at)
 {
     at.advance(ahead);
     if (part + ahead <= p.groups) {
@@ -128,7 +174,7 @@ __device__ __forceinline__ void start_loading(memory<Store, Call>& m, const Call
     piece p;
     if (!all.take(p, c))
         return;
-    ring_place<stages> at{};
+    ring_place<stages<Call>> at{};
     for (int part = 0; part < ahead; part++, at.advance())
         load_lines(m, c, p, part, at);
 }

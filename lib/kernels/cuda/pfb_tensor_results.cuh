@@ -89,17 +89,18 @@ struct time_set {
 /*!
  * Half of the channels of a set into the block, where boxes do not fit. Two lanes store a
  * sector, first that of the one's channel, then that of the other's. \param from sectors
- * of the set
+ * of the set \param residue of channels
  */
 template <class Call>
-__device__ __forceinline__ void
-store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Call& c)
+__device__ __forceinline__ void store_sectors(
+    uint32_t from, int crew, int thread, int residue, const time_set& set, const Call& c)
 {
     constexpr int own = radix / crews; // numbers e
     const int half = thread % 2, lane = thread % 32;
     const int in_warp = lane / 4, e = lane % 4 / 2 * 2 + crew * own;
     const int place =
-        thread / 32 * warp_channels + in_warp + Call::d_of(e) * radix - c.first_channel;
+        (thread / 32 * warp_channels + in_warp + Call::d_of(e) * radix) * Call::ranks +
+        residue - c.first_channel;
     const int64_t pitch = int64_t(c.inputs) * c.times;
     const int wanted = set.end - group * half;
     // those that a call makes before its first time belong to another
@@ -121,7 +122,7 @@ store_sectors(uint32_t from, int crew, int thread, const time_set& set, const Ca
 #pragma unroll 2
     for (int i = 0; i < own / 2; i++) { // the even one's, the odd one's, and others
         const int next = i / 2 * 4 + i % 2;
-        const int channels_on = radix * Call::d_of(next);
+        const int channels_on = Call::channels_apart * Call::d_of(next);
         if (unsigned(place + channels_on) < unsigned(c.selected)) {
             const uint4 words =
                 load_shared(from + next * sector_row + (half ^ i % 2) * (sector / 2));

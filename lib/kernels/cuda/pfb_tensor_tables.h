@@ -31,10 +31,11 @@ constexpr double transform_scale = matrix_gain * twiddle_scale * matrix_gain;
 //! half precision, too, and no samples leave its range.
 inline double filter_scale_of(int channels) { return std::sqrt(double(channels)); }
 
-//! Rows [64][64] of both matrices, in the swizzled order of shared memory.
+// Of each rank of the cluster that transforms a spectrum.
+//! Rows [rank][2][64][64] of both matrices, in the swizzled order of shared memory.
 std::vector<uint16_t> make_matrices(int channels, bool inverted);
-//! [steps][crew_threads][2]
-std::vector<float2> make_twiddles(int channels);
+//! [rank][steps][crew_threads][2]
+std::vector<float2> make_twiddles(int channels, bool inverted);
 //! Of a prototype that is not all zeros; otherwise 1.
 double norm_of(const std::vector<float>& prototype);
 

@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_TRANSFORM_CUH
 #define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_TRANSFORM_CUH
 
+#include "kernels/cuda/pfb_tensor_clusters.cuh"
 #include "kernels/cuda/pfb_tensor_gains.cuh"
 #include "kernels/cuda/pfb_tensor_products.cuh"
 #include "kernels/cuda/pfb_tensor_results.cuh"
@@ -24,22 +25,29 @@ template <store Store, class Call>
 __device__ __forceinline__ void load_tables(memory<Store, Call>& m, const Call& c)
 {
     constexpr int all = crews * crew_threads;
+    int rank = 0;
+    if constexpr (Call::ranks > 1)
+        rank = int(rank_in_cluster());
+    const uint4* matrices = c.matrices + rank * int(sizeof m.matrices / sizeof(uint4));
+    const auto* twiddles =
+        reinterpret_cast<const float4*>(c.twiddles) + rank * (steps * crew_threads);
     for (int i = threadIdx.x; i < int(sizeof m.matrices / sizeof(uint4)); i += all)
-        reinterpret_cast<uint4*>(m.matrices)[i] = c.matrices[i];
+        reinterpret_cast<uint4*>(m.matrices)[i] = matrices[i];
     for (int i = threadIdx.x; i < steps * crew_threads; i += all)
-        m.twiddles[0][i] = reinterpret_cast<const float4*>(c.twiddles)[i];
+        m.twiddles[0][i] = twiddles[i];
     fence_async();
 }
 
-//! What the thread has of a slot's results.
+//! What the thread has of a slot's results. \param residue of its channels
 template <class Call>
-__device__ __forceinline__ auto own_numbers(const Call& c)
+__device__ __forceinline__ auto own_numbers(int residue, const Call& c)
 {
     const int thread = threadIdx.x % crew_threads;
     if constexpr (Call::segments == 1)
         return channels_of_thread{ int(threadIdx.x),
-                                   thread / 4 + thread % 4 * radix,
-                                   4 * radix };
+                                   (thread / 4 + thread % 4 * radix) * Call::ranks +
+                                       residue,
+                                   4 * radix * Call::ranks };
     else
         return numbers_of_thread<typename Call::shape>{
             int(threadIdx.x), thread / 4, thread % 4, c.segment
@@ -78,16 +86,26 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     asm volatile("" : "+r"(column)); // kept, too
     uint32_t twiddles = shared_address(&m.twiddles[0][thread]);
     asm volatile("" : "+r"(twiddles));
-    const auto own = own_numbers(c);
-    ring_place<slots<Store>> slot{};
+    int rank = 0, residue = 0;
+    if constexpr (Call::ranks > 1) {
+        rank = int(rank_in_cluster());
+        residue = residue_of(rank, Call::ranks, c.inverted);
+    }
+    const auto own = own_numbers(residue, c);
+    ring_place<slots<Store, Call>> slot{};
     slot.advance(crew);
-    const auto start_first = [&](float(&sums)[32], rows filtered) {
+    using samples = std::conditional_t<(Call::ranks > 1), cores_matrix, rows>;
+    constexpr int samples_step =
+        Call::ranks > 1 ? 2 * core_column : step_bytes; // to the next step
+    constexpr int samples_pair =
+        pair * (Call::ranks > 1 ? core_spectrum : filtered_bytes);
+    const auto start_first = [&](float(&sums)[32], samples filtered) {
         wgmma_fence();
 #pragma unroll
         for (int i = 0; i < steps; i++)
             multiply_shared(sums,
                             first_matrix.descriptor(i * step_bytes),
-                            filtered.descriptor(i * step_bytes),
+                            filtered.descriptor(i * samples_step),
                             i > 0);
         wgmma_commit();
     };
@@ -117,7 +135,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         wait_for(&m.kept[set.index][warp], set.parity);
         const uint32_t from = results + set.index * set_bytes;
         if (!boxed)
-            store_sectors(from, crew, thread, times, c);
+            store_sectors(from, crew, thread, residue, times, c);
         else if (leads)
 #pragma unroll
             for (int box = 2 * warp; box < 2 * warp + 2; box++) {
@@ -129,7 +147,9 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                               0,
                               segment_and_input...);
                 };
-                if constexpr (Call::segments == 1)
+                if constexpr (Call::ranks > 1)
+                    store(residue, times.input);
+                else if constexpr (Call::segments == 1)
                     store(times.input);
                 else
                     store(0, times.input);
@@ -140,7 +160,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
 #pragma unroll 1
     while (all.take(p, c)) {
         uint32_t gains_place =
-            uint32_t(p.input) * (Call::gain_words * crew_threads) + thread;
+            uint32_t(p.input * Call::ranks + rank) * (Call::gain_words * crew_threads) +
+            thread;
         char* to = nullptr; // of the crew's next spectrum
         if (!turned)
             to = static_cast<char*>(c.spectra_of[p.input]) +
@@ -159,10 +180,10 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             const int wanted = int(c.spectra) - time - crew * slot_spectra;
             const int slot_time = time + crew * slot_spectra;
             float low[32], high[32]; // of the slot's pairs
-            const rows filtered(shared_address(m.filtered[slot.index]));
+            const samples filtered(shared_address(m.filtered[slot.index]));
             wait_for(&m.full[slot.index], slot.parity);
             start_first(low, filtered);
-            start_first(high, filtered.after(pair * filtered_bytes));
+            start_first(high, filtered.after(samples_pair));
             if constexpr (Call::delayed)
                 m.phases.template keep<Call::how>(
                     c.turns + p.input, c.number + uint64_t(int64_t(slot_time)), own);
@@ -177,7 +198,10 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     next = load_twiddles(i + 2);
                 };
             wgmma_wait<0>();
-            if (leads)
+            if constexpr (Call::ranks > 1) {
+                if (lane < Call::ranks)
+                    arrive_at(&m.empty[slot.index], lane);
+            } else if (leads)
                 arrive(&m.empty[slot.index]);
 #pragma unroll
             for (int i = 0; i < steps; i++)

@@ -36,6 +36,24 @@ __device__ __forceinline__ uint32_t load_word(uint32_t address)
     return v;
 }
 
+__device__ __forceinline__ uint32_t load_short(uint32_t address)
+{
+    uint16_t v;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(address) : "memory");
+    return v;
+}
+
+//! Counts from 0 up to a limit, and from 0 again. \return what it was
+__device__ __forceinline__ int count_around(unsigned* counter, int limit)
+{
+    unsigned before;
+    asm volatile("atom.acq_rel.cta.shared::cta.inc.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "r"(shared_address(counter)), "r"(limit - 1)
+                 : "memory");
+    return int(before);
+}
+
 //! Four numbers of memory that nothing changes meanwhile.
 __device__ __forceinline__ float4 load_numbers(const float4* from)
 {
