@@ -37,7 +37,7 @@ class FEngine:
 
     n: channels. On a GPU, 32 go through cuFFT and 64 to 8192 through the fused kernel, of
     three passes from 2048 on; 64 to 1024 of 8 bits (EightBits) through tensor cores, on a
-    Hopper GPU.
+    Hopper GPU, and those of f_engine up to 8192.
     types: of input and output, that are tried.
     spectra: whose powers are measured; linear_spectra: of so many tones at once, where they
     are weak
@@ -181,7 +181,8 @@ class FEngine:
                 path = "cufft"
             elif self.on_hopper(block):
                 eight_bits = (input_type, output_type) == ("sc8", "sc8")
-                path = "tensor" if eight_bits and self.n <= 1024 else "fused"
+                few = self.n <= 1024 or self.in_blocks
+                path = "tensor" if eight_bits and few else "fused"
             elif self.n == 64 or self.types == EightBits.types:
                 path = "fused"
             else:
@@ -425,7 +426,7 @@ class EightBits(FEngine):
     def test_channel_shape(self):
         """The top of the channel at a gain that leaves it whole, its foot at 100 times that."""
         n, options = self.n, self.saturating
-        offsets = np.arange(-192, 193) / 128
+        offsets = np.arange(-192, 193, self.every) / 128
         widths = []
         for limit, outermost, divisor in ((-3, False, 100), (-53, True, 1)):
             tones = {**options, "gain": options["gain"] / divisor}
@@ -438,8 +439,9 @@ class EightBits(FEngine):
 
     def test_tone_in_any_channel(self):
         n, own = self.n, self.peak(**self.saturating)
-        for first in range(0, n, 128):
-            channels = np.arange(first, min(first + 128, n))
+        tones = self.some_channels(n) if self.every > 1 else np.arange(n)
+        for first in range(0, len(tones), 128):
+            channels = tones[first : first + 128]
             powers, _ = self.tone_powers(channels - n // 2, n, **self.saturating)
             _, others = self.own_and_highest_other(powers, channels)
             self.assertGreaterEqual(decibel(own / others).min(), 53)
@@ -455,6 +457,13 @@ class FewEightBits(EightBits):
     def tone_powers(self, frequencies, *arguments, **options):
         powers, block = super().tone_powers(np.repeat(frequencies, 8), *arguments, **options)
         return powers.reshape(len(frequencies), 8, -1).mean(axis=1), block
+
+
+class LongEightBits(EightBits):
+    """Of few tones and spectra, as Long."""
+
+    spectra = 128
+    every = 4
 
 
 class Fused(FEngine):
@@ -496,8 +505,11 @@ TESTED = [
     ("_1024", EightBits, 1024),
     ("_1024_of_other_types", OtherTypes, 1024),
     ("_2048", Long, 2048),
+    ("_2048_of_8_bits", LongEightBits, 2048),
     ("_4096", Long, 4096),
+    ("_4096_of_8_bits", LongEightBits, 4096),
     ("_8192", Long, 8192),
+    ("_8192_of_8_bits", LongEightBits, 8192),
 ]
 
 # each of a channeliser alone, and of channeliser and corner turn in one

@@ -209,14 +209,15 @@ class qa_f_engine(gr_unittest.TestCase):
 
     def test_powers_of_two_of_8_bits(self):
         """From 8 bits to 8 bits, which some GPUs transform on tensor cores."""
-        for channels in (64, 128, 256, 512, 1024):
+        for channels in (64, 128, 256, 512, 1024, 2048, 4096, 8192):
+            blocks = 7 if channels <= 1024 else 1
             for taps, times, first in ((8, 48, 0), (3, 50, 10)):
                 with self.subTest(channels=channels, times=times):
                     self.check(
                         channels=channels,
                         taps=taps,
                         times=times,
-                        length=channels * (7 * times + 29),
+                        length=channels * (blocks * times + 29),
                         inputs=3,
                         first_channel=first,
                         input_type="sc8",

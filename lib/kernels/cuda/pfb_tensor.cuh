@@ -87,7 +87,9 @@ constexpr int copy_unit = 16; // bytes
 // use or with the one that all have left.
 constexpr int ahead = 2;
 template <class Call>
-inline constexpr int stages = Call::ranks > 1 ? 2 : 3;
+inline constexpr int stages = Call::ranks == 1 || (Call::ranks == 4 && !Call::delayed)
+                                  ? 3
+                                  : 2;
 // Of a set of times: sectors [warp][half of its channels][d][channel], their halves
 // swapped where d is odd, as the copy engine swizzles them. So the words of two pairs
 // that a warp stores at a time meet the same banks no more than twice.

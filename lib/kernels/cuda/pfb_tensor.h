@@ -26,7 +26,7 @@ namespace cuda {
 std::unique_ptr<pfb>
 make_tensor_pfb(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
 
-//! Likewise, the same bits stored by channel.
+//! Likewise, the same bits stored by channel; 2048, 4096 and 8192 channels, too.
 std::unique_ptr<f_engine> make_tensor_f_engine(const f_engine::parameters& p,
                                                int device,
                                                std::unique_ptr<f_engine> other);
