@@ -36,8 +36,8 @@ class FEngine:
     Tests of what makes channels: pfb_channelizer, or f_engine where in_blocks is true.
 
     n: channels. On a GPU, 32 go through cuFFT and 64 to 8192 through the fused kernel, of
-    three passes from 2048 on; 64 to 1024 of 8 bits (EightBits) through tensor cores, on a
-    Hopper GPU, and those of f_engine up to 8192.
+    three passes from 2048 on; those of 8 bits (EightBits) through tensor cores, on a Hopper
+    GPU.
     types: of input and output, that are tried.
     spectra: whose powers are measured; linear_spectra: of so many tones at once, where they
     are weak
@@ -181,8 +181,7 @@ class FEngine:
                 path = "cufft"
             elif self.on_hopper(block):
                 eight_bits = (input_type, output_type) == ("sc8", "sc8")
-                few = self.n <= 1024 or self.in_blocks
-                path = "tensor" if eight_bits and few else "fused"
+                path = "tensor" if eight_bits else "fused"
             elif self.n == 64 or self.types == EightBits.types:
                 path = "fused"
             else:

@@ -54,6 +54,8 @@ std::unique_ptr<Base> make(const pfb::parameters& p,
 std::unique_ptr<pfb>
 make_tensor_pfb(const pfb::parameters& p, int device, std::unique_ptr<pfb> other)
 {
+    if (p.channels > tensor::points)
+        return tensor::make_clustered(p, device, std::move(other));
     return tensor::make<tensor::tensor_pfb>(p, p, device, std::move(other));
 }
 

@@ -18,9 +18,9 @@ namespace kernels {
 namespace cuda {
 
 /*
- * Filter bank of 64 to 1024 channels from 8-bit samples to 8-bit spectra, transformed by
- * tensor cores. With N = 32 R channels, sample n = R a + b of the filtered spectrum z and
- * channel k = c + 32 d,
+ * Filter bank of 64 to 1024 channels (more: pfb_tensor_clusters.cuh) from 8-bit samples
+ * to 8-bit spectra, transformed by tensor cores. With N = 32 R channels, sample n = R a +
+ * b of the filtered spectrum z and channel k = c + 32 d,
  *
  *   y[c + 32 d] = sum_b wR^(b d) wN^(b c) sum_a w32^(a c) z[R a + b]
  *
@@ -78,18 +78,21 @@ constexpr int result_gap = 32;
  * for each channel. The copy engine stores them.
  */
 enum class store { spectra, blocks };
+//! Whether the lanes of a warp of a cluster read their samples together (ldmatrix).
+template <class Call>
+inline constexpr bool reads_together =
+    Call::ranks > 1 && Call::ranks < 8 && !Call::delayed;
 template <store Store, class Call>
-inline constexpr int slots = Call::ranks > 1          ? Call::ranks == 2 ? 4 : 3
-                             : Store == store::blocks ? 5
-                                                      : 6;
+inline constexpr int slots = Call::ranks == 2 && !reads_together<Call> ? 4
+                             : Call::ranks > 1                         ? 3
+                             : Store == store::blocks                  ? 5
+                                                                       : 6;
 constexpr int copy_unit = 16; // bytes
 // Of groups of lines that arrive. So many are on their way or here, besides the one in
 // use or with the one that all have left.
 constexpr int ahead = 2;
 template <class Call>
-inline constexpr int stages = Call::ranks == 1 || (Call::ranks == 4 && !Call::delayed)
-                                  ? 3
-                                  : 2;
+inline constexpr int stages = Call::ranks == 1 || reads_together<Call> ? 3 : 2;
 // Of a set of times: sectors [warp][half of its channels][d][channel], their halves
 // swapped where d is odd, as the copy engine swizzles them. So the words of two pairs
 // that a warp stores at a time meet the same banks no more than twice.
@@ -209,6 +212,18 @@ struct ring_place {
     }
 };
 
+//! A slot's results that a rank stores.
+constexpr int collected_bytes = slot_spectra * line_bytes;
+
+struct exchange_memory {
+    alignas(copy_unit) char collected[crews][2]
+                                     [collected_bytes]; // what has been sent to this rank
+    uint64_t arrived[crews][2], room[crews][2];
+};
+
+struct nothing {
+};
+
 //! What a call is told besides what fused kernels are; of them: prototype [most_taps]
 //! [channel], later taps in later lines; twiddles [steps][crew_threads][2], gains [input]
 //! [gain_words][crew_threads][2].
@@ -223,15 +238,12 @@ struct call : filter_call {
     bool inverted;             // see residue_of()
 };
 
-struct no_delays {
-};
-
 //! Its lists of inputs travel with it: to copy them in a stream would take longer than
 //! what a call of many can spare. Those without delays have kernels of their own.
 template <int Inputs, turning Turning, int Channels>
 struct input_call : call,
                     arrangement<Channels>,
-                    std::conditional_t<Turning == turning::none, no_delays, delay_call> {
+                    std::conditional_t<Turning == turning::none, nothing, delay_call> {
     using shape = arrangement<Channels>;
     static constexpr turning how = Turning;
     static constexpr bool delayed = Turning != turning::none;
@@ -328,11 +340,13 @@ struct memory {
     uint64_t kept[sets][crew_warps], stored[sets][crew_warps];
     std::conditional_t<
         !delayed,
-        no_delays,
+        nothing,
         std::conditional_t<Call::segments == 1,
                            slot_phases<crews * crew_threads>,
                            segment_phases<typename Call::shape, crews * crew_warps>>>
         phases;
+    static constexpr bool exchanged = Store == store::spectra && Call::ranks > 1;
+    std::conditional_t<exchanged, exchange_memory, nothing> exchange;
 };
 
 } // namespace tensor

@@ -16,9 +16,9 @@ namespace kernels {
 namespace cuda {
 
 /*!
- * The filter bank whose transform tensor cores multiply in half precision: 64, 128, 256,
- * 512 or 1024 channels, up to 8 taps, sc8 in and out, up to 1024 inputs, on Hopper GPUs.
- * At an rms of 20 steps 0.5% of the numbers differ by one step from those of single
+ * The filter bank whose transform tensor cores multiply in half precision: 64 to 8192
+ * channels (powers of two), up to 8 taps, sc8 in and out, up to 1024 inputs, on Hopper
+ * GPUs. At an rms of 20 steps 0.5% of the numbers differ by one step from those of single
  * precision, and in proportion to the rms elsewhere. What it cannot do it leaves to
  * `other`: the whole of it for other parameters, and calls with addresses off the
  * alignment of 16 bytes.
@@ -26,7 +26,7 @@ namespace cuda {
 std::unique_ptr<pfb>
 make_tensor_pfb(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
 
-//! Likewise, the same bits stored by channel; 2048, 4096 and 8192 channels, too.
+//! Likewise, the same bits stored by channel.
 std::unique_ptr<f_engine> make_tensor_f_engine(const f_engine::parameters& p,
                                                int device,
                                                std::unique_ptr<f_engine> other);

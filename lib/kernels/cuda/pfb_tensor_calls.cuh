@@ -54,6 +54,11 @@ __global__ void __launch_bounds__(threads, 1)
             init_barrier(m.kept[0] + i, 32 * crews);
             init_barrier(m.stored[0] + i, 32 * crews);
         }
+        if constexpr (m.exchanged)
+            for (int i = 0; i < crews * 2; i++) {
+                init_barrier(m.exchange.arrived[0] + i, 1);
+                init_barrier(m.exchange.room[0] + i, crew_warps * Call::ranks);
+            }
         fence_barriers();
     }
     __syncwarp(); // threads that load together wait at these barriers

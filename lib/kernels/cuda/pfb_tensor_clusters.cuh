@@ -45,6 +45,23 @@ __device__ __forceinline__ void load_transposed(uint2& words, uint32_t address)
                  : "memory");
 }
 
+//! wait_for() by a warp, whose lanes go on at the same time: what they do together then,
+//! such as ldmatrix, wants all of them.
+__device__ __forceinline__ void wait_together(uint64_t* barrier, int parity)
+{
+    int done;
+    do {
+        asm volatile("{\n"
+                     ".reg .pred done;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+                     "selp.s32 %0, 1, 0, done;\n"
+                     "}"
+                     : "=r"(done)
+                     : "r"(shared_address(barrier)), "r"(parity)
+                     : "memory");
+    } while (!__all_sync(~0u, done));
+}
+
 //! copy_bytes() by one thread of a warp, all of which call it with the same arguments.
 __device__ __forceinline__ void
 copy_bytes_together(uint32_t to, const void* from, uint64_t* barrier, int bytes)
@@ -173,7 +190,7 @@ public:
     //! What load() reads, in a stage.
     __device__ __forceinline__ int in_stage() const
     {
-        if constexpr (Call::delayed)
+        if constexpr (!reads_together<Call>)
             return bytes_to(first_of(d_lane / 4, d_lane % 4));
         // lane 8 m + 2 t + i: eight b of sample 2 m + i
         const int sample = d_lane / 8 % 2 * 2 + d_lane % 2;
@@ -183,7 +200,7 @@ public:
     __device__ __forceinline__ static uint2 load(uint32_t address)
     {
         uint2 v;
-        if constexpr (Call::delayed) {
+        if constexpr (!reads_together<Call>) {
             uint32_t each[4];
 #pragma unroll
             for (int k = 0; k < 4; k++)
@@ -290,6 +307,143 @@ __device__ __forceinline__ void leave_words(memory<Store, Call>& m, int slot)
                    Call::part_bytes);
     }
 }
+
+/*!
+ * Spectra of a cluster. Each rank has every R-th channel of a slot's spectra, and sends
+ * the ranks what they store: of 2048 channels two spectra each, of 4096 one, of 8192 half
+ * of one. What has arrived is stored when the crew's next slot has been sent.
+ */
+template <store Store, class Call>
+class spectra_exchange
+{
+    static constexpr int ranks = Call::ranks;
+    static constexpr int part = collected_bytes / ranks;
+    static constexpr int piece = part < line_bytes ? part : line_bytes; // of a spectrum
+    static constexpr int pieces = part / piece;
+    static constexpr int rounds = collected_bytes / 16 / crew_threads;
+
+    memory<Store, Call>& m;
+    const Call& c;
+    const int d_crew, d_thread, d_rank;
+    const uint32_t d_results; // of the crew
+    ring_place<2> d_at{};
+    // where the slot that has been sent last is to go, and its spectra
+    char* d_to = nullptr;
+    int d_begin = 0, d_end = 0;
+
+public:
+    __device__ __forceinline__ spectra_exchange(memory<Store, Call>& of,
+                                                const Call& call,
+                                                int crew,
+                                                int thread,
+                                                int rank,
+                                                uint32_t results)
+        : m(of), c(call), d_crew(crew), d_thread(thread), d_rank(rank), d_results(results)
+    {
+    }
+    //! Until the results of the slot before the last one have left.
+    __device__ __forceinline__ void wait_for_room()
+    {
+        wait_for(&m.exchange.room[d_crew][d_at.index], d_at.parity ^ 1);
+    }
+    //! A slot's results, which all of the crew have written. \param to its first spectrum
+    //! \param begin, end spectra that are wanted
+    __device__ __forceinline__ void send(char* to, int begin, int end)
+    {
+        if (d_thread == 0) {
+            uint64_t* arrived = &m.exchange.arrived[d_crew][d_at.index];
+            arrive_expecting(arrived, (ranks - 1) * part);
+            const uint32_t there =
+                shared_address(m.exchange.collected[d_crew][d_at.index]) + d_rank * part;
+#pragma unroll
+            for (int i = pieces; i < ranks * pieces; i++) {
+                const uint32_t rank = (d_rank + i / pieces) % ranks;
+                const int first = int(rank) * part + i % pieces * piece;
+                send_bytes(address_at(there + i % pieces * piece, rank),
+                           result(d_at.index, first),
+                           address_at(shared_address(arrived), rank),
+                           piece);
+            }
+        }
+        char* const before = d_to;
+        const int begin_before = d_begin, end_before = d_end;
+        d_to = to, d_begin = begin, d_end = end;
+        const auto at = d_at;
+        d_at.advance();
+        if (before)
+            store({ at.index ^ 1, at.index ? at.parity : at.parity ^ 1 },
+                  before,
+                  begin_before,
+                  end_before);
+    }
+    //! The last slot.
+    __device__ __forceinline__ void finish()
+    {
+        if (d_to)
+            store({ d_at.index ^ 1, d_at.index ? d_at.parity : d_at.parity ^ 1 },
+                  d_to,
+                  d_begin,
+                  d_end);
+    }
+
+private:
+    //! Where byte `place` of all results of a slot is.
+    __device__ __forceinline__ uint32_t result(int buffer, int place) const
+    {
+        return d_results + buffer * Call::result_bytes +
+               place / line_bytes * Call::result_pitch + place % line_bytes;
+    }
+    __device__ __forceinline__ void store(ring_place<2> at, char* to, int begin, int end)
+    {
+        wait_for(&m.exchange.arrived[d_crew][at.index], at.parity);
+        const uint32_t from = shared_address(m.exchange.collected[d_crew][at.index]);
+#pragma unroll
+        for (int i = 0; i < rounds; i++) {
+            const int place = i * crew_threads + d_thread; // of 16 bytes
+            const int spectrum =
+                (d_rank * part + i * (collected_bytes / rounds / ranks)) / line_bytes;
+            constexpr int rounds_of_piece = rounds / pieces;
+            const uint32_t own =
+                result(at.index, d_rank * part + i / rounds_of_piece * piece) +
+                (i % rounds_of_piece * crew_threads + d_thread) * (16 / ranks);
+            const uint4 words = interleaved(from + place * (16 / ranks), own);
+            const int in_spectrum =
+                (d_rank * collected_bytes + place * 16) % Call::spectrum_bytes;
+            if (spectrum >= begin && spectrum < end)
+                __stcg(reinterpret_cast<uint4*>(to + spectrum * c.pitch + in_spectrum),
+                       words);
+        }
+        if (d_thread % 32 < ranks)
+            arrive_at(&m.exchange.room[d_crew][at.index], d_thread % 32);
+    }
+    //! Eight channels in a row. \param from what the first rank has sent \param own the
+    //! same of this one
+    __device__ __forceinline__ uint4 interleaved(uint32_t from, uint32_t own) const
+    {
+        const auto of = [&](int residue) {
+            const int rank = residue_of(residue, ranks, c.inverted);
+            return rank == d_rank ? own : from + rank * part;
+        };
+        const auto low = [](uint32_t a, uint32_t b) { return __byte_perm(a, b, 0x5410); };
+        const auto high = [](uint32_t a, uint32_t b) {
+            return __byte_perm(a, b, 0x7632);
+        };
+        if constexpr (ranks == 2) {
+            const uint2 a = load_eight_bytes(of(0)), b = load_eight_bytes(of(1));
+            return { low(a.x, b.x), high(a.x, b.x), low(a.y, b.y), high(a.y, b.y) };
+        } else if constexpr (ranks == 4) {
+            const uint32_t a = load_word(of(0)), b = load_word(of(1));
+            const uint32_t d = load_word(of(2)), e = load_word(of(3));
+            return { low(a, b), low(d, e), high(a, b), high(d, e) };
+        } else {
+            uint32_t v[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                v[k] = low(load_short(of(2 * k)), load_short(of(2 * k + 1)));
+            return { v[0], v[1], v[2], v[3] };
+        }
+    }
+};
 
 } // namespace tensor
 

@@ -16,6 +16,9 @@ namespace kernels {
 namespace cuda {
 namespace tensor {
 
+//! As make_tensor_pfb(), of 2048, 4096 or 8192 channels.
+std::unique_ptr<pfb>
+make_clustered(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
 //! As make_tensor_f_engine(), of 2048, 4096 or 8192 channels.
 std::unique_ptr<f_engine> make_clustered(const f_engine::parameters& p,
                                          int device,

@@ -197,6 +197,12 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
     };
     // each thread for itself: racecheck does not see one that arrives for its warp
     const auto leave_samples = [&] { arrive(&m.stage_empty[stage.index]); };
+    const auto wait_for_samples = [&] {
+        if constexpr (Call::ranks > 1)
+            wait_together(&m.stage_full[stage.index], stage.parity);
+        else
+            wait_for(&m.stage_full[stage.index], stage.parity);
+    };
     const int64_t end = (c.spectra + c.taps - 1) * Call::channels; // of samples
     pieces all(c);
     piece p;
@@ -219,7 +225,7 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
         // the last lines; the first spectrum's first tap is tap `skipped` here
         float x[most_taps][8];
         const int skipped = most_taps - c.taps;
-        wait_for(&m.stage_full[stage.index], stage.parity);
+        wait_for_samples();
         uint32_t suspect = 0;
 #pragma unroll
         for (int i = 0; i < most_taps - 1; i++) {
@@ -241,7 +247,7 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
         stage.advance();
 #pragma unroll 1
         for (int g = 0; g < p.groups; g++) {
-            wait_for(&m.stage_full[stage.index], stage.parity);
+            wait_for_samples();
 #pragma unroll
             for (int part = 0; part < group; part += slot_spectra) {
                 const uint32_t from = samples() + part * Call::line_pitch;

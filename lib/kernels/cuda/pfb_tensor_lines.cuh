@@ -78,7 +78,7 @@ __device__ __forceinline__ void load_pieces(memory<Store, Call>& m,
                                             ring_place<stages<Call>> at)
 {
     constexpr int pieces = Call::ranks; // of a line
-    wait_for(&m.stage_empty[at.index], at.parity ^ 1);
+    wait_together(&m.stage_empty[at.index], at.parity ^ 1);
     if (threadIdx.x % 32 == 0)
         arrive_expecting(&m.stage_full[at.index], max(0, end - begin) * pieces * bytes);
     __syncwarp();

@@ -155,6 +155,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     store(0, times.input);
             }
     };
+    constexpr bool exchanged = memory<Store, Call>::exchanged;
+    spectra_exchange<Store, Call> exchange(m, c, crew, thread, rank, results);
     pieces all(c);
     piece p;
 #pragma unroll 1
@@ -166,7 +168,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         if (!turned)
             to = static_cast<char*>(c.spectra_of[p.input]) +
                  (p.first + first_spectrum(segment, c) + crew * slot_spectra +
-                  (Call::in_a_row ? 0 : warp)) *
+                  (Call::in_a_row || exchanged ? 0 : warp)) *
                      c.pitch;
         int time = p.first;
         const int end = time + p.groups * group;
@@ -218,6 +220,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 if (leaving) // what was there
                     wait_for(&m.stored[set.index][warp], set.parity ^ 1);
             }
+            if constexpr (exchanged)
+                exchange.wait_for_room();
             asm volatile("" : "+r"(gains_place)); // so that no register has the address
             const auto* gains = reinterpret_cast<const float4*>(c.gains) + gains_place;
             const auto place_of = [&](int k) { // of a pair's words
@@ -318,7 +322,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 fence_async();
                 // Each warp stores a line: tensor cores wait for the slowest one. The
                 // line before, of the other results, has left when all are here.
-                if (stores_spectra())
+                if (!exchanged && stores_spectra())
                     wait_for_stores();
                 asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads)
                              : "memory");
@@ -327,7 +331,9 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     Call::delayed ? -slot_time - first_spectrum(segment, c) : 0;
                 const uint32_t from =
                     results + buffer * Call::result_bytes + segment * Call::segment_pitch;
-                if constexpr (Call::in_a_row) {
+                if constexpr (exchanged)
+                    exchange.send(to, unwanted_there, there);
+                else if constexpr (Call::in_a_row) {
                     if (stores_spectra())
                         store_segment(to, from, unwanted_there, there, c);
                 } else if (stores_spectra() && warp < there && warp >= unwanted_there)
@@ -339,7 +345,9 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         }
         add_of_warp(c.clamped + p.input, found);
     }
-    if (turned ? leads : stores_spectra())
+    if constexpr (exchanged)
+        exchange.finish();
+    else if (turned ? leads : stores_spectra())
         wait_for_stores();
 }
 
