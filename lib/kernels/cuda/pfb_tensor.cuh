@@ -80,19 +80,20 @@ constexpr int result_gap = 32;
 enum class store { spectra, blocks };
 //! Whether the lanes of a warp of a cluster read their samples together (ldmatrix).
 template <class Call>
-inline constexpr bool reads_together =
-    Call::ranks > 1 && Call::ranks < 8 && !Call::delayed;
+inline constexpr bool reads_together = Call::ranks > 1 && !Call::delayed;
 template <store Store, class Call>
-inline constexpr int slots = Call::ranks == 2 && !reads_together<Call> ? 4
-                             : Call::ranks > 1                         ? 3
-                             : Store == store::blocks                  ? 5
-                                                                       : 6;
+inline constexpr int slots = Call::ranks == 2         ? 4
+                             : Call::ranks > 1        ? 3
+                             : Store == store::blocks ? 5
+                                                      : 6;
 constexpr int copy_unit = 16; // bytes
 // Of groups of lines that arrive. So many are on their way or here, besides the one in
 // use or with the one that all have left.
 constexpr int ahead = 2;
 template <class Call>
-inline constexpr int stages = Call::ranks == 1 || reads_together<Call> ? 3 : 2;
+inline constexpr int stages = Call::ranks == 1 || (Call::ranks == 4 && !Call::delayed)
+                                  ? 3
+                                  : 2;
 // Of a set of times: sectors [warp][half of its channels][d][channel], their halves
 // swapped where d is odd, as the copy engine swizzles them. So the words of two pairs
 // that a warp stores at a time meet the same banks no more than twice.

@@ -251,6 +251,9 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
 #pragma unroll
             for (int part = 0; part < group; part += slot_spectra) {
                 const uint32_t from = samples() + part * Call::line_pitch;
+                const bool leaving = part + slot_spectra == group;
+                if constexpr (reads_together<Call>)
+                    __syncwarp(); // a lane may still be sending what they wrote before
                 uint2 raw[slot_spectra];
                 uint32_t suspect = 0;
 #pragma unroll
@@ -258,7 +261,7 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
                     raw[s] = at.load(from + s * Call::line_pitch);
                     suspect |= suspects(raw[s]);
                 }
-                if (part + slot_spectra == group)
+                if (leaving && !reads_together<Call>)
                     leave_samples();
                 if (suspect & byte_samples<true>::suspect) {
 #pragma unroll
@@ -298,6 +301,9 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
                     else
                         at.store(to, s, z);
                 }
+                // An arrival overtakes ldmatrix, whose results have all been used here.
+                if (leaving && reads_together<Call>)
+                    leave_samples();
                 fence_async();
                 __syncwarp();
                 if (lane == 0) {
