@@ -15,6 +15,7 @@
 #include "kernels/cuda/pfb_tensor_tables.h"
 #include "kernels/cuda/pfb_tensor_transform.cuh"
 #include "kernels/f_engine.h"
+#include <type_traits>
 #include <cmath>
 
 namespace gr {
@@ -528,12 +529,30 @@ private:
     const f_engine::parameters d_p;
 };
 
-//! But for the number of channels.
-inline bool serves(const pfb::parameters& p, int device)
+/*!
+ * \tparam Made what serves p, for a number of channels \tparam Channels those that there
+ * are \param parameters that it is made with \param other is what comes back where
+ * nothing serves p
+ */
+template <template <int> class Made, int... Channels, class Parameters, class Base>
+std::unique_ptr<Base> make(const pfb::parameters& p,
+                           const Parameters& parameters,
+                           int device,
+                           std::unique_ptr<Base> other)
 {
-    return facts_of(device).architecture == 90 && p.taps <= most_taps &&
-           p.inputs() <= most_inputs && p.input == sample_type::sc8 &&
-           p.output == sample_type::sc8;
+    if (facts_of(device).architecture != 90 || p.taps > most_taps ||
+        p.inputs() > most_inputs || p.input != sample_type::sc8 ||
+        p.output != sample_type::sc8)
+        return other;
+    const device_guard guard(device);
+    const auto made = [&](auto channels) {
+        if (p.channels == channels)
+            other =
+                std::make_unique<Made<channels>>(parameters, device, std::move(other));
+        return p.channels == channels;
+    };
+    (made(std::integral_constant<int, Channels>{}) || ...);
+    return other;
 }
 
 } // namespace tensor
