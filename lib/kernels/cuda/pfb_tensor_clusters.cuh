@@ -21,8 +21,8 @@ namespace tensor {
  * More than 1024 channels, by the R thread blocks of a cluster. With N = 1024 R, channel
  * R m + r of the filtered spectrum z is
  *
- *   y[R m + r] = sum_n<1024 wN^(n (R m + r)) u_r[n],  u_r[n] = sum_j<R wR^(j r) z[n +
- * 1024 j]
+ *   y[R m + r] = sum_n<1024 wN^(n (R m + r)) u_r[n],
+ *   u_r[n] = sum_j<R wR^(j r) z[n + 1024 j],
  *
  * which is a transform as that of 1024 channels, with other matrices and twiddles. It is
  * made by rank r; each rank filters the samples of a range of n for all j, adds them up
