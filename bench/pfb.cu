@@ -36,9 +36,9 @@ namespace {
 
 constexpr size_t total_bytes = size_t(2) << 30; // of samples
 
-const std::set<std::string> words{ "pfb",         "sizes",        "f_engine",
-                                   "interleaved", "corner_turn",  "first",
-                                   "tensor",      "few_channels", "many_channels" };
+const std::set<std::string> words{ "pfb",           "sizes", "f_engine", "interleaved",
+                                   "corner_turn",   "first", "tensor",   "few_channels",
+                                   "many_channels", "types" };
 
 //! Bell-shaped, rms 18, within +-63: as a receiver with its gain set well.
 __global__ void fill_bytes(int8_t* data, size_t count)
@@ -411,6 +411,33 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.f_engine_of(b.filter(n, 8, 64), (1 << 20) / n, "f_engine sc8");
         b.f_engine_of(
             b.filter(1024, 8, 8, type::sc8, type::fc32), 2048, "f_engine sc8 to fc32");
+    }
+    if (want("types")) {
+        // what tensor cores do not make
+        const auto both = [&](int channels, int taps, type in, type out) {
+            const auto p = b.filter(channels, taps, 8, in, out);
+            const int times = (4 << 20) / channels;
+            const auto what = name_of(in) + " to " + name_of(out);
+            b.f_engine_of(p, times, "f_engine " + what);
+            b.channelise(p, what + ", as large", {}, times);
+        };
+        for (auto t : { type::sc4,
+                        type::sc16,
+                        type::fc32,
+                        type::s8,
+                        type::s10,
+                        type::s12,
+                        type::s16,
+                        type::f32 })
+            both(1024, 8, t, type::sc8);
+        both(1024, 16, type::sc8, type::sc8);
+        for (auto t : { type::sc8, type::fc32, type::s16 })
+            both(1024, 8, t, type::fc32);
+        for (int n : { 64, 256, 512, 2048, 4096, 8192 }) {
+            both(n, 8, type::s8, type::sc8);
+            both(n, 8, type::sc16, type::sc8);
+            both(n, 8, type::fc32, type::fc32);
+        }
     }
     if (want("corner_turn")) {
         b.turn(1024, 8, 4096, type::sc8);

@@ -63,7 +63,7 @@ std::vector<float2> make_twiddles(const fused_kernel& kernel)
 
 //! Asks for no more shared memory than `blocks` of a multiprocessor need: filter, gains
 //! and twiddles want the rest as a cache.
-void leave_cache(const fused_kernel& kernel, int device)
+void leave_cache(const fused_kernel& kernel, void (*function)(fused_call), int device)
 {
     int reserved = 0, all = 0;
     check(cudaDeviceGetAttribute(
@@ -74,17 +74,10 @@ void leave_cache(const fused_kernel& kernel, int device)
         "asking for shared memory");
     constexpr int fixed = 1024; // at most, what kernels have besides
     const int wanted = kernel.blocks * (kernel.shared_bytes + reserved + fixed);
-    check(cudaFuncSetAttribute(kernel.function,
+    check(cudaFuncSetAttribute(function,
                                cudaFuncAttributePreferredSharedMemoryCarveout,
                                std::min(100, (100 * wanted + all - 1) / all)),
           "parting shared memory and cache");
-}
-
-//! Rounds of a block of threads until what is turned fills rows.
-int rounds_of(const fused_kernel& kernel, sample_type output)
-{
-    const int times = fused_call::turned_bytes / int(size_of(output));
-    return std::max(1, times / kernel.spectra);
 }
 
 size_t gains_of(const pfb::parameters& p) { return size_t(p.inputs()) * p.channels; }
@@ -93,7 +86,7 @@ class fused_pfb : public pfb
 {
 public:
     fused_pfb(const parameters& p, const fused_kernel& kernel, int device)
-        : d_filter(p, kernel, fused_filter::store::spectra, device)
+        : d_filter(p, kernel, store::spectra, device)
     {
     }
     std::string implementation() const override { return d_filter.name(); }
@@ -140,7 +133,10 @@ fused_filter::fused_filter(const pfb::parameters& p,
     : d_p(p),
       d_kernel(kernel),
       d_device(device),
-      d_rounds(stored == store::blocks ? rounds_of(kernel, p.output) : 1),
+      d_function(kernel.functions[int(stored)]),
+      d_rounds(stored == store::blocks
+                   ? fused_call::rounds_of(kernel.spectra, size_of(p.output))
+                   : 1),
       d_prototype(p.prototype.size()),
       d_gains(gains_of(p), 2),
       d_ordered_gains(gains_of(p)),
@@ -148,14 +144,14 @@ fused_filter::fused_filter(const pfb::parameters& p,
       d_shifts(p.inputs(), 3),
       d_counts(2 * size_t(p.inputs()))
 {
-    load(kernel.function, kernel.shared_bytes);
-    leave_cache(kernel, device);
+    load(d_function, kernel.shared_bytes);
+    leave_cache(kernel, d_function, device);
     int multiprocessors = 0;
     check(
         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
         "counting multiprocessors");
     d_most_blocks = multiprocessors * kernel.blocks;
-    if (stored == store::blocks)
+    if (d_rounds > 1)
         d_scratch = device_array<char>(size_t(d_most_blocks) * kernel.spectra * d_rounds *
                                        p.channels * size_of(p.output));
     if (p.ports > fused_call::few) {
@@ -253,7 +249,7 @@ void fused_filter::execute(const pfb::source* sources,
     const int64_t together = int64_t(d_kernel.spectra) * call.rounds;
     const int64_t groups = (call.spectra + together - 1) / together * call.inputs;
     const unsigned blocks = unsigned(std::min<int64_t>(groups, d_most_blocks));
-    d_kernel.function<<<blocks, d_kernel.threads, d_kernel.shared_bytes, s>>>(call);
+    d_function<<<blocks, d_kernel.threads, d_kernel.shared_bytes, s>>>(call);
     check_launch("channeliser");
     d_number += double(count);
 }

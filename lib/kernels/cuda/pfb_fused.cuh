@@ -13,7 +13,6 @@
 #include "kernels/cuda/pfb_fused.h"
 #include "kernels/cuda/pfb_samples.cuh"
 #include "kernels/cuda/phasor.cuh"
-#include "kernels/cuda/turned_square.cuh"
 #include "kernels/cuda/warp.cuh"
 #include <type_traits>
 
@@ -27,6 +26,9 @@ namespace cuda {
  * column of samples of several spectra a thread, into lines of N complex numbers in
  * shared memory; transforms each line in passes of radix R1, R2 (and R3), each thread 32
  * points in registers; and stores.
+ *
+ * For blocks [channel][input][time], threads change places before the last pass: a warp
+ * then has the same channels of up to 16 spectra, that is of times in a row.
  *
  * Real samples are taken as half as many complex ones, and the two halves of their
  * spectrum are told apart afterwards.
@@ -42,8 +44,8 @@ struct fused_shape {
     static constexpr int line_threads = N / points; // that transform a line together
     static constexpr int threads = spectra * line_threads;
     static constexpr int blocks = 512 / threads; // of a multiprocessor
-    // lines begin at banks that their threads leave free
-    static constexpr int pitch = N + 2 * N / R1 + (line_threads < 16 ? line_threads : 2);
+    // so that eight lines, or all, by two points or more lie in all banks
+    static constexpr int pitch = N + 2 * N / R1 + (spectra < 8 ? 16 / spectra : 2);
     static constexpr int line_bytes = pitch * spectra * int(sizeof(float2));
     static constexpr int gain_bytes = N * int(sizeof(float2)); // behind the lines
     static constexpr int filtered_together = spectra < 8 ? spectra : 8;
@@ -70,6 +72,44 @@ __device__ __forceinline__ void line_sync(int line)
     else
         asm volatile("bar.sync %0, %1;" ::"r"(1 + line), "n"(Shape::line_threads)
                      : "memory");
+}
+
+//! A line and a thread's place among those that work on it.
+struct place_in_line {
+    int number, lane;
+};
+
+/*!
+ * A line's threads follow each other. Where half a warp works on several lines, these are
+ * so far apart that it meets no bank twice.
+ */
+template <class Shape>
+__device__ __forceinline__ place_in_line along_line()
+{
+    const int line = threadIdx.x / Shape::line_threads;
+    const int lane = threadIdx.x % Shape::line_threads;
+    if constexpr (Shape::line_threads >= 16) {
+        return { line, lane };
+    } else {
+        constexpr int apart = Shape::line_threads / 2, together = 8 / apart;
+        return { line / 8 * 8 + line % together * apart + line % 8 / together, lane };
+    }
+}
+
+//! Threads of up to 16 lines, with the same place in all of these, are in a warp.
+template <class Shape>
+__device__ __forceinline__ place_in_line across_lines()
+{
+    const int thread = threadIdx.x;
+    if constexpr (Shape::spectra < 16) {
+        return { thread % Shape::spectra, thread / Shape::spectra };
+    } else {
+        // half a warp has eight lines and two places
+        constexpr int groups = Shape::spectra / 16;
+        const int warp = thread / 32;
+        return { warp % groups * 16 + thread / 16 % 2 * 8 + thread % 8,
+                 warp / groups * 2 + thread / 8 % 2 };
+    }
 }
 
 /*!
@@ -382,7 +422,7 @@ struct fused_step {
     int known;        // lines of samples that the step before has read, too
     int round;        // of the steps whose results are turned together
     bool last;        // of them
-    char* spectra;    // where results go
+    char* spectra;    // where results go; of a block: those of its channel 0
     int64_t spacing;  // of these, in bytes
     const float4* gains;
 };
@@ -567,36 +607,41 @@ template <class Shape>
 inline constexpr int last_radix = Shape::R3 > 1 ? Shape::R3 : Shape::R2;
 
 /*!
- * A line from shared memory into registers, transformed. \param read is called when its
- * memory was read for the last time
+ * A line from shared memory into registers, transformed. \param at whose points the
+ * thread has, at last \param read is called when the memory was read for the last time
  */
-template <class Shape, class Read>
+template <class Shape, store Stored, class Read>
 __device__ __forceinline__ void transform_line(float2 (&v)[Shape::points],
                                                float2* lines,
-                                               int number,
-                                               int lane,
+                                               place_in_line& at,
                                                const float2* __restrict__ twiddles,
                                                Read read)
 {
     constexpr int R1 = Shape::R1, R2 = Shape::R2, R3 = Shape::R3;
-    float2* line = lines + number * Shape::pitch;
-    load_points<Shape, R1, 1>(v, line, lane);
+    constexpr int last = last_radix<Shape>;
+    float2* line = lines + at.number * Shape::pitch;
+    load_points<Shape, R1, 1>(v, line, at.lane);
     transform_points<Shape>(v);
-    line_sync<Shape>(number);
-    store_points<Shape, R1, 1>(v, line, lane);
-    line_sync<Shape>(number);
-    load_points<Shape, R2, R1>(v, line, lane);
-    if constexpr (R3 == 1)
-        read();
-    transform_points<Shape, R2, R1>(v, lane, twiddles + Shape::twiddles_2);
+    line_sync<Shape>(at.number);
+    store_points<Shape, R1, 1>(v, line, at.lane);
     if constexpr (R3 > 1) {
-        line_sync<Shape>(number);
-        store_points<Shape, R2, R1>(v, line, lane);
-        line_sync<Shape>(number);
-        load_points<Shape, R3, R1 * R2>(v, line, lane);
-        read();
-        transform_points<Shape, R3, R1 * R2>(v, lane, twiddles + Shape::twiddles_3);
+        line_sync<Shape>(at.number);
+        load_points<Shape, R2, R1>(v, line, at.lane);
+        transform_points<Shape, R2, R1>(v, at.lane, twiddles + Shape::twiddles_2);
+        line_sync<Shape>(at.number);
+        store_points<Shape, R2, R1>(v, line, at.lane);
     }
+    if constexpr (Stored == store::blocks) {
+        __syncthreads();
+        at = across_lines<Shape>();
+        line = lines + at.number * Shape::pitch;
+    } else {
+        line_sync<Shape>(at.number);
+    }
+    load_points<Shape, last, Shape::N / last>(v, line, at.lane);
+    read();
+    transform_points<Shape, last, Shape::N / last>(
+        v, at.lane, twiddles + (R3 > 1 ? Shape::twiddles_3 : Shape::twiddles_2));
 }
 
 //! Index into v of channel lane + e N/32.
@@ -611,28 +656,36 @@ __device__ __forceinline__ constexpr int point_of(int e)
  * Spectrum of 2N real numbers from that of N complex ones:
  * y[k] = (z[k] + conj z[N-k]) / 2 + w_k (z[k] - conj z[N-k]), w_k = -i/2 exp(-pi i k/N)
  */
-template <class Shape, class Read>
+template <class Shape, store Stored, class Read>
 __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
                                           float2* lines,
-                                          int number,
-                                          int lane,
+                                          const place_in_line& at,
                                           const float2* __restrict__ twiddles,
                                           Read read)
 {
-    float2* line = lines + number * Shape::pitch;
-    line_sync<Shape>(number);
+    constexpr int N = Shape::N, threads = Shape::line_threads;
+    float2* line = lines + at.number * Shape::pitch;
+    // each thread where its points of the last pass were, which nobody else has read
+    float2* own = line + place<Shape>(at.lane);
 #pragma unroll
     for (int e = 0; e < Shape::points; e++)
-        line[lane + e * Shape::line_threads] = v[point_of<Shape>(e)];
-    line_sync<Shape>(number);
+        own[place<Shape>(e * threads)] = v[point_of<Shape>(e)];
+    if constexpr (Stored == store::blocks)
+        __syncthreads();
+    else
+        line_sync<Shape>(at.number);
+    const float2* others = line + place<Shape>(threads - at.lane);
+    const float2* w = twiddles + Shape::twiddles_real + at.lane;
 #pragma unroll
     for (int e = 0; e < Shape::points; e++) {
-        const int k = lane + e * Shape::line_threads;
         const float2 z = v[point_of<Shape>(e)];
-        const float2 m = line[(Shape::N - k) % Shape::N];
-        const float2 w = times(__ldg(twiddles + Shape::twiddles_real + k),
-                               make_float2(z.x - m.x, z.y + m.y));
-        v[point_of<Shape>(e)] = sum(w, .5f, make_float2(z.x + m.x, z.y - m.y));
+        const int k = e * threads; // and the lane
+        // lane 0 has its others in the next places
+        const bool next = at.lane == 0 && (e == 0 || threads < Shape::R1);
+        const float2 m = next ? line[place<Shape>((N - k) % N)]
+                              : others[place<Shape>(N - k - threads)];
+        const float2 u = times(__ldg(w + k), make_float2(z.x - m.x, z.y + m.y));
+        v[point_of<Shape>(e)] = sum(u, .5f, make_float2(z.x + m.x, z.y - m.y));
     }
     read();
 }
@@ -676,15 +729,16 @@ __device__ __forceinline__ float2 fitting(float2 y)
 }
 
 //! Of a port without samples.
-template <class Shape>
-__device__ __noinline__ void store_zeros(const fused_step& of, bool eight_bit)
+template <class Shape, store Stored, class voltage>
+__device__ __noinline__ void store_zeros(const fused_step& of, const fused_call& call)
 {
-    for (int i = threadIdx.x; i < Shape::N * of.wanted; i += Shape::threads) {
-        char* to = of.spectra + i / Shape::N * of.spacing;
-        if (eight_bit)
-            reinterpret_cast<uint16_t*>(to)[i % Shape::N] = 0;
-        else
-            reinterpret_cast<float2*>(to)[i % Shape::N] = make_float2(0, 0);
+    constexpr bool block = Stored == store::blocks;
+    const int channels = block ? call.selected : Shape::N;
+    const int64_t step = block ? int64_t(call.inputs) * call.times : 1; // of channels
+    for (int i = threadIdx.x; i < channels * of.wanted; i += Shape::threads) {
+        const int number = block ? i % of.wanted : i / channels;
+        const int channel = block ? i / of.wanted : i % channels;
+        reinterpret_cast<voltage*>(of.spectra + number * of.spacing)[channel * step] = {};
     }
 }
 
@@ -831,50 +885,276 @@ __device__ __forceinline__ int put_line(const float2 (&v)[Shape::points],
     return wanted ? found : 0;
 }
 
-/*!
- * The same into scratch memory, for turn_spectra(): there a line is made of pieces of 16
- * bytes, [points / side][thread of the line][side] if so many results fill a piece.
- */
-template <class Shape>
-__device__ __forceinline__ int put_pieces(const float2 (&v)[Shape::points],
-                                          const float4* gains,
-                                          char* spectrum,
-                                          int lane,
-                                          bool wanted,
-                                          const fused_call& call)
+//! A result as it is stored.
+template <class voltage>
+__device__ __forceinline__ voltage result(float2 y)
 {
-    if (!wanted)
-        return 0;
-    auto* to = reinterpret_cast<uint4*>(spectrum) + lane;
-    if (!call.eight_bit) {
-        auto* pairs = reinterpret_cast<float4*>(to);
-        amplify<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
-            __stcg(pairs + e / 2 * Shape::line_threads, { y.x, y.y, z.x, z.y });
-        });
-        return 0;
-    }
-    uint32_t words[4];
-    return amplify_fitting<Shape>(v, gains, call, [&](int e, float2 y, float2 z) {
-        words[e / 2 % 4] = rounded(y, rounded(z));
-        if (e % 8 == 6)
-            __stcg(to + e / 8 * Shape::line_threads,
-                   { words[0], words[1], words[2], words[3] });
-    });
+    if constexpr (std::is_same_v<voltage, float2>)
+        return y;
+    else
+        return voltage(rounded(y));
 }
 
-//! A line in registers into its spectrum, with the phases of delays and gains.
-template <class Shape>
+/*!
+ * Where a thread's results go in a block: each next one steps on to its next channel.
+ * Channels that are not wanted are left out.
+ */
+struct block_rows {
+    char* to;
+    int64_t stride; // from channel to channel, in bytes
+    int channel, step, selected;
+
+    template <class element>
+    __device__ __forceinline__ void put(element results)
+    {
+        if (unsigned(channel) < unsigned(selected))
+            __stcg(reinterpret_cast<element*>(to), results);
+        to += stride;
+        channel += step;
+    }
+};
+
+//! \param start, step channel of the thread's first result, and to the next \param time
+//! of its first result, counted from the first of this step
+template <class voltage>
+__device__ __forceinline__ block_rows
+rows_of(const fused_step& of, int start, int step, int time, const fused_call& call)
+{
+    const int64_t spacing = int64_t(call.inputs) * call.times * int(sizeof(voltage));
+    const int channel = start - call.first_channel;
+    return { of.spectra + channel * spacing + time * of.spacing,
+             step * spacing,
+             channel,
+             step,
+             call.selected };
+}
+
+/*!
+ * Bit i of the lane, from 0 on, changes places with a bit of the index: of numbers of
+ * times [round][spectrum] each lane of Spectra gets Rounds in a row.
+ */
+template <int Spectra, int Rounds>
+__device__ __forceinline__ void exchange(uint32_t (&v)[Rounds], int lane)
+{
+    constexpr int together = Spectra < Rounds ? Spectra : Rounds;
+#pragma unroll
+    for (int bit = 1; bit < together; bit *= 2) {
+        const int index_bit = bit * (Rounds / together);
+        const bool high = lane & bit;
+#pragma unroll
+        for (int i = 0; i < Rounds; i++)
+            if (!(i & index_bit)) {
+                uint32_t &a = v[i], &b = v[i | index_bit];
+                const uint32_t got = __shfl_xor_sync(~0u, high ? a : b, bit);
+                a = high ? got : a;
+                b = high ? b : got;
+            }
+    }
+}
+
+/*!
+ * Results of steps whose spectra do not fill a sector of a row wait, in memory that each
+ * thread has for itself, for those of the steps after. Then neighbouring lanes exchange
+ * theirs, and write whole sectors.
+ */
+template <class Shape, class voltage, int Rounds>
+struct row_pieces {
+    static constexpr int of_piece = int(sizeof(uint4) / sizeof(voltage));
+    static constexpr int pieces = Shape::points / of_piece;
+    static constexpr int words = 4 * pieces;
+    uint4* aside; // [round][piece][thread of the block]
+
+    __device__ explicit row_pieces(const fused_call& call)
+        : aside(static_cast<uint4*>(call.scratch) +
+                int64_t(blockIdx.x) * (Rounds * pieces * Shape::threads) + threadIdx.x)
+    {
+    }
+
+    __device__ __forceinline__ uint4* piece(int round, int number) const
+    {
+        return aside + (round * pieces + number) * Shape::threads;
+    }
+
+    __device__ __forceinline__ void put_aside(const uint32_t (&v)[words], int round) const
+    {
+#pragma unroll
+        for (int i = 0; i < pieces; i++)
+            __stcg(piece(round, i),
+                   { v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3] });
+    }
+
+    //! \param v results of the last round
+    __device__ __forceinline__ void
+    store_whole(const uint32_t (&v)[words], int lane, block_rows rows) const
+    {
+        constexpr int ahead = Rounds > 4 ? 1 : 4 / (Rounds - 1);
+        uint4 kept[ahead][Rounds - 1];
+        const auto fetch = [&](int i) {
+#pragma unroll
+            for (int r = 0; r < Rounds - 1; r++)
+                kept[i % ahead][r] = __ldcg(piece(r, i));
+        };
+#pragma unroll
+        for (int i = 0; i < ahead; i++)
+            fetch(i);
+#pragma unroll
+        for (int i = 0; i < pieces; i++) {
+            uint32_t all[4][Rounds];
+#pragma unroll
+            for (int r = 0; r < Rounds - 1; r++) {
+                const uint4 k = kept[i % ahead][r];
+                all[0][r] = k.x, all[1][r] = k.y, all[2][r] = k.z, all[3][r] = k.w;
+            }
+            if (i + ahead < pieces)
+                fetch(i + ahead);
+#pragma unroll
+            for (int j = 0; j < 4; j++) {
+                all[j][Rounds - 1] = v[4 * i + j];
+                exchange<Shape::spectra, Rounds>(all[j], lane);
+            }
+#pragma unroll
+            for (int c = 0; c < of_piece; c++)
+                put(all, c, rows);
+        }
+    }
+
+    //! The same where rows are not aligned or not all times are wanted.
+    __device__ __noinline__ void
+    store_each(const fused_step& last, int lane, block_rows rows) const
+    {
+#pragma unroll 1
+        for (int e = 0; e < Shape::points; e++) {
+            char* to = rows.to;
+#pragma unroll 1
+            for (int r = 0; r <= last.round; r++, to += Shape::spectra * last.spacing) {
+                const auto* from =
+                    reinterpret_cast<const voltage*>(piece(r, e / of_piece));
+                if (r < last.round || lane < last.wanted) {
+                    const voltage v = __ldcg(from + e % of_piece);
+                    if (unsigned(rows.channel) < unsigned(rows.selected))
+                        __stcg(reinterpret_cast<voltage*>(to), v);
+                }
+            }
+            rows.to += rows.stride;
+            rows.channel += rows.step;
+        }
+    }
+
+private:
+    //! Results of channel c of a piece.
+    static __device__ __forceinline__ void
+    put(const uint32_t (&all)[4][Rounds], int c, block_rows& rows)
+    {
+        // where exchange() has left what is of time t
+        constexpr int together = Shape::spectra < Rounds ? Shape::spectra : Rounds;
+        const auto index = [](int t) {
+            return t % together * (Rounds / together) + t / together;
+        };
+        constexpr int count = Rounds * int(sizeof(voltage)) / 4;
+        uint32_t w[count];
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            if constexpr (sizeof(voltage) == 2)
+                w[i] = __byte_perm(all[c / 2][index(2 * i)],
+                                   all[c / 2][index(2 * i + 1)],
+                                   c % 2 ? 0x7632 : 0x5410);
+            else
+                w[i] = all[2 * c + i % 2][index(i / 2)];
+        if constexpr (count == 1)
+            rows.put(w[0]);
+        else if constexpr (count == 2)
+            rows.put(make_uint2(w[0], w[1]));
+        else
+            rows.put(make_uint4(w[0], w[1], w[2], w[3]));
+    }
+};
+
+/*!
+ * Gains and conversion of results in registers, and where they go: into the rows of a
+ * block. \param start, step channel of the thread's first result, and to the next
+ */
+template <class Shape, class voltage>
+__device__ __forceinline__ int put_rows(const float2 (&v)[Shape::points],
+                                        const float4* gains,
+                                        int number,
+                                        int start,
+                                        int step,
+                                        const fused_step& of,
+                                        const fused_call& call)
+{
+    constexpr bool eight_bit = !std::is_same_v<voltage, float2>;
+    constexpr int rounds = fused_call::rounds_of(Shape::spectra, sizeof(voltage));
+    const auto put_all = [&](auto put) {
+        if constexpr (eight_bit)
+            return amplify_fitting<Shape>(v, gains, call, put);
+        amplify<Shape>(v, gains, call, put);
+        return 0;
+    };
+    const bool wanted = number < of.wanted;
+    if constexpr (rounds == 1) {
+        if (!wanted)
+            return 0;
+        const auto first = rows_of<voltage>(of, start, step, number, call);
+        auto rows = first;
+        return put_all([&](int e, float2 y, float2 z) {
+            if (e == 0)
+                rows = first;
+            rows.put(result<voltage>(y));
+            rows.put(result<voltage>(z));
+        });
+    } else {
+        using pieces = row_pieces<Shape, voltage, rounds>;
+        uint32_t words[pieces::words];
+        const int found = put_all([&](int e, float2 y, float2 z) {
+            if constexpr (eight_bit) {
+                words[e / 2] = rounded(y, rounded(z));
+            } else {
+                words[2 * e] = __float_as_uint(y.x);
+                words[2 * e + 1] = __float_as_uint(y.y);
+                words[2 * e + 2] = __float_as_uint(z.x);
+                words[2 * e + 3] = __float_as_uint(z.y);
+            }
+        });
+        const pieces all(call);
+        const bool whole =
+            of.round == rounds - 1 && of.wanted == Shape::spectra &&
+            (call.times | call.first_time) % rounds == 0 &&
+            reinterpret_cast<uintptr_t>(call.block) % (rounds * sizeof(voltage)) == 0;
+        if (!of.last || !whole)
+            all.put_aside(words, of.round);
+        if (of.last) {
+            constexpr int S = Shape::spectra, together = S < rounds ? S : rounds;
+            const int before = of.round * S;
+            if (whole) {
+                const int time = number % together * (S * rounds / together) +
+                                 number / together * together;
+                all.store_whole(words,
+                                number,
+                                rows_of<voltage>(of, start, step, time - before, call));
+            } else {
+                all.store_each(
+                    of, number, rows_of<voltage>(of, start, step, number - before, call));
+            }
+        }
+        return wanted ? found : 0;
+    }
+}
+
+/*!
+ * A line in registers into its spectrum, or into rows of a block, with the phases of
+ * delays and gains.
+ */
+template <class Shape, store Stored>
 __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
                                             float2* lines,
                                             const float4* gains,
-                                            int number,
-                                            int lane,
+                                            const place_in_line& at,
                                             bool mirrored,
                                             const fused_step& of,
                                             const fused_call& call)
 {
     // of real samples of a mirrored band: channels in reverse, and phasors turn back
-    const int start = mirrored ? Shape::N - 1 - lane : lane;
+    const int start = mirrored ? Shape::N - 1 - at.lane : at.lane;
     const int step = mirrored ? -Shape::line_threads : Shape::line_threads;
     if (mirrored) {
 #pragma unroll
@@ -884,24 +1164,28 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
     if (call.slopes)
         turn_phases<Shape>(v,
                            call.slopes[of.input],
-                           double(call.number + of.first + number),
+                           double(call.number + of.first + at.number),
                            start,
                            step);
-    gains += lane;
-    const bool wanted = number < of.wanted;
-    char* spectrum = of.spectra + number * of.spacing;
-    if (!Shape::direct)
-        line_sync<Shape>(number); // all have read the line
-    const int found = call.block
-                          ? put_pieces<Shape>(v, gains, spectrum, lane, wanted, call)
-                          : put_line<Shape>(v,
-                                            lines + number * Shape::pitch,
-                                            gains,
-                                            spectrum,
-                                            start,
-                                            step,
-                                            wanted,
-                                            call);
+    gains += at.lane;
+    int found;
+    if constexpr (Stored == store::blocks) {
+        found =
+            call.eight_bit
+                ? put_rows<Shape, uint16_t>(v, gains, at.number, start, step, of, call)
+                : put_rows<Shape, float2>(v, gains, at.number, start, step, of, call);
+    } else {
+        if (!Shape::direct)
+            line_sync<Shape>(at.number); // all have read the line
+        found = put_line<Shape>(v,
+                                lines + at.number * Shape::pitch,
+                                gains,
+                                of.spectra + at.number * of.spacing,
+                                start,
+                                step,
+                                at.number < of.wanted,
+                                call);
+    }
     if (call.eight_bit)
         add_of_warp(call.clamped + of.input, found);
 }
@@ -920,99 +1204,6 @@ __device__ __forceinline__ void store_own_line(
         store_line<Shape>(line, reinterpret_cast<uint16_t*>(to), lane);
     else
         store_line<Shape>(line, reinterpret_cast<float2*>(to), lane);
-}
-
-/*!
- * What a block of threads has made in the steps of a group, out of its scratch memory
- * into the block: whole sectors of that are written at once. \param last of the steps
- */
-template <class Shape, class voltage>
-__device__ __forceinline__ void
-turn_pieces(const fused_step& last, bool mirrored, const fused_call& call)
-{
-    using square = turned_square<voltage>;
-    constexpr int side = square::side;
-    constexpr int squares = 8 / side; // of a thread at a time
-    constexpr int pieces = Shape::N / side / squares;
-    // neighbouring threads write a row together
-    constexpr int abreast = fused_call::turned_bytes / int(sizeof(uint4));
-    const int together = Shape::spectra * call.rounds;
-    const int64_t first = last.first - last.round * Shape::spectra;
-    const int count = int(min(int64_t(together), call.spectra - first));
-    const auto* scratch = reinterpret_cast<const voltage*>(last.spectra) -
-                          last.round * (Shape::spectra * Shape::N);
-    const int64_t row = call.first_time + first;               // of the block
-    const int64_t spacing = int64_t(call.inputs) * call.times; // of channels
-    auto* block =
-        static_cast<voltage*>(call.block) + int64_t(last.input) * call.times + row;
-    const bool aligned = (call.times | row) % side == 0 &&
-                         reinterpret_cast<uintptr_t>(call.block) % sizeof(uint4) == 0;
-#pragma unroll 1
-    for (int i = threadIdx.x; i < pieces * (together / side); i += Shape::threads) {
-        const int time = (i / abreast / pieces * abreast + i % abreast) * side;
-        const int piece = i / abreast % pieces;
-        const voltage* from = scratch + time * Shape::N + piece * side;
-        // channel of the block that has number c in square s
-        const auto channel_of = [&](int s, int c) {
-            const int p = piece + s * pieces;
-            const int k = p % Shape::line_threads +
-                          (p / Shape::line_threads * side + c) * Shape::line_threads;
-            return (mirrored ? Shape::N - 1 - k : k) - call.first_channel;
-        };
-        const auto is_selected = [&](int channel) {
-            return unsigned(channel) < unsigned(call.selected);
-        };
-        if (aligned && time + side <= count) {
-            square v[squares];
-#pragma unroll
-            for (int t = 0; t < side; t++)
-#pragma unroll
-                for (int s = 0; s < squares; s++)
-                    v[s].rows[t] = __ldcg(reinterpret_cast<const uint4*>(
-                        from + t * Shape::N + s * pieces * side));
-#pragma unroll
-            for (int s = 0; s < squares; s++) {
-                square turned;
-                transpose(v[s], turned);
-                const int64_t step = channel_of(s, 1) - channel_of(s, 0);
-                voltage* to = block + channel_of(s, 0) * spacing + time;
-#pragma unroll
-                for (int c = 0; c < side; c++, to += step * spacing)
-                    // of an assignment the compiler makes four stores, when it likes
-                    if (is_selected(channel_of(s, c)))
-                        __stcg(reinterpret_cast<uint4*>(to), turned.rows[c]);
-            }
-        } else {
-#pragma unroll 1
-            for (int i = 0; i < squares * side; i++) {
-                const int s = i / side, c = i % side;
-                if (!is_selected(channel_of(s, c)))
-                    continue;
-                voltage* to = block + channel_of(s, c) * spacing + time;
-                voltage v[side];
-#pragma unroll
-                for (int t = 0; t < side; t++)
-                    v[t] = time + t < count
-                               ? __ldcg(from + t * Shape::N + s * pieces * side + c)
-                               : voltage{};
-#pragma unroll
-                for (int t = 0; t < side; t++)
-                    if (time + t < count)
-                        to[t] = v[t];
-            }
-        }
-    }
-}
-
-//! A function of its own, which leaves the registers of the others alone.
-template <class Shape>
-__device__ __noinline__ void
-turn_spectra(const fused_step& last, bool mirrored, const fused_call& call)
-{
-    if (call.eight_bit)
-        turn_pieces<Shape, uint16_t>(last, mirrored, call);
-    else
-        turn_pieces<Shape, float2>(last, mirrored, call);
 }
 
 //! A group [port][batch of spectra][input of the port], counted without divisions.
@@ -1073,7 +1264,7 @@ __device__ __forceinline__ fused_schedule make_schedule(const fused_call& call)
 }
 
 //! The next step.
-template <class Shape, class In>
+template <class Shape, class In, store Stored>
 __device__ __forceinline__ void
 plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
 {
@@ -1110,14 +1301,15 @@ plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
         step.other_input || first >= schedule.read ? 0 : int(schedule.read - first);
     step.round = schedule.round;
     step.last = schedule.round == call.rounds - 1 || left <= Shape::spectra;
-    step.spectra =
-        call.block
-            ? static_cast<char*>(call.scratch) +
-                  (int64_t(blockIdx.x) * together + schedule.round * Shape::spectra) *
-                      (Shape::N * element)
-            : static_cast<char*>(call.spectra_of(port)) +
-                  (first * call.inputs_per_port + within) * (Shape::N * element);
-    step.spacing = (call.block ? 1 : call.inputs_per_port) * (Shape::N * element);
+    if (Stored == store::blocks) {
+        const int64_t row = int64_t(input) * call.times + call.first_time + first;
+        step.spectra = static_cast<char*>(call.block) + row * element;
+        step.spacing = element;
+    } else {
+        step.spectra = static_cast<char*>(call.spectra_of(port)) +
+                       (first * call.inputs_per_port + within) * (Shape::N * element);
+        step.spacing = call.inputs_per_port * (Shape::N * element);
+    }
     step.gains = reinterpret_cast<const float4*>(call.gains + int64_t(input) * Shape::N);
     schedule.input = input;
     schedule.read = first + step.wanted + call.taps - 1;
@@ -1138,7 +1330,7 @@ __device__ __forceinline__ bool mirrored(const fused_call& call)
 }
 
 //! The spectra of a step.
-template <class Shape, class In>
+template <class Shape, class In, store Stored>
 __device__ __forceinline__ void make_spectra(float2* lines,
                                              const float4* gains,
                                              int number_of_step,
@@ -1147,31 +1339,30 @@ __device__ __forceinline__ void make_spectra(float2* lines,
                                              const line_guard& guard,
                                              const fused_call& call)
 {
-    const int number = threadIdx.x / Shape::line_threads;
-    const int lane = threadIdx.x % Shape::line_threads;
+    constexpr bool by_lines = Stored == store::spectra && !Shape::direct;
+    auto at = along_line<Shape>();
     filter_lines<Shape, In>(lines, step, number_of_step, guard, call);
     __syncthreads();
     fetch_ahead<Shape, In>(next, call.taps);
     const auto read = [&] {
-        if constexpr (Shape::direct)
+        if constexpr (!by_lines)
             guard.read();
     };
     float2 v[Shape::points];
     if constexpr (In::complex) {
-        transform_line<Shape>(v, lines, number, lane, call.twiddles, read);
+        transform_line<Shape, Stored>(v, lines, at, call.twiddles, read);
     } else {
-        transform_line<Shape>(v, lines, number, lane, call.twiddles, [] {});
-        part_real<Shape>(v, lines, number, lane, call.twiddles, read);
+        transform_line<Shape, Stored>(v, lines, at, call.twiddles, [] {});
+        part_real<Shape, Stored>(v, lines, at, call.twiddles, read);
     }
-    finish_line<Shape>(v, lines, gains, number, lane, mirrored<In>(call), step, call);
-    if constexpr (!Shape::direct) {
-        if (!call.block)
-            store_own_line<Shape>(lines, number, lane, step, call.eight_bit);
+    finish_line<Shape, Stored>(v, lines, gains, at, mirrored<In>(call), step, call);
+    if constexpr (by_lines) {
+        store_own_line<Shape>(lines, at.number, at.lane, step, call.eight_bit);
         guard.read();
     }
 }
 
-template <class Shape, class In>
+template <class Shape, class In, store Stored>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     fused(const __grid_constant__ fused_call call)
 {
@@ -1185,7 +1376,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     if (threadIdx.x == 0) {
         guard.start(Shape::threads);
         schedule = make_schedule<Shape>(call);
-        plan<Shape, In>(steps[0], schedule, call);
+        plan<Shape, In, Stored>(steps[0], schedule, call);
     }
     __syncthreads();
 #pragma unroll 1
@@ -1194,22 +1385,21 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         auto& next = steps[(i + 1) % 3];
         // each warp in turn
         if (threadIdx.x == i % (Shape::threads / 32) * 32)
-            plan<Shape, In>(next, schedule, call);
+            plan<Shape, In, Stored>(next, schedule, call);
         if (step.other_input) {
             __syncthreads(); // nobody uses those of the one before
             load_gains<Shape>(gains, step);
         }
         if (step.view.numbers) {
-            make_spectra<Shape, In>(lines, gains, i, step, next, guard, call);
+            make_spectra<Shape, In, Stored>(lines, gains, i, step, next, guard, call);
         } else {
-            __syncthreads(); // what was to be turned was read
+            __syncthreads(); // the next step is planned
             guard.wait(i);   // at once; synccheck wants it between two arrivals
-            store_zeros<Shape>(step, call.eight_bit);
+            if (call.eight_bit)
+                store_zeros<Shape, Stored, uint16_t>(step, call);
+            else
+                store_zeros<Shape, Stored, float2>(step, call);
             guard.read();
-        }
-        if (call.block && step.last) {
-            __syncthreads();
-            turn_spectra<Shape>(step, mirrored<In>(call), call);
         }
     }
 }

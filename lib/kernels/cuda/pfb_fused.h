@@ -32,19 +32,27 @@ struct filter_call {
     int inputs, taps;
 };
 
+//! What a fused kernel makes: each port's own spectra, or blocks [channel][input][time].
+enum class store { spectra, blocks };
+
 //! What a call of the fused kernel is told. Lists of few ports travel with it.
 struct fused_call : filter_call {
     static constexpr int few = 64;
     static constexpr int points_of_thread = 32;
-    //! that follow each other in a block and are written together: a sector of memory
-    static constexpr int turned_bytes = 32;
+    //! Steps of a block of threads until what follows each other in a block is a sector
+    //! of memory.
+    static constexpr int rounds_of(int spectra, size_t size)
+    {
+        const int times = 32 / int(size);
+        return times > spectra ? times / spectra : 1;
+    }
     pfb::source sources[few];
     void* spectra_ports[few];
     const pfb::source* many_sources; //!< on the GPU; nullptr: the few above
     void* const* many_spectra;
     input_rows rows; //!< what is read if there are any; shifted
 
-    void* scratch; //!< [block of threads][spectrum of a group], to be turned
+    void* scratch; //!< for results of rounds before the last
 
     const phase_slope* slopes; //!< [input]; nullptr: no delays
     const int64_t* shifts;
@@ -70,9 +78,9 @@ struct fused_call : filter_call {
 struct fused_kernel {
     sample_type input;
     int channels;
-    void (*function)(fused_call);
-    int threads, blocks; //!< of a multiprocessor
-    int spectra;         //!< that a block of threads makes at a time
+    void (*functions[2])(fused_call); //!< [store]
+    int threads, blocks;              //!< of a multiprocessor
+    int spectra;                      //!< that a block of threads makes at a time
     int shared_bytes;
     int radices[3];
 };
@@ -87,7 +95,6 @@ const fused_kernel* find_fused_kernel(const pfb::parameters& p, int device);
 class fused_filter
 {
 public:
-    enum class store { spectra, blocks };
     fused_filter(const pfb::parameters& p,
                  const fused_kernel& kernel,
                  store stored,
@@ -117,9 +124,10 @@ private:
     const pfb::parameters d_p;
     const fused_kernel d_kernel;
     const int d_device;
+    void (*const d_function)(fused_call);
     const int d_rounds; // of groups of spectra that are stored together
     int d_most_blocks = 0;
-    device_array<char> d_scratch; // of spectra that are turned; it stays in the cache
+    device_array<char> d_scratch; // of results that wait; it stays in the cache
     device_array<float> d_prototype;
     device_array<float2> d_twiddles;
     std::unique_ptr<uploaded_array<pfb::source>> d_sources; // of many ports

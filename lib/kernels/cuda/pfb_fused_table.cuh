@@ -21,7 +21,7 @@ fused_kernel fused_kernel_of(sample_type type)
 {
     return { type,
              Shape::N,
-             fused<Shape, In>,
+             { fused<Shape, In, store::spectra>, fused<Shape, In, store::blocks> },
              Shape::threads,
              Shape::blocks,
              Shape::spectra,

@@ -71,7 +71,7 @@ std::unique_ptr<split_calls> make_split_calls(const pfb::parameters& p)
 
 split_filter::split_filter(const pfb::parameters& p,
                            const fused_kernel& kernel,
-                           fused_filter::store stored,
+                           store stored,
                            int device)
     : d_device(device), d_filter(p, kernel, stored, device), d_split(make_split_calls(p))
 {

@@ -72,7 +72,7 @@ class split_filter
 public:
     split_filter(const pfb::parameters& p,
                  const fused_kernel& kernel,
-                 fused_filter::store stored,
+                 store stored,
                  int device);
 
     std::string name() const;

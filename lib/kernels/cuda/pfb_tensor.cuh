@@ -71,13 +71,13 @@ constexpr int matrix_bytes = 2 * radix * matrix_row;
 // what warps write together begins at banks that the other leaves free
 constexpr int result_gap = 32;
 
-/*!
+/*
  * How results are stored. Spectra: the warps of a crew store a line of a slot each, or
  * some segments of all lines. Blocks [channel][input][time]: what a warp of one crew has
  * of two groups, and that of the other which has the same channels, is a sector of memory
  * for each channel. The copy engine stores them.
  */
-enum class store { spectra, blocks };
+
 //! Whether the lanes of a warp of a cluster read their samples together (ldmatrix).
 template <class Call>
 inline constexpr bool reads_together = Call::ranks > 1 && !Call::delayed;
