@@ -61,6 +61,10 @@ std::vector<float2> make_twiddles(const fused_kernel& kernel)
     return all;
 }
 
+//! Channels whose rows of all blocks of threads stay in the second-level cache until they
+//! fill lines of it.
+constexpr int most_rows = 512;
+
 //! Asks for no more shared memory than `blocks` of a multiprocessor need: filter, gains
 //! and twiddles want the rest as a cache.
 void leave_cache(const fused_kernel& kernel, void (*function)(fused_call), int device)
@@ -244,7 +248,7 @@ void fused_filter::execute(const pfb::source* sources,
     call.points = fused_call::points_of_thread;
     call.inverted = d_p.inverted;
     call.eight_bit = d_p.output == sample_type::sc8;
-    call.in_a_row = !to.block;
+    call.in_a_row = !to.block || d_p.channels <= most_rows;
     call.rounds = d_rounds;
     const int64_t together = int64_t(d_kernel.spectra) * call.rounds;
     const int64_t groups = (call.spectra + together - 1) / together * call.inputs;

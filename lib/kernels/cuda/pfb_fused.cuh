@@ -1250,7 +1250,7 @@ __device__ __forceinline__ fused_schedule make_schedule(const fused_call& call)
     const int64_t batches = (call.spectra + together - 1) / together;
     const int64_t groups = batches * call.inputs;
     // In a row, a block of threads finds most samples that spectra share in its cache; in
-    // turns, all blocks together fill rows of times before they leave the cache.
+    // turns, all blocks together fill rows of many channels before they leave the cache.
     const int64_t start = call.in_a_row ? groups * blockIdx.x / gridDim.x : blockIdx.x;
     const int64_t end = call.in_a_row ? groups * (blockIdx.x + 1) / gridDim.x : groups;
     const int step = call.in_a_row ? 1 : gridDim.x;
