@@ -62,15 +62,6 @@ __device__ __forceinline__ void transpose(const turned_square<sc4>& from,
             columns[12] = __byte_perm(right, right_below, 0x7632);
         }
 }
-__device__ __forceinline__ void transpose(const turned_square<float2>& from,
-                                          turned_square<float2>& to)
-{
-#pragma unroll
-    for (int c = 0; c < 2; c++)
-#pragma unroll
-        for (int t = 0; t < 2; t++)
-            to.values[c][t] = from.values[t][c];
-}
 
 } // namespace cuda
 } // namespace kernels
