@@ -1033,6 +1033,8 @@ void check_small_pfbs()
                                  std::tuple(type::fc32, 2048, 1),
                                  std::tuple(type::s10, 256, 1),
                                  std::tuple(type::sc4, 128, 2),
+                                 std::tuple(type::s16, 1024, 1),
+                                 std::tuple(type::s8, 4096, 1),
                                  std::tuple(type::s16, 30, 1) }) {
         const pfb::parameters p{ n, 4, 2, inputs, t, type::sc8, false, {} };
         const int spectra = std::max(8, 8192 / n) + 1;
@@ -1052,7 +1054,9 @@ void check_small_pfbs()
             check_pfb({ several, spectra, 1, false, true }, false);
         }
         if (n >= 64)
-            check_pfb({ p, spectra, -1, false, true }, false);
+            // times from within a sector on, and from its beginning
+            for (auto [count, all] : { std::pair(spectra, false), { 4 * spectra, true } })
+                check_pfb({ p, count, -1, false, true, all }, false);
     }
 }
 
