@@ -148,9 +148,8 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
 
 //! Whether the first lines of a piece are brought to the second-level cache before they
 //! are copied: a call's while the call before it ends, others with the last group before.
-template <store Store, class Call>
-inline constexpr bool foresees = (Store == store::blocks) && Call::ranks == 1 &&
-                                 !Call::delayed;
+template <class Call>
+inline constexpr bool foresees = Call::ranks == 1 && !Call::delayed;
 
 //! The lines before a piece and those of its first group, by threads that load together.
 template <class Call>
@@ -178,7 +177,7 @@ __device__ __forceinline__ void load_ahead(memory<Store, Call>& m,
     at.advance(ahead);
     if (part + ahead <= p.groups) {
         load_lines(m, c, p, part + ahead, at);
-        if constexpr (foresees<Store, Call>) {
+        if constexpr (foresees<Call>) {
             piece next;
             if (part + ahead == p.groups && others.take(next, c))
                 prefetch_lines(next, c);
@@ -192,10 +191,10 @@ __device__ __forceinline__ void load_ahead(memory<Store, Call>& m,
 
 //! Before others have written the samples, perhaps: what they write reaches the cache,
 //! too.
-template <store Store, class Call>
+template <class Call>
 __device__ __forceinline__ void foresee(const Call& c)
 {
-    if constexpr (foresees<Store, Call>)
+    if constexpr (foresees<Call>)
         if (loads_in(0, c)) {
             pieces all(c);
             piece p;

@@ -57,10 +57,11 @@ __device__ __forceinline__ auto own_numbers(int residue, const Call& c)
 /*!
  * Crews that take turns: one starts its first products when the other has started its
  * second ones, and so makes use of the time that the other waits for them, where both
- * would else wait at the same time, for as long as they keep step.
+ * would else wait at the same time, for as long as they keep step. With delays that
+ * made some calls faster and others slower.
  */
-template <store Store, class Call>
-inline constexpr bool takes_turns = (Store == store::blocks) && Call::ranks == 1;
+template <class Call>
+inline constexpr bool takes_turns = Call::ranks == 1 && !Call::delayed;
 constexpr int turn_barrier =
     1 + crews; // the first crew's; those before are the crews' own
 
@@ -183,7 +184,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     };
     constexpr bool exchanged = memory<Store, Call>::exchanged;
     spectra_exchange<Store, Call> exchange(m, c, crew, thread, rank, results);
-    constexpr bool by_turns = takes_turns<Store, Call>;
+    constexpr bool by_turns = takes_turns<Call>;
     if (by_turns && crew == 1)
         give_turn(0);
     pieces all(c);
