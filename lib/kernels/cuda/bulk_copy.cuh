@@ -190,8 +190,11 @@ __device__ __forceinline__ void copy_box_to_all(uint32_t to,
         : "memory");
 }
 
+//! What createpolicy makes of evict_last.
+constexpr uint64_t evict_last = 0x14F0000000000000;
+
 //! A box of shared memory to the place from byte, input, channel, block on, by the thread
-//! that calls; what lies outside is left out. In five dimensions likewise.
+//! that calls; what lies outside is left out.
 __device__ __forceinline__ void store_box(
     const CUtensorMap* map, uint32_t from, int byte, int input, int channel, int block)
 {
@@ -206,18 +209,34 @@ __device__ __forceinline__ void store_box(
                  : "memory");
 }
 
+//! The same of a box that stays in the second-level cache while there is other memory to
+//! give up. To be followed by commit_stores().
 __device__ __forceinline__ void
-store_box(const CUtensorMap* map, uint32_t from, int byte, int b, int c, int d, int e)
+store_staying_box(const CUtensorMap* map, uint32_t from, int byte, int b, int c, int d)
 {
-    asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group"
-                 " [%0, {%2, %3, %4, %5, %6}], [%1];\n"
-                 "cp.async.bulk.commit_group;" ::"l"(map),
+    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group.L2::cache_hint"
+                 " [%0, {%2, %3, %4, %5}], [%1], %6;" ::"l"(map),
                  "r"(from),
                  "r"(byte),
                  "r"(b),
                  "r"(c),
                  "r"(d),
-                 "r"(e)
+                 "l"(evict_last)
+                 : "memory");
+}
+
+__device__ __forceinline__ void store_staying_box(
+    const CUtensorMap* map, uint32_t from, int byte, int b, int c, int d, int e)
+{
+    asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group.L2::cache_hint"
+                 " [%0, {%2, %3, %4, %5, %6}], [%1], %7;" ::"l"(map),
+                 "r"(from),
+                 "r"(byte),
+                 "r"(b),
+                 "r"(c),
+                 "r"(d),
+                 "r"(e),
+                 "l"(evict_last)
                  : "memory");
 }
 
@@ -259,6 +278,13 @@ __device__ __forceinline__ void sync_cluster()
 {
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::
                      : "memory");
+}
+
+//! Asks for `bytes` of memory to be brought to the second-level cache, as copy_bytes().
+__device__ __forceinline__ void prefetch_bytes(const void* from, int bytes)
+{
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes)
+                 : "memory");
 }
 
 //! `bytes` that lie one after the other, a multiple of 16, as the addresses are.

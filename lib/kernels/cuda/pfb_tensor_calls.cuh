@@ -71,6 +71,7 @@ __global__ void __launch_bounds__(threads, 1)
         load_tables(m, c);
     // The next call may begin where blocks of threads end, and comes up to here.
     asm volatile("griddepcontrol.launch_dependents;");
+    foresee(c);
     wait_for_calls_before();
     if (loads_in(0, c))
         start_loading(m, c);

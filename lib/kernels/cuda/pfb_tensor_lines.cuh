@@ -146,6 +146,24 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
     }
 }
 
+//! Whether the first lines of a piece are brought to the second-level cache before they
+//! are copied: a call's while the call before it ends, others with the last group before.
+template <class Call>
+inline constexpr bool foresees = Call::ranks == 1 && !Call::delayed;
+
+//! The lines before a piece and those of its first group, by threads that load together.
+template <class Call>
+__device__ __forceinline__ void prefetch_lines(const piece& p, const Call& c)
+{
+    const int segment = Call::segments == 1 ? 0 : threadIdx.x % 32;
+    const int begin = first_spectrum(segment, c);
+    const int lines =
+        min(c.taps - 1 + group, int(c.spectra - p.first) - begin + c.taps - 1);
+    if (lines > 0)
+        prefetch_bytes(samples_of(p, c) + int64_t(begin) * Call::spectrum_bytes,
+                       lines * Call::spectrum_bytes);
+}
+
 //! The lines that come `ahead` stages behind a part of a piece, maybe of the piece
 //! that comes next, if there is one. \param at stage of the part
 template <store Store, class Call>
@@ -159,11 +177,30 @@ __device__ __forceinline__ void load_ahead(memory<Store, Call>& m,
     at.advance(ahead);
     if (part + ahead <= p.groups) {
         load_lines(m, c, p, part + ahead, at);
+        if constexpr (foresees<Call>) {
+            piece next;
+            if (part + ahead == p.groups && others.take(next, c))
+                prefetch_lines(next, c);
+        }
         return;
     }
     piece next;
     if (others.take(next, c))
         load_lines(m, c, next, part + ahead - p.groups - 1, at);
+}
+
+//! Before others have written the samples, perhaps: what they write reaches the cache,
+//! too.
+template <class Call>
+__device__ __forceinline__ void foresee(const Call& c)
+{
+    if constexpr (foresees<Call>)
+        if (loads_in(0, c)) {
+            pieces all(c);
+            piece p;
+            if (all.take(p, c))
+                prefetch_lines(p, c);
+        }
 }
 
 //! Before the first lines.

@@ -54,6 +54,31 @@ __device__ __forceinline__ auto own_numbers(int residue, const Call& c)
         };
 }
 
+/*!
+ * Crews that take turns: one starts its first products when the other has started its
+ * second ones, and so makes use of the time that the other waits for them, where both
+ * would else wait at the same time, for as long as they keep step. With delays that
+ * made some calls faster and others slower.
+ */
+template <class Call>
+inline constexpr bool takes_turns = Call::ranks == 1 && !Call::delayed;
+constexpr int turn_barrier =
+    1 + crews; // the first crew's; those before are the crews' own
+
+//! By a crew.
+__device__ __forceinline__ void wait_for_turn(int crew)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(turn_barrier + crew), "n"(crews * crew_threads)
+                 : "memory");
+}
+//! By the other one.
+__device__ __forceinline__ void give_turn(int crew)
+{
+    asm volatile("bar.arrive %0, %1;" ::"r"(turn_barrier + crew),
+                 "n"(crews * crew_threads)
+                 : "memory");
+}
+
 //! \param boxes of the block, if it is stored in boxes
 template <store Store, class Call>
 __device__ __forceinline__ void
@@ -136,16 +161,16 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         const uint32_t from = results + set.index * set_bytes;
         if (!boxed)
             store_sectors(from, crew, thread, residue, times, c);
-        else if (leads)
+        else if (leads) {
 #pragma unroll
             for (int box = 2 * warp; box < 2 * warp + 2; box++) {
                 const auto store = [&](auto... segment_and_input) {
-                    store_box(&boxes,
-                              from + box * box_bytes,
-                              2 * times.time,
-                              box * box_channels,
-                              0,
-                              segment_and_input...);
+                    store_staying_box(&boxes,
+                                      from + box * box_bytes,
+                                      2 * times.time,
+                                      box * box_channels,
+                                      0,
+                                      segment_and_input...);
                 };
                 if constexpr (Call::ranks > 1)
                     store(residue, times.input);
@@ -154,9 +179,14 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 else
                     store(0, times.input);
             }
+            commit_stores();
+        }
     };
     constexpr bool exchanged = memory<Store, Call>::exchanged;
     spectra_exchange<Store, Call> exchange(m, c, crew, thread, rank, results);
+    constexpr bool by_turns = takes_turns<Call>;
+    if (by_turns && crew == 1)
+        give_turn(0);
     pieces all(c);
     piece p;
 #pragma unroll 1
@@ -184,6 +214,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             float low[32], high[32]; // of the slot's pairs
             const samples filtered(shared_address(m.filtered[slot.index]));
             wait_for(&m.full[slot.index], slot.parity);
+            if constexpr (by_turns)
+                wait_for_turn(crew);
             start_first(low, filtered);
             start_first(high, filtered.after(samples_pair));
             if constexpr (Call::delayed)
@@ -215,6 +247,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             for (int i = 1; i < steps; i++)
                 twiddle_step(odd, high, i);
             start_second(high, odd);
+            if constexpr (by_turns)
+                give_turn(1 - crew);
             slot.advance(crews);
             if constexpr (turned) {
                 if (leaving) // what was there
@@ -345,6 +379,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         }
         add_of_warp(c.clamped + p.input, found);
     }
+    if (by_turns && crew == 0)
+        wait_for_turn(0); // the last one that was given
     if constexpr (exchanged)
         exchange.finish();
     else if (turned ? leads : stores_spectra())
