@@ -962,6 +962,8 @@ struct row_pieces {
     static constexpr int of_piece = int(sizeof(uint4) / sizeof(voltage));
     static constexpr int pieces = Shape::points / of_piece;
     static constexpr int words = 4 * pieces;
+    // that exchange with each other; then each has so many times in a row
+    static constexpr int lanes = Shape::spectra < Rounds ? Shape::spectra : Rounds;
     uint4* aside; // [round][piece][thread of the block]
 
     __device__ explicit row_pieces(const fused_call& call)
@@ -973,6 +975,12 @@ struct row_pieces {
     __device__ __forceinline__ uint4* piece(int round, int number) const
     {
         return aside + (round * pieces + number) * Shape::threads;
+    }
+
+    //! The first of the times that a lane has then.
+    static __device__ __forceinline__ int first_time(int lane)
+    {
+        return lane % lanes * (Shape::spectra * Rounds / lanes) + lane / lanes * lanes;
     }
 
     __device__ __forceinline__ void put_aside(const uint32_t (&v)[words], int round) const
@@ -1046,10 +1054,7 @@ private:
     put(const uint32_t (&all)[4][Rounds], int c, block_rows& rows)
     {
         // where exchange() has left what is of time t
-        constexpr int together = Shape::spectra < Rounds ? Shape::spectra : Rounds;
-        const auto index = [](int t) {
-            return t % together * (Rounds / together) + t / together;
-        };
+        const auto index = [](int t) { return t % lanes * (Rounds / lanes) + t / lanes; };
         constexpr int count = Rounds * int(sizeof(voltage)) / 4;
         uint32_t w[count];
 #pragma unroll
@@ -1123,14 +1128,11 @@ __device__ __forceinline__ int put_rows(const float2 (&v)[Shape::points],
         if (!of.last || !whole)
             all.put_aside(words, of.round);
         if (of.last) {
-            constexpr int S = Shape::spectra, together = S < rounds ? S : rounds;
-            const int before = of.round * S;
+            const int before = of.round * Shape::spectra;
             if (whole) {
-                const int time = number % together * (S * rounds / together) +
-                                 number / together * together;
-                all.store_whole(words,
-                                number,
-                                rows_of<voltage>(of, start, step, time - before, call));
+                const int time = pieces::first_time(number) - before;
+                all.store_whole(
+                    words, number, rows_of<voltage>(of, start, step, time, call));
             } else {
                 all.store_each(
                     of, number, rows_of<voltage>(of, start, step, number - before, call));
