@@ -341,6 +341,8 @@ struct program {
 void run_all(program& b, const std::set<std::string>& wanted)
 {
     using type = sample_type;
+    const auto types_but_sc8 = { type::sc4, type::sc16, type::fc32, type::s8,
+                                 type::s10, type::s12,  type::s16,  type::f32 };
     const auto want = [&](const char* name) {
         return wanted.empty() || wanted.count(name);
     };
@@ -355,14 +357,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.channelise(b.filter(1024, 8, inputs), "sc8");
         b.channelise(b.filter(1024, 8, 64), "sc8, delays", { 4, fast_rate });
         b.channelise(b.filter(1024, 8, 64), "sc8, odd delays", { 5, fast_rate });
-        for (auto t : { type::sc4,
-                        type::sc16,
-                        type::fc32,
-                        type::s8,
-                        type::s10,
-                        type::s12,
-                        type::s16,
-                        type::f32 })
+        for (auto t : types_but_sc8)
             b.channelise(b.filter(1024, 8, 8, t), name_of(t));
         b.channelise(b.filter(1024, 8, 8, type::fc32, type::fc32), "fc32 to fc32");
         b.channelise(b.filter(1024, 8, 8, type::sc8, type::fc32), "sc8 to fc32");
@@ -437,14 +432,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.f_engine_of(p, times, "f_engine " + what);
             b.channelise(p, what + ", as large", {}, times);
         };
-        for (auto t : { type::sc4,
-                        type::sc16,
-                        type::fc32,
-                        type::s8,
-                        type::s10,
-                        type::s12,
-                        type::s16,
-                        type::f32 })
+        for (auto t : types_but_sc8)
             both(1024, 8, t, type::sc8);
         both(1024, 16, type::sc8, type::sc8);
         for (auto t : { type::sc8, type::fc32, type::s16 })
