@@ -32,7 +32,8 @@ struct filter_call {
     int inputs, taps;
 };
 
-//! What a fused kernel makes: each port's own spectra, or blocks [channel][input][time].
+//! What kernels of a filter bank make: each port's own spectra, or blocks
+//! [channel][input][time].
 enum class store { spectra, blocks };
 
 //! What a call of the fused kernel is told. Lists of few ports travel with it.
@@ -52,7 +53,7 @@ struct fused_call : filter_call {
     void* const* many_spectra;
     input_rows rows; //!< what is read if there are any; shifted
 
-    void* scratch; //!< for results of rounds before the last
+    void* scratch; //!< for results that wait for those of later rounds
 
     const phase_slope* slopes; //!< [input]; nullptr: no delays
     const int64_t* shifts;
