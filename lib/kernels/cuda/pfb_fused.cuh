@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_CUH
 #define INCLUDED_APERTURE_KERNELS_CUDA_PFB_FUSED_CUH
 
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/fft_registers.cuh"
 #include "kernels/cuda/pfb_fused.h"
@@ -441,13 +442,22 @@ __device__ __forceinline__ void fetch_ahead(const fused_step& next, int taps)
             reinterpret_cast<uintptr_t>(from + i) & ~uintptr_t(at_once - 1)));
 }
 
-//! Gains of an input into shared memory, in the order of the threads that use them.
+/*!
+ * Gains of an input into shared memory, in the order of the threads that use them. Where
+ * blocks of threads take inputs by turns, each step may want others: nobody waits for
+ * them before the last pass.
+ */
 template <class Shape>
 __device__ __forceinline__ void load_gains(float4* to, const fused_step& step)
 {
 #pragma unroll 1
     for (int i = threadIdx.x; i < Shape::N / 2; i += Shape::threads)
+#if __CUDA_ARCH__ >= 800
+        copy_async<16>(to + i, step.gains + i, true);
+    commit_async();
+#else
         to[i] = __ldg(step.gains + i);
+#endif
 }
 
 //! Lines of filtered samples into shared memory.
@@ -632,6 +642,7 @@ __device__ __forceinline__ void transform_line(float2 (&v)[Shape::points],
         store_points<Shape, R2, R1>(v, line, at.lane);
     }
     if constexpr (Stored == store::blocks) {
+        wait_async<0>(); // gains
         __syncthreads();
         at = across_lines<Shape>();
         line = lines + at.number * Shape::pitch;
@@ -771,13 +782,16 @@ __device__ __forceinline__ void amplify(const float2 (&v)[Shape::points],
                                         const fused_call& call,
                                         Put put)
 {
+    float4 next = gains[0]; // on its way while those before are multiplied
 #pragma unroll
     for (int e = 0; e < Shape::points; e += 2) {
         // Each eight points ask whether they are wanted, as they always are: else the
         // compiler loads all gains first, and has no registers left.
         if (e % 8 == 0 && e >= call.points)
             break;
-        const float4 g = gains[e / 2 * Shape::line_threads];
+        const float4 g = next;
+        if (e + 2 < Shape::points)
+            next = gains[(e / 2 + 1) * Shape::line_threads];
         put(e,
             times(v[point_of<Shape>(e)], { g.x, g.y }),
             times(v[point_of<Shape>(e + 1)], { g.z, g.w }));
@@ -1334,7 +1348,7 @@ __device__ __forceinline__ bool mirrored(const fused_call& call)
 //! The spectra of a step.
 template <class Shape, class In, store Stored>
 __device__ __forceinline__ void make_spectra(float2* lines,
-                                             const float4* gains,
+                                             float4* gains,
                                              int number_of_step,
                                              const fused_step& step,
                                              const fused_step& next,
@@ -1345,6 +1359,8 @@ __device__ __forceinline__ void make_spectra(float2* lines,
     auto at = along_line<Shape>();
     filter_lines<Shape, In>(lines, step, number_of_step, guard, call);
     __syncthreads();
+    if (step.other_input)
+        load_gains<Shape>(gains, step); // nobody uses those of the one before
     fetch_ahead<Shape, In>(next, call.taps);
     const auto read = [&] {
         if constexpr (!by_lines)
@@ -1356,6 +1372,10 @@ __device__ __forceinline__ void make_spectra(float2* lines,
     } else {
         transform_line<Shape, Stored>(v, lines, at, call.twiddles, [] {});
         part_real<Shape, Stored>(v, lines, at, call.twiddles, read);
+    }
+    if (Stored == store::spectra && step.other_input) {
+        wait_async<0>(); // gains
+        __syncthreads();
     }
     finish_line<Shape, Stored>(v, lines, gains, at, mirrored<In>(call), step, call);
     if constexpr (by_lines) {
@@ -1388,10 +1408,6 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         // each warp in turn
         if (threadIdx.x == i % (Shape::threads / 32) * 32)
             plan<Shape, In, Stored>(next, schedule, call);
-        if (step.other_input) {
-            __syncthreads(); // nobody uses those of the one before
-            load_gains<Shape>(gains, step);
-        }
         if (step.view.numbers) {
             make_spectra<Shape, In, Stored>(lines, gains, i, step, next, guard, call);
         } else {
