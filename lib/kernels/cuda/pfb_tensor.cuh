@@ -81,19 +81,41 @@ constexpr int result_gap = 32;
 //! Whether the lanes of a warp of a cluster read their samples together (ldmatrix).
 template <class Call>
 inline constexpr bool reads_together = Call::ranks > 1 && !Call::delayed;
-template <store Store, class Call>
-inline constexpr int slots = Call::ranks == 2         ? 4
-                             : Call::ranks > 1        ? 3
-                             : Store == store::blocks ? 5
-                                                      : 6;
 constexpr int copy_unit = 16; // bytes
-// Of groups of lines that arrive. So many are on their way or here, besides the one in
-// use or with the one that all have left.
+// Groups of lines that are on their way or here, besides the one in use or with the one
+// that all have left.
 constexpr int ahead = 2;
-template <class Call>
-inline constexpr int stages = Call::ranks == 1 || (Call::ranks == 4 && !Call::delayed)
-                                  ? 3
-                                  : 2;
+
+//! Slots of filtered samples, and stages of samples: groups of lines.
+struct depth {
+    int slots, stages;
+};
+//! Those that were fastest. The less the filter is ahead of the crews, the less is left
+//! to do when it has come to the end; of several segments, and of 1024 channels with
+//! delays, crews that wait cost more than that.
+template <store Store, class Call>
+constexpr depth depth_of()
+{
+    constexpr bool blocks = Store == store::blocks, delayed = Call::delayed;
+    constexpr int many = blocks ? 5 : 6;
+    if (Call::segments > 1)
+        return { many, 3 };
+    switch (Call::ranks) {
+    case 1:
+        return { delayed ? many : 2, 3 };
+    case 2:
+        return { 2, blocks && delayed ? 2 : 3 };
+    case 4:
+        return { blocks && delayed ? 3 : 2, delayed ? 2 : 3 };
+    default:
+        return { 2, blocks ? 3 : 2 };
+    }
+}
+template <store Store, class Call>
+inline constexpr int slots = depth_of<Store, Call>().slots;
+template <store Store, class Call>
+inline constexpr int stages = depth_of<Store, Call>().stages;
+
 // Of a set of times: sectors [warp][half of its channels][d][channel], their halves
 // swapped where d is odd, as the copy engine swizzles them. So the words of two pairs
 // that a warp stores at a time meet the same banks no more than twice.
@@ -331,10 +353,10 @@ struct memory {
     float4 twiddles[steps][crew_threads];
     char results[Store == store::blocks ? sets * set_bytes
                                         : crews * 2 * Call::result_bytes];
-    char samples[stages<Call>]
+    char samples[stages<Store, Call>]
                 [Call::segments * Call::segment_bytes + (delayed ? copy_unit : 0)];
     uint64_t full[slots<Store, Call>], empty[slots<Store, Call>]; // filtered
-    uint64_t stage_full[stages<Call>], stage_empty[stages<Call>]; // samples
+    uint64_t stage_full[stages<Store, Call>], stage_empty[stages<Store, Call>]; // samples
     // filtering warps that have written theirs of a slot
     unsigned written[Call::ranks > 1 ? slots<Store, Call> : 1];
     // sets of times: what both warps of some channels have is here, and has left

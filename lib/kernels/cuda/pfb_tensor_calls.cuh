@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(threads, 1)
             if constexpr (Call::ranks > 1)
                 m.written[i] = 0;
         }
-        for (int i = 0; i < stages<Call>; i++) {
+        for (int i = 0; i < stages<Store, Call>; i++) {
             init_barrier(m.stage_full + i, 1);
             init_barrier(m.stage_empty + i, 32 * filter_warps);
         }

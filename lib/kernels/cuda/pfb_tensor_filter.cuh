@@ -189,7 +189,8 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
     const int lane = threadIdx.x % 32;
     const filter_place<Call> at;
     const int place = at.in_stage();
-    ring_place<stages<Call>> stage{};
+    constexpr bool spare_stage = ahead < stages<Store, Call>;
+    ring_place<stages<Store, Call>> stage{};
     ring_place<slots<Store, Call>> slot{};
     int skew = 0;
     const auto samples = [&] {
@@ -314,7 +315,7 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
                 }
                 slot.advance();
                 // when all have left the stage that these will fill
-                if (part == (stages < Call >> ahead ? 0 : slot_spectra))
+                if (part == (spare_stage ? 0 : slot_spectra))
                     load_later_ones(g + 1);
             }
             stage.advance();

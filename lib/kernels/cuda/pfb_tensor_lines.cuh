@@ -75,7 +75,7 @@ __device__ __forceinline__ void load_pieces(memory<Store, Call>& m,
                                             int begin,
                                             int end,
                                             int bytes,
-                                            ring_place<stages<Call>> at)
+                                            ring_place<stages<Store, Call>> at)
 {
     constexpr int pieces = Call::ranks; // of a line
     wait_together(&m.stage_empty[at.index], at.parity ^ 1);
@@ -106,7 +106,7 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
                                            const Call& c,
                                            const piece& p,
                                            int part,
-                                           ring_place<stages<Call>> at)
+                                           ring_place<stages<Store, Call>> at)
 {
     const int before = c.taps - 1;
     const int first = part == 0 ? 0 : before + (part - 1) * group;
@@ -172,7 +172,7 @@ __device__ __forceinline__ void load_ahead(memory<Store, Call>& m,
                                            const piece& p,
                                            int part,
                                            pieces others,
-                                           ring_place<stages<Call>> at)
+                                           ring_place<stages<Store, Call>> at)
 {
     at.advance(ahead);
     if (part + ahead <= p.groups) {
@@ -211,7 +211,7 @@ __device__ __forceinline__ void start_loading(memory<Store, Call>& m, const Call
     piece p;
     if (!all.take(p, c))
         return;
-    ring_place<stages<Call>> at{};
+    ring_place<stages<Store, Call>> at{};
     for (int part = 0; part < ahead; part++, at.advance())
         load_lines(m, c, p, part, at);
 }
