@@ -10,12 +10,13 @@
  * copy bandwidth and the plain way (FIR, cuFFT, conversion) of the same run.
  *
  * bench_pfb [pfb|sizes|f_engine|interleaved|corner_turn|first|tensor|few_channels|
- * many_channels]... [json=FILE]: `first` is 1024 channels, 8 taps, sc8 alone, `sizes`
- * channels by taps, 8 bit and fc32, the plain way beside 8 taps only, `interleaved`
- * several inputs a port, `tensor` all else that tensor cores do with 1024 channels,
- * `few_channels` with 64 to 1024, `many_channels` with 2048 to 8192. A figure counts the
- * samples that come in. Beside the corner turn stands not the plain way, but a copy in
- * calls as large.
+ * many_channels|types]... [json=FILE] [rest=MS]: `first` is 1024 channels, 8 taps, sc8
+ * alone, `sizes` channels by taps, 8 bit and fc32, the plain way beside 8 taps only,
+ * `interleaved` several inputs a port, `tensor` all else that tensor cores do with 1024
+ * channels, `few_channels` with 64 to 1024, `many_channels` with 2048 to 8192. A figure
+ * counts the samples that come in. Beside the corner turn stands not the plain way, but a
+ * copy in calls as large. Before each figure the GPU rests for `rest` milliseconds (100):
+ * it lowers its clock while it works, the sooner the warmer it is.
  */
 
 #include "gpu.cuh"
@@ -24,10 +25,13 @@
 #include "kernels/cuda/pfb.h"
 #include "kernels/prototype.h"
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <set>
+#include <thread>
 
 using namespace gr::aperture;
 using namespace gr::aperture::kernels;
@@ -100,7 +104,16 @@ struct program {
     stream& s;
     void *in, *out;
     double copy, arithmetic_rate;
+    int rest_milliseconds;
     std::vector<row> rows;
+
+    //! Seconds of one call of several.
+    double rested_time(int runs, const std::function<void()>& call) const
+    {
+        cuda::check(cudaStreamSynchronize(cuda::native(s)), "waiting");
+        std::this_thread::sleep_for(std::chrono::milliseconds(rest_milliseconds));
+        return median_time(s, runs, call);
+    }
 
     void add(const row& r)
     {
@@ -230,7 +243,7 @@ struct program {
         const auto time = [&](pfb& kernel) {
             set_gains(kernel, p);
             set_delays(kernel, p, d);
-            return median_time(s, 10, [&] {
+            return rested_time(10, [&] {
                 for (int first = 0; first < spectra; first += each) {
                     auto here = from;
                     auto there = to;
@@ -268,7 +281,7 @@ struct program {
         const auto time = [&](f_engine& kernel) {
             set_gains(kernel, p);
             set_delays(kernel, p, d);
-            return median_time(s, 5, [&] {
+            return rested_time(5, [&] {
                 for (int first = 0; first < spectra; first += times) {
                     auto here = from;
                     for (auto& source : here)
@@ -303,7 +316,7 @@ struct program {
         const auto kernel = cuda::make_corner_turn(p, 0);
         fill(type == sample_type::sc4 ? type : sample_type::sc8);
         const auto time = [&](const std::function<void(char*, char*)>& call) {
-            return median_time(s, 10, [&] {
+            return rested_time(10, [&] {
                 for (int block = 0; block < blocks; block++)
                     call(static_cast<char*>(in) + bytes * block,
                          static_cast<char*>(out) + bytes * block);
@@ -505,6 +518,7 @@ int main(int argc, char** argv)
 try {
     std::string json, command = argv[0];
     std::set<std::string> wanted;
+    int rest_milliseconds = 100;
     for (int i = 1; i < argc; i++) {
         const std::string word = argv[i];
         command += " " + word;
@@ -512,11 +526,12 @@ try {
             json = word.substr(5);
         else if (words.count(word))
             wanted.insert(word);
-        else {
+        else if (!set_number(word, "rest=", rest_milliseconds)) {
             std::string allowed;
             for (const auto& w : words)
                 allowed += w + ", ";
-            throw std::invalid_argument(word + ": allowed are " + allowed + "json=FILE");
+            throw std::invalid_argument(word + ": allowed are " + allowed +
+                                        "json=FILE, rest=MS");
         }
     }
     cudaDeviceProp gpu;
@@ -531,6 +546,7 @@ try {
                out.data(),
                copy_rate(*own_stream, in.data(), out.data(), total_bytes),
                gpu.multiProcessorCount * 128. * clock * 1e3,
+               rest_milliseconds,
                {} };
     std::printf(
         "%s\n%s\ncopy %.0f GB/s (read plus written), fp32 %.1f T instructions/s at "
