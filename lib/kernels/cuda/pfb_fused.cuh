@@ -997,12 +997,45 @@ struct row_pieces {
         return lane % lanes * (Shape::spectra * Rounds / lanes) + lane / lanes * lanes;
     }
 
+    __device__ __forceinline__ void
+    put_piece_aside(const uint32_t* v, int round, int number) const
+    {
+        __stcg(piece(round, number), { v[0], v[1], v[2], v[3] });
+    }
     __device__ __forceinline__ void put_aside(const uint32_t (&v)[words], int round) const
     {
 #pragma unroll
         for (int i = 0; i < pieces; i++)
-            __stcg(piece(round, i),
-                   { v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3] });
+            put_piece_aside(v + 4 * i, round, i);
+    }
+
+    //! A piece of the rounds before the last one.
+    using waiting = uint4[Rounds - 1];
+    __device__ __forceinline__ void fetch(waiting& kept, int number) const
+    {
+#pragma unroll
+        for (int r = 0; r < Rounds - 1; r++)
+            kept[r] = __ldcg(piece(r, number));
+    }
+
+    //! A piece of all rounds; \param v results of the last one
+    static __device__ __forceinline__ void
+    store_piece(const uint32_t* v, const waiting& kept, int lane, block_rows& rows)
+    {
+        uint32_t all[4][Rounds];
+#pragma unroll
+        for (int r = 0; r < Rounds - 1; r++) {
+            const uint4 k = kept[r];
+            all[0][r] = k.x, all[1][r] = k.y, all[2][r] = k.z, all[3][r] = k.w;
+        }
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            all[j][Rounds - 1] = v[j];
+            exchange<Shape::spectra, Rounds>(all[j], lane);
+        }
+#pragma unroll
+        for (int c = 0; c < of_piece; c++)
+            put(all, c, rows);
     }
 
     //! \param v results of the last round
@@ -1010,33 +1043,19 @@ struct row_pieces {
     store_whole(const uint32_t (&v)[words], int lane, block_rows rows) const
     {
         constexpr int ahead = Rounds > 4 ? 1 : 4 / (Rounds - 1);
-        uint4 kept[ahead][Rounds - 1];
-        const auto fetch = [&](int i) {
-#pragma unroll
-            for (int r = 0; r < Rounds - 1; r++)
-                kept[i % ahead][r] = __ldcg(piece(r, i));
-        };
+        waiting kept[ahead];
 #pragma unroll
         for (int i = 0; i < ahead; i++)
-            fetch(i);
+            fetch(kept[i], i);
 #pragma unroll
         for (int i = 0; i < pieces; i++) {
-            uint32_t all[4][Rounds];
+            waiting now;
 #pragma unroll
-            for (int r = 0; r < Rounds - 1; r++) {
-                const uint4 k = kept[i % ahead][r];
-                all[0][r] = k.x, all[1][r] = k.y, all[2][r] = k.z, all[3][r] = k.w;
-            }
+            for (int r = 0; r < Rounds - 1; r++)
+                now[r] = kept[i % ahead][r];
             if (i + ahead < pieces)
-                fetch(i + ahead);
-#pragma unroll
-            for (int j = 0; j < 4; j++) {
-                all[j][Rounds - 1] = v[4 * i + j];
-                exchange<Shape::spectra, Rounds>(all[j], lane);
-            }
-#pragma unroll
-            for (int c = 0; c < of_piece; c++)
-                put(all, c, rows);
+                fetch(kept[i % ahead], i + ahead);
+            store_piece(v + 4 * i, now, lane, rows);
         }
     }
 
@@ -1123,35 +1142,53 @@ __device__ __forceinline__ int put_rows(const float2 (&v)[Shape::points],
         });
     } else {
         using pieces = row_pieces<Shape, voltage, rounds>;
-        uint32_t words[pieces::words];
-        const int found = put_all([&](int e, float2 y, float2 z) {
-            if constexpr (eight_bit) {
-                words[e / 2] = rounded(y, rounded(z));
-            } else {
-                words[2 * e] = __float_as_uint(y.x);
-                words[2 * e + 1] = __float_as_uint(y.y);
-                words[2 * e + 2] = __float_as_uint(z.x);
-                words[2 * e + 3] = __float_as_uint(z.y);
-            }
-        });
         const pieces all(call);
+        const int before = of.round * Shape::spectra;
         const bool whole =
             of.round == rounds - 1 && of.wanted == Shape::spectra &&
             (call.times | call.first_time) % rounds == 0 &&
             reinterpret_cast<uintptr_t>(call.block) % (rounds * sizeof(voltage)) == 0;
-        if (!of.last || !whole)
-            all.put_aside(words, of.round);
-        if (of.last) {
-            const int before = of.round * Shape::spectra;
-            if (whole) {
-                const int time = pieces::first_time(number) - before;
-                all.store_whole(
-                    words, number, rows_of<voltage>(of, start, step, time, call));
-            } else {
-                all.store_each(
-                    of, number, rows_of<voltage>(of, start, step, number - before, call));
-            }
+        const auto rows = [&] {
+            return rows_of<voltage>(of,
+                                    start,
+                                    step,
+                                    (whole ? pieces::first_time(number) : number) -
+                                        before,
+                                    call);
+        };
+        int found = 0;
+        if constexpr (eight_bit) {
+            uint32_t words[pieces::words];
+            found = put_all([&](int e, float2 y, float2 z) {
+                words[e / 2] = rounded(y, rounded(z));
+            });
+            if (whole)
+                all.store_whole(words, number, rows());
+            else
+                all.put_aside(words, of.round);
+        } else {
+            // piece by piece: there are no registers for all
+            typename pieces::waiting kept[2];
+            auto to = rows();
+            if (whole)
+                all.fetch(kept[0], 0);
+            put_all([&](int e, float2 y, float2 z) {
+                const int i = e / 2;
+                const uint32_t words[] = { __float_as_uint(y.x),
+                                           __float_as_uint(y.y),
+                                           __float_as_uint(z.x),
+                                           __float_as_uint(z.y) };
+                if (whole) {
+                    if (i + 1 < pieces::pieces)
+                        all.fetch(kept[(i + 1) % 2], i + 1);
+                    pieces::store_piece(words, kept[i % 2], number, to);
+                } else {
+                    all.put_piece_aside(words, of.round, i);
+                }
+            });
         }
+        if (of.last && !whole)
+            all.store_each(of, number, rows());
         return wanted ? found : 0;
     }
 }
