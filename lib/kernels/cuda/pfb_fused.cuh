@@ -451,13 +451,14 @@ template <class Shape>
 __device__ __forceinline__ void load_gains(float4* to, const fused_step& step)
 {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < Shape::N / 2; i += Shape::threads)
+    for (int i = threadIdx.x; i < Shape::N / 2; i += Shape::threads) {
 #if __CUDA_ARCH__ >= 800
         copy_async<16>(to + i, step.gains + i, true);
-    commit_async();
 #else
         to[i] = __ldg(step.gains + i);
 #endif
+    }
+    commit_async();
 }
 
 //! Lines of filtered samples into shared memory.
