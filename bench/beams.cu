@@ -27,10 +27,8 @@
 #include "kernels/cuda/beamformer.h"
 #include "kernels/cuda/power_detector.h"
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <thread>
 
 using namespace gr::aperture::kernels;
 
@@ -112,7 +110,7 @@ public:
                     d_rest_ms,
                     heading);
         for (const auto& what : subjects) {
-            rest();
+            rest(d_stream, d_rest_ms);
             const double bare = what.calls * bare_time(d_stream,
                                                        5,
                                                        d_multiprocessors,
@@ -120,7 +118,7 @@ public:
                                                        what.in,
                                                        what.to,
                                                        what.out);
-            rest();
+            rest(d_stream, d_rest_ms);
             const double seconds = median_time(d_stream, 10, [&] { what.all_calls(); });
             timings.push_back({ seconds, bare, 0 });
             print(what);
@@ -155,11 +153,6 @@ private:
     stream& d_stream;
     const int d_rest_ms, d_multiprocessors;
     std::string d_rows; // JSON
-
-    void rest() const
-    {
-        std::this_thread::sleep_for(std::chrono::milliseconds(d_rest_ms));
-    }
 
     static void print(const subject& what)
     {

@@ -9,7 +9,9 @@
 #define INCLUDED_APERTURE_BENCH_GPU_CUH
 
 #include "kernels/cuda/memory.h"
+#include <chrono>
 #include <functional>
+#include <thread>
 
 /*
  * What the programs share that time kernels on a GPU. Each is one source file.
@@ -40,6 +42,13 @@ double median_time(stream& s, int runs, const std::function<void()>& call)
     cudaEventDestroy(stop);
     std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
     return times[runs / 2] * 1e-3;
+}
+
+//! When all is done, for the GPU, which lowers its clock after some time of work.
+[[maybe_unused]] void rest(stream& s, int milliseconds)
+{
+    cuda::check(cudaStreamSynchronize(cuda::native(s)), "waiting");
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
 //! Well mixed bits, the higher ones best.

@@ -26,13 +26,11 @@
 #include "kernels/cuda/pfb.h"
 #include "kernels/prototype.h"
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <set>
-#include <thread>
 
 using namespace gr::aperture;
 using namespace gr::aperture::kernels;
@@ -111,8 +109,7 @@ struct program {
     //! Seconds of one call of several.
     double rested_time(int runs, const std::function<void()>& call) const
     {
-        cuda::check(cudaStreamSynchronize(cuda::native(s)), "waiting");
-        std::this_thread::sleep_for(std::chrono::milliseconds(rest_milliseconds));
+        rest(s, rest_milliseconds);
         return median_time(s, runs, call);
     }
 

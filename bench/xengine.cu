@@ -25,9 +25,7 @@
 #include "kernels/cuda/wgmma.cuh"
 #endif
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
-#include <thread>
 #include <tuple>
 
 using namespace gr::aperture;
@@ -69,11 +67,8 @@ __global__ void __launch_bounds__(128 * crews, 1) multiply(int* out, int rounds)
 }
 
 //! Operations a second: rested and, if wanted, hot, after about two seconds.
-std::pair<double, double> tensor_rates(stream& s,
-                                       int multiprocessors,
-                                       int* out,
-                                       const std::function<void()>& rest,
-                                       bool want_hot)
+std::pair<double, double> tensor_rates(
+    stream& s, int multiprocessors, int* out, int rest_milliseconds, bool want_hot)
 {
     constexpr int rounds = 8000, shared = 256 * 128 + 1024;
     cuda::check(cudaFuncSetAttribute(
@@ -85,7 +80,7 @@ std::pair<double, double> tensor_rates(stream& s,
     };
     const double operations =
         2. * 64 * 256 * 32 * products_a_round * rounds * crews * multiprocessors;
-    rest();
+    rest(s, rest_milliseconds);
     const double first = operations / median_time(s, 3, call);
     if (!want_hot)
         return { first, 0. };
@@ -207,9 +202,6 @@ try {
         });
     fill_with(type == sample_type::fc32);
 
-    const auto rest = [rest_milliseconds] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(rest_milliseconds));
-    };
     std::vector<timing> timings;
     for (const auto& x : wanted) {
         auto names =
@@ -221,14 +213,16 @@ try {
     }
     for (auto& t : timings)
         t.with_kernel(type, voltages.data(), s, [&](const auto& call) {
-            cuda::check(cudaStreamSynchronize(cuda::native(s)), "waiting");
-            rest();
+            rest(s, rest_milliseconds);
             t.rested = median_time(s, 10, call);
         });
     double first_rate = 0, hot_rate = 0;
 #if defined(APERTURE_CUDA_SM_90A)
-    std::tie(first_rate, hot_rate) = tensor_rates(
-        s, gpu.multiProcessorCount, reinterpret_cast<int*>(to), rest, !brief);
+    std::tie(first_rate, hot_rate) = tensor_rates(s,
+                                                  gpu.multiProcessorCount,
+                                                  reinterpret_cast<int*>(to),
+                                                  rest_milliseconds,
+                                                  !brief);
 #endif
     for (auto& t : timings)
         if (!brief)
