@@ -9,8 +9,11 @@
 #define INCLUDED_APERTURE_BENCH_GPU_CUH
 
 #include "kernels/cuda/memory.h"
+#include <charconv>
 #include <chrono>
 #include <functional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 /*
@@ -126,13 +129,16 @@ read(const uint4* __restrict__ from, uint32_t* to, size_t count)
         *to = all;
 }
 
-//! Whether the word is "name=" with a number.
+//! Whether the word is "name=" with a number, which is not negative, or it is an error.
 [[maybe_unused]] bool
 set_number(const std::string& word, const std::string& name, int& number)
 {
     if (word.rfind(name, 0) != 0)
         return false;
-    number = std::stoi(word.substr(name.size()));
+    const char *first = word.data() + name.size(), *last = word.data() + word.size();
+    const auto [end, error] = std::from_chars(first, last, number);
+    if (error != std::errc() || end != last || number < 0)
+        throw std::invalid_argument(word + ": allowed are whole numbers from 0 on");
     return true;
 }
 
