@@ -444,6 +444,14 @@ constexpr sample_type types_of_samples[] = { sample_type::sc8,  sample_type::s8,
                                              sample_type::sc4,  sample_type::s12,
                                              sample_type::s10 };
 
+//! Those that become 8-bit spectra of so many channels on tensor cores.
+std::vector<sample_type> types_on_tensor_cores(int channels)
+{
+    if (channels > 1024)
+        return { sample_type::sc8 };
+    return { sample_type::sc8, sample_type::s8 };
+}
+
 struct pfb_case {
     pfb::parameters p;
     int spectra;
@@ -739,13 +747,14 @@ void check_pfb(pfb_case c, bool plain)
  * Gsample/s. The samples are noise; over 300 spectra, rounding moves a phase by 0.1
  * degrees. \param slow phases that change so little that some spectra have the same
  */
-void check_delays(int channels, bool slow)
+void check_delays(sample_type type, int channels, bool slow)
 {
-    pfb::parameters p{ channels, 8, 7, 1, sample_type::sc8, sample_type::sc8, false, {} };
+    pfb::parameters p{ channels, 8, 7, 1, type, sample_type::sc8, false, {} };
     if (!chosen_channels.wants(p.channels))
         return;
     constexpr double pi = 3.14159265358979;
-    const double drift = 2.56e-9 * channels;
+    const double drift = 2.56e-9 * p.step();
+    const int numbers = is_complex(type) ? 2 : 1; // of a sample
     const std::vector<delay> delays{ { 0, 0, 0, pi, 0 },
                                      { 136155, .36, 0, -pi, 0 },
                                      { -136155, -.36, 0, 2 * pi / 3, 0 },
@@ -754,8 +763,8 @@ void check_delays(int channels, bool slow)
                                      { 1, .2, drift, 0, slow ? 1e-4 : .2 },
                                      { -3, .5, -drift, 0, slow ? -1e-5 : -1e-4 } };
     const int spectra = 301, n = p.channels;
-    const int64_t margin = 136160, samples = int64_t(spectra - 1 + p.taps) * n;
-    p.prototype = prototype(n, p.taps, "hann");
+    const int64_t margin = 136160, samples = int64_t(spectra - 1 + p.taps) * p.step();
+    p.prototype = prototype(p.step(), p.taps, "hann");
     std::vector<std::vector<int8_t>> data;
     std::vector<guarded> gpu_data, out;
     std::vector<pfb::source> from, gpu_from;
@@ -763,14 +772,15 @@ void check_delays(int channels, bool slow)
     std::normal_distribution<float> normal(0, 18);
     for (int i = 0; i < p.ports; i++) {
         data.emplace_back();
-        for (int64_t k = 0; k < 2 * (samples + 2 * margin); k++)
+        for (int64_t k = 0; k < numbers * (samples + 2 * margin); k++)
             data[i].push_back(
                 int8_t(std::clamp(std::rint(normal(random_bits)), -127.f, 127.f)));
         gpu_data.emplace_back(data[i]);
         out.emplace_back(size_t(spectra) * n * 2);
         // by whole samples the input is read earlier
-        from.push_back({ &data[i][2 * (margin - delays[i].samples)], 0 });
-        gpu_from.push_back({ static_cast<int8_t*>(gpu_data[i].data()) + 2 * margin, 0 });
+        from.push_back({ &data[i][numbers * (margin - delays[i].samples)], 0 });
+        gpu_from.push_back(
+            { static_cast<int8_t*>(gpu_data[i].data()) + numbers * margin, 0 });
         to.push_back(out[i].data());
     }
     const auto own_stream = device::select("cuda").make_stream();
@@ -794,9 +804,12 @@ void check_delays(int channels, bool slow)
             std::complex<double> sum = 0;
             for (int m = 0; m < spectra; m++) {
                 const size_t at = size_t(m) * n + k;
+                // whole samples turn the middle of the band of real ones, and are turned
+                // back
                 const double phase =
                     d.phase + d.phase_rate * m -
-                    2 * pi * (k - n / 2) / n * (d.fraction + d.fraction_rate * m);
+                    2 * pi * (k - n / 2) / p.step() * (d.fraction + d.fraction_rate * m) +
+                    (is_complex(type) ? 0 : pi / 2 * double(d.samples));
                 sum += std::complex<double>(got[2 * at], got[2 * at + 1]) *
                        std::conj(std::complex<double>(plain[i][at])) *
                        std::polar(1., -phase);
@@ -804,8 +817,9 @@ void check_delays(int channels, bool slow)
             worst = std::max(worst, std::abs(std::arg(sum)) * 180 / pi);
         }
     }
-    std::printf("%sdelays, %s: phases within %.2f degrees\n",
+    std::printf("%sdelays, %s, %s: phases within %.2f degrees\n",
                 slow ? "slow " : "",
+                name_of(type).c_str(),
                 kernel->implementation().c_str(),
                 worst);
     expect(worst <= 1, "phases of delays");
@@ -815,9 +829,9 @@ void check_delays(int channels, bool slow)
  * Delays that are set, changed and taken away between calls, of 8-bit samples to 8-bit
  * spectra: none, slow and fast ones have kernels of their own.
  */
-void check_switched_delays(int channels)
+void check_switched_delays(sample_type type, int channels)
 {
-    pfb::parameters p{ channels, 8, 2, 1, sample_type::sc8, sample_type::sc8, false, {} };
+    pfb::parameters p{ channels, 8, 2, 1, type, sample_type::sc8, false, {} };
     if (!chosen_channels.wants(p.channels))
         return;
     constexpr int64_t margin = 40;
@@ -874,26 +888,33 @@ void check_switched_delays(int channels)
 }
 
 //! What 8-bit samples to 8-bit spectra are given to.
-void check_names()
+void check_names(pfb::parameters p)
 {
+    if (!chosen_channels.wants(p.channels))
+        return;
     cudaDeviceProp gpu;
     cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's architecture");
-    for (int n = 32; n <= 16384; n *= 2)
-        for (int taps : { 8, 9 }) {
-            if (!chosen_channels.wants(n))
-                continue;
-            pfb::parameters p{ n,     taps, 1, 1, sample_type::sc8, sample_type::sc8,
-                               false, {} };
-            p.prototype = prototype(p.step(), p.taps, "hann");
-            const bool tensor = gpu.major == 9 && n >= 64 && n <= 8192 && taps <= 8;
-            const auto name = cuda::make_pfb(p, 0)->implementation();
-            const auto expected = "cuda tensor f16 fft " + std::to_string(n);
-            expect((name == expected) == tensor, name_of(p) + " by " + name);
-            const auto turned =
-                f_engine::make({ p, 16, 0, n }, device::select("cuda"))->implementation();
-            expect((turned == expected + ", stored by channel") == tensor,
-                   name_of(p) + ", turned, by " + turned);
-        }
+    const bool real = !is_complex(p.input);
+    const bool tensor = gpu.major == 9 && p.channels >= 64 &&
+                        p.channels <= (real ? 1024 : 8192) && p.taps <= 8 &&
+                        !(real && p.inverted);
+    p.prototype = prototype(p.step(), p.taps, "hann");
+    const auto name = cuda::make_pfb(p, 0)->implementation();
+    const auto expected = "cuda tensor f16 fft " + std::to_string(p.channels);
+    expect((name == expected) == tensor, name_of(p) + " by " + name);
+    const auto turned = f_engine::make({ p, 16, 0, p.channels }, device::select("cuda"))
+                            ->implementation();
+    expect((turned == expected + ", stored by channel") == tensor,
+           name_of(p) + ", turned, by " + turned);
+}
+
+void check_names()
+{
+    for (auto type : { sample_type::sc8, sample_type::s8 })
+        for (int n = 32; n <= 16384; n *= 2)
+            for (auto [taps, inverted] :
+                 { std::pair(8, false), { 8, true }, { 9, false } })
+                check_names({ n, taps, 1, 1, type, sample_type::sc8, inverted, {} });
 }
 
 /*!
@@ -1030,6 +1051,10 @@ void check_small_pfbs()
                                  std::tuple(type::sc8, 4096, 1),
                                  std::tuple(type::sc8, 8192, 1),
                                  std::tuple(type::s8, 64, 1),
+                                 std::tuple(type::s8, 128, 1),
+                                 std::tuple(type::s8, 256, 1),
+                                 std::tuple(type::s8, 512, 1),
+                                 std::tuple(type::s8, 1024, 1),
                                  std::tuple(type::fc32, 2048, 1),
                                  std::tuple(type::s10, 256, 1),
                                  std::tuple(type::sc4, 128, 2),
@@ -1039,7 +1064,8 @@ void check_small_pfbs()
         const pfb::parameters p{ n, 4, 2, inputs, t, type::sc8, false, {} };
         const int spectra = std::max(8, 8192 / n) + 1;
         check_pfb({ p, spectra, 1, true }, false);
-        if (t == type::sc8) { // on tensor cores
+        const auto on_tensor_cores = types_on_tensor_cores(n);
+        if (std::count(on_tensor_cores.begin(), on_tensor_cores.end(), t)) {
             check_pfb({ p, 4 * spectra }, false);
             // so many that blocks of threads have whole sectors of a block
             const int many = 2400 * 1024 / n;
@@ -1090,13 +1116,14 @@ void check_interleaved(bool quick)
         for (bool delayed : { false, true })
             for (bool turned : { false, true })
                 for (int n : { 64, 256, 1024, 2048, 8192 })
-                    check_pfb({ with(n, ports, inputs, type::sc8),
-                                45,
-                                ports > 2 ? 1 : -1,
-                                delayed,
-                                turned,
-                                turned && delayed },
-                              false);
+                    for (auto t : types_on_tensor_cores(n))
+                        check_pfb({ with(n, ports, inputs, t),
+                                    45,
+                                    ports > 2 ? 1 : -1,
+                                    delayed,
+                                    turned,
+                                    turned && delayed },
+                                  false);
     if (quick)
         return;
     for (bool turned : { false, true }) {
@@ -1177,36 +1204,46 @@ void check_pfbs(bool quick)
                                         std::pair(true, false),
                                         std::pair(true, true) })
                 for (auto [delayed, slow] : kinds_of_delays)
-                    check_pfb({ { n, taps, ports, 1, type::sc8, type::sc8, turned, {} },
-                                spectra,
-                                ports > 2 ? 1 : -1,
-                                delayed,
-                                turned,
-                                all,
-                                -1,
-                                slow },
-                              false);
-    for (int n = 64; n <= 8192; n *= 2) {
-        check_switched_delays(n);
-        for (bool slow : { false, true })
-            check_delays(n, slow);
-    }
-    check_names();
-    for (int call : { 0, 1 }) {
-        pfb_case c{ { 1024, 8, 2, 1, type::sc8, type::sc8, false, {} }, 45, -1, true };
-        c.unaligned_call = call;
-        check_pfb(c, false);
-    }
+                    for (auto t : types_on_tensor_cores(n))
+                        check_pfb({ { n,
+                                      taps,
+                                      ports,
+                                      1,
+                                      t,
+                                      type::sc8,
+                                      turned && is_complex(t),
+                                      {} },
+                                    spectra,
+                                    ports > 2 ? 1 : -1,
+                                    delayed,
+                                    turned,
+                                    all,
+                                    -1,
+                                    slow },
+                                  false);
     for (int n = 64; n <= 8192; n *= 2)
-        for (bool inverted : { false, true })
-            for (int skipped : { 0, n / 8 + 1 })
-                for (auto [delayed, slow] : kinds_of_delays)
-                    for (int inputs : { 1, 3 })
-                        check_cuts(
-                            { n, 8, 3, inputs, type::sc8, type::sc8, inverted, {} },
-                            delayed,
-                            skipped,
-                            slow);
+        for (auto t : types_on_tensor_cores(n)) {
+            check_switched_delays(t, n);
+            for (bool slow : { false, true })
+                check_delays(t, n, slow);
+        }
+    check_names();
+    for (int call : { 0, 1 })
+        for (auto t : types_on_tensor_cores(1024)) {
+            pfb_case c{ { 1024, 8, 2, 1, t, type::sc8, false, {} }, 45, -1, true };
+            c.unaligned_call = call;
+            check_pfb(c, false);
+        }
+    for (int n = 64; n <= 8192; n *= 2)
+        for (auto t : types_on_tensor_cores(n))
+            for (bool inverted : { false, true })
+                for (int skipped : { 0, n / 8 + 1 })
+                    for (auto [delayed, slow] : kinds_of_delays)
+                        for (int inputs : { 1, 3 })
+                            check_cuts({ n, 8, 3, inputs, t, type::sc8, inverted, {} },
+                                       delayed,
+                                       skipped,
+                                       slow);
     check_interleaved(quick);
     check_cuts(quick);
     for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways

@@ -98,6 +98,8 @@ constexpr depth depth_of()
 {
     constexpr bool blocks = Store == store::blocks, delayed = Call::delayed;
     constexpr int many = blocks ? 5 : 6;
+    if (Call::real)
+        return { Call::segments > 1 ? 3 : 2, 3 };
     if (Call::segments > 1)
         return { many, 3 };
     switch (Call::ranks) {
@@ -118,23 +120,29 @@ inline constexpr int stages = depth_of<Store, Call>().stages;
 
 // Of a set of times: sectors [warp][half of its channels][d][channel], their halves
 // swapped where d is odd, as the copy engine swizzles them. So the words of two pairs
-// that a warp stores at a time meet the same banks no more than twice.
+// that a warp stores at a time meet the same banks no more than twice. Of real samples
+// sectors are [warp][half of its channels][odd D][D / 2][channel], of channel 32 D + C,
+// and those whose D is even or odd are boxes of their own.
 constexpr int set_times = 2 * group;
 constexpr int sector = 2 * set_times;
 constexpr int warp_channels = radix / crew_warps;
 constexpr int box_channels = warp_channels / 2;
 constexpr int sector_row = box_channels * sector;
-constexpr int box_bytes = radix * sector_row;
+constexpr int box_rows = radix;
+constexpr int box_bytes = box_rows * sector_row;
 constexpr int set_bytes = radix / box_channels * box_bytes;
 constexpr int sets = 2; // that there is room for
 
 /*!
  * How spectra lie in lines. What comes out of the second product is number e = R segment
- * + d, so that spectra of all segments follow each other.
+ * + d, so that spectra of all segments follow each other. Of real samples see
+ * pfb_tensor_real.cuh.
  */
-template <int Channels>
+template <int Channels, bool Real = false>
 struct arrangement {
+    static constexpr bool real = Real;
     static constexpr int channels = Channels;
+    static constexpr int step = Real ? 2 * channels : channels; // samples
     static constexpr int ranks = channels <= points ? 1 : channels / points;
     static constexpr int segments = points * ranks / channels;
     static constexpr int second_radix = channels / ranks / radix; // R
@@ -174,7 +182,8 @@ struct arrangement {
     //! From a thread's first sample of a spectrum to its k-th one.
     __host__ __device__ static constexpr int samples_on(int k)
     {
-        return ranks == 1   ? k
+        return real         ? k % 4 + k / 4 * channels
+               : ranks == 1 ? k
                : ranks == 2 ? k / 2 * (points / 4) + k % 2 * points
                             : k * ranks / 4 * points;
     }
@@ -190,6 +199,19 @@ struct arrangement {
     __host__ __device__ static constexpr int d_of(int e)
     {
         return segments == 1 ? e : e % second_radix;
+    }
+    //! Of real samples, whether a number is of a channel of the upper half, mirrored.
+    __host__ __device__ static constexpr bool mirrored(int e)
+    {
+        return real && d_of(e) >= second_radix / 2;
+    }
+    //! Channel of a number e of threads that have c, of the cluster's first rank.
+    __host__ __device__ static constexpr int channel_of(int c, int e)
+    {
+        const int d = d_of(e);
+        if (mirrored(e)) // of c = 0, channels that have no other place
+            return 2 * radix * (second_radix - d) - (c > 0 ? c : radix);
+        return ranks * c + (real ? 2 : 1) * channels_apart * d;
     }
 };
 
@@ -253,6 +275,7 @@ struct nothing {
 struct call : filter_call {
     bool boxed;                // whether the block is stored in boxes; see box_map()
     const uint4* matrices;     // as memory has them
+    const uint4* first_rows;   // of real samples; see make_first_rows()
     int groups;                // of spectra of an input
     int64_t pitch;             // bytes from one spectrum of an input to its next
     int share, more;           // groups of a block of threads; so many have one more
@@ -263,11 +286,11 @@ struct call : filter_call {
 
 //! Its lists of inputs travel with it: to copy them in a stream would take longer than
 //! what a call of many can spare. Those without delays have kernels of their own.
-template <int Inputs, turning Turning, int Channels>
+template <int Inputs, turning Turning, class Shape>
 struct input_call : call,
-                    arrangement<Channels>,
+                    Shape,
                     std::conditional_t<Turning == turning::none, nothing, delay_call> {
-    using shape = arrangement<Channels>;
+    using shape = Shape;
     static constexpr turning how = Turning;
     static constexpr bool delayed = Turning != turning::none;
     pfb::source sources[Inputs];
@@ -291,6 +314,10 @@ __device__ __forceinline__ int lead_of(const Call& c)
     else
         return 0;
 }
+
+//! Whether channels of a thread, all of one time, are equally far apart.
+template <class Call>
+inline constexpr bool has_one_series = Call::segments == 1 && !Call::real;
 
 //! What a segment begins with.
 template <class Call>
@@ -344,6 +371,15 @@ private:
     int d_next; // of the groups of all inputs
 };
 
+//! Coefficients of real samples, which are twice as many: all but those of the last tap,
+//! of samples n + 2 j, their second half, n + 2 j + 1 and its second half.
+constexpr int shared_taps = most_taps - 1;
+constexpr int first_row_bytes = 512; // what a warp keeps of c = 0; see first_row
+template <int Channels>
+struct shared_coefficients {
+    float4 of[shared_taps][2][Channels / 4]; // [tap][j][n / 4]
+};
+
 //! Shared memory. The tensor cores want theirs at multiples of 1024.
 template <store Store, class Call>
 struct memory {
@@ -359,12 +395,19 @@ struct memory {
     uint64_t stage_full[stages<Store, Call>], stage_empty[stages<Store, Call>]; // samples
     // filtering warps that have written theirs of a slot
     unsigned written[Call::ranks > 1 ? slots<Store, Call> : 1];
-    // sets of times: what both warps of some channels have is here, and has left
+    // sets of times: what both warps of some channels have is here, and has left; of real
+    // samples the first is for all warps
     uint64_t kept[sets][crew_warps], stored[sets][crew_warps];
+    std::conditional_t<Call::real, shared_coefficients<Call::channels>, nothing>
+        coefficients;
+    struct first_row_memory {
+        alignas(16) char of[crews][first_row_bytes];
+    };
+    std::conditional_t<Call::real, first_row_memory, nothing> first_rows;
     std::conditional_t<
         !delayed,
         nothing,
-        std::conditional_t<Call::segments == 1,
+        std::conditional_t<has_one_series<Call>,
                            slot_phases<crews * crew_threads>,
                            segment_phases<typename Call::shape, crews * crew_warps>>>
         phases;

@@ -52,8 +52,9 @@ __global__ void __launch_bounds__(threads, 1)
             init_barrier(m.stage_empty + i, 32 * filter_warps);
         }
         for (int i = 0; i < sets * crew_warps; i++) {
-            init_barrier(m.kept[0] + i, 32 * crews);
-            init_barrier(m.stored[0] + i, 32 * crews);
+            constexpr int arriving = crews * (Call::real ? crew_threads : 32);
+            init_barrier(m.kept[0] + i, arriving);
+            init_barrier(m.stored[0] + i, arriving);
         }
         if constexpr (m.exchanged)
             for (int i = 0; i < crews * 2; i++) {
@@ -64,9 +65,9 @@ __global__ void __launch_bounds__(threads, 1)
     }
     __syncwarp(); // threads that load together wait at these barriers
     const bool filters = threadIdx.x >= crews * crew_threads;
-    float h[most_taps][4];
+    coefficients<Call> h;
     if (filters)
-        load_coefficients(h, c);
+        load_coefficients(m, h, c);
     else
         load_tables(m, c);
     // The next call may begin where blocks of threads end, and comes up to here.
@@ -96,14 +97,24 @@ template <store Store, class Call>
 constexpr int shared_bytes = int(sizeof(memory<Store, Call>)) + 1024;
 
 //! The block as [input][segment][d][c][time], the segments that there are; only one:
-//! [input][d][c][time]; of a cluster: [input][residue][d][c][time].
+//! [input][d][c][time]; of a cluster: [input][residue][d][c][time]; of real samples:
+//! [input][segment][D / 2][64 channels][time].
 template <class Call>
 CUtensorMap box_map(const Call& c)
 {
     constexpr uint64_t d = Call::second_radix;
     const uint64_t row = 2 * uint64_t(c.times), pitch = row * c.inputs;
     const uint64_t inputs = c.inputs;
-    if constexpr (Call::ranks > 1)
+    if constexpr (Call::real) {
+        constexpr uint64_t half = d / 2;
+        return make_tensor_map(
+            c.block,
+            { { row, 2 * radix, half, uint64_t(c.last_segment / c.segment + 1), inputs },
+              { pitch, 2 * radix * pitch, 2 * uint64_t(c.segment), row },
+              { sector, box_channels, half, Call::segments, 1 },
+              5 },
+            box_order::half_swapped);
+    } else if constexpr (Call::ranks > 1)
         return make_tensor_map(
             c.block,
             { { row, radix, d, Call::ranks, inputs },
@@ -128,20 +139,22 @@ CUtensorMap box_map(const Call& c)
 }
 
 //! Filter, transform, gains and conversion of a call.
-template <store Store, int Channels>
+template <store Store, class Shape>
 class tensor_filter
 {
-    using shape = arrangement<Channels>;
+    using shape = Shape;
+    static constexpr int channels = shape::channels;
 
 public:
     tensor_filter(const pfb::parameters& p, int device)
         : d_p(p),
           d_device(device),
           d_norm(norm_of(p.prototype)),
-          d_prototype(size_t(most_taps) * Channels),
+          d_prototype(size_t(most_taps) * shape::step),
           d_most_blocks(facts_of(device).multiprocessors),
           d_matrices(shape::ranks * 2 * matrix_bytes / sizeof(uint16_t)),
           d_twiddles(size_t(shape::ranks) * 2 * steps * crew_threads),
+          d_first_rows(shape::real ? matrix_bytes / sizeof(uint16_t) : 0),
           d_gains(size_t(p.inputs()) * gains_of_input, 2),
           d_ordered_gains(size_t(p.inputs()) * gains_of_input),
           d_delays(p),
@@ -151,23 +164,26 @@ public:
         load_for<turning::none>();
         load_for<turning::by_slot>();
         load_for<turning::by_spectrum>();
-        // later taps in later lines; (-1)^j moves channel 0 to -fs/2
+        // later taps in later lines; of complex samples, (-1)^j moves channel 0 to -fs/2
         std::vector<float> prototype(d_prototype.size());
         const size_t skipped = prototype.size() - p.prototype.size();
         const double scale = filter_scale / d_norm;
         for (size_t j = 0; j < p.prototype.size(); j++)
-            prototype[skipped + j] = float(p.prototype[j] * (j % 2 ? -scale : scale));
+            prototype[skipped + j] =
+                float(p.prototype[j] * (j % 2 && !shape::real ? -scale : scale));
         start_with(d_prototype.data(), prototype);
-        start_with(d_matrices.data(), make_matrices(Channels, p.inverted));
-        start_with(d_twiddles.data(), make_twiddles(Channels, p.inverted));
-        const std::vector<cfloat> ones(size_t(p.inputs()) * Channels, 1.f);
+        start_with(d_matrices.data(), make_matrices(channels, p.inverted, shape::real));
+        start_with(d_twiddles.data(), make_twiddles(channels, p.inverted, shape::real));
+        if (shape::real)
+            start_with(d_first_rows.data(), make_first_rows(channels));
+        const std::vector<cfloat> ones(size_t(p.inputs()) * channels, 1.f);
         set_gains(ones.data(), nullptr);
         check(cudaStreamSynchronize(nullptr), "copying gains"); // before other streams
     }
 
     std::string name() const
     {
-        return "cuda tensor f16 fft " + std::to_string(Channels) +
+        return "cuda tensor f16 fft " + std::to_string(channels) +
                (d_split ? ", inputs split" : "");
     }
 
@@ -182,8 +198,7 @@ public:
             const int rank = int(i / gains_of_rank) % shape::ranks;
             const int place = int(i % gains_of_rank), thread = place / 2 % crew_threads;
             const int e = 4 * (place / 2 / crew_threads * 2 + place % 2) + thread % 4;
-            const auto g = gains[input * Channels + shape::ranks * (thread / 4) +
-                                 shape::channels_apart * shape::d_of(e) +
+            const auto g = gains[input * channels + shape::channel_of(thread / 4, e) +
                                  residue_of(rank, shape::ranks, d_p.inverted)];
             d_ordered_gains[i] = { float(g.real() * scale), float(g.imag() * scale) };
             d_modest_gains = d_modest_gains && std::abs(d_ordered_gains[i].x) < 1e30f &&
@@ -257,7 +272,7 @@ private:
     static constexpr size_t gains_of_rank = 2 * shape::gain_words * crew_threads;
     static constexpr size_t gains_of_input = shape::ranks * gains_of_rank;
     // of 1024 samples
-    static inline const double filter_scale = filter_scale_of(Channels / shape::ranks);
+    static inline const double filter_scale = filter_scale_of(shape::step / shape::ranks);
 
     template <class Call>
     void load_kernel()
@@ -276,8 +291,8 @@ private:
     template <turning Turning>
     void load_for()
     {
-        load_kernel<input_call<few_inputs, Turning, Channels>>();
-        load_kernel<input_call<most_inputs, Turning, Channels>>();
+        load_kernel<input_call<few_inputs, Turning, shape>>();
+        load_kernel<input_call<most_inputs, Turning, shape>>();
     }
 
     //! How so many blocks of threads, or clusters, are launched.
@@ -327,9 +342,9 @@ private:
     void launch_for(const Arguments&... arguments)
     {
         if (d_p.inputs() <= few_inputs)
-            launch<input_call<few_inputs, Turning, Channels>>(arguments...);
+            launch<input_call<few_inputs, Turning, shape>>(arguments...);
         else
-            launch<input_call<most_inputs, Turning, Channels>>(arguments...);
+            launch<input_call<most_inputs, Turning, shape>>(arguments...);
     }
 
     template <class Call>
@@ -359,6 +374,7 @@ private:
         c.clamped = d_counts.data();
         c.lowest = d_counts.data() + d_p.inputs();
         c.matrices = reinterpret_cast<const uint4*>(d_matrices.data());
+        c.first_rows = reinterpret_cast<const uint4*>(d_first_rows.data());
         int lead = 0;
         if constexpr (c.delayed)
             lead = c.lead;
@@ -417,6 +433,7 @@ private:
     device_array<float> d_prototype;
     device_array<uint16_t> d_matrices;
     device_array<float2> d_twiddles;
+    device_array<uint16_t> d_first_rows; // of real samples
     uploaded_array<float2> d_gains;
     std::vector<float2> d_ordered_gains;
     bool d_modest_gains; // whether they leave finite numbers finite
@@ -428,7 +445,7 @@ private:
 /*!
  * A filter bank or an F-engine; calls that it cannot do it leaves to another.
  */
-template <class Base, store Store, int Channels>
+template <class Base, store Store, class Shape>
 class with_tensor_cores : public Base
 {
 public:
@@ -475,16 +492,16 @@ protected:
         return false;
     }
     const std::unique_ptr<Base> d_other;
-    tensor_filter<Store, Channels> d_filter;
+    tensor_filter<Store, Shape> d_filter;
 
 private:
     bool d_other_behind = false; // with delays
 };
 
-template <int Channels>
-class tensor_pfb : public with_tensor_cores<pfb, store::spectra, Channels>
+template <class Shape>
+class tensor_pfb : public with_tensor_cores<pfb, store::spectra, Shape>
 {
-    using base = with_tensor_cores<pfb, store::spectra, Channels>;
+    using base = with_tensor_cores<pfb, store::spectra, Shape>;
 
 public:
     using base::base;
@@ -500,10 +517,10 @@ public:
     }
 };
 
-template <int Channels>
-class tensor_f_engine : public with_tensor_cores<f_engine, store::blocks, Channels>
+template <class Shape>
+class tensor_f_engine : public with_tensor_cores<f_engine, store::blocks, Shape>
 {
-    using base = with_tensor_cores<f_engine, store::blocks, Channels>;
+    using base = with_tensor_cores<f_engine, store::blocks, Shape>;
 
 public:
     tensor_f_engine(const f_engine::parameters& p,
@@ -531,28 +548,33 @@ private:
 };
 
 /*!
- * \tparam Made what serves p, for a number of channels \tparam Channels those that there
- * are \param parameters that it is made with \param other is what comes back where
- * nothing serves p
+ * \tparam Made what serves p, for an arrangement \tparam Real whether of real samples
+ * \tparam Channels those that there are \param parameters that it is made with \param
+ * other is what comes back where nothing serves p
  */
-template <template <int> class Made, int... Channels, class Parameters, class Base>
+template <template <class> class Made,
+          bool Real,
+          int... Channels,
+          class Parameters,
+          class Base>
 std::unique_ptr<Base> make(const pfb::parameters& p,
                            const Parameters& parameters,
                            int device,
                            std::unique_ptr<Base> other)
 {
     if (facts_of(device).architecture != 90 || p.taps > most_taps ||
-        p.inputs() > most_inputs || p.input != sample_type::sc8 ||
-        p.output != sample_type::sc8)
+        p.inputs() > most_inputs || p.output != sample_type::sc8 ||
+        p.input != (Real ? sample_type::s8 : sample_type::sc8) || (Real && p.inverted))
         return other;
     const device_guard guard(device);
-    const auto made = [&](auto channels) {
-        if (p.channels == channels)
-            other =
-                std::make_unique<Made<channels>>(parameters, device, std::move(other));
-        return p.channels == channels;
+    const auto made = [&](auto shape) {
+        if (p.channels != shape.channels)
+            return false;
+        other =
+            std::make_unique<Made<decltype(shape)>>(parameters, device, std::move(other));
+        return true;
     };
-    (made(std::integral_constant<int, Channels>{}) || ...);
+    (made(arrangement<Channels, Real>{}) || ...);
     return other;
 }
 

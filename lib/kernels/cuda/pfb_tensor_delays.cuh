@@ -231,17 +231,18 @@ private:
     }
 };
 
-//! Numbers e = t, t + 4, ... of a thread: channels from `first` on, in several segments.
+//! Numbers e = t, t + 4, ... of a thread, in several segments.
 template <class Arrangement>
 struct numbers_of_thread {
-    int thread, first, t;
+    int thread, c, t;
     int segment; // spectra from one segment to the next
 };
 
 /*!
  * The same of several segments, whose slots are apart in time. Phasors of one do not
  * follow from those of another, or they would depend on where segments begin: each is
- * worked out when it is wanted, from what the warp keeps.
+ * worked out when it is wanted, from what the warp keeps. So are those of real samples,
+ * whose channels are not equally far apart.
  */
 template <class Arrangement, int Warps>
 class segment_phases
@@ -277,6 +278,27 @@ public:
                               phase_turns{ 0, 0, p.slope_rate, 0 }.slope_of(0) };
     }
 
+    //! Turns and channel of a number.
+    __device__ __forceinline__ std::pair<uint4, uint32_t> of(const numbers& own,
+                                                             int e) const
+    {
+        return { d_turns[own.thread / 32][Arrangement::segment_of(e)],
+                 uint32_t(Arrangement::channel_of(own.c, e)) };
+    }
+    __device__ __forceinline__ float2 middle_of(const numbers& own, int e) const
+    {
+        const auto [turns, channel] = of(own, e);
+        return phasor_of(turns.x + channel * turns.y);
+    }
+    __device__ __forceinline__ spectra_phasors spectra_of(const numbers& own, int e) const
+    {
+        const auto [turns, channel] = of(own, e);
+        const uint2 rates = d_rates[own.thread / 32];
+        return { phasor_of(turns.x + channel * turns.y),
+                 phasor_of(turns.z + channel * turns.w),
+                 twice_cosine_of(rates.x + channel * rates.y) };
+    }
+
     //! One number of the thread after the other.
     class series_of
     {
@@ -287,13 +309,7 @@ public:
         }
 
     protected:
-        //! Turns and channel of the next one.
-        __device__ __forceinline__ std::pair<uint4, uint32_t> next()
-        {
-            const int e = 4 * d_next++ + d_own.t;
-            return { d_of.d_turns[d_own.thread / 32][Arrangement::segment_of(e)],
-                     d_own.first + Arrangement::d_of(e) * Arrangement::channels_apart };
-        }
+        __device__ __forceinline__ int next() { return 4 * d_next++ + d_own.t; }
         const segment_phases& d_of;
         const numbers& d_own;
         int d_next = 0;
@@ -302,19 +318,14 @@ public:
         using series_of::series_of;
         __device__ __forceinline__ spectra_phasors take()
         {
-            const auto [turns, channel] = this->next();
-            const uint2 rates = this->d_of.d_rates[this->d_own.thread / 32];
-            return { phasor_of(turns.x + channel * turns.y),
-                     phasor_of(turns.z + channel * turns.w),
-                     twice_cosine_of(rates.x + channel * rates.y) };
+            return this->d_of.spectra_of(this->d_own, this->next());
         }
     };
     struct middle_series : series_of {
         using series_of::series_of;
         __device__ __forceinline__ float2 take()
         {
-            const auto [turns, channel] = this->next();
-            return phasor_of(turns.x + channel * turns.y);
+            return this->d_of.middle_of(this->d_own, this->next());
         }
     };
     //! Kept by spectrum.

@@ -11,6 +11,7 @@
 #include "kernels/cuda/pfb_samples.cuh"
 #include "kernels/cuda/pfb_tensor_clusters.cuh"
 #include "kernels/cuda/pfb_tensor_lines.cuh"
+#include "kernels/cuda/pfb_tensor_real.cuh"
 #include "kernels/cuda/pfb_tensor_words.cuh"
 #include "kernels/cuda/warp.cuh"
 
@@ -31,10 +32,22 @@ __device__ __forceinline__ uint2 load_eight_unaligned(uint32_t address)
              __funnelshift_r(middle, load_word(aligned + 8), shift) };
 }
 
-template <bool Delayed>
+__device__ __forceinline__ uint32_t load_word_unaligned(uint32_t address)
+{
+    const uint32_t aligned = address & ~3u;
+    return __funnelshift_r(load_word(aligned), load_word(aligned + 4), address * 8);
+}
+
+//! Those of a thread: eight bytes or, of real ones, four and four of the second half.
+template <class Call>
 __device__ __forceinline__ uint2 load_samples(uint32_t address)
 {
-    if constexpr (Delayed)
+    if constexpr (Call::real && Call::delayed)
+        return { load_word_unaligned(address),
+                 load_word_unaligned(address + Call::channels) };
+    else if constexpr (Call::real)
+        return { load_word(address), load_word(address + Call::channels) };
+    else if constexpr (Call::delayed)
         return load_eight_unaligned(address);
     else
         return load_eight_bytes(address);
@@ -46,23 +59,24 @@ __device__ __forceinline__ uint32_t lowest_bytes(uint32_t v)
     return v & ~((v & 0x7f7f7f7f) + 0x7f7f7f7f) & 0x80808080;
 }
 
-//! Four samples with -128 as -127.
+//! Samples with -128 as -127.
 __device__ __forceinline__ uint2 clamped_samples(uint2 v)
 {
     return { v.x | lowest_bytes(v.x) >> 7, v.y | lowest_bytes(v.y) >> 7 };
 }
 
-//! Samples that are clamped. \param number of the first of the four; those from `counted`
-//! on before `end` count
+//! Samples that are clamped. \param number of the first one; those from `counted` on
+//! before `end` count
 template <class Call>
 __device__ __noinline__ int
 count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
 {
     const uint32_t words[] = { lowest_bytes(v.x), lowest_bytes(v.y) };
+    constexpr int bits = Call::real ? 8 : 16, of_word = 32 / bits;
     int found = 0;
 #pragma unroll
-    for (int k = 0; k < 4; k++)
-        found += (words[k / 2] >> k % 2 * 16 & 0xffff) != 0 &&
+    for (int k = 0; k < 2 * of_word; k++)
+        found += (words[k / of_word] >> k % of_word * bits & ((1 << bits) - 1)) != 0 &&
                  number + Call::samples_on(k) >= counted &&
                  number + Call::samples_on(k) < end;
     return found;
@@ -76,7 +90,7 @@ count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t
     int found = 0;
     for (int line = 0; line < lines; line++)
         found += count_clamped<Call>(Place::load(from + line * Call::line_pitch),
-                                     number + line * Call::channels,
+                                     number + line * Call::step,
                                      counted,
                                      end);
     return found;
@@ -87,8 +101,13 @@ __device__ __forceinline__ uint32_t suspects(uint2 v)
     return byte_samples<true>::suspects(v.x) | byte_samples<true>::suspects(v.y);
 }
 
+template <class Call>
 __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
 {
+    if constexpr (Call::real) {
+        unpack_halves(x, v);
+        return;
+    }
     const float4 low = byte_samples<true>::unpack(v.x);
     const float4 high = byte_samples<true>::unpack(v.y);
     x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
@@ -96,10 +115,10 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
 }
 
 /*!
- * The four samples in a row that a thread filters. Of line s of a slot, sample R a + b of
- * a segment is a word of row 32 s + column, see column_of() and a_of_word(); rows have
- * 128 bytes and are swizzled. The 32 words that a warp writes at a time lie in different
- * banks.
+ * The four samples in a row that a thread filters; of real ones four and those of the
+ * second half. Of line s of a slot, sample R a + b of a segment is a word of row 32 s +
+ * column, see column_of() and a_of_word(); rows have 128 bytes and are swizzled. The 32
+ * words that a warp writes at a time lie in different banks.
  */
 template <class Call>
 class segment_place
@@ -131,21 +150,25 @@ public:
     //! In a stage.
     __device__ __forceinline__ int in_stage() const
     {
-        return Call::segment_bytes * segment + 2 * d_in_spectrum;
+        return Call::segment_bytes * segment + (Call::real ? 1 : 2) * d_in_spectrum;
     }
     __device__ __forceinline__ static uint2 load(uint32_t address)
     {
-        return load_samples<Call::delayed>(address);
+        return load_samples<Call>(address);
     }
     //! A spectrum's words. \param slot its address
     __device__ __forceinline__ void
     store(uint32_t slot, int spectrum, const float (&z)[8]) const
     {
-        const uint32_t to = slot + d_word;
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            store_word(of(to, k) + spectrum * filtered_bytes,
-                       halves(z[2 * k], z[2 * k + 1]));
+            store(slot, spectrum, k, halves(z[2 * k], z[2 * k + 1]));
+    }
+    //! The k-th one.
+    __device__ __forceinline__ void
+    store(uint32_t slot, int spectrum, int k, uint32_t word) const
+    {
+        store_word(of(slot + d_word, k) + spectrum * filtered_bytes, word);
     }
 
 private:
@@ -163,10 +186,38 @@ template <class Call>
 using filter_place =
     std::conditional_t<(Call::ranks > 1), cluster_place<Call>, segment_place<Call>>;
 
-//! Of a thread that filters.
+struct thread_coefficients {
+    float h[most_taps][4];
+};
+//! What a filtering thread has of the prototype.
 template <class Call>
-__device__ __forceinline__ void load_coefficients(float (&h)[most_taps][4], const Call& c)
+using coefficients =
+    std::conditional_t<Call::real, half_coefficients, thread_coefficients>;
+
+//! Of a thread that filters.
+template <store Store, class Call>
+__device__ __forceinline__ void
+load_coefficients(memory<Store, Call>& m, half_coefficients& h, const Call& c)
 {
+    constexpr int quads = Call::channels / 4;
+    const auto quad_of = [&](int t, int j, int quad) -> float4 {
+        const float* from = c.prototype + t * Call::step + 4 * quad + 2 * j;
+        return { from[0], from[Call::channels], from[1], from[Call::channels + 1] };
+    };
+    for (int i = threadIdx.x - loading_thread; i < shared_taps * 2 * quads;
+         i += 32 * filter_warps)
+        m.coefficients.of[0][0][i] = quad_of(i / quads / 2, i / quads % 2, i % quads);
+    const int own = filter_place<Call>().in_spectrum() / 4;
+    h.shared = shared_address(&m.coefficients.of[0][0][own]);
+#pragma unroll
+    for (int j = 0; j < 2; j++)
+        h.last[j] = quad_of(most_taps - 1, j, own);
+}
+template <store Store, class Call>
+__device__ __forceinline__ void
+load_coefficients(memory<Store, Call>&, thread_coefficients& all, const Call& c)
+{
+    auto& h = all.h;
     const filter_place<Call> at;
 #pragma unroll
     for (int t = 0; t < most_taps; t++) {
@@ -184,7 +235,7 @@ __device__ __forceinline__ void load_coefficients(float (&h)[most_taps][4], cons
 
 template <store Store, class Call>
 __device__ __forceinline__ void
-filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
+filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
 {
     const int lane = threadIdx.x % 32;
     const filter_place<Call> at;
@@ -204,7 +255,7 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
         else
             wait_for(&m.stage_full[stage.index], stage.parity);
     };
-    const int64_t end = (c.spectra + c.taps - 1) * Call::channels; // of samples
+    const int64_t end = (c.spectra + c.taps - 1) * Call::step; // of samples
     pieces all(c);
     piece p;
     // by all warps in turn, or others wait for the one that has this to do, too
@@ -220,7 +271,7 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
         const auto counted = [&] { return int64_t(c.sources[p.input].counted); };
         const auto number_of = [&](int line) { // of the piece and those before it
             const int spectrum = p.first + first_spectrum(at.segment, c);
-            return int64_t(spectrum + line) * Call::channels + at.in_spectrum();
+            return int64_t(spectrum + line) * Call::step + at.in_spectrum();
         };
         skew = skew_of(p, c);
         // the last lines; the first spectrum's first tap is tap `skipped` here
@@ -234,7 +285,7 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
             if (i >= skipped)
                 raw = at.load(samples() + (i - skipped) * Call::line_pitch);
             suspect |= suspects(raw);
-            unpack_samples(x[i], clamped_samples(raw));
+            unpack_samples<Call>(x[i], clamped_samples(raw));
         }
         // of later pieces and segments, those before have counted these
         bool any = suspect & byte_samples<true>::suspect;
@@ -284,23 +335,30 @@ filter(memory<Store, Call>& m, const float (&h)[most_taps][4], const Call& c)
                     for (uint32_t& word : words)
                         word += to;
                 }
+                if constexpr (Call::real)
+                    filter_halves<Call>(
+                        x, part, raw, h, [&](int k, int spectrum, uint32_t word) {
+                            at.store(to, spectrum, k, word);
+                        });
+                else {
 #pragma unroll
-                for (int s = 0; s < slot_spectra; s++) {
-                    constexpr int window = most_taps;
-                    unpack_samples(x[(part + s + window - 1) % window], raw[s]);
-                    float z[8];
+                    for (int s = 0; s < slot_spectra; s++) {
+                        constexpr int window = most_taps;
+                        unpack_samples<Call>(x[(part + s + window - 1) % window], raw[s]);
+                        float z[8];
 #pragma unroll
-                    for (int k = 0; k < 8; k++) {
-                        z[k] = __fmul_rn(h[0][k / 2], x[(part + s) % window][k]);
+                        for (int k = 0; k < 8; k++) {
+                            z[k] = __fmul_rn(h.h[0][k / 2], x[(part + s) % window][k]);
 #pragma unroll
-                        for (int t = 1; t < window; t++)
-                            z[k] = __fmaf_rn(
-                                h[t][k / 2], x[(part + s + t) % window][k], z[k]);
+                            for (int t = 1; t < window; t++)
+                                z[k] = __fmaf_rn(
+                                    h.h[t][k / 2], x[(part + s + t) % window][k], z[k]);
+                        }
+                        if constexpr (Call::ranks > 1)
+                            at.store(words, s, z);
+                        else
+                            at.store(to, s, z);
                     }
-                    if constexpr (Call::ranks > 1)
-                        at.store(words, s, z);
-                    else
-                        at.store(to, s, z);
                 }
                 // An arrival overtakes ldmatrix, whose results have all been used here.
                 if (leaving && reads_together<Call>)

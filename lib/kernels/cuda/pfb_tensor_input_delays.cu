@@ -57,7 +57,8 @@ void input_delays::set(const delay* delays, cudaStream_t s)
     std::vector<phase_turns> turns;
     std::vector<int64_t> shifts;
     for (const auto& d : d_delays) {
-        const auto phases = phase_slope_of(d, d_p.channels, false, d_p.inverted);
+        const auto phases =
+            phase_slope_of(d, d_p.channels, !is_complex(d_p.input), d_p.inverted);
         turns.push_back(turns_of(phases));
         d_slow = d_slow && is_slow(phases, d_p.channels);
         // rows of inputs that are taken apart are shifted already

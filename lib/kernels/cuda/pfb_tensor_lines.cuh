@@ -26,7 +26,7 @@ __device__ __forceinline__ const char* samples_of(const piece& p, const Call& c)
 {
     const char* from = static_cast<const char*>(c.sources[p.input].samples);
     if constexpr (Call::delayed)
-        from -= c.shifts[p.input] * (Call::spectrum_bytes / Call::channels);
+        from -= c.shifts[p.input] * (Call::spectrum_bytes / Call::step);
     if constexpr (Call::ranks > 1)
         from += rank_in_cluster() * Call::piece_bytes;
     return from + int64_t(p.first) * Call::spectrum_bytes;

@@ -97,6 +97,7 @@ __device__ __forceinline__ void store_sectors(
 {
     constexpr int own = radix / crews; // numbers e
     const int half = thread % 2, lane = thread % 32;
+    // an even one: of real samples, numbers are told from the channels here
     const int in_warp = lane / 4, e = lane % 4 / 2 * 2 + crew * own;
     const int place =
         (thread / 32 * warp_channels + in_warp + Call::d_of(e) * radix) * Call::ranks +
@@ -117,15 +118,18 @@ __device__ __forceinline__ void store_sectors(
     const int begin = first_spectrum(Call::segment_of(e), c);
     uint16_t* to = static_cast<uint16_t*>(c.block) + place * pitch +
                    int64_t(set.input) * c.times + set.time + begin + group * half;
-    from += (thread / 32 * 2 + in_warp / box_channels) * box_bytes + e * sector_row +
-            in_warp % box_channels * sector;
+    from += (thread / 32 * 2 + in_warp / box_channels) * box_bytes +
+            (Call::real ? e / 2 : e) * sector_row + in_warp % box_channels * sector;
+    // whether halves are swapped of even and of odd ones
+    const int swapped[] = { Call::real ? e / 2 % 2 : 0, Call::real ? e / 2 % 2 : 1 };
 #pragma unroll 2
     for (int i = 0; i < own / 2; i++) { // the even one's, the odd one's, and others
         const int next = i / 2 * 4 + i % 2;
         const int channels_on = Call::channels_apart * Call::d_of(next);
         if (unsigned(place + channels_on) < unsigned(c.selected)) {
-            const uint4 words =
-                load_shared(from + next * sector_row + (half ^ i % 2) * (sector / 2));
+            const int rows_on = Call::real ? next / 2 + next % 2 * (box_rows / 2) : next;
+            const uint4 words = load_shared(from + rows_on * sector_row +
+                                            (half ^ swapped[i % 2]) * (sector / 2));
             const int times_on = first_spectrum(Call::segment_of(next), c);
             uint16_t* times = to + channels_on * pitch + times_on;
             const int there = set.end_of(begin + times_on, c) - group * half;

@@ -33,9 +33,13 @@ inline double filter_scale_of(int channels) { return std::sqrt(double(channels))
 
 // Of each rank of the cluster that transforms a spectrum.
 //! Rows [rank][2][64][64] of both matrices, in the swizzled order of shared memory.
-std::vector<uint16_t> make_matrices(int channels, bool inverted);
+//! \param real samples; see pfb_tensor_real.cuh
+std::vector<uint16_t> make_matrices(int channels, bool inverted, bool real);
 //! [rank][steps][crew_threads][2]
-std::vector<float2> make_twiddles(int channels, bool inverted);
+std::vector<float2> make_twiddles(int channels, bool inverted, bool real);
+//! What the second matrix is for c = 0 of real samples: [steps][4][lane][4] words,
+//! as mma takes them, of eight real and as many imaginary parts.
+std::vector<uint16_t> make_first_rows(int channels);
 //! Of a prototype that is not all zeros; otherwise 1.
 double norm_of(const std::vector<float>& prototype);
 

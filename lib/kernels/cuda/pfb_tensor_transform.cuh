@@ -11,6 +11,7 @@
 #include "kernels/cuda/pfb_tensor_clusters.cuh"
 #include "kernels/cuda/pfb_tensor_gains.cuh"
 #include "kernels/cuda/pfb_tensor_products.cuh"
+#include "kernels/cuda/pfb_tensor_real.cuh"
 #include "kernels/cuda/pfb_tensor_results.cuh"
 #include "kernels/cuda/warp.cuh"
 
@@ -43,7 +44,7 @@ template <class Call>
 __device__ __forceinline__ auto own_numbers(int residue, const Call& c)
 {
     const int thread = threadIdx.x % crew_threads;
-    if constexpr (Call::segments == 1)
+    if constexpr (has_one_series<Call>)
         return channels_of_thread{ int(threadIdx.x),
                                    (thread / 4 + thread % 4 * radix) * Call::ranks +
                                        residue,
@@ -79,6 +80,29 @@ __device__ __forceinline__ void give_turn(int crew)
                  : "memory");
 }
 
+//! Gain and phasor of number e of c = 0, of spectra 2 t and 2 t + 1 of a slot.
+template <class Call, class Phases, class Numbers>
+__device__ __forceinline__ std::pair<float2, float2>
+first_factors(float2 gain, const Phases& phases, Numbers own, int e)
+{
+    if constexpr (!Call::delayed) {
+        return { gain, gain };
+    } else {
+        own.c = 0;
+        if constexpr (Call::how == turning::by_slot) {
+            const float2 turned = times(phases.middle_of(own, e), gain);
+            return { turned, turned };
+        } else {
+            const auto [first, second, twice_cosine] = phases.spectra_of(own, e);
+            const float2 a = times(first, gain), b = times(second, gain);
+            const float2 c = reflected(a, b, twice_cosine);
+            if (own.t == 0)
+                return { a, b };
+            return { c, reflected(b, c, twice_cosine) };
+        }
+    }
+}
+
 //! \param boxes of the block, if it is stored in boxes
 template <store Store, class Call>
 __device__ __forceinline__ void
@@ -103,12 +127,14 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     };
     // of spectra: column 2 t + spectrum of matrix i has e = 4 i + t
     uint32_t column =
-        turned ? (warp * 2 + lane / 16) * box_bytes + lane % 4 * sector_row +
-                     lane / 4 % box_channels * sector + lane % 2 * (sector / 2) +
-                     crew * slot_spectra * 2
-               : lane % 2 * Call::result_pitch +
-                     Call::result_place(lane / 8 * 4 + lane % 8 / 2) + warp * 16;
+        Call::real ? 0
+        : turned   ? (warp * 2 + lane / 16) * box_bytes + lane % 4 * sector_row +
+                       lane / 4 % box_channels * sector + lane % 2 * (sector / 2) +
+                       crew * slot_spectra * 2
+                 : lane % 2 * Call::result_pitch +
+                       Call::result_place(lane / 8 * 4 + lane % 8 / 2) + warp * 16;
     asm volatile("" : "+r"(column)); // kept, too
+    mirrored_place<Store, Call> mirrored(crew, thread);
     uint32_t twiddles = shared_address(&m.twiddles[0][thread]);
     asm volatile("" : "+r"(twiddles));
     int rank = 0, residue = 0;
@@ -117,6 +143,11 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         residue = residue_of(rank, Call::ranks, c.inverted);
     }
     const auto own = own_numbers(residue, c);
+    const bool has_first_row = Call::real && warp == 0;
+    uint32_t first_row_memory = 0;
+    if constexpr (Call::real)
+        first_row_memory = shared_address(m.first_rows.of[crew]);
+    const first_row first(first_row_memory, c.first_rows);
     ring_place<slots<Store, Call>> slot{};
     slot.advance(crew);
     using samples = std::conditional_t<(Call::ranks > 1), cores_matrix, rows>;
@@ -153,28 +184,29 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         const bool boxed =
             c.boxed && times.first == 0 && times.end_of(c.last_segment, c) == set_times;
         fence_async();
-        arrive(&m.kept[set.index][warp]);
+        arrive(&m.kept[set.index][set_part<Call>(warp)]);
         if (boxed && crew < crews - 1)
             return;
         // of a group, this crew's spectra are the last
-        wait_for(&m.kept[set.index][warp], set.parity);
+        wait_for(&m.kept[set.index][set_part<Call>(warp)], set.parity);
         const uint32_t from = results + set.index * set_bytes;
         if (!boxed)
             store_sectors(from, crew, thread, residue, times, c);
         else if (leads) {
 #pragma unroll
-            for (int box = 2 * warp; box < 2 * warp + 2; box++) {
+            for (int i = 0; i < boxes_of_warp<Call>; i++) {
                 const auto store = [&](auto... segment_and_input) {
                     store_staying_box(&boxes,
-                                      from + box * box_bytes,
+                                      from + warp * 2 * box_bytes +
+                                          i * (2 * box_bytes / boxes_of_warp<Call>),
                                       2 * times.time,
-                                      box * box_channels,
+                                      first_of_box<Call>(warp, i),
                                       0,
                                       segment_and_input...);
                 };
                 if constexpr (Call::ranks > 1)
                     store(residue, times.input);
-                else if constexpr (Call::segments == 1)
+                else if constexpr (Call::segments == 1 && !Call::real)
                     store(times.input);
                 else
                     store(0, times.input);
@@ -240,31 +272,43 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
 #pragma unroll
             for (int i = 0; i < steps; i++)
                 twiddle_step(even, low, i);
+            if (has_first_row)
+                first.keep(0, even);
             start_second(low, even);
             twiddle_step(odd, high, 0);
             wgmma_wait<0>();
 #pragma unroll
             for (int i = 1; i < steps; i++)
                 twiddle_step(odd, high, i);
+            if (has_first_row)
+                first.keep(1, odd);
             start_second(high, odd);
             if constexpr (by_turns)
                 give_turn(1 - crew);
             slot.advance(crews);
             if constexpr (turned) {
                 if (leaving) // what was there
-                    wait_for(&m.stored[set.index][warp], set.parity ^ 1);
+                    wait_for(&m.stored[set.index][set_part<Call>(warp)], set.parity ^ 1);
             }
             if constexpr (exchanged)
                 exchange.wait_for_room();
             asm volatile("" : "+r"(gains_place)); // so that no register has the address
             const auto* gains = reinterpret_cast<const float4*>(c.gains) + gains_place;
-            const auto place_of = [&](int k) { // of a pair's words
-                if constexpr (turned)
-                    return results + set.index * set_bytes +
-                           (column ^ half * (sector / 2));
+            const auto place_in_set = [&](int i) { // of words of both pairs
+                const uint32_t in_set = results + set.index * set_bytes;
+                if constexpr (Call::real)
+                    return in_set + mirrored.of_number(i, half);
                 else
-                    return results + column + buffer * Call::result_bytes +
-                           k * pair * Call::result_pitch;
+                    return in_set + (column ^ half * (sector / 2)) + i * 4 * sector_row;
+            };
+            // numbers i to i + 3 of a pair, as spectra
+            const auto store_four = [&](int k, int i, const uint32_t* words) {
+                const uint32_t at =
+                    results + buffer * Call::result_bytes + k * pair * Call::result_pitch;
+                if constexpr (Call::real)
+                    mirrored.store_four(at, i, words);
+                else
+                    store_columns(at + column + Call::result_place(4 * i), words);
             };
             // of a pair: spectra of number i that are wanted
             const auto begin_of = [&](int k) {
@@ -277,6 +321,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             };
             const auto end_of = [&](int k) {
                 return [&, k](int i) {
+                    if (has_first_row && lane < 4) // what they have is not what is kept
+                        return 0;
                     return wanted - k * pair -
                            first_spectrum(Call::segment_of(4 * i + lane % 4), c);
                 };
@@ -295,13 +341,10 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     [&](int from, const uint32_t(&words)[pairs][4]) {
 #pragma unroll
                         for (int i = 0; i < 4 && turned; i++)
-                            store_words(place_of(0) + (from + i) * 4 * sector_row,
-                                        words[0][i],
-                                        words[1][i]);
+                            store_words(place_in_set(from + i), words[0][i], words[1][i]);
 #pragma unroll
                         for (int k = 0; k < pairs && !turned; k++)
-                            store_columns(place_of(k) + Call::result_place(4 * from),
-                                          words[k]);
+                            store_four(k, from, words[k]);
                     });
             } else {
                 constexpr int words_kept =
@@ -312,19 +355,18 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     factors[i] =
                         load_numbers(gains + i % Call::gain_words * crew_threads);
                 if constexpr (Call::how == turning::by_slot) {
-                    if constexpr (Call::segments > 1)
+                    if constexpr (!has_one_series<Call>)
                         __syncwarp(); // all know what the warp keeps
                     turn(factors, m.phases.middle(own));
                 }
                 uint32_t words[pairs][8];
                 const auto put = [&](int k) { // of blocks, once both pairs are here
-                    const uint32_t at = place_of(k);
 #pragma unroll
                     for (int i = 0; i < 8 && turned && k > 0; i++)
-                        store_words(at + i * 4 * sector_row, words[0][i], words[1][i]);
+                        store_words(place_in_set(i), words[0][i], words[1][i]);
 #pragma unroll
                     for (int i = 0; i < 8 && !turned; i += 4)
-                        store_columns(at + Call::result_place(4 * i), words[k] + i);
+                        store_four(k, i, words[k] + i);
                 };
                 wgmma_wait<0>();
                 found += quantise(
@@ -334,11 +376,42 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     words[1], high, factors, begin_of(1), end_of(1), c.harmless_squares);
                 put(1);
             }
+            if constexpr (Call::real)
+                if (has_first_row) {
+                    const auto* first_gains =
+                        reinterpret_cast<const float2*>(gains - thread);
+                    found += first.multiply(
+                        [&](int e) {
+                            const int i = e / 4 % (2 * Call::gain_words);
+                            return first_factors<Call>(
+                                first_gains[2 * (i / 2 * crew_threads + e % 4) + i % 2],
+                                m.phases,
+                                own,
+                                e);
+                        },
+                        [&](int e, int spectrum) {
+                            const int begin = first_spectrum(Call::segment_of(e), c);
+                            return spectrum >= (Call::delayed ? -slot_time : 0) - begin &&
+                                   spectrum < wanted - begin;
+                        },
+                        [&](int e, uint32_t word) {
+                            if constexpr (turned)
+                                store_word(results + set.index * set_bytes +
+                                               mirrored.of_first(e, half, crew, lane % 4),
+                                           word);
+                            else
+                                mirrored.store_first(
+                                    results + buffer * Call::result_bytes +
+                                        lane % 4 * pair * Call::result_pitch,
+                                    e,
+                                    word);
+                        });
+                }
             if constexpr (turned) {
                 if (leaving) {
                     if (leads)
                         wait_for_stores();
-                    arrive(&m.stored[set.index ^ 1][warp]);
+                    arrive(&m.stored[set.index ^ 1][set_part<Call>(warp)]);
                     leaving = false;
                 }
                 if (half == 1 || time + group >= end) {

@@ -78,6 +78,11 @@ __device__ __forceinline__ void store_word(uint32_t address, uint32_t word)
 {
     asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
 }
+__device__ __forceinline__ void store_short(uint32_t address, uint32_t word)
+{
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(uint16_t(word))
+                 : "memory");
+}
 __device__ __forceinline__ void store_words(uint32_t address, uint32_t a, uint32_t b)
 {
     asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(a), "r"(b)

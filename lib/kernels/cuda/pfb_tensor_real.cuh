@@ -1,0 +1,336 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_REAL_CUH
+#define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_REAL_CUH
+
+#include "kernels/cuda/half_tile.cuh"
+#include "kernels/cuda/pfb_samples.cuh"
+#include "kernels/cuda/pfb_tensor.cuh"
+#include "kernels/cuda/pfb_tensor_results.cuh"
+#include "kernels/cuda/pfb_tensor_words.cuh"
+
+namespace gr {
+namespace aperture {
+namespace kernels {
+namespace cuda {
+namespace tensor {
+
+/*
+ * Real samples: a spectrum of N = 32 R channels is half of the transform of 2 N samples,
+ *
+ *   y[k] = sum_b w2N^(b k) sum_a<64 w64^(a k) z[R a + b],
+ *
+ * whose inner sums, for c = k mod 64, are the conjugates of those for 64 - c: 32 of them
+ * do. The matrices are as large as with complex samples; a word of a line has samples a
+ * and a + 32 in place of a real and an imaginary part. What the second product makes of c
+ * are channels c + 64 d with d < R / 2, and beyond the middle the conjugates of channels
+ * 64 (R - d) - c. So nothing is transformed twice, and no spectra have to be parted.
+ *
+ * Only c = 0 and c = 32 are their own mirror images, with real sums. They share the first
+ * row, as its real and its imaginary part, and this row has a second matrix of its own,
+ * which mma multiplies.
+ */
+
+// The filter.
+
+//! What a thread of the filter has of the prototype.
+struct half_coefficients {
+    uint32_t shared; // address of the first tap's
+    float4 last[2];  // of the last tap
+};
+
+__device__ __forceinline__ void unpack_halves(float (&x)[8], uint2 v)
+{
+    const float4 low = byte_samples<false>::unpack(v.x);
+    const float4 high = byte_samples<false>::unpack(v.y);
+    x[0] = low.x, x[2] = low.y, x[4] = low.z, x[6] = low.w;
+    x[1] = high.x, x[3] = high.y, x[5] = high.z, x[7] = high.w;
+}
+
+/*!
+ * A slot of spectra, two words of each at a time, so that a coefficient is read once for
+ * all of them. \param x the last lines, the slot's from place `part` on \param raw the
+ * slot's samples \param put is told number of the word, spectrum and samples of each word
+ */
+template <class Call, class Put>
+__device__ __forceinline__ void filter_halves(float (&x)[most_taps][8],
+                                              int part,
+                                              const uint2 (&raw)[slot_spectra],
+                                              const half_coefficients& h,
+                                              Put put)
+{
+    constexpr int lines = most_taps - 1 + slot_spectra;
+    constexpr uint32_t quads = sizeof(float4) * Call::channels / 4;
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+        float y[lines][4];
+#pragma unroll
+        for (int line = 0; line < lines; line++) {
+            float own[8];
+            if (line >= most_taps - 1)
+                unpack_halves(own, raw[line - (most_taps - 1)]);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                y[line][k] = line < most_taps - 1
+                                 ? x[(part + line) % most_taps][4 * j + k]
+                                 : own[4 * j + k];
+        }
+        float z[slot_spectra][4];
+#pragma unroll
+        for (int t = 0; t < most_taps; t++) {
+            const float4 four = t < shared_taps
+                                    ? load_numbers(h.shared + (2 * t + j) * quads)
+                                    : h.last[j];
+            const float own[] = { four.x, four.y, four.z, four.w };
+#pragma unroll
+            for (int s = 0; s < slot_spectra; s++)
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    z[s][k] = t == 0 ? __fmul_rn(own[k], y[s][k])
+                                     : __fmaf_rn(own[k], y[s + t][k], z[s][k]);
+        }
+#pragma unroll
+        for (int s = 0; s < slot_spectra; s++)
+#pragma unroll
+            for (int k = 0; k < 2; k++)
+                put(2 * j + k, s, halves(z[s][2 * k], z[s][2 * k + 1]));
+#pragma unroll
+        for (int line = slot_spectra; line < lines; line++)
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                x[(part + line) % most_taps][4 * j + k] = y[line][k];
+    }
+}
+
+// The transform.
+
+/*!
+ * What the second product makes of c = 0, by the warp that has it. Its first four lanes
+ * have the operand, of two pairs one after the other. Sums of the other product are not
+ * touched: the compiler would no longer let it work by itself. What becomes of its c = 0
+ * is put where this is put later.
+ */
+class first_row
+{
+    uint32_t d_memory;     // first_row_bytes of the warp
+    const uint4* d_matrix; // see make_first_rows()
+    int d_lane;
+    static constexpr int words = 2 * steps; // of a lane and spectrum
+
+public:
+    __device__ __forceinline__ first_row(uint32_t memory, const uint4* matrix)
+        : d_memory(memory), d_matrix(matrix), d_lane(threadIdx.x % 32)
+    {
+    }
+
+    //! Leaves a pair's operand, in rows [lane][spectrum].
+    __device__ __forceinline__ void keep(int k, const uint32_t (&operand)[steps][4]) const
+    {
+        if (d_lane >= 4)
+            return;
+#pragma unroll
+        for (int s = 0; s < pair; s++)
+#pragma unroll
+            for (int i = 0; i < steps; i += 2)
+                store_shared(
+                    d_memory +
+                        4 * (words * (slot_spectra * d_lane + pair * k + s) + 2 * i),
+                    { operand[i][s],
+                      operand[i][2 + s],
+                      operand[i + 1][s],
+                      operand[i + 1][2 + s] });
+    }
+
+    /*!
+     * Results of a slot whose operands have been kept. A lane with t < 2 has numbers e =
+     * g, g + 8, ... of spectra 2 t and 2 t + 1. \param factors called with e, returns
+     * those of both spectra \param wanted called with e and spectrum: whether it counts
+     * when it is clamped \param put is told e and the word of both \return how many were
+     * clamped
+     */
+    template <class Factors, class Wanted, class Put>
+    __device__ __forceinline__ int multiply(Factors factors, Wanted wanted, Put put) const
+    {
+        const int g = d_lane / 4, t = d_lane % 4;
+        __syncwarp();
+        const uint32_t from =
+            d_memory + 4 * words * (slot_spectra * t + g % slot_spectra);
+        const uint4 first = load_shared(from), second = load_shared(from + sizeof(uint4));
+        const uint32_t b[] = { first.x,  first.y,  first.z,  first.w,
+                               second.x, second.y, second.z, second.w };
+        constexpr int sixteens = 2 * radix / 16; // eight real parts, eight imaginary ones
+        float sums[sixteens][4]{};
+#pragma unroll
+        for (int i = 0; i < steps; i++)
+#pragma unroll
+            for (int m = 0; m < sixteens; m++) {
+                const uint4 v = __ldg(d_matrix + (i * sixteens + m) * 32 + d_lane);
+                const uint32_t a[] = { v.x, v.y, v.z, v.w };
+                multiply_add(sums[m], a, b[2 * i], b[2 * i + 1]);
+            }
+        __syncwarp(); // before the next ones are kept
+        int found = 0;
+        if (t < slot_spectra / 2)
+#pragma unroll
+            for (int m = 0; m < sixteens; m++) {
+                const int e = 8 * m + g;
+                const auto [first_factor, second_factor] = factors(e);
+                float2 y = times(float2{ sums[m][0], sums[m][2] }, first_factor);
+                float2 z = times(float2{ sums[m][1], sums[m][3] }, second_factor);
+                found += (wanted(e, 2 * t) && is_clamped(y)) +
+                         (wanted(e, 2 * t + 1) && is_clamped(z));
+                put(e, rounded(fitting(y), rounded(fitting(z))));
+            }
+        return found;
+    }
+};
+
+/*!
+ * Where results of a lane are put. With channel 32 D + C, D is even for c = C and odd for
+ * mirrored ones, c = 32 - C (0 for 0). Rows of D / 2 follow each other in segments.
+ */
+template <class Call>
+struct mirrored_rows {
+    static constexpr int radix_here = Call::second_radix, half = radix_here / 2;
+    //! Whether lanes, not numbers, tell which ones are mirrored.
+    static constexpr bool by_lane = radix_here < 8;
+
+    //! Row of number e.
+    static constexpr __host__ __device__ int row_of(int e)
+    {
+        const int d = Call::d_of(e);
+        return Call::segment_of(e) * half + (d < half ? d : radix_here - 1 - d);
+    }
+    //! Whether number i of a lane with t is mirrored.
+    static constexpr __host__ __device__ bool mirrored(int i, int t)
+    {
+        return Call::mirrored(by_lane ? t : 4 * i);
+    }
+    //! What number i adds to a lane's row.
+    static constexpr __host__ __device__ int first_row_of(int i)
+    {
+        return by_lane ? 2 * i : row_of(4 * i) / 4 * 4;
+    }
+    //! Row of a lane with t, of numbers that are mirrored or not.
+    static __device__ int row_of_lane(int t, bool is_mirrored)
+    {
+        return by_lane ? row_of(t) : is_mirrored ? 3 - t : t;
+    }
+};
+
+//! Boxes of the set of times that a warp stores.
+template <class Call>
+inline constexpr int boxes_of_warp = Call::real ? 4 : 2;
+//! Channel that one of them begins with.
+template <class Call>
+__device__ __forceinline__ int first_of_box(int warp, int box)
+{
+    return Call::real ? (2 * warp + box / 2) * box_channels + box % 2 * radix
+                      : (2 * warp + box) * box_channels;
+}
+//! What of a set of times is stored at once: a warp's channels; of real samples each warp
+//! has some of all warps' boxes.
+template <class Call>
+__device__ __forceinline__ int set_part(int warp)
+{
+    return Call::real ? 0 : warp;
+}
+
+//! Places of a lane's results, of numbers that are not mirrored and that are.
+template <store Store, class Call>
+class mirrored_place
+{
+    using rows = mirrored_rows<Call>;
+    static constexpr bool turned = Store == store::blocks;
+    static constexpr int row_bytes = turned ? sector_row : 4 * radix;
+    // whether the first four numbers are those that are not mirrored, and in order
+    static constexpr bool in_columns = !turned && rows::half == 4 * 4;
+    uint32_t d_words[2];
+    uint32_t d_columns; // of the first four
+
+public:
+    __device__ __forceinline__ mirrored_place(int crew, int thread)
+    {
+        const int c = thread / 4, t = thread % 4, lane = thread % 32;
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            const bool mirrored = rows::by_lane ? Call::mirrored(t) : k;
+            const int row = rows::row_of_lane(t, mirrored);
+            const int place = mirrored && c > 0 ? radix - c : c;
+            d_words[k] = turned ? place / box_channels * box_bytes +
+                                      mirrored * (box_bytes / 2) + row * sector_row +
+                                      place % box_channels * sector +
+                                      row % 2 * (sector / 2) + crew * slot_spectra * 2
+                                : bytes_of(row) + mirrored * 2 * radix + 2 * place;
+            asm volatile("" : "+r"(d_words[k])); // kept, or it is found out again
+        }
+        if constexpr (in_columns) {
+            d_columns = lane % 2 * Call::result_pitch +
+                        bytes_of(lane / 8 * 4 + lane % 8 / 2) + thread / 32 * 16;
+            asm volatile("" : "+r"(d_columns));
+        }
+    }
+
+    //! Of number e of c = 0, whose word is of spectra 2 t, 2 t + 1: in a set of times.
+    static __device__ __forceinline__ uint32_t of_first(int e, int half, int crew, int t)
+    {
+        const int row = rows::row_of(e);
+        return Call::mirrored(e) * (box_bytes / 2) + row * sector_row +
+               ((row ^ half) & 1) * (sector / 2) + 2 * slot_spectra * crew + 4 * t;
+    }
+    //! As spectra.
+    static __device__ __forceinline__ void store_first(uint32_t at, int e, uint32_t word)
+    {
+        store_halves(at + bytes_of(rows::row_of(e)) + Call::mirrored(e) * 2 * radix,
+                     word);
+    }
+
+    //! In a set of times. \param half of it
+    __device__ __forceinline__ uint32_t of_number(int i, int half) const
+    {
+        return (own(i) ^ half * (sector / 2)) + rows::first_row_of(i) * sector_row;
+    }
+
+    //! Words of numbers i to i + 3 of a pair, as spectra.
+    __device__ __forceinline__ void
+    store_four(uint32_t at, int from, const uint32_t* words) const
+    {
+        if (in_columns && from == 0)
+            store_columns(at + d_columns, words);
+        else
+#pragma unroll
+            for (int i = from; i < from + 4; i++)
+                store_halves(at + own(i) + bytes_of(rows::first_row_of(i)),
+                             words[i - from]);
+    }
+
+private:
+    __device__ __forceinline__ uint32_t own(int i) const
+    {
+        return d_words[!rows::by_lane && rows::mirrored(i, 0)];
+    }
+    //! Of a row of spectra.
+    static constexpr __host__ __device__ int bytes_of(int row)
+    {
+        return row / rows::half * Call::segment_pitch + row % rows::half * 4 * radix;
+    }
+    __device__ __forceinline__ static void store_halves(uint32_t address, uint32_t word)
+    {
+        store_short(address, word);
+        store_short(address + Call::result_pitch, word >> 16);
+    }
+};
+
+} // namespace tensor
+
+} // namespace cuda
+} // namespace kernels
+} // namespace aperture
+} // namespace gr
+
+#endif /* INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_REAL_CUH */
