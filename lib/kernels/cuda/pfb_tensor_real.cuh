@@ -110,28 +110,24 @@ __device__ __forceinline__ void filter_halves(float (&x)[most_taps][8],
 // The transform.
 
 /*!
- * What the second product makes of c = 0, by the warp that has it. Its first four lanes
- * have the operand, of two pairs one after the other. Sums of the other product are not
+ * What the second product makes of c = 0, by a crew: four threads have the operand of a
+ * slot, and each warp makes eight of the numbers. Sums of the other product are not
  * touched: the compiler would no longer let it work by itself. What becomes of its c = 0
  * is put where this is put later.
  */
 class first_row
 {
-    uint32_t d_memory;     // first_row_bytes of the warp
-    const uint4* d_matrix; // see make_first_rows()
-    int d_lane;
+    uint32_t d_memory;                      // first_row_bytes of the crew
     static constexpr int words = 2 * steps; // of a lane and spectrum
 
 public:
-    __device__ __forceinline__ first_row(uint32_t memory, const uint4* matrix)
-        : d_memory(memory), d_matrix(matrix), d_lane(threadIdx.x % 32)
-    {
-    }
+    __device__ __forceinline__ explicit first_row(uint32_t memory) : d_memory(memory) {}
 
-    //! Leaves a pair's operand, in rows [lane][spectrum].
+    //! Leaves a pair's operand, in rows [lane][spectrum]. By all threads of the crew.
     __device__ __forceinline__ void keep(int k, const uint32_t (&operand)[steps][4]) const
     {
-        if (d_lane >= 4)
+        const int thread = threadIdx.x % crew_threads;
+        if (thread >= 4)
             return;
 #pragma unroll
         for (int s = 0; s < pair; s++)
@@ -139,54 +135,33 @@ public:
             for (int i = 0; i < steps; i += 2)
                 store_shared(
                     d_memory +
-                        4 * (words * (slot_spectra * d_lane + pair * k + s) + 2 * i),
+                        4 * (words * (slot_spectra * thread + pair * k + s) + 2 * i),
                     { operand[i][s],
                       operand[i][2 + s],
                       operand[i + 1][s],
                       operand[i + 1][2 + s] });
     }
 
-    /*!
-     * Results of a slot whose operands have been kept. A lane with t < 2 has numbers e =
-     * g, g + 8, ... of spectra 2 t and 2 t + 1. \param factors called with e, returns
-     * those of both spectra \param wanted called with e and spectrum: whether it counts
-     * when it is clamped \param put is told e and the word of both \return how many were
-     * clamped
-     */
-    template <class Factors, class Wanted, class Put>
-    __device__ __forceinline__ int multiply(Factors factors, Wanted wanted, Put put) const
+    //! When all threads of the crew know what has been kept: of number 8 warp + g, those
+    //! of spectra 2 t and 2 t + 1, t < 2. \param matrix see make_first_rows()
+    __device__ __forceinline__ void multiply(float2 (&sums)[2], const uint4* matrix) const
     {
-        const int g = d_lane / 4, t = d_lane % 4;
-        __syncwarp();
+        const int lane = threadIdx.x % 32, warp = threadIdx.x % crew_threads / 32;
+        // its columns are spectra g, of which there are four
         const uint32_t from =
-            d_memory + 4 * words * (slot_spectra * t + g % slot_spectra);
+            d_memory + 4 * words * (slot_spectra * (lane % 4) + lane / 4 % slot_spectra);
         const uint4 first = load_shared(from), second = load_shared(from + sizeof(uint4));
         const uint32_t b[] = { first.x,  first.y,  first.z,  first.w,
                                second.x, second.y, second.z, second.w };
-        constexpr int sixteens = 2 * radix / 16; // eight real parts, eight imaginary ones
-        float sums[sixteens][4]{};
+        float four[4]{};
 #pragma unroll
-        for (int i = 0; i < steps; i++)
-#pragma unroll
-            for (int m = 0; m < sixteens; m++) {
-                const uint4 v = __ldg(d_matrix + (i * sixteens + m) * 32 + d_lane);
-                const uint32_t a[] = { v.x, v.y, v.z, v.w };
-                multiply_add(sums[m], a, b[2 * i], b[2 * i + 1]);
-            }
-        __syncwarp(); // before the next ones are kept
-        int found = 0;
-        if (t < slot_spectra / 2)
-#pragma unroll
-            for (int m = 0; m < sixteens; m++) {
-                const int e = 8 * m + g;
-                const auto [first_factor, second_factor] = factors(e);
-                float2 y = times(float2{ sums[m][0], sums[m][2] }, first_factor);
-                float2 z = times(float2{ sums[m][1], sums[m][3] }, second_factor);
-                found += (wanted(e, 2 * t) && is_clamped(y)) +
-                         (wanted(e, 2 * t + 1) && is_clamped(z));
-                put(e, rounded(fitting(y), rounded(fitting(z))));
-            }
-        return found;
+        for (int i = 0; i < steps; i++) {
+            const uint4 v = __ldg(matrix + (i * crew_warps + warp) * 32 + lane);
+            const uint32_t a[] = { v.x, v.y, v.z, v.w };
+            multiply_add(four, a, b[2 * i], b[2 * i + 1]);
+        }
+        sums[0] = { four[0], four[2] };
+        sums[1] = { four[1], four[3] };
     }
 };
 

@@ -62,10 +62,14 @@ __device__ __forceinline__ auto own_numbers(int residue, const Call& c)
  * made some calls faster and others slower.
  */
 template <class Call>
-inline constexpr bool takes_turns = Call::ranks == 1 && !Call::delayed;
+inline constexpr bool takes_turns = Call::ranks == 1 && (Call::real || !Call::delayed);
 constexpr int turn_barrier =
     1 + crews; // the first crew's; those before are the crews' own
 
+__device__ __forceinline__ void sync_crew(int crew)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads) : "memory");
+}
 //! By a crew.
 __device__ __forceinline__ void wait_for_turn(int crew)
 {
@@ -143,11 +147,10 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         residue = residue_of(rank, Call::ranks, c.inverted);
     }
     const auto own = own_numbers(residue, c);
-    const bool has_first_row = Call::real && warp == 0;
     uint32_t first_row_memory = 0;
     if constexpr (Call::real)
         first_row_memory = shared_address(m.first_rows.of[crew]);
-    const first_row first(first_row_memory, c.first_rows);
+    const first_row first(first_row_memory);
     ring_place<slots<Store, Call>> slot{};
     slot.advance(crew);
     using samples = std::conditional_t<(Call::ranks > 1), cores_matrix, rows>;
@@ -272,7 +275,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
 #pragma unroll
             for (int i = 0; i < steps; i++)
                 twiddle_step(even, low, i);
-            if (has_first_row)
+            if constexpr (Call::real)
                 first.keep(0, even);
             start_second(low, even);
             twiddle_step(odd, high, 0);
@@ -280,7 +283,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
 #pragma unroll
             for (int i = 1; i < steps; i++)
                 twiddle_step(odd, high, i);
-            if (has_first_row)
+            if constexpr (Call::real)
                 first.keep(1, odd);
             start_second(high, odd);
             if constexpr (by_turns)
@@ -321,7 +324,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             };
             const auto end_of = [&](int k) {
                 return [&, k](int i) {
-                    if (has_first_row && lane < 4) // what they have is not what is kept
+                    if (Call::real && thread < 4) // what they have is not what is kept
                         return 0;
                     return wanted - k * pair -
                            first_spectrum(Call::segment_of(4 * i + lane % 4), c);
@@ -376,37 +379,39 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     words[1], high, factors, begin_of(1), end_of(1), c.harmless_squares);
                 put(1);
             }
-            if constexpr (Call::real)
-                if (has_first_row) {
-                    const auto* first_gains =
-                        reinterpret_cast<const float2*>(gains - thread);
-                    found += first.multiply(
-                        [&](int e) {
-                            const int i = e / 4 % (2 * Call::gain_words);
-                            return first_factors<Call>(
-                                first_gains[2 * (i / 2 * crew_threads + e % 4) + i % 2],
-                                m.phases,
-                                own,
-                                e);
-                        },
-                        [&](int e, int spectrum) {
-                            const int begin = first_spectrum(Call::segment_of(e), c);
-                            return spectrum >= (Call::delayed ? -slot_time : 0) - begin &&
-                                   spectrum < wanted - begin;
-                        },
-                        [&](int e, uint32_t word) {
-                            if constexpr (turned)
-                                store_word(results + set.index * set_bytes +
-                                               mirrored.of_first(e, half, crew, lane % 4),
-                                           word);
-                            else
-                                mirrored.store_first(
-                                    results + buffer * Call::result_bytes +
-                                        lane % 4 * pair * Call::result_pitch,
-                                    e,
-                                    word);
-                        });
+            if constexpr (Call::real) {
+                // what others have kept, and put where this is put
+                sync_crew(crew);
+                float2 sums[2];
+                first.multiply(sums, c.first_rows);
+                const int e = 8 * warp + lane / 4, t = lane % 4;
+                const int i = e / 4 % (2 * Call::gain_words);
+                const float2 gain =
+                    __ldg(reinterpret_cast<const float2*>(gains - thread) +
+                          2 * (i / 2 * crew_threads + e % 4) + i % 2);
+                const auto [factor, next_factor] =
+                    first_factors<Call>(gain, m.phases, own, e);
+                const float2 y = times(sums[0], factor), z = times(sums[1], next_factor);
+                const int begin = first_spectrum(Call::segment_of(e), c);
+                const auto counts = [&](int spectrum) {
+                    return spectrum >= (Call::delayed ? -slot_time - begin : 0) &&
+                           spectrum < wanted - begin;
+                };
+                if (t < slot_spectra / 2) {
+                    found += (is_clamped(y) && counts(2 * t)) +
+                             (is_clamped(z) && counts(2 * t + 1));
+                    const uint32_t word = rounded(fitting(y), rounded(fitting(z)));
+                    if constexpr (turned)
+                        store_word(results + set.index * set_bytes +
+                                       mirrored.of_first(e, half, crew, t),
+                                   word);
+                    else
+                        mirrored.store_first(results + buffer * Call::result_bytes +
+                                                 t * pair * Call::result_pitch,
+                                             e,
+                                             word);
                 }
+            }
             if constexpr (turned) {
                 if (leaving) {
                     if (leads)
@@ -431,8 +436,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 // line before, of the other results, has left when all are here.
                 if (!exchanged && stores_spectra())
                     wait_for_stores();
-                asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads)
-                             : "memory");
+                sync_crew(crew);
                 const int there = wanted - first_spectrum(segment, c);
                 const int unwanted_there =
                     Call::delayed ? -slot_time - first_spectrum(segment, c) : 0;
