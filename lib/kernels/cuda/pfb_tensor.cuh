@@ -161,6 +161,9 @@ struct arrangement {
                                              : copy_unit);
     //! Words of two gains that a thread of a crew reads: its other numbers have the same.
     static constexpr int gain_words = second_radix < 8 ? 1 : second_radix / 8;
+    //! What there are gains for. Of real samples, threads of c = 0 multiply by 0, as
+    //! their numbers are not wanted, and its gains come last; see first_row.
+    static constexpr int gain_threads = crew_threads + (real ? 4 : 0);
 
     // Results of a slot as spectra. The copy engine is slow with little at a time: the
     // slot's short spectra of a segment are in a row, as in memory where a port has one
@@ -271,7 +274,7 @@ struct nothing {
 
 //! What a call is told besides what fused kernels are; of them: prototype [most_taps]
 //! [channel], later taps in later lines; twiddles [steps][crew_threads][2], gains [input]
-//! [gain_words][crew_threads][2].
+//! [gain_words][gain_threads][2].
 struct call : filter_call {
     bool boxed;                // whether the block is stored in boxes; see box_map()
     const uint4* matrices;     // as memory has them

@@ -187,7 +187,7 @@ public:
                (d_split ? ", inputs split" : "");
     }
 
-    //! Into [input][rank][gain_words][crew_threads][2], as crews read them.
+    //! Into [input][rank][gain_words][gain_threads][2], as crews read them.
     void set_gains(const cfloat* gains, cudaStream_t s)
     {
         const device_guard guard(d_device);
@@ -196,9 +196,16 @@ public:
         for (size_t i = 0; i < d_ordered_gains.size(); i++) {
             const size_t input = i / gains_of_input;
             const int rank = int(i / gains_of_rank) % shape::ranks;
-            const int place = int(i % gains_of_rank), thread = place / 2 % crew_threads;
-            const int e = 4 * (place / 2 / crew_threads * 2 + place % 2) + thread % 4;
-            const auto g = gains[input * channels + shape::channel_of(thread / 4, e) +
+            const int place = int(i % gains_of_rank);
+            const int thread = place / 2 % shape::gain_threads;
+            const int e =
+                4 * (place / 2 / shape::gain_threads * 2 + place % 2) + thread % 4;
+            const int c = thread / 4 % radix;
+            if (shape::real && thread / 4 == 0) {
+                d_ordered_gains[i] = { 0, 0 };
+                continue;
+            }
+            const auto g = gains[input * channels + shape::channel_of(c, e) +
                                  residue_of(rank, shape::ranks, d_p.inverted)];
             d_ordered_gains[i] = { float(g.real() * scale), float(g.imag() * scale) };
             d_modest_gains = d_modest_gains && std::abs(d_ordered_gains[i].x) < 1e30f &&
@@ -269,7 +276,7 @@ public:
     }
 
 private:
-    static constexpr size_t gains_of_rank = 2 * shape::gain_words * crew_threads;
+    static constexpr size_t gains_of_rank = 2 * shape::gain_words * shape::gain_threads;
     static constexpr size_t gains_of_input = shape::ranks * gains_of_rank;
     // of 1024 samples
     static inline const double filter_scale = filter_scale_of(shape::step / shape::ranks);

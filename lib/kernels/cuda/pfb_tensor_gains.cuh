@@ -75,11 +75,11 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
 
 /*!
  * The same of both pairs of a slot, where the gains of each spectrum have phases of their
- * own. \param gains in memory, each two, Words of them and again \param series calling it
- * begins those of the slot \param begin, end as above, of the slot \param put_words is
- * told those of i, i + 1, ... of both pairs as soon as they are there
+ * own. \param gains in memory, each two, gain_words of them and again \param series
+ * calling it begins those of the slot \param begin, end as above, of the slot \param
+ * put_words is told those of i, i + 1, ... of both pairs as soon as they are there
  */
-template <int Words, class Series, class Begin, class End, class Put>
+template <class Call, class Series, class Begin, class End, class Put>
 __device__ __forceinline__ int quantise_turned(const float (&low)[32],
                                                const float (&high)[32],
                                                const float4* gains,
@@ -97,7 +97,7 @@ __device__ __forceinline__ int quantise_turned(const float (&low)[32],
         for (int i = from; i < from + together; i++) {
             const float *y = low + 4 * i, *z = high + 4 * i;
             if (i % 2 == 0)
-                g = load_numbers(gains + i / 2 % Words * crew_threads);
+                g = load_numbers(gains + i / 2 % Call::gain_words * Call::gain_threads);
             const float2 gain = i % 2 ? float2{ g.z, g.w } : float2{ g.x, g.y };
             const auto [first, second, twice_cosine] = phases.take();
             const float2 a = times(first, gain);

@@ -226,9 +226,9 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     piece p;
 #pragma unroll 1
     while (all.take(p, c)) {
-        uint32_t gains_place =
-            uint32_t(p.input * Call::ranks + rank) * (Call::gain_words * crew_threads) +
-            thread;
+        uint32_t gains_place = uint32_t(p.input * Call::ranks + rank) *
+                                   (Call::gain_words * Call::gain_threads) +
+                               thread;
         char* to = nullptr; // of the crew's next spectrum
         if (!turned)
             to = static_cast<char*>(c.spectra_of[p.input]) +
@@ -324,8 +324,6 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             };
             const auto end_of = [&](int k) {
                 return [&, k](int i) {
-                    if (Call::real && thread < 4) // what they have is not what is kept
-                        return 0;
                     return wanted - k * pair -
                            first_spectrum(Call::segment_of(4 * i + lane % 4), c);
                 };
@@ -333,7 +331,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             if constexpr (Call::how == turning::by_spectrum) {
                 wgmma_wait<0>();
                 __syncwarp(); // all know what the warp keeps
-                found += quantise_turned<Call::gain_words>(
+                found += quantise_turned<Call>(
                     low,
                     high,
                     gains,
@@ -356,7 +354,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
 #pragma unroll
                 for (int i = 0; i < words_kept; i++)
                     factors[i] =
-                        load_numbers(gains + i % Call::gain_words * crew_threads);
+                        load_numbers(gains + i % Call::gain_words * Call::gain_threads);
                 if constexpr (Call::how == turning::by_slot) {
                     if constexpr (!has_one_series<Call>)
                         __syncwarp(); // all know what the warp keeps
@@ -386,9 +384,9 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 first.multiply(sums, c.first_rows);
                 const int e = 8 * warp + lane / 4, t = lane % 4;
                 const int i = e / 4 % (2 * Call::gain_words);
-                const float2 gain =
-                    __ldg(reinterpret_cast<const float2*>(gains - thread) +
-                          2 * (i / 2 * crew_threads + e % 4) + i % 2);
+                const float2 gain = __ldg(
+                    reinterpret_cast<const float2*>(gains - thread) +
+                    2 * (i / 2 * Call::gain_threads + crew_threads + e % 4) + i % 2);
                 const auto [factor, next_factor] =
                     first_factors<Call>(gain, m.phases, own, e);
                 const float2 y = times(sums[0], factor), z = times(sums[1], next_factor);
