@@ -278,7 +278,6 @@ struct nothing {
 struct call : filter_call {
     bool boxed;                // whether the block is stored in boxes; see box_map()
     const uint4* matrices;     // as memory has them
-    const uint4* first_rows;   // of real samples; see make_first_rows()
     int groups;                // of spectra of an input
     int64_t pitch;             // bytes from one spectrum of an input to its next
     int share, more;           // groups of a block of threads; so many have one more
@@ -287,12 +286,20 @@ struct call : filter_call {
     bool inverted;             // see residue_of()
 };
 
+//! What a call of real samples is told besides.
+struct real_call {
+    const uint4* first_rows; // see make_first_rows()
+};
+struct complex_call {
+};
+
 //! Its lists of inputs travel with it: to copy them in a stream would take longer than
 //! what a call of many can spare. Those without delays have kernels of their own.
 template <int Inputs, turning Turning, class Shape>
 struct input_call : call,
                     Shape,
-                    std::conditional_t<Turning == turning::none, nothing, delay_call> {
+                    std::conditional_t<Turning == turning::none, nothing, delay_call>,
+                    std::conditional_t<Shape::real, real_call, complex_call> {
     using shape = Shape;
     static constexpr turning how = Turning;
     static constexpr bool delayed = Turning != turning::none;
@@ -376,7 +383,7 @@ private:
 
 //! Coefficients of real samples, which are twice as many: all but those of the last tap,
 //! of samples n + 2 j, their second half, n + 2 j + 1 and its second half.
-constexpr int shared_taps = most_taps - 1;
+constexpr int shared_taps = most_taps - 3;
 constexpr int first_row_bytes = 512; // what a warp keeps of c = 0; see first_row
 template <int Channels>
 struct shared_coefficients {
@@ -404,7 +411,7 @@ struct memory {
     std::conditional_t<Call::real, shared_coefficients<Call::channels>, nothing>
         coefficients;
     struct first_row_memory {
-        alignas(16) char of[crews][first_row_bytes];
+        alignas(16) char of[crews][2][first_row_bytes]; // of slots by turns
     };
     std::conditional_t<Call::real, first_row_memory, nothing> first_rows;
     std::conditional_t<

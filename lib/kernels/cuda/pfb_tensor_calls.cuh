@@ -381,7 +381,8 @@ private:
         c.clamped = d_counts.data();
         c.lowest = d_counts.data() + d_p.inputs();
         c.matrices = reinterpret_cast<const uint4*>(d_matrices.data());
-        c.first_rows = reinterpret_cast<const uint4*>(d_first_rows.data());
+        if constexpr (c.real)
+            c.first_rows = reinterpret_cast<const uint4*>(d_first_rows.data());
         int lead = 0;
         if constexpr (c.delayed)
             lead = c.lead;

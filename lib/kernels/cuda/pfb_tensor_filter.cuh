@@ -210,8 +210,8 @@ load_coefficients(memory<Store, Call>& m, half_coefficients& h, const Call& c)
     const int own = filter_place<Call>().in_spectrum() / 4;
     h.shared = shared_address(&m.coefficients.of[0][0][own]);
 #pragma unroll
-    for (int j = 0; j < 2; j++)
-        h.last[j] = quad_of(most_taps - 1, j, own);
+    for (int i = 0; i < 2 * (most_taps - shared_taps); i++)
+        h.last[i / 2][i % 2] = quad_of(shared_taps + i / 2, i % 2, own);
 }
 template <store Store, class Call>
 __device__ __forceinline__ void

@@ -40,8 +40,8 @@ namespace tensor {
 
 //! What a thread of the filter has of the prototype.
 struct half_coefficients {
-    uint32_t shared; // address of the first tap's
-    float4 last[2];  // of the last tap
+    uint32_t shared;                         // address of the first tap's
+    float4 last[most_taps - shared_taps][2]; // of the last taps
 };
 
 __device__ __forceinline__ void unpack_halves(float (&x)[8], uint2 v)
@@ -85,7 +85,7 @@ __device__ __forceinline__ void filter_halves(float (&x)[most_taps][8],
         for (int t = 0; t < most_taps; t++) {
             const float4 four = t < shared_taps
                                     ? load_numbers(h.shared + (2 * t + j) * quads)
-                                    : h.last[j];
+                                    : h.last[t - shared_taps][j];
             const float own[] = { four.x, four.y, four.z, four.w };
 #pragma unroll
             for (int s = 0; s < slot_spectra; s++)
@@ -117,11 +117,23 @@ __device__ __forceinline__ void filter_halves(float (&x)[most_taps][8],
  */
 class first_row
 {
-    uint32_t d_memory;                      // first_row_bytes of the crew
+    // of two slots by turns, so that nobody waits until all have read what was kept
+    uint32_t d_memory = 0, d_other = 0;
     static constexpr int words = 2 * steps; // of a lane and spectrum
 
 public:
-    __device__ __forceinline__ explicit first_row(uint32_t memory) : d_memory(memory) {}
+    first_row() = default;
+    __device__ __forceinline__ explicit first_row(uint32_t memory)
+        : d_memory(memory), d_other(memory + first_row_bytes)
+    {
+    }
+    //! To the next slot.
+    __device__ __forceinline__ void advance()
+    {
+        const uint32_t here = d_memory;
+        d_memory = d_other;
+        d_other = here;
+    }
 
     //! Leaves a pair's operand, in rows [lane][spectrum]. By all threads of the crew.
     __device__ __forceinline__ void keep(int k, const uint32_t (&operand)[steps][4]) const

@@ -59,10 +59,12 @@ __device__ __forceinline__ auto own_numbers(int residue, const Call& c)
  * Crews that take turns: one starts its first products when the other has started its
  * second ones, and so makes use of the time that the other waits for them, where both
  * would else wait at the same time, for as long as they keep step. With delays that
- * made some calls faster and others slower.
+ * made some calls faster and others slower, and of real samples it makes blocks slower.
  */
-template <class Call>
-inline constexpr bool takes_turns = Call::ranks == 1 && (Call::real || !Call::delayed);
+template <store Store, class Call>
+inline constexpr bool takes_turns = Call::real        ? Store == store::spectra
+                                    : Call::ranks > 1 ? false
+                                                      : !Call::delayed;
 constexpr int turn_barrier =
     1 + crews; // the first crew's; those before are the crews' own
 
@@ -147,10 +149,9 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         residue = residue_of(rank, Call::ranks, c.inverted);
     }
     const auto own = own_numbers(residue, c);
-    uint32_t first_row_memory = 0;
+    first_row first;
     if constexpr (Call::real)
-        first_row_memory = shared_address(m.first_rows.of[crew]);
-    const first_row first(first_row_memory);
+        first = first_row(shared_address(m.first_rows.of[crew]));
     ring_place<slots<Store, Call>> slot{};
     slot.advance(crew);
     using samples = std::conditional_t<(Call::ranks > 1), cores_matrix, rows>;
@@ -219,7 +220,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     };
     constexpr bool exchanged = memory<Store, Call>::exchanged;
     spectra_exchange<Store, Call> exchange(m, c, crew, thread, rank, results);
-    constexpr bool by_turns = takes_turns<Call>;
+    constexpr bool by_turns = takes_turns<Store, Call>;
     if (by_turns && crew == 1)
         give_turn(0);
     pieces all(c);
@@ -304,6 +305,10 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 else
                     return in_set + (column ^ half * (sector / 2)) + i * 4 * sector_row;
             };
+            const auto put_in_set = [&](int i, uint32_t low_word, uint32_t high_word) {
+                if (!Call::real || thread >= 4) // those of c = 0 are not wanted
+                    store_words(place_in_set(i), low_word, high_word);
+            };
             // numbers i to i + 3 of a pair, as spectra
             const auto store_four = [&](int k, int i, const uint32_t* words) {
                 const uint32_t at =
@@ -313,6 +318,31 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 else
                     store_columns(at + column + Call::result_place(4 * i), words);
             };
+            // of c = 0, number e of this lane of spectra 2 t and 2 t + 1, t < 2
+            const int e = 8 * warp + lane / 4;
+            uint32_t first_word = 0;
+            if constexpr (Call::real) {
+                sync_crew(crew); // all know what has been kept
+                float2 sums[2];
+                first.multiply(sums, c.first_rows);
+                const int i = e / 4 % (2 * Call::gain_words), t = lane % 4;
+                const float2 gain = __ldg(
+                    reinterpret_cast<const float2*>(gains - thread) +
+                    2 * (i / 2 * Call::gain_threads + crew_threads + e % 4) + i % 2);
+                const auto [factor, next_factor] =
+                    first_factors<Call>(gain, m.phases, own, e);
+                const float2 y = times(sums[0], factor), z = times(sums[1], next_factor);
+                const int begin = first_spectrum(Call::segment_of(e), c);
+                const auto counts = [&](int spectrum) {
+                    return t < slot_spectra / 2 &&
+                           spectrum >= (Call::delayed ? -slot_time - begin : 0) &&
+                           spectrum < wanted - begin;
+                };
+                found += (is_clamped(y) && counts(2 * t)) +
+                         (is_clamped(z) && counts(2 * t + 1));
+                first_word = rounded(fitting(y), rounded(fitting(z)));
+                first.advance();
+            }
             // of a pair: spectra of number i that are wanted
             const auto begin_of = [&](int k) {
                 return [&, k](int i) {
@@ -342,7 +372,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     [&](int from, const uint32_t(&words)[pairs][4]) {
 #pragma unroll
                         for (int i = 0; i < 4 && turned; i++)
-                            store_words(place_in_set(from + i), words[0][i], words[1][i]);
+                            put_in_set(from + i, words[0][i], words[1][i]);
 #pragma unroll
                         for (int k = 0; k < pairs && !turned; k++)
                             store_four(k, from, words[k]);
@@ -364,7 +394,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 const auto put = [&](int k) { // of blocks, once both pairs are here
 #pragma unroll
                     for (int i = 0; i < 8 && turned && k > 0; i++)
-                        store_words(place_in_set(i), words[0][i], words[1][i]);
+                        put_in_set(i, words[0][i], words[1][i]);
 #pragma unroll
                     for (int i = 0; i < 8 && !turned; i += 4)
                         store_four(k, i, words[k] + i);
@@ -377,38 +407,18 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     words[1], high, factors, begin_of(1), end_of(1), c.harmless_squares);
                 put(1);
             }
-            if constexpr (Call::real) {
-                // what others have kept, and put where this is put
-                sync_crew(crew);
-                float2 sums[2];
-                first.multiply(sums, c.first_rows);
-                const int e = 8 * warp + lane / 4, t = lane % 4;
-                const int i = e / 4 % (2 * Call::gain_words);
-                const float2 gain = __ldg(
-                    reinterpret_cast<const float2*>(gains - thread) +
-                    2 * (i / 2 * Call::gain_threads + crew_threads + e % 4) + i % 2);
-                const auto [factor, next_factor] =
-                    first_factors<Call>(gain, m.phases, own, e);
-                const float2 y = times(sums[0], factor), z = times(sums[1], next_factor);
-                const int begin = first_spectrum(Call::segment_of(e), c);
-                const auto counts = [&](int spectrum) {
-                    return spectrum >= (Call::delayed ? -slot_time - begin : 0) &&
-                           spectrum < wanted - begin;
-                };
-                if (t < slot_spectra / 2) {
-                    found += (is_clamped(y) && counts(2 * t)) +
-                             (is_clamped(z) && counts(2 * t + 1));
-                    const uint32_t word = rounded(fitting(y), rounded(fitting(z)));
-                    if constexpr (turned)
-                        store_word(results + set.index * set_bytes +
-                                       mirrored.of_first(e, half, crew, t),
-                                   word);
-                    else
-                        mirrored.store_first(results + buffer * Call::result_bytes +
-                                                 t * pair * Call::result_pitch,
-                                             e,
-                                             word);
-                }
+            if constexpr (Call::real && turned) {
+                if (lane % 4 < slot_spectra / 2)
+                    store_word(results + set.index * set_bytes +
+                                   mirrored.of_first(e, half, crew, lane % 4),
+                               first_word);
+            } else if constexpr (Call::real) {
+                sync_crew(crew); // what this takes the place of has been put
+                if (lane % 4 < slot_spectra / 2)
+                    mirrored.store_first(results + buffer * Call::result_bytes +
+                                             lane % 4 * pair * Call::result_pitch,
+                                         e,
+                                         first_word);
             }
             if constexpr (turned) {
                 if (leaving) {
