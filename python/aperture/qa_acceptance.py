@@ -36,8 +36,8 @@ class FEngine:
     Tests of what makes channels: pfb_channelizer, or f_engine where in_blocks is true.
 
     n: channels. On a GPU, 32 go through cuFFT and 64 to 8192 through the fused kernel, of
-    three passes from 2048 on; those of 8 bits (EightBits) through tensor cores, on a Hopper
-    GPU.
+    three passes from 2048 on; those of 8 bits (EightBits, RealEightBits) through tensor cores,
+    on a Hopper GPU.
     types: of input and output, that are tried.
     spectra: whose powers are measured; linear_spectra: of so many tones at once, where they
     are weak
@@ -50,6 +50,7 @@ class FEngine:
     spectra = 2500
     linear_spectra, linear_tones = 2000, 1
     every = 1
+    leakage_channels = 0, 1
 
     def setUp(self):
         self.rng = np.random.default_rng(64)
@@ -123,11 +124,19 @@ class FEngine:
         powers = []
         for part in np.array_split(frequencies, parts):
             samples = self.tones(part, n, taps, amplitude, noise)
-            if options.get("input_type") == "sc8":
-                samples = reference.quantise(samples)[0]
+            samples = self.quantised(samples, options.get("input_type"))
             spectra, block = self.channelise(samples, channels=n, taps=taps, **options)
             powers.append(np.abs(spectra[0, ::taps]) ** 2)
         return np.concatenate(powers), block
+
+    @staticmethod
+    def quantised(samples, input_type):
+        """In steps of a type of 8 bits; others as they are."""
+        if input_type == "sc8":
+            return reference.quantise(samples)[0]
+        if input_type == "s8":
+            return reference.quantise(samples)[0][..., 0]
+        return samples
 
     @staticmethod
     def crossing(offset, level, limit, outermost):
@@ -156,12 +165,17 @@ class FEngine:
         Options for 8-bit output at a gain of 100, where rounding does not hide what leaks.
         The amplitude gives 127 steps at gain 1.
         """
-        amplitude = 127 / np.sum(reference.prototype(self.n, 8))
+        amplitude = 127 / self.height
         return {"output_type": "sc8", "gain": 100.0, "amplitude": amplitude}
+
+    @property
+    def height(self):
+        """In the middle of a channel, of a tone of amplitude 1."""
+        return np.sum(reference.prototype(self.n, 8))
 
     def peak(self, gain, amplitude, **_):
         """Power of a tone in the middle of its channel, were it not for saturation."""
-        return (gain * amplitude * np.sum(reference.prototype(self.n, 8))) ** 2
+        return (gain * amplitude * self.height) ** 2
 
     @staticmethod
     def some_channels(n):
@@ -180,9 +194,9 @@ class FEngine:
             if self.n == 32:
                 path = "cufft"
             elif self.on_hopper(block):
-                eight_bits = (input_type, output_type) == ("sc8", "sc8")
-                path = "tensor" if eight_bits else "fused"
-            elif self.n == 64 or self.types == EightBits.types:
+                in_eight_bits = input_type == "sc8" or input_type == "s8" and self.n <= 1024
+                path = "tensor" if in_eight_bits and output_type == "sc8" else "fused"
+            elif self.n == 64 or isinstance(self, EightBits):
                 path = "fused"
             else:
                 path = "fused|cufft"  # as shared memory allows
@@ -202,7 +216,7 @@ class FEngine:
         n = self.n
         offsets = np.arange(-192, 193, self.every) / 128
         # 120 steps
-        amplitude = 1.2 / np.sum(reference.prototype(n, 8))
+        amplitude = 1.2 / self.height
         for options in (
             {},
             {"input_type": "sc8", "amplitude": 120.0},
@@ -221,7 +235,7 @@ class FEngine:
         """A tone anywhere in a channel, for some channels with the first and the last."""
         n = self.n
         offsets = np.arange(-32, 33, self.every) / 64
-        for channel in (0, 1, n // 2, n - 1):
+        for channel in (*self.leakage_channels, n // 2, n - 1):
             powers, block = self.tone_powers(channel - n // 2 + offsets, n, **options)
             if saturated:
                 peak = self.peak(**options)
@@ -368,7 +382,8 @@ class FEngine:
         for output_type, delta in (("fc32", 1e-3), ("sc8", 0.1)):
             if (input_type, output_type) not in self.types:
                 continue
-            shape = inputs, (self.spectra + 7) * n
+            step = n if reference.is_complex(input_type) else 2 * n
+            shape = inputs, (self.spectra + 7) * step
             samples = qa_tools.random_samples(self.rng, input_type, shape, 10.0)
             plain, _ = self.channelise(samples, input_type, output_type, channels=n, gain=1.0)
             unrounded, _ = self.channelise(samples, input_type, channels=n)
@@ -394,7 +409,7 @@ class FEngine:
         """As many as lie at the limit, of a tone that is twice too strong."""
         n, input_type = self.n, self.types[0][0]
         amplitude = 1.0 if input_type == "fc32" else 120.0
-        gain = 254 / amplitude / np.sum(reference.prototype(n, 8))
+        gain = 254 / amplitude / self.height
         tone = amplitude * np.exp(2j * np.pi * (2.01 / n) * np.arange(n * 100))
         samples = reference.quantise(tone)[0] if input_type == "sc8" else tone.astype(np.complex64)
         spectra, block = self.channelise(samples[None], input_type, "sc8", channels=n, gain=gain)
@@ -418,7 +433,7 @@ class EightBits(FEngine):
     def saturating(self):
         """Half a step of noise goes with the tone, as in test_tone_in_any_channel."""
         amplitude = 120.0
-        gain = 100 * 127 / amplitude / np.sum(reference.prototype(self.n, 8))
+        gain = 100 * 127 / amplitude / self.height
         return {"input_type": "sc8", "output_type": "sc8", "gain": gain, "amplitude": amplitude,
                 "noise": 0.5}
 
@@ -450,12 +465,81 @@ class EightBits(FEngine):
     test_real_tone_in_any_channel = None
 
 
+class RealEightBits(EightBits):
+    """
+    Real samples. In tones of an amplitude, half of it is at positive frequencies. Those of
+    channel 0, whose own image lies there, are left out.
+    """
+
+    types = [("s8", "sc8")]
+    leakage_channels = 1, 2
+
+    @property
+    def saturating(self):
+        return {**super().saturating, "input_type": "s8"}
+
+    @property
+    def height(self):
+        return np.sum(reference.prototype(2 * self.n, 8)) / 2
+
+    @staticmethod
+    def some_channels(n):
+        return EightBits.some_channels(n)[1:]
+
+    def turns(self, frequencies, times):
+        """Of tones so many channels above the middle of channel n/2: [tone][time]"""
+        return (np.asarray(frequencies)[:, None] + self.n // 2) * times / (2 * self.n)
+
+    def tones(self, frequencies, n, taps, amplitude=1.0, noise=0.0):
+        t = np.arange(2 * n * taps)
+        phase = self.rng.uniform(0, 2 * np.pi, (len(frequencies), 1))
+        tones = amplitude * np.cos(2 * np.pi * self.turns(frequencies, t) + phase)
+        tones += noise * self.rng.standard_normal(tones.shape)
+        return tones.reshape(1, -1).astype(np.float32)
+
+    def test_linearity(self):
+        """As of complex samples, noise of half a step at the output."""
+        n, taps, count = self.n, 8, self.linear_spectra
+        t = np.arange(2 * n * count)
+        turns = self.turns([5.0137], t)[0]
+        powers = []
+        for step in range(6):
+            signal = 115.0 * 2.0**-step * np.cos(2 * np.pi * turns)
+            signal += np.sqrt(2) * self.height * self.rng.standard_normal(len(t)) / 2
+            samples = self.quantised(signal, "s8")
+            spectra, _ = self.channelise(
+                samples[None], "s8", "sc8", channels=n, taps=taps, gain=1 / self.height
+            )
+            y = spectra[0, :, n // 2 + 5]
+            # turned back by the phase of the tone at each spectrum's first sample
+            back = np.exp(2j * np.pi * turns[:: 2 * n][: len(y)])
+            powers.append(np.abs(np.vdot(back, y) / len(y)) ** 2)
+        expected = decibel(powers[0]) - 20 * np.log10(2) * np.arange(len(powers))
+        np.testing.assert_allclose(decibel(np.array(powers)), expected, atol=0.1)
+
+    def test_saturation_is_counted(self):
+        n = self.n
+        gain = 254 / 120 / self.height
+        tone = 120 * np.cos(2 * np.pi * self.turns([2.01], np.arange(2 * n * 100)))
+        spectra, block = self.channelise(
+            self.quantised(tone, "s8"), "s8", "sc8", channels=n, gain=gain
+        )
+        limit = np.maximum(np.abs(spectra.real), np.abs(spectra.imag)) == 127
+        # a circle of 254 steps leaves the square of 127 for all phases
+        self.assertEqual(np.sum(limit), spectra.shape[1])
+        self.assertEqual(block.clamped(), [spectra.shape[1]])
+
+
 class FewEightBits(EightBits):
     """Each power is the mean of eight spectra, as each channel has more of the noise of samples."""
 
     def tone_powers(self, frequencies, *arguments, **options):
         powers, block = super().tone_powers(np.repeat(frequencies, 8), *arguments, **options)
         return powers.reshape(len(frequencies), 8, -1).mean(axis=1), block
+
+
+class FewRealEightBits(FewEightBits, RealEightBits):
+    """Likewise."""
 
 
 class LongEightBits(EightBits):
@@ -498,13 +582,18 @@ TESTED = [
     ("", FEngine, 32),
     ("_64", FEngine, 64),
     ("_64_of_8_bits", FewEightBits, 64),
+    ("_64_of_real_8_bits", FewRealEightBits, 64),
     ("_128", Fused, 128),
     ("_128_of_8_bits", EightBits, 128),
+    ("_128_of_real_8_bits", RealEightBits, 128),
     ("_256", Fused, 256),
     ("_256_of_8_bits", EightBits, 256),
+    ("_256_of_real_8_bits", RealEightBits, 256),
     ("_512", Fused, 512),
     ("_512_of_8_bits", EightBits, 512),
+    ("_512_of_real_8_bits", RealEightBits, 512),
     ("_1024", EightBits, 1024),
+    ("_1024_of_real_8_bits", RealEightBits, 1024),
     ("_1024_of_other_types", OtherTypes, 1024),
     ("_2048", Long, 2048),
     ("_2048_of_8_bits", LongEightBits, 2048),
