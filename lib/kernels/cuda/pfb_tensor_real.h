@@ -20,9 +20,8 @@ namespace tensor {
 std::unique_ptr<pfb>
 make_real(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
 //! As make_tensor_f_engine(), from s8.
-std::unique_ptr<f_engine> make_real(const f_engine::parameters& p,
-                                         int device,
-                                         std::unique_ptr<f_engine> other);
+std::unique_ptr<f_engine>
+make_real(const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other);
 
 } // namespace tensor
 } // namespace cuda

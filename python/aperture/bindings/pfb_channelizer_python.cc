@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(e74b1cee3bec333029327286aa1d29b1) */
+/* BINDTOOL_HEADER_FILE_HASH(791203660dbee0c89c11d3573bd5dda8) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"
