@@ -449,7 +449,7 @@ std::vector<sample_type> types_on_tensor_cores(int channels)
 {
     if (channels > 1024)
         return { sample_type::sc8 };
-    return { sample_type::sc8, sample_type::s8 };
+    return { sample_type::sc8, sample_type::s8, sample_type::sc4 };
 }
 
 struct pfb_case {
@@ -754,7 +754,9 @@ void check_delays(sample_type type, int channels, bool slow)
         return;
     constexpr double pi = 3.14159265358979;
     const double drift = 2.56e-9 * p.step();
-    const int numbers = is_complex(type) ? 2 : 1; // of a sample
+    const int bytes = int(bytes_of(type, 1, 1));
+    const bool nibbles = type == sample_type::sc4;
+    const float gain = nibbles ? 8 : 1;
     const std::vector<delay> delays{ { 0, 0, 0, pi, 0 },
                                      { 136155, .36, 0, -pi, 0 },
                                      { -136155, -.36, 0, 2 * pi / 3, 0 },
@@ -769,22 +771,29 @@ void check_delays(sample_type type, int channels, bool slow)
     std::vector<guarded> gpu_data, out;
     std::vector<pfb::source> from, gpu_from;
     std::vector<void*> to;
-    std::normal_distribution<float> normal(0, 18);
+    std::normal_distribution<float> normal(0, 18 / gain);
+    const auto number = [&] {
+        const float most = nibbles ? 7 : 127;
+        return int(std::clamp(std::rint(normal(random_bits)), -most, most));
+    };
     for (int i = 0; i < p.ports; i++) {
         data.emplace_back();
-        for (int64_t k = 0; k < numbers * (samples + 2 * margin); k++)
-            data[i].push_back(
-                int8_t(std::clamp(std::rint(normal(random_bits)), -127.f, 127.f)));
+        for (int64_t k = 0; k < bytes * (samples + 2 * margin); k++) {
+            const int last = number();
+            data[i].push_back(int8_t(nibbles ? number() * 16 + (last & 15) : last));
+        }
         gpu_data.emplace_back(data[i]);
         out.emplace_back(size_t(spectra) * n * 2);
         // by whole samples the input is read earlier
-        from.push_back({ &data[i][numbers * (margin - delays[i].samples)], 0 });
+        from.push_back({ &data[i][bytes * (margin - delays[i].samples)], 0 });
         gpu_from.push_back(
-            { static_cast<int8_t*>(gpu_data[i].data()) + numbers * margin, 0 });
+            { static_cast<int8_t*>(gpu_data[i].data()) + bytes * margin, 0 });
         to.push_back(out[i].data());
     }
     const auto own_stream = device::select("cuda").make_stream();
     const auto kernel = cuda::make_pfb(p, 0);
+    const std::vector<cfloat> gains(size_t(p.inputs()) * n, gain);
+    kernel->set_gains(gains.data(), *own_stream);
     kernel->set_delays(delays.data(), *own_stream);
     kernel->execute(gpu_from.data(), to.data(), spectra, *own_stream);
     own_stream->synchronize();
@@ -895,8 +904,9 @@ void check_names(pfb::parameters p)
     cudaDeviceProp gpu;
     cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's architecture");
     const bool real = !is_complex(p.input);
-    const bool tensor = gpu.major == 9 && p.channels >= 64 &&
-                        p.channels <= (real ? 1024 : 8192) && p.taps <= 8 &&
+    const auto types = types_on_tensor_cores(p.channels);
+    const bool tensor = gpu.major == 9 && p.channels >= 64 && p.channels <= 8192 &&
+                        std::count(types.begin(), types.end(), p.input) && p.taps <= 8 &&
                         !(real && p.inverted);
     p.prototype = prototype(p.step(), p.taps, "hann");
     const auto name = cuda::make_pfb(p, 0)->implementation();
@@ -910,7 +920,7 @@ void check_names(pfb::parameters p)
 
 void check_names()
 {
-    for (auto type : { sample_type::sc8, sample_type::s8 })
+    for (auto type : { sample_type::sc8, sample_type::s8, sample_type::sc4 })
         for (int n = 32; n <= 16384; n *= 2)
             for (auto [taps, inverted] :
                  { std::pair(8, false), { 8, true }, { 9, false } })
@@ -1042,25 +1052,19 @@ void check_cuts(bool quick)
 void check_small_pfbs()
 {
     using type = sample_type;
-    for (auto [t, n, inputs] : { std::tuple(type::sc8, 1024, 1),
-                                 std::tuple(type::sc8, 512, 1),
-                                 std::tuple(type::sc8, 256, 1),
-                                 std::tuple(type::sc8, 128, 1),
-                                 std::tuple(type::sc8, 64, 1),
-                                 std::tuple(type::sc8, 2048, 1),
-                                 std::tuple(type::sc8, 4096, 1),
-                                 std::tuple(type::sc8, 8192, 1),
-                                 std::tuple(type::s8, 64, 1),
-                                 std::tuple(type::s8, 128, 1),
-                                 std::tuple(type::s8, 256, 1),
-                                 std::tuple(type::s8, 512, 1),
-                                 std::tuple(type::s8, 1024, 1),
-                                 std::tuple(type::fc32, 2048, 1),
-                                 std::tuple(type::s10, 256, 1),
-                                 std::tuple(type::sc4, 128, 2),
-                                 std::tuple(type::s16, 1024, 1),
-                                 std::tuple(type::s8, 4096, 1),
-                                 std::tuple(type::s16, 30, 1) }) {
+    for (auto [t, n, inputs] :
+         { std::tuple(type::sc8, 1024, 1), std::tuple(type::sc8, 512, 1),
+           std::tuple(type::sc8, 256, 1),  std::tuple(type::sc8, 128, 1),
+           std::tuple(type::sc8, 64, 1),   std::tuple(type::sc8, 2048, 1),
+           std::tuple(type::sc8, 4096, 1), std::tuple(type::sc8, 8192, 1),
+           std::tuple(type::s8, 64, 1),    std::tuple(type::s8, 128, 1),
+           std::tuple(type::s8, 256, 1),   std::tuple(type::s8, 512, 1),
+           std::tuple(type::s8, 1024, 1),  std::tuple(type::fc32, 2048, 1),
+           std::tuple(type::s10, 256, 1),  std::tuple(type::sc4, 64, 1),
+           std::tuple(type::sc4, 256, 1),  std::tuple(type::sc4, 512, 1),
+           std::tuple(type::sc4, 1024, 1), std::tuple(type::sc4, 128, 2),
+           std::tuple(type::s16, 1024, 1), std::tuple(type::s8, 4096, 1),
+           std::tuple(type::s16, 30, 1) }) {
         const pfb::parameters p{ n, 4, 2, inputs, t, type::sc8, false, {} };
         const int spectra = std::max(8, 8192 / n) + 1;
         check_pfb({ p, spectra, 1, true }, false);

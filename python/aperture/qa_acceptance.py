@@ -194,8 +194,9 @@ class FEngine:
             if self.n == 32:
                 path = "cufft"
             elif self.on_hopper(block):
-                in_eight_bits = input_type == "sc8" or input_type == "s8" and self.n <= 1024
-                path = "tensor" if in_eight_bits and output_type == "sc8" else "fused"
+                few_bits = ("sc8", "s8", "sc4") if self.n <= 1024 else ("sc8",)
+                on_tensor_cores = input_type in few_bits and output_type == "sc8"
+                path = "tensor" if on_tensor_cores else "fused"
             elif self.n == 64 or isinstance(self, EightBits):
                 path = "fused"
             else:

@@ -6,36 +6,42 @@
  */
 
 #include "kernels/cuda/pfb_tensor.h"
-#include "kernels/cuda/pfb_tensor_calls.cuh"
-#include "kernels/cuda/pfb_tensor_clusters.h"
-#include "kernels/cuda/pfb_tensor_real.h"
+#include "kernels/cuda/pfb_tensor_parts.h"
+#include <utility>
 
 namespace gr {
 namespace aperture {
 namespace kernels {
 namespace cuda {
 
+namespace {
+
+//! The part that serves p, if there is one.
+template <class Parameters, class Base>
+std::unique_ptr<Base>
+make_any(const Parameters& p, int device, std::unique_ptr<Base> other)
+{
+    using tensor::make_bytes, tensor::make_clustered, tensor::make_nibbles,
+        tensor::make_real;
+    other = make_bytes(p, device, std::move(other));
+    other = make_clustered(p, device, std::move(other));
+    other = make_real(p, device, std::move(other));
+    return make_nibbles(p, device, std::move(other));
+}
+
+} // namespace
+
 std::unique_ptr<pfb>
 make_tensor_pfb(const pfb::parameters& p, int device, std::unique_ptr<pfb> other)
 {
-    if (p.channels > tensor::points)
-        return tensor::make_clustered(p, device, std::move(other));
-    if (p.input == sample_type::s8)
-        return tensor::make_real(p, device, std::move(other));
-    return tensor::make<tensor::tensor_pfb, false, 64, 128, 256, 512, 1024>(
-        p, p, device, std::move(other));
+    return make_any(p, device, std::move(other));
 }
 
 std::unique_ptr<f_engine> make_tensor_f_engine(const f_engine::parameters& p,
                                                int device,
                                                std::unique_ptr<f_engine> other)
 {
-    if (p.filter.channels > tensor::points)
-        return tensor::make_clustered(p, device, std::move(other));
-    if (p.filter.input == sample_type::s8)
-        return tensor::make_real(p, device, std::move(other));
-    return tensor::make<tensor::tensor_f_engine, false, 64, 128, 256, 512, 1024>(
-        p.filter, p, device, std::move(other));
+    return make_any(p, device, std::move(other));
 }
 
 } // namespace cuda

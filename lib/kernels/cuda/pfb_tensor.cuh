@@ -19,7 +19,8 @@ namespace cuda {
 
 /*
  * Filter bank of 64 to 1024 channels (more: pfb_tensor_clusters.cuh) from 8-bit samples
- * to 8-bit spectra, transformed by tensor cores. With N = 32 R channels, sample n = R a +
+ * to 8-bit spectra, transformed by tensor cores; samples are complex (real ones:
+ * pfb_tensor_real.cuh). With N = 32 R channels, sample n = R a +
  * b of the filtered spectrum z and channel k = c + 32 d,
  *
  *   y[c + 32 d] = sum_b wR^(b d) wN^(b c) sum_a w32^(a c) z[R a + b]
@@ -133,16 +134,22 @@ constexpr int box_bytes = box_rows * sector_row;
 constexpr int set_bytes = radix / box_channels * box_bytes;
 constexpr int sets = 2; // that there is room for
 
+//! What comes in.
+enum class samples { sc8, s8, sc4 };
+
 /*!
  * How spectra lie in lines. What comes out of the second product is number e = R segment
  * + d, so that spectra of all segments follow each other. Of real samples see
  * pfb_tensor_real.cuh.
  */
-template <int Channels, bool Real = false>
+template <int Channels, samples Samples = samples::sc8>
 struct arrangement {
-    static constexpr bool real = Real;
+    static constexpr bool real = Samples == samples::s8;
+    static constexpr bool nibbles = Samples == samples::sc4;
     static constexpr int channels = Channels;
-    static constexpr int step = Real ? 2 * channels : channels; // samples
+    static constexpr int step = real ? 2 * channels : channels; // samples
+    static constexpr int sample_bytes = real || nibbles ? 1 : 2;
+    static constexpr int input_bytes = step * sample_bytes; // of samples of a spectrum
     static constexpr int ranks = channels <= points ? 1 : channels / points;
     static constexpr int segments = points * ranks / channels;
     static constexpr int second_radix = channels / ranks / radix; // R
@@ -153,7 +160,7 @@ struct arrangement {
     // what is copied besides where samples are delayed.
     static constexpr int piece_bytes = line_bytes / ranks;
     static constexpr int piece_pitch = piece_bytes + (ranks > 1 ? copy_unit : 0);
-    static constexpr int line_pitch = ranks > 1 ? ranks* piece_pitch : spectrum_bytes;
+    static constexpr int line_pitch = ranks > 1 ? ranks* piece_pitch : input_bytes;
     //! A segment's lines of a stage begin at banks that those of others leave free.
     static constexpr int segment_bytes =
         group * line_pitch + (segments == 1  ? 0

@@ -167,7 +167,8 @@ public:
         // later taps in later lines; of complex samples, (-1)^j moves channel 0 to -fs/2
         std::vector<float> prototype(d_prototype.size());
         const size_t skipped = prototype.size() - p.prototype.size();
-        const double scale = filter_scale / d_norm;
+        // nibbles are read as 16 times what they are
+        const double scale = filter_scale / d_norm / (shape::nibbles ? 16 : 1);
         for (size_t j = 0; j < p.prototype.size(); j++)
             prototype[skipped + j] =
                 float(p.prototype[j] * (j % 2 && !shape::real ? -scale : scale));
@@ -555,13 +556,20 @@ private:
     const f_engine::parameters d_p;
 };
 
+constexpr sample_type type_of(samples s)
+{
+    return s == samples::s8    ? sample_type::s8
+           : s == samples::sc4 ? sample_type::sc4
+                               : sample_type::sc8;
+}
+
 /*!
- * \tparam Made what serves p, for an arrangement \tparam Real whether of real samples
- * \tparam Channels those that there are \param parameters that it is made with \param
- * other is what comes back where nothing serves p
+ * \tparam Made what serves p, for an arrangement \tparam Samples, Channels those that
+ * there are \param parameters that it is made with \param other is what comes back where
+ * nothing serves p
  */
 template <template <class> class Made,
-          bool Real,
+          samples Samples,
           int... Channels,
           class Parameters,
           class Base>
@@ -572,7 +580,7 @@ std::unique_ptr<Base> make(const pfb::parameters& p,
 {
     if (facts_of(device).architecture != 90 || p.taps > most_taps ||
         p.inputs() > most_inputs || p.output != sample_type::sc8 ||
-        p.input != (Real ? sample_type::s8 : sample_type::sc8) || (Real && p.inverted))
+        p.input != type_of(Samples) || (!is_complex(p.input) && p.inverted))
         return other;
     const device_guard guard(device);
     const auto made = [&](auto shape) {
@@ -582,7 +590,7 @@ std::unique_ptr<Base> make(const pfb::parameters& p,
             std::make_unique<Made<decltype(shape)>>(parameters, device, std::move(other));
         return true;
     };
-    (made(arrangement<Channels, Real>{}) || ...);
+    (made(arrangement<Channels, Samples>{}) || ...);
     return other;
 }
 

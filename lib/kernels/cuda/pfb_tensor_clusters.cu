@@ -6,7 +6,7 @@
  */
 
 #include "kernels/cuda/pfb_tensor_calls.cuh"
-#include "kernels/cuda/pfb_tensor_clusters.h"
+#include "kernels/cuda/pfb_tensor_parts.h"
 
 namespace gr {
 namespace aperture {
@@ -17,13 +17,14 @@ namespace tensor {
 std::unique_ptr<pfb>
 make_clustered(const pfb::parameters& p, int device, std::unique_ptr<pfb> other)
 {
-    return make<tensor_pfb, false, 2048, 4096, 8192>(p, p, device, std::move(other));
+    return make<tensor_pfb, samples::sc8, 2048, 4096, 8192>(
+        p, p, device, std::move(other));
 }
 
 std::unique_ptr<f_engine>
 make_clustered(const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other)
 {
-    return make<tensor_f_engine, false, 2048, 4096, 8192>(
+    return make<tensor_f_engine, samples::sc8, 2048, 4096, 8192>(
         p.filter, p, device, std::move(other));
 }
 

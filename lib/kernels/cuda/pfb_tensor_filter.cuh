@@ -38,16 +38,20 @@ __device__ __forceinline__ uint32_t load_word_unaligned(uint32_t address)
     return __funnelshift_r(load_word(aligned), load_word(aligned + 4), address * 8);
 }
 
-//! Those of a thread: eight bytes or, of real ones, four and four of the second half.
+//! Those of a thread: eight bytes; of real ones four, and four of the second half; of
+//! nibbles four real parts and four imaginary ones, 16 times what they are.
 template <class Call>
 __device__ __forceinline__ uint2 load_samples(uint32_t address)
 {
-    if constexpr (Call::real && Call::delayed)
-        return { load_word_unaligned(address),
-                 load_word_unaligned(address + Call::channels) };
-    else if constexpr (Call::real)
-        return { load_word(address), load_word(address + Call::channels) };
-    else if constexpr (Call::delayed)
+    const auto load_four = [](uint32_t from) {
+        return Call::delayed ? load_word_unaligned(from) : load_word(from);
+    };
+    if constexpr (Call::real)
+        return { load_four(address), load_four(address + Call::channels) };
+    else if constexpr (Call::nibbles) {
+        const uint32_t four = load_four(address);
+        return { four & 0xf0f0f0f0, four << 4 & 0xf0f0f0f0 };
+    } else if constexpr (Call::delayed)
         return load_eight_unaligned(address);
     else
         return load_eight_bytes(address);
@@ -59,10 +63,12 @@ __device__ __forceinline__ uint32_t lowest_bytes(uint32_t v)
     return v & ~((v & 0x7f7f7f7f) + 0x7f7f7f7f) & 0x80808080;
 }
 
-//! Samples with -128 as -127.
+//! Samples with -128 as -127, of nibbles -8 as -7.
+template <class Call>
 __device__ __forceinline__ uint2 clamped_samples(uint2 v)
 {
-    return { v.x | lowest_bytes(v.x) >> 7, v.y | lowest_bytes(v.y) >> 7 };
+    constexpr int to_next = Call::nibbles ? 3 : 7;
+    return { v.x | lowest_bytes(v.x) >> to_next, v.y | lowest_bytes(v.y) >> to_next };
 }
 
 //! Samples that are clamped. \param number of the first one; those from `counted` on
@@ -71,11 +77,14 @@ template <class Call>
 __device__ __noinline__ int
 count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
 {
-    const uint32_t words[] = { lowest_bytes(v.x), lowest_bytes(v.y) };
-    constexpr int bits = Call::real ? 8 : 16, of_word = 32 / bits;
+    uint32_t words[] = { lowest_bytes(v.x), lowest_bytes(v.y) };
+    if (Call::nibbles)
+        words[0] |= words[1];
+    constexpr int bits = 8 * (Call::nibbles ? 1 : Call::sample_bytes),
+                  of_word = 32 / bits;
     int found = 0;
 #pragma unroll
-    for (int k = 0; k < 2 * of_word; k++)
+    for (int k = 0; k < (Call::nibbles ? 1 : 2) * of_word; k++)
         found += (words[k / of_word] >> k % of_word * bits & ((1 << bits) - 1)) != 0 &&
                  number + Call::samples_on(k) >= counted &&
                  number + Call::samples_on(k) < end;
@@ -104,7 +113,7 @@ __device__ __forceinline__ uint32_t suspects(uint2 v)
 template <class Call>
 __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
 {
-    if constexpr (Call::real) {
+    if constexpr (Call::real || Call::nibbles) {
         unpack_halves(x, v);
         return;
     }
@@ -150,7 +159,7 @@ public:
     //! In a stage.
     __device__ __forceinline__ int in_stage() const
     {
-        return Call::segment_bytes * segment + (Call::real ? 1 : 2) * d_in_spectrum;
+        return Call::segment_bytes * segment + Call::sample_bytes * d_in_spectrum;
     }
     __device__ __forceinline__ static uint2 load(uint32_t address)
     {
@@ -285,7 +294,7 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
             if (i >= skipped)
                 raw = at.load(samples() + (i - skipped) * Call::line_pitch);
             suspect |= suspects(raw);
-            unpack_samples<Call>(x[i], clamped_samples(raw));
+            unpack_samples<Call>(x[i], clamped_samples<Call>(raw));
         }
         // of later pieces and segments, those before have counted these
         bool any = suspect & byte_samples<true>::suspect;
@@ -323,7 +332,7 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
                             number_of(c.taps - 1 + g * group + part + s),
                             counted(),
                             end);
-                        raw[s] = clamped_samples(raw[s]);
+                        raw[s] = clamped_samples<Call>(raw[s]);
                     }
                 }
                 wait_for(&m.empty[slot.index], slot.parity ^ 1);

@@ -26,10 +26,10 @@ __device__ __forceinline__ const char* samples_of(const piece& p, const Call& c)
 {
     const char* from = static_cast<const char*>(c.sources[p.input].samples);
     if constexpr (Call::delayed)
-        from -= c.shifts[p.input] * (Call::spectrum_bytes / Call::step);
+        from -= c.shifts[p.input] * Call::sample_bytes;
     if constexpr (Call::ranks > 1)
         from += rank_in_cluster() * Call::piece_bytes;
-    return from + int64_t(p.first) * Call::spectrum_bytes;
+    return from + int64_t(p.first) * Call::input_bytes;
 }
 
 //! Bytes before the first sample of a stage: what is copied begins and ends at multiples
@@ -91,7 +91,7 @@ __device__ __forceinline__ void load_pieces(memory<Store, Call>& m,
                                 from + j * line_bytes,
                                 &m.stage_full[at.index],
                                 bytes);
-        from += Call::spectrum_bytes;
+        from += Call::input_bytes;
         to += Call::line_pitch;
     }
 }
@@ -121,14 +121,14 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
     const int lacking = Call::delayed ? min(max(0, -p.first - begin - first), lines) : 0;
     if constexpr (Call::ranks > 1)
         load_pieces(m,
-                    samples_of(p, c) + int64_t(first + lacking) * Call::spectrum_bytes -
+                    samples_of(p, c) + int64_t(first + lacking) * Call::input_bytes -
                         skew,
                     lacking,
                     lines,
                     Call::piece_bytes + (skew > 0 ? copy_unit : 0),
                     at);
     else {
-        const int bytes = (lines - lacking) * Call::spectrum_bytes;
+        const int bytes = (lines - lacking) * Call::input_bytes;
         const int with_skew = bytes > 0 && skew > 0 ? bytes + copy_unit : bytes;
         const int all = sum_of_segments(with_skew, c);
         wait_for(&m.stage_empty[at.index], at.parity ^ 1);
@@ -138,9 +138,9 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
             __syncwarp((1u << Call::segments) - 1);
         if (bytes > 0)
             copy_bytes(shared_address(m.samples[at.index]) +
-                           segment * Call::segment_bytes + lacking * Call::spectrum_bytes,
+                           segment * Call::segment_bytes + lacking * Call::input_bytes,
                        samples_of(p, c) +
-                           int64_t(begin + first + lacking) * Call::spectrum_bytes - skew,
+                           int64_t(begin + first + lacking) * Call::input_bytes - skew,
                        &m.stage_full[at.index],
                        with_skew);
     }
@@ -160,8 +160,8 @@ __device__ __forceinline__ void prefetch_lines(const piece& p, const Call& c)
     const int lines =
         min(c.taps - 1 + group, int(c.spectra - p.first) - begin + c.taps - 1);
     if (lines > 0)
-        prefetch_bytes(samples_of(p, c) + int64_t(begin) * Call::spectrum_bytes,
-                       lines * Call::spectrum_bytes);
+        prefetch_bytes(samples_of(p, c) + int64_t(begin) * Call::input_bytes,
+                       lines * Call::input_bytes);
 }
 
 //! The lines that come `ahead` stages behind a part of a piece, maybe of the piece

@@ -109,6 +109,40 @@ first_factors(float2 gain, const Phases& phases, Numbers own, int e)
     }
 }
 
+/*!
+ * Word of number e of c = 0, of spectra 2 t and 2 t + 1 of a slot, t < 2, that has been
+ * kept. \param gains of the input \param begin, end spectra that are wanted, of the first
+ * segment \param found grows by how many of them were clamped
+ */
+template <class Call, class Phases, class Numbers>
+__device__ __forceinline__ uint32_t first_result(const first_row& row,
+                                                 int e,
+                                                 const float4* gains,
+                                                 const Phases& phases,
+                                                 const Numbers& own,
+                                                 int begin,
+                                                 int end,
+                                                 int& found,
+                                                 const Call& c)
+{
+    float2 sums[2];
+    row.multiply(sums, c.first_rows);
+    const int i = e / 4 % (2 * Call::gain_words), t = threadIdx.x % 4;
+    const float2 gain =
+        __ldg(reinterpret_cast<const float2*>(gains) +
+              2 * (i / 2 * Call::gain_threads + crew_threads + e % 4) + i % 2);
+    const auto [factor, next_factor] = first_factors<Call>(gain, phases, own, e);
+    const float2 y = times(sums[0], factor), z = times(sums[1], next_factor);
+    const int earlier = first_spectrum(Call::segment_of(e), c);
+    const auto counts = [&](int spectrum) {
+        return t < slot_spectra / 2 &&
+               spectrum >= (Call::delayed ? begin - earlier : 0) &&
+               spectrum < end - earlier;
+    };
+    found += (is_clamped(y) && counts(2 * t)) + (is_clamped(z) && counts(2 * t + 1));
+    return rounded(fitting(y), rounded(fitting(z)));
+}
+
 //! \param boxes of the block, if it is stored in boxes
 template <store Store, class Call>
 __device__ __forceinline__ void
@@ -318,29 +352,19 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 else
                     store_columns(at + column + Call::result_place(4 * i), words);
             };
-            // of c = 0, number e of this lane of spectra 2 t and 2 t + 1, t < 2
-            const int e = 8 * warp + lane / 4;
+            const int e = 8 * warp + lane / 4; // of c = 0
             uint32_t first_word = 0;
             if constexpr (Call::real) {
                 sync_crew(crew); // all know what has been kept
-                float2 sums[2];
-                first.multiply(sums, c.first_rows);
-                const int i = e / 4 % (2 * Call::gain_words), t = lane % 4;
-                const float2 gain = __ldg(
-                    reinterpret_cast<const float2*>(gains - thread) +
-                    2 * (i / 2 * Call::gain_threads + crew_threads + e % 4) + i % 2);
-                const auto [factor, next_factor] =
-                    first_factors<Call>(gain, m.phases, own, e);
-                const float2 y = times(sums[0], factor), z = times(sums[1], next_factor);
-                const int begin = first_spectrum(Call::segment_of(e), c);
-                const auto counts = [&](int spectrum) {
-                    return t < slot_spectra / 2 &&
-                           spectrum >= (Call::delayed ? -slot_time - begin : 0) &&
-                           spectrum < wanted - begin;
-                };
-                found += (is_clamped(y) && counts(2 * t)) +
-                         (is_clamped(z) && counts(2 * t + 1));
-                first_word = rounded(fitting(y), rounded(fitting(z)));
+                first_word = first_result(first,
+                                          e,
+                                          gains - thread,
+                                          m.phases,
+                                          own,
+                                          Call::delayed ? -slot_time : 0,
+                                          wanted,
+                                          found,
+                                          c);
                 first.advance();
             }
             // of a pair: spectra of number i that are wanted

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(791203660dbee0c89c11d3573bd5dda8) */
+/* BINDTOOL_HEADER_FILE_HASH(613c98656259f65e8f4b2e1e7d014c1c) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"
