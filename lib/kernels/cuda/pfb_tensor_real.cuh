@@ -234,7 +234,6 @@ class mirrored_place
 {
     using rows = mirrored_rows<Call>;
     static constexpr bool turned = Store == store::blocks;
-    static constexpr int row_bytes = turned ? sector_row : 4 * radix;
     // whether the first four numbers are those that are not mirrored, and in order
     static constexpr bool in_columns = !turned && rows::half == 4 * 4;
     uint32_t d_words[2];
@@ -243,6 +242,8 @@ class mirrored_place
 public:
     __device__ __forceinline__ mirrored_place(int crew, int thread)
     {
+        if constexpr (!Call::real)
+            return;
         const int c = thread / 4, t = thread % 4, lane = thread % 32;
 #pragma unroll
         for (int k = 0; k < 2; k++) {
