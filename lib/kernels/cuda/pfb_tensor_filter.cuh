@@ -39,7 +39,7 @@ __device__ __forceinline__ uint32_t load_word_unaligned(uint32_t address)
 }
 
 //! Those of a thread: eight bytes; of real ones four, and four of the second half; of
-//! nibbles four real parts and four imaginary ones, 16 times what they are.
+//! nibbles one word.
 template <class Call>
 __device__ __forceinline__ uint2 load_samples(uint32_t address)
 {
@@ -48,10 +48,9 @@ __device__ __forceinline__ uint2 load_samples(uint32_t address)
     };
     if constexpr (Call::real)
         return { load_four(address), load_four(address + Call::channels) };
-    else if constexpr (Call::nibbles) {
-        const uint32_t four = load_four(address);
-        return { four & 0xf0f0f0f0, four << 4 & 0xf0f0f0f0 };
-    } else if constexpr (Call::delayed)
+    else if constexpr (Call::nibbles)
+        return { load_four(address), 0 };
+    else if constexpr (Call::delayed)
         return load_eight_unaligned(address);
     else
         return load_eight_bytes(address);
@@ -63,12 +62,21 @@ __device__ __forceinline__ uint32_t lowest_bytes(uint32_t v)
     return v & ~((v & 0x7f7f7f7f) + 0x7f7f7f7f) & 0x80808080;
 }
 
+//! Four samples' real parts, and their imaginary ones, as bytes: 16 times what they are.
+__device__ __forceinline__ uint2 bytes_of_nibbles(uint32_t four)
+{
+    return { four & 0xf0f0f0f0, four << 4 & 0xf0f0f0f0 };
+}
+
 //! Samples with -128 as -127, of nibbles -8 as -7.
 template <class Call>
 __device__ __forceinline__ uint2 clamped_samples(uint2 v)
 {
-    constexpr int to_next = Call::nibbles ? 3 : 7;
-    return { v.x | lowest_bytes(v.x) >> to_next, v.y | lowest_bytes(v.y) >> to_next };
+    if constexpr (Call::nibbles) {
+        const uint2 bytes = bytes_of_nibbles(v.x);
+        return { v.x | lowest_bytes(bytes.x) >> 3 | lowest_bytes(bytes.y) >> 7, 0 };
+    } else
+        return { v.x | lowest_bytes(v.x) >> 7, v.y | lowest_bytes(v.y) >> 7 };
 }
 
 //! Samples that are clamped. \param number of the first one; those from `counted` on
@@ -77,6 +85,8 @@ template <class Call>
 __device__ __noinline__ int
 count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
 {
+    if (Call::nibbles)
+        v = bytes_of_nibbles(v.x);
     uint32_t words[] = { lowest_bytes(v.x), lowest_bytes(v.y) };
     if (Call::nibbles)
         words[0] |= words[1];
@@ -105,8 +115,16 @@ count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t
     return found;
 }
 
+//! The highest bit of each number.
+template <class Call>
+inline constexpr uint32_t lowest_bits = Call::nibbles ? 0x88888888 : 0x80808080;
+
+//! Not 0 in a bit of these where a number may be the lowest, always where it is.
+template <class Call>
 __device__ __forceinline__ uint32_t suspects(uint2 v)
 {
+    if constexpr (Call::nibbles)
+        return v.x & ~(v.x - 0x11111111);
     return byte_samples<true>::suspects(v.x) | byte_samples<true>::suspects(v.y);
 }
 
@@ -114,7 +132,7 @@ template <class Call>
 __device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
 {
     if constexpr (Call::real || Call::nibbles) {
-        unpack_halves(x, v);
+        unpack_halves(x, Call::nibbles ? bytes_of_nibbles(v.x) : v);
         return;
     }
     const float4 low = byte_samples<true>::unpack(v.x);
@@ -293,11 +311,11 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
             uint2 raw{};
             if (i >= skipped)
                 raw = at.load(samples() + (i - skipped) * Call::line_pitch);
-            suspect |= suspects(raw);
+            suspect |= suspects<Call>(raw);
             unpack_samples<Call>(x[i], clamped_samples<Call>(raw));
         }
         // of later pieces and segments, those before have counted these
-        bool any = suspect & byte_samples<true>::suspect;
+        bool any = suspect & lowest_bits<Call>;
         if constexpr (Call::ranks > 1) // lanes read samples together
             any = __any_sync(~0u, any);
         if (p.first == -lead_of(c) && (Call::segments == 1 || at.segment == 0) && any)
@@ -320,11 +338,11 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
 #pragma unroll
                 for (int s = 0; s < slot_spectra; s++) {
                     raw[s] = at.load(from + s * Call::line_pitch);
-                    suspect |= suspects(raw[s]);
+                    suspect |= suspects<Call>(raw[s]);
                 }
                 if (leaving && !reads_together<Call>)
                     leave_samples();
-                if (suspect & byte_samples<true>::suspect) {
+                if (suspect & lowest_bits<Call>) {
 #pragma unroll
                     for (int s = 0; s < slot_spectra; s++) {
                         found += count_clamped<Call>(
