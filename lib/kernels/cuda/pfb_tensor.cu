@@ -16,17 +16,21 @@ namespace cuda {
 
 namespace {
 
-//! The part that serves p, if there is one.
+template <class... Parts, class Parameters, class Base>
+std::unique_ptr<Base>
+make_by(const Parameters& p, int device, std::unique_ptr<Base> other)
+{
+    ((other = Parts::make(p, device, std::move(other))), ...);
+    return other;
+}
+
+//! By the part that serves p, if there is one.
 template <class Parameters, class Base>
 std::unique_ptr<Base>
 make_any(const Parameters& p, int device, std::unique_ptr<Base> other)
 {
-    using tensor::make_bytes, tensor::make_clustered, tensor::make_nibbles,
-        tensor::make_real;
-    other = make_bytes(p, device, std::move(other));
-    other = make_clustered(p, device, std::move(other));
-    other = make_real(p, device, std::move(other));
-    return make_nibbles(p, device, std::move(other));
+    using namespace tensor;
+    return make_by<bytes, clusters, real_bytes, nibbles>(p, device, std::move(other));
 }
 
 } // namespace

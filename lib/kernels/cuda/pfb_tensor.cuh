@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/pfb_fused.cuh"
 #include "kernels/cuda/pfb_tensor_delays.cuh"
+#include "kernels/cuda/pfb_tensor_parts.h"
 #include <cuda_fp16.h>
 
 namespace gr {
@@ -133,9 +134,6 @@ constexpr int box_rows = radix;
 constexpr int box_bytes = box_rows * sector_row;
 constexpr int set_bytes = radix / box_channels * box_bytes;
 constexpr int sets = 2; // that there is room for
-
-//! What comes in.
-enum class samples { sc8, s8, sc4 };
 
 /*!
  * How spectra lie in lines. What comes out of the second product is number e = R segment

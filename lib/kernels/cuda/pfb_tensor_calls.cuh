@@ -594,6 +594,22 @@ std::unique_ptr<Base> make(const pfb::parameters& p,
     return other;
 }
 
+template <samples Samples, int... Channels>
+std::unique_ptr<pfb> part<Samples, Channels...>::make(const pfb::parameters& p,
+                                                      int device,
+                                                      std::unique_ptr<pfb> other)
+{
+    return tensor::make<tensor_pfb, Samples, Channels...>(p, p, device, std::move(other));
+}
+
+template <samples Samples, int... Channels>
+std::unique_ptr<f_engine> part<Samples, Channels...>::make(
+    const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other)
+{
+    return tensor::make<tensor_f_engine, Samples, Channels...>(
+        p.filter, p, device, std::move(other));
+}
+
 } // namespace tensor
 
 } // namespace cuda

@@ -16,33 +16,24 @@ namespace kernels {
 namespace cuda {
 namespace tensor {
 
-// make_tensor_pfb() and make_tensor_f_engine() in parts that are compiled by themselves:
-// each comes back with `other` where it does not serve p.
+//! What comes in.
+enum class samples { sc8, s8, sc4 };
 
-//! 64 to 1024 channels from sc8
-std::unique_ptr<pfb>
-make_bytes(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
-std::unique_ptr<f_engine>
-make_bytes(const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other);
-
-//! 64 to 1024 channels from s8
-std::unique_ptr<pfb>
-make_real(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
-std::unique_ptr<f_engine>
-make_real(const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other);
-
-//! 64 to 1024 channels from sc4
-std::unique_ptr<pfb>
-make_nibbles(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
-std::unique_ptr<f_engine>
-make_nibbles(const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other);
-
-//! 2048 to 8192 channels from sc8
-std::unique_ptr<pfb>
-make_clustered(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
-std::unique_ptr<f_engine> make_clustered(const f_engine::parameters& p,
-                                         int device,
-                                         std::unique_ptr<f_engine> other);
+/*!
+ * make_tensor_pfb() and make_tensor_f_engine() of some types and numbers of channels,
+ * each compiled by itself: what comes back is `other` where a part does not serve p.
+ */
+template <samples Samples, int... Channels>
+struct part {
+    static std::unique_ptr<pfb>
+    make(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
+    static std::unique_ptr<f_engine>
+    make(const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other);
+};
+using bytes = part<samples::sc8, 64, 128, 256, 512, 1024>;
+using clusters = part<samples::sc8, 2048, 4096, 8192>;
+using real_bytes = part<samples::s8, 64, 128, 256, 512, 1024>;
+using nibbles = part<samples::sc4, 64, 128, 256, 512, 1024>;
 
 } // namespace tensor
 } // namespace cuda
