@@ -897,15 +897,13 @@ void check_switched_delays(sample_type type, int channels)
 }
 
 //! What 8-bit samples to 8-bit spectra are given to.
-void check_names(pfb::parameters p)
+void check_name(pfb::parameters p, bool hopper)
 {
     if (!chosen_channels.wants(p.channels))
         return;
-    cudaDeviceProp gpu;
-    cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's architecture");
     const bool real = !is_complex(p.input);
     const auto types = types_on_tensor_cores(p.channels);
-    const bool tensor = gpu.major == 9 && p.channels >= 64 && p.channels <= 8192 &&
+    const bool tensor = hopper && p.channels >= 64 && p.channels <= 8192 &&
                         std::count(types.begin(), types.end(), p.input) && p.taps <= 8 &&
                         !(real && p.inverted);
     p.prototype = prototype(p.step(), p.taps, "hann");
@@ -920,11 +918,14 @@ void check_names(pfb::parameters p)
 
 void check_names()
 {
+    cudaDeviceProp gpu;
+    cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's architecture");
     for (auto type : { sample_type::sc8, sample_type::s8, sample_type::sc4 })
         for (int n = 32; n <= 16384; n *= 2)
             for (auto [taps, inverted] :
                  { std::pair(8, false), { 8, true }, { 9, false } })
-                check_names({ n, taps, 1, 1, type, sample_type::sc8, inverted, {} });
+                check_name({ n, taps, 1, 1, type, sample_type::sc8, inverted, {} },
+                           gpu.major == 9);
 }
 
 /*!

@@ -16,21 +16,15 @@ namespace cuda {
 
 namespace {
 
-template <class... Parts, class Parameters, class Base>
-std::unique_ptr<Base>
-make_by(const Parameters& p, int device, std::unique_ptr<Base> other)
-{
-    ((other = Parts::make(p, device, std::move(other))), ...);
-    return other;
-}
-
 //! By the part that serves p, if there is one.
 template <class Parameters, class Base>
 std::unique_ptr<Base>
 make_any(const Parameters& p, int device, std::unique_ptr<Base> other)
 {
-    using namespace tensor;
-    return make_by<bytes, clusters, real_bytes, nibbles>(p, device, std::move(other));
+    other = tensor::bytes::make(p, device, std::move(other));
+    other = tensor::clusters::make(p, device, std::move(other));
+    other = tensor::real_bytes::make(p, device, std::move(other));
+    return tensor::nibbles::make(p, device, std::move(other));
 }
 
 } // namespace

@@ -21,8 +21,8 @@ namespace cuda {
 /*
  * Filter bank of 64 to 1024 channels (more: pfb_tensor_clusters.cuh) from 8-bit samples
  * to 8-bit spectra, transformed by tensor cores; samples are complex (real ones:
- * pfb_tensor_real.cuh). With N = 32 R channels, sample n = R a +
- * b of the filtered spectrum z and channel k = c + 32 d,
+ * pfb_tensor_real.cuh). With N = 32 R channels, sample n = R a + b of the filtered
+ * spectrum z and channel k = c + 32 d,
  *
  *   y[c + 32 d] = sum_b wR^(b d) wN^(b c) sum_a w32^(a c) z[R a + b]
  *
@@ -140,10 +140,10 @@ constexpr int sets = 2; // that there is room for
  * + d, so that spectra of all segments follow each other. Of real samples see
  * pfb_tensor_real.cuh.
  */
-template <int Channels, samples Samples = samples::sc8>
+template <int Channels, sample_type Input>
 struct arrangement {
-    static constexpr bool real = Samples == samples::s8;
-    static constexpr bool nibbles = Samples == samples::sc4;
+    static constexpr bool real = Input == sample_type::s8;
+    static constexpr bool nibbles = Input == sample_type::sc4;
     static constexpr int channels = Channels;
     static constexpr int step = real ? 2 * channels : channels; // samples
     static constexpr int sample_bytes = real || nibbles ? 1 : 2;
@@ -386,10 +386,11 @@ private:
     int d_next; // of the groups of all inputs
 };
 
-//! Coefficients of real samples, which are twice as many: all but those of the last tap,
-//! of samples n + 2 j, their second half, n + 2 j + 1 and its second half.
+constexpr int first_row_bytes = 512; // what a crew keeps of c = 0; see first_row
+//! Of real samples, whose coefficients are twice as many, filtering threads have those of
+//! the last taps in registers only.
 constexpr int shared_taps = most_taps - 3;
-constexpr int first_row_bytes = 512; // what a warp keeps of c = 0; see first_row
+//! The others: of sample n + 2 j, its second half, n + 2 j + 1 and its second half.
 template <int Channels>
 struct shared_coefficients {
     float4 of[shared_taps][2][Channels / 4]; // [tap][j][n / 4]

@@ -556,20 +556,13 @@ private:
     const f_engine::parameters d_p;
 };
 
-constexpr sample_type type_of(samples s)
-{
-    return s == samples::s8    ? sample_type::s8
-           : s == samples::sc4 ? sample_type::sc4
-                               : sample_type::sc8;
-}
-
 /*!
- * \tparam Made what serves p, for an arrangement \tparam Samples, Channels those that
+ * \tparam Made what serves p, for an arrangement \tparam Input, Channels those that
  * there are \param parameters that it is made with \param other is what comes back where
  * nothing serves p
  */
 template <template <class> class Made,
-          samples Samples,
+          sample_type Input,
           int... Channels,
           class Parameters,
           class Base>
@@ -579,8 +572,8 @@ std::unique_ptr<Base> make(const pfb::parameters& p,
                            std::unique_ptr<Base> other)
 {
     if (facts_of(device).architecture != 90 || p.taps > most_taps ||
-        p.inputs() > most_inputs || p.output != sample_type::sc8 ||
-        p.input != type_of(Samples) || (!is_complex(p.input) && p.inverted))
+        p.inputs() > most_inputs || p.output != sample_type::sc8 || p.input != Input ||
+        (!is_complex(p.input) && p.inverted))
         return other;
     const device_guard guard(device);
     const auto made = [&](auto shape) {
@@ -590,23 +583,24 @@ std::unique_ptr<Base> make(const pfb::parameters& p,
             std::make_unique<Made<decltype(shape)>>(parameters, device, std::move(other));
         return true;
     };
-    (made(arrangement<Channels, Samples>{}) || ...);
+    (made(arrangement<Channels, Input>{}) || ...);
     return other;
 }
 
-template <samples Samples, int... Channels>
-std::unique_ptr<pfb> part<Samples, Channels...>::make(const pfb::parameters& p,
-                                                      int device,
-                                                      std::unique_ptr<pfb> other)
+template <sample_type Input, int... Channels>
+std::unique_ptr<pfb> part<Input, Channels...>::make(const pfb::parameters& p,
+                                                    int device,
+                                                    std::unique_ptr<pfb> other)
 {
-    return tensor::make<tensor_pfb, Samples, Channels...>(p, p, device, std::move(other));
+    return tensor::make<tensor_pfb, Input, Channels...>(p, p, device, std::move(other));
 }
 
-template <samples Samples, int... Channels>
-std::unique_ptr<f_engine> part<Samples, Channels...>::make(
-    const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other)
+template <sample_type Input, int... Channels>
+std::unique_ptr<f_engine> part<Input, Channels...>::make(const f_engine::parameters& p,
+                                                         int device,
+                                                         std::unique_ptr<f_engine> other)
 {
-    return tensor::make<tensor_f_engine, Samples, Channels...>(
+    return tensor::make<tensor_f_engine, Input, Channels...>(
         p.filter, p, device, std::move(other));
 }
 

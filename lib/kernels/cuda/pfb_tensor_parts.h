@@ -16,24 +16,21 @@ namespace kernels {
 namespace cuda {
 namespace tensor {
 
-//! What comes in.
-enum class samples { sc8, s8, sc4 };
-
 /*!
  * make_tensor_pfb() and make_tensor_f_engine() of some types and numbers of channels,
  * each compiled by itself: what comes back is `other` where a part does not serve p.
  */
-template <samples Samples, int... Channels>
+template <sample_type Input, int... Channels>
 struct part {
     static std::unique_ptr<pfb>
     make(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
     static std::unique_ptr<f_engine>
     make(const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other);
 };
-using bytes = part<samples::sc8, 64, 128, 256, 512, 1024>;
-using clusters = part<samples::sc8, 2048, 4096, 8192>;
-using real_bytes = part<samples::s8, 64, 128, 256, 512, 1024>;
-using nibbles = part<samples::sc4, 64, 128, 256, 512, 1024>;
+using bytes = part<sample_type::sc8, 64, 128, 256, 512, 1024>;
+using clusters = part<sample_type::sc8, 2048, 4096, 8192>;
+using real_bytes = part<sample_type::s8, 64, 128, 256, 512, 1024>;
+using nibbles = part<sample_type::sc4, 64, 128, 256, 512, 1024>;
 
 } // namespace tensor
 } // namespace cuda

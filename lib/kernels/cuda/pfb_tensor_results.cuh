@@ -97,7 +97,7 @@ __device__ __forceinline__ void store_sectors(
 {
     constexpr int own = radix / crews; // numbers e
     const int half = thread % 2, lane = thread % 32;
-    // an even one: of real samples, numbers are told from the channels here
+    // an even one; of real samples the e of this function is R segment + D
     const int in_warp = lane / 4, e = lane % 4 / 2 * 2 + crew * own;
     const int place =
         (thread / 32 * warp_channels + in_warp + Call::d_of(e) * radix) * Call::ranks +

@@ -60,7 +60,7 @@ factors part_of(complex f, bool imaginary)
 
 //! Of the first matrix of real samples, whose words have samples a and a + 32. Both c = 0
 //! and c = 32 have real numbers alone, and are the two parts of the first row.
-factors first_factors(int a, int c, bool imaginary)
+factors real_factors(int a, int c, bool imaginary)
 {
     const auto factor_of = [&](int n) {
         const complex f = phasor_of(n * c, 2 * radix);
@@ -110,7 +110,7 @@ std::vector<uint16_t> make_matrices(int channels, bool inverted, bool real)
         put(2 * rank,
             row,
             pair,
-            real ? first_factors(a, c, imaginary)
+            real ? real_factors(a, c, imaginary)
                  : factors{ f.first, inverted ? -f.second : f.second });
         const auto [segment, b] = column_of(second_column(pair), second_radix, ranks);
         const output out(row, second_radix);
