@@ -369,8 +369,13 @@ class FEngine:
                     # turned back by the phase of the tone at each spectrum's first sample
                     power += np.abs(np.vdot(turn[::n][: len(y)], y) / len(y)) ** 2
                 powers.append(power)
-            expected = decibel(powers[0]) - 20 * np.log10(2) * np.arange(steps)
-            np.testing.assert_allclose(decibel(np.array(powers)), expected, atol=0.1)
+            self.check_linear(powers)
+
+    @staticmethod
+    def check_linear(powers):
+        """Of amplitudes that are halved from step to step."""
+        expected = decibel(powers[0]) - 20 * np.log10(2) * np.arange(len(powers))
+        np.testing.assert_allclose(decibel(np.array(powers)), expected, atol=0.1)
 
     def test_gains(self):
         """
@@ -519,8 +524,7 @@ class RealEightBits(EightBits):
             # turned back by the phase of the tone at each spectrum's first sample
             back = np.exp(2j * np.pi * turns[:: 2 * n][: len(y)])
             powers.append(np.abs(np.vdot(back, y) / len(y)) ** 2)
-        expected = decibel(powers[0]) - 20 * np.log10(2) * np.arange(len(powers))
-        np.testing.assert_allclose(decibel(np.array(powers)), expected, atol=0.1)
+        self.check_linear(powers)
 
     def long_tone(self):
         return np.cos(2 * np.pi * self.turns([2.01], np.arange(2 * self.n * 100)))

@@ -8,6 +8,8 @@
 #ifndef INCLUDED_APERTURE_KERNELS_CUDA_ASYNC_COPY_CUH
 #define INCLUDED_APERTURE_KERNELS_CUDA_ASYNC_COPY_CUH
 
+#include <type_traits>
+
 namespace gr {
 namespace aperture {
 namespace kernels {
@@ -15,7 +17,7 @@ namespace cuda {
 
 /*!
  * Copies of Bytes (8 or 16, both addresses a multiple of it) to shared memory that a
- * thread does not wait for; zeros where there is nothing. From Ampere on.
+ * thread does not wait for; zeros where there is nothing. Before Ampere it waits.
  */
 template <int Bytes>
 __device__ __forceinline__ void copy_async(unsigned to, const void* from, bool there)
@@ -32,6 +34,10 @@ __device__ __forceinline__ void copy_async(unsigned to, const void* from, bool t
                      "n"(Bytes),
                      "r"(there ? Bytes : 0)
                      : "memory");
+#else
+    using vector = std::conditional_t<Bytes == 16, uint4, uint2>;
+    *static_cast<vector*>(__cvta_shared_to_generic(to)) =
+        there ? __ldg(static_cast<const vector*>(from)) : vector{};
 #endif
 }
 

@@ -31,13 +31,8 @@ template <class Shape>
 __device__ __forceinline__ void load_gains(float4* to, const fused_step& step)
 {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < Shape::N / 2; i += Shape::threads) {
-#if __CUDA_ARCH__ >= 800
+    for (int i = threadIdx.x; i < Shape::N / 2; i += Shape::threads)
         copy_async<16>(to + i, step.gains + i, true);
-#else
-        to[i] = __ldg(step.gains + i);
-#endif
-    }
     commit_async();
 }
 

@@ -31,21 +31,15 @@ struct extents {
     int steps; // of a block of voltages
 };
 
-/*!
- * Copies of 16 bytes to shared memory that a thread does not wait for, if it can
- * (Ampere); zeros where there is nothing.
- */
+//! Copies of 16 bytes to shared memory, as Turing makes them or by copy_async(); zeros
+//! where there is nothing.
 template <bool Turing>
 __device__ __forceinline__ void copy_16(uint32_t to, const uint8_t* from, bool there)
 {
-#if __CUDA_ARCH__ >= 800
-    if (!Turing) {
+    if constexpr (Turing)
+        store_shared(to, there ? __ldg(reinterpret_cast<const uint4*>(from)) : uint4{});
+    else
         copy_async<16>(to, from, there);
-        return;
-    }
-#endif
-    store_shared(
-        to, there ? __ldg(reinterpret_cast<const uint4*>(from)) : make_uint4(0, 0, 0, 0));
 }
 
 /*!
