@@ -229,6 +229,10 @@ class qa_beams(gr_unittest.TestCase):
                 ("", "b.yaml: beams: "), ("beams: 3", "b.yaml:1: beams: '3'"),
                 ("beams: []", r"b.yaml:1: beams: \[\]"), ("\x00", "b.yaml: not a text file"),
                 ("beams: &a [*a]", "b.yaml: .*nested too deeply"),
+                # ten times ten times ... as many as there are lines
+                ("beams:\n- &l0 [0]\n" + "".join(f"- &l{i + 1} [{', '.join([f'*l{i}'] * 10)}]\n"
+                                                 for i in range(8)),
+                 "b.yaml:[0-9]+: beams.*too many values: at most 262144"),
                 # twice, of which YAML takes the last
                 ("beams: [{azimuth: 1, elevation: 2}]\nbeams: []", "b.yaml:2: beams: given twice"),
                 (entry % "azimuth: 2", r"b.yaml:3: beams\[1\].azimuth: given twice, first on line 3"),

@@ -10,6 +10,7 @@ import yaml
 from .array_model import ArrayDescriptionError
 
 MERGE = "tag:yaml.org,2002:merge"  # the key <<: what it names is taken where it is not given
+MOST_VALUES = 1 << 18  # of a file; aliases of aliases make any number of them
 
 
 class Scalar(str):
@@ -28,6 +29,7 @@ class YamlReader:
     def __init__(self, name):
         self.name = name
         self.lines = {}
+        self._values = 0
 
     def tree(self, file):
         """
@@ -36,7 +38,7 @@ class YamlReader:
         Raises
         ------
         ArrayDescriptionError
-            It is not YAML, or a key comes twice.
+            It is not YAML, a key comes twice, or there are too many values.
         """
         try:
             node = yaml.compose(file, Loader=yaml.SafeLoader)
@@ -69,6 +71,11 @@ class YamlReader:
 
     def _plain(self, node, path):
         self.lines.setdefault(path, node.start_mark.line + 1)
+        self._values += 1
+        if self._values > MOST_VALUES:
+            raise ArrayDescriptionError(path, "too many values: at most "
+                                        f"{MOST_VALUES} are allowed, what aliases name counted "
+                                        "each time", f"{self.name}:{node.start_mark.line + 1}")
         if isinstance(node, yaml.SequenceNode):
             return [self._plain(child, f"{path}[{index}]")
                     for index, child in enumerate(node.value)]
