@@ -194,7 +194,7 @@ struct tile_shape {
     static constexpr int size = sizeof(voltage);
     static constexpr int side = sizeof(uint4) / size; // voltages of a vector
     static constexpr int sector = 32 / size;          // and of a sector
-    static constexpr int threads = size == 1 ? 128 : 256, warps = threads / 32;
+    static constexpr int threads = 256, warps = threads / 32;
     // that fetch a time: of 64, 128 or 128 channels
     static constexpr int lanes_of_row = size == 8 ? 32 : 8 * size;
     static constexpr int row_bytes = lanes_of_row * int(sizeof(uint4));
@@ -202,7 +202,7 @@ struct tile_shape {
     static_assert(rows_at_once % side == 0, "rows of whole vectors");
     // a warp stores 128 bytes of some channels
     static constexpr int lanes_of_times = 8, channels_of_warp = 32 / lanes_of_times;
-    static constexpr int lines = size == 2 ? 1 : 2; // of 128 bytes, of a channel
+    static constexpr int lines = size == 8 ? 2 : 1; // of 128 bytes, of a channel
     static constexpr int times = lines * lanes_of_times * side;
     static constexpr int channels_at_once = channels_of_warp * (warps / lines);
 };
