@@ -60,7 +60,7 @@ struct fused_call : filter_call {
     double number; //!< of the first spectrum, since the delays were set
 
     int inputs_per_port;
-    int points; //!< of a thread, as it knows; see finish_line()
+    int points; //!< of a thread, as it knows; see amplify()
     int rounds; //!< of groups of spectra that are stored together
     bool inverted, eight_bit;
     bool in_a_row; //!< groups of spectra, for each block of threads
