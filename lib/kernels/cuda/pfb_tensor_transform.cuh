@@ -218,6 +218,17 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     ring_place<sets> set; // of times
     set = {};
     bool leaving = false; // the set before is being stored
+    bool set_begins = true;
+    // Crews that take turns want its room when the next one is complete, others sooner.
+    constexpr bool leaves_late = takes_turns<Store, Call>;
+    const auto leave_set = [&] {
+        if (leads) {
+            if (leaves_late)
+                commit_stores();
+            wait_for_stores();
+        }
+        arrive(&m.stored[set.index ^ 1][set_part<Call>(warp)]);
+    };
     const auto store_set = [&](const time_set& times) {
         const bool boxed =
             c.boxed && times.first == 0 && times.end_of(c.last_segment, c) == set_times;
@@ -249,7 +260,9 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 else
                     store(0, times.input);
             }
-            commit_stores();
+            // this waits until the copy engine has taken them
+            if (!leaves_late)
+                commit_stores();
         }
     };
     constexpr bool exchanged = memory<Store, Call>::exchanged;
@@ -325,7 +338,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 give_turn(1 - crew);
             slot.advance(crews);
             if constexpr (turned) {
-                if (leaving) // what was there
+                if (leaves_late ? set_begins : leaving) // what was there
                     wait_for(&m.stored[set.index][set_part<Call>(warp)], set.parity ^ 1);
             }
             if constexpr (exchanged)
@@ -445,13 +458,14 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                                          first_word);
             }
             if constexpr (turned) {
-                if (leaving) {
-                    if (leads)
-                        wait_for_stores();
-                    arrive(&m.stored[set.index ^ 1][set_part<Call>(warp)]);
+                if (!leaves_late && leaving) {
+                    leave_set();
                     leaving = false;
                 }
-                if (half == 1 || time + group >= end) {
+                set_begins = half == 1 || time + group >= end;
+                if (set_begins) {
+                    if (leaves_late && leaving)
+                        leave_set();
                     store_set({ p.input,
                                 c.first_time + time - half * group,
                                 lacking * group + unwanted,
@@ -492,8 +506,11 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         wait_for_turn(0); // the last one that was given
     if constexpr (exchanged)
         exchange.finish();
-    else if (turned ? leads : stores_spectra())
+    else if (turned ? leads : stores_spectra()) {
+        if (turned && leaves_late)
+            commit_stores();
         wait_for_stores();
+    }
 }
 
 } // namespace tensor
