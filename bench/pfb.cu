@@ -10,14 +10,15 @@
  * copy bandwidth and the plain way (FIR, cuFFT, conversion) of the same run.
  *
  * bench_pfb [pfb|sizes|f_engine|interleaved|corner_turn|first|tensor|few_channels|
- * many_channels|real|nibbles|types]... [json=FILE] [rest=MS]: `first` is 1024 channels, 8
- * taps, sc8 alone, `sizes` channels by taps, 8 bit and fc32, the plain way beside 8 taps
- * only, `interleaved` several inputs a port, `tensor` all else that tensor cores do with
- * 1024 channels, `few_channels` with 64 to 1024, `many_channels` with 2048 to 8192,
- * `real` and `nibbles` of s8 and sc4 with 64 to 1024, `types` the F-engine of what these
- * do not do. A figure counts the samples that come in. Beside the corner turn stands not
- * the plain way, but a copy in calls as large. Before each figure the GPU rests for
- * `rest` milliseconds (100), as it lowers its clock after some time of work.
+ * many_channels|real|inverted|nibbles|types]... [json=FILE] [rest=MS]: `first` is 1024
+ * channels, 8 taps, sc8 alone, `sizes` channels by taps, 8 bit and fc32, the plain way
+ * beside 8 taps only, `interleaved` several inputs a port, `tensor` all else that tensor
+ * cores do with 1024 channels, `few_channels` with 64 to 1024, `many_channels` with 2048
+ * to 8192, `real`, `inverted` and `nibbles` of s8, s8 inverted and sc4 with 64 to 1024,
+ * `types` the F-engine of what these do not do. A figure counts the samples that come in.
+ * Beside the corner turn stands not the plain way, but a copy in calls as large. Before
+ * each figure the GPU rests for `rest` milliseconds (100), as it lowers its clock after
+ * some time of work.
  */
 
 #include "gpu.cuh"
@@ -41,7 +42,8 @@ constexpr size_t total_bytes = size_t(2) << 30; // of samples
 
 const std::set<std::string> words{ "pfb",           "sizes", "f_engine", "interleaved",
                                    "corner_turn",   "first", "tensor",   "few_channels",
-                                   "many_channels", "real",  "nibbles",  "types" };
+                                   "many_channels", "real",  "inverted", "nibbles",
+                                   "types" };
 
 //! Bell-shaped, rms 18, within +-63: as a receiver with its gain set well.
 __global__ void fill_bytes(int8_t* data, size_t count)
@@ -412,16 +414,18 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.channelise(p, "sc8, odd delays", { 5, sky_rate });
             b.channelise(p, "sc8, fast phases", { 5, fast_rate });
         }
-    for (auto [range, input, least, most] :
-         { std::tuple("few_channels", type::sc8, 64, 1024),
-           std::tuple("many_channels", type::sc8, 2048, 8192),
-           std::tuple("real", type::s8, 64, 1024),
-           std::tuple("nibbles", type::sc4, 64, 1024) })
+    for (auto [range, input, inverted, least, most] :
+         { std::tuple("few_channels", type::sc8, false, 64, 1024),
+           std::tuple("many_channels", type::sc8, false, 2048, 8192),
+           std::tuple("real", type::s8, false, 64, 1024),
+           std::tuple("inverted", type::s8, true, 64, 1024),
+           std::tuple("nibbles", type::sc4, false, 64, 1024) })
         for (int n = least; want(range) && n <= most; n *= 2)
             for (int inputs : { 1, 8, 64, 512 }) {
-                const auto p = b.filter(n, 8, inputs, input);
+                auto p = b.filter(n, 8, inputs, input);
+                p.inverted = inverted;
                 const int times = (64 << 20) / n / inputs;
-                const auto name = name_of(input);
+                const auto name = name_of(input) + (inverted ? " inverted" : "");
                 b.f_engine_of(p, times, "f_engine " + name);
                 b.channelise(p, name + ", calls as large", {}, times);
                 b.channelise(p, name, {}, 0, false);

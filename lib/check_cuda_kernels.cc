@@ -901,11 +901,9 @@ void check_name(pfb::parameters p, bool hopper)
 {
     if (!chosen_channels.wants(p.channels))
         return;
-    const bool real = !is_complex(p.input);
     const auto types = types_on_tensor_cores(p.channels);
     const bool tensor = hopper && p.channels >= 64 && p.channels <= 8192 &&
-                        std::count(types.begin(), types.end(), p.input) && p.taps <= 8 &&
-                        !(real && p.inverted);
+                        std::count(types.begin(), types.end(), p.input) && p.taps <= 8;
     p.prototype = prototype(p.step(), p.taps, "hann");
     const auto name = cuda::make_pfb(p, 0)->implementation();
     const auto expected = "cuda tensor f16 fft " + std::to_string(p.channels);
@@ -1079,6 +1077,13 @@ void check_small_pfbs()
             check_pfb({ p, many, -1, true, true, true }, false);
             for (bool turned : { false, true })
                 check_pfb({ p, many, -1, true, turned, true, -1, true }, false);
+            // as have real samples that are inverted
+            auto inverted = p;
+            inverted.inverted = true;
+            for (bool delayed : { false, true })
+                for (bool turned : { false, true })
+                    if (!is_complex(t))
+                        check_pfb({ inverted, many, -1, delayed, turned, true }, false);
             auto several = p;
             several.inputs_per_port = 3;
             check_pfb({ several, 4 * spectra, -1, true }, false);
@@ -1210,22 +1215,20 @@ void check_pfbs(bool quick)
                                         std::pair(true, true) })
                 for (auto [delayed, slow] : kinds_of_delays)
                     for (auto t : types_on_tensor_cores(n))
-                        check_pfb({ { n,
-                                      taps,
-                                      ports,
-                                      1,
-                                      t,
-                                      type::sc8,
-                                      turned && is_complex(t),
-                                      {} },
-                                    spectra,
-                                    ports > 2 ? 1 : -1,
-                                    delayed,
-                                    turned,
-                                    all,
-                                    -1,
-                                    slow },
-                                  false);
+                        for (bool inverted : { false, true }) {
+                            // real ones are inverted by kernels of their own
+                            if (is_complex(t) && inverted != turned)
+                                continue;
+                            check_pfb({ { n, taps, ports, 1, t, type::sc8, inverted, {} },
+                                        spectra,
+                                        ports > 2 ? 1 : -1,
+                                        delayed,
+                                        turned,
+                                        all,
+                                        -1,
+                                        slow },
+                                      false);
+                        }
     for (int n = 64; n <= 8192; n *= 2)
         for (auto t : types_on_tensor_cores(n)) {
             check_switched_delays(t, n);

@@ -36,8 +36,8 @@ class FEngine:
     Tests of what makes channels: pfb_channelizer, or f_engine where in_blocks is true.
 
     n: channels. On a GPU, 32 go through cuFFT and 64 to 8192 through the fused kernel, of
-    three passes from 2048 on; those of 8 bits (EightBits, RealEightBits) through tensor cores,
-    on a Hopper GPU.
+    three passes from 2048 on; those of 8 bits (EightBits, RealEightBits and so on) through
+    tensor cores, on a Hopper GPU.
     types: of input and output, that are tried.
     spectra: whose powers are measured; linear_spectra: of so many tones at once, where they
     are weak
@@ -397,7 +397,7 @@ class FEngine:
                 block = self.make(inputs, input_type, output_type, channels=n, gain=1.0)
                 gains = np.ones(n, dtype=complex)
                 gains[channel] = gain
-                block.set_gains(gains, changed)
+                block.set_gains(self.as_stored(gains), changed)
                 values = self.run_block(block, samples, input_type, output_type, channels=n)
                 old = plain[changed, :, channel]
                 new = values[changed, :, channel]
@@ -410,6 +410,11 @@ class FEngine:
                     self.assertLess(np.mean(np.abs(error) ** 2), 1.2 / 6)
                 values[changed, :, channel] = old
                 np.testing.assert_array_equal(values, plain)
+
+    @staticmethod
+    def as_stored(values):
+        """[...][channel]: the block's from the tests', and the other way round."""
+        return values
 
     def long_tone(self):
         """[1][time]: of 100 spectra's samples, near the middle of a channel."""
@@ -530,6 +535,20 @@ class RealEightBits(EightBits):
         return np.cos(2 * np.pi * self.turns([2.01], np.arange(2 * self.n * 100)))
 
 
+class InvertedRealEightBits(RealEightBits):
+    """Their channels come in the other order, conjugated, and are turned back here."""
+
+    def make(self, *arguments, **options):
+        return super().make(*arguments, inverted=True, **options)
+
+    def run_block(self, *arguments, **options):
+        return self.as_stored(super().run_block(*arguments, **options))
+
+    @staticmethod
+    def as_stored(values):
+        return np.conj(values[..., ::-1])
+
+
 class FewEightBits(EightBits):
     """Each power is the mean of eight spectra, as each channel has more of the noise of samples."""
 
@@ -539,6 +558,10 @@ class FewEightBits(EightBits):
 
 
 class FewRealEightBits(FewEightBits, RealEightBits):
+    """Likewise."""
+
+
+class FewInvertedRealEightBits(FewEightBits, InvertedRealEightBits):
     """Likewise."""
 
 
@@ -583,6 +606,7 @@ TESTED = [
     ("_64", FEngine, 64),
     ("_64_of_8_bits", FewEightBits, 64),
     ("_64_of_real_8_bits", FewRealEightBits, 64),
+    ("_64_of_inverted_real_8_bits", FewInvertedRealEightBits, 64),
     ("_128", Fused, 128),
     ("_128_of_8_bits", EightBits, 128),
     ("_128_of_real_8_bits", RealEightBits, 128),
@@ -594,6 +618,7 @@ TESTED = [
     ("_512_of_real_8_bits", RealEightBits, 512),
     ("_1024", EightBits, 1024),
     ("_1024_of_real_8_bits", RealEightBits, 1024),
+    ("_1024_of_inverted_real_8_bits", InvertedRealEightBits, 1024),
     ("_1024_of_other_types", OtherTypes, 1024),
     ("_2048", Long, 2048),
     ("_2048_of_8_bits", LongEightBits, 2048),

@@ -140,9 +140,11 @@ constexpr int sets = 2; // that there is room for
  * + d, so that spectra of all segments follow each other. Of real samples see
  * pfb_tensor_real.cuh.
  */
-template <int Channels, sample_type Input>
+template <int Channels, sample_type Input, bool Inverted>
 struct arrangement {
     static constexpr bool real = Input == sample_type::s8;
+    static constexpr bool reversed = real && Inverted; // channels
+    static constexpr bool serves(bool inverted) { return !real || Inverted == inverted; }
     static constexpr bool nibbles = Input == sample_type::sc4;
     static constexpr int channels = Channels;
     static constexpr int step = real ? 2 * channels : channels; // samples
@@ -215,6 +217,13 @@ struct arrangement {
     }
     //! Channel of a number e of threads that have c, of the cluster's first rank.
     __host__ __device__ static constexpr int channel_of(int c, int e)
+    {
+        const int k = frequency_of(c, e);
+        return reversed ? channels - 1 - k : k;
+    }
+
+private:
+    __host__ __device__ static constexpr int frequency_of(int c, int e)
     {
         const int d = d_of(e);
         if (mirrored(e)) // of c = 0, channels that have no other place

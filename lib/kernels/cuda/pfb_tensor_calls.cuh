@@ -176,7 +176,7 @@ public:
         start_with(d_matrices.data(), make_matrices(channels, p.inverted, shape::real));
         start_with(d_twiddles.data(), make_twiddles(channels, p.inverted, shape::real));
         if (shape::real)
-            start_with(d_first_rows.data(), make_first_rows(channels));
+            start_with(d_first_rows.data(), make_first_rows(channels, p.inverted));
         const std::vector<cfloat> ones(size_t(p.inputs()) * channels, 1.f);
         set_gains(ones.data(), nullptr);
         check(cudaStreamSynchronize(nullptr), "copying gains"); // before other streams
@@ -563,6 +563,7 @@ private:
  */
 template <template <class> class Made,
           sample_type Input,
+          bool Inverted,
           int... Channels,
           class Parameters,
           class Base>
@@ -572,35 +573,34 @@ std::unique_ptr<Base> make(const pfb::parameters& p,
                            std::unique_ptr<Base> other)
 {
     if (facts_of(device).architecture != 90 || p.taps > most_taps ||
-        p.inputs() > most_inputs || p.output != sample_type::sc8 || p.input != Input ||
-        (!is_complex(p.input) && p.inverted))
+        p.inputs() > most_inputs || p.output != sample_type::sc8 || p.input != Input)
         return other;
     const device_guard guard(device);
     const auto made = [&](auto shape) {
-        if (p.channels != shape.channels)
+        if (p.channels != shape.channels || !shape.serves(p.inverted))
             return false;
         other =
             std::make_unique<Made<decltype(shape)>>(parameters, device, std::move(other));
         return true;
     };
-    (made(arrangement<Channels, Input>{}) || ...);
+    (made(arrangement<Channels, Input, Inverted>{}) || ...);
     return other;
 }
 
-template <sample_type Input, int... Channels>
-std::unique_ptr<pfb> part<Input, Channels...>::make(const pfb::parameters& p,
-                                                    int device,
-                                                    std::unique_ptr<pfb> other)
+template <sample_type Input, bool Inverted, int... Channels>
+std::unique_ptr<pfb> part<Input, Inverted, Channels...>::make(const pfb::parameters& p,
+                                                              int device,
+                                                              std::unique_ptr<pfb> other)
 {
-    return tensor::make<tensor_pfb, Input, Channels...>(p, p, device, std::move(other));
+    return tensor::make<tensor_pfb, Input, Inverted, Channels...>(
+        p, p, device, std::move(other));
 }
 
-template <sample_type Input, int... Channels>
-std::unique_ptr<f_engine> part<Input, Channels...>::make(const f_engine::parameters& p,
-                                                         int device,
-                                                         std::unique_ptr<f_engine> other)
+template <sample_type Input, bool Inverted, int... Channels>
+std::unique_ptr<f_engine> part<Input, Inverted, Channels...>::make(
+    const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other)
 {
-    return tensor::make<tensor_f_engine, Input, Channels...>(
+    return tensor::make<tensor_f_engine, Input, Inverted, Channels...>(
         p.filter, p, device, std::move(other));
 }
 

@@ -19,18 +19,21 @@ namespace tensor {
 /*!
  * make_tensor_pfb() and make_tensor_f_engine() of some types and numbers of channels,
  * each compiled by itself: what comes back is `other` where a part does not serve p.
+ * \tparam Inverted whether real samples are, whose channels come in the other order;
+ * complex ones are served either way
  */
-template <sample_type Input, int... Channels>
+template <sample_type Input, bool Inverted, int... Channels>
 struct part {
     static std::unique_ptr<pfb>
     make(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
     static std::unique_ptr<f_engine>
     make(const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other);
 };
-using bytes = part<sample_type::sc8, 64, 128, 256, 512, 1024>;
-using clusters = part<sample_type::sc8, 2048, 4096, 8192>;
-using real_bytes = part<sample_type::s8, 64, 128, 256, 512, 1024>;
-using nibbles = part<sample_type::sc4, 64, 128, 256, 512, 1024>;
+using bytes = part<sample_type::sc8, false, 64, 128, 256, 512, 1024>;
+using clusters = part<sample_type::sc8, false, 2048, 4096, 8192>;
+using real_bytes = part<sample_type::s8, false, 64, 128, 256, 512, 1024>;
+using inverted_real_bytes = part<sample_type::s8, true, 64, 128, 256, 512, 1024>;
+using nibbles = part<sample_type::sc4, false, 64, 128, 256, 512, 1024>;
 
 } // namespace tensor
 } // namespace cuda

@@ -179,11 +179,13 @@ public:
 
 /*!
  * Where results of a lane are put. With channel 32 D + C, D is even for c = C and odd for
- * mirrored ones, c = 32 - C (0 for 0). Rows of D / 2 follow each other in segments.
+ * mirrored ones, c = 32 - C (0 for 0); of reversed channels it is the other way round,
+ * and C is 31 - c and c - 1 (31 for 0). Rows of D / 2 follow each other in segments.
  */
 template <class Call>
 struct mirrored_rows {
     static constexpr int radix_here = Call::second_radix, half = radix_here / 2;
+    static constexpr bool reversed = Call::reversed;
     //! Whether lanes, not numbers, tell which ones are mirrored.
     static constexpr bool by_lane = radix_here < 8;
 
@@ -191,7 +193,19 @@ struct mirrored_rows {
     static constexpr __host__ __device__ int row_of(int e)
     {
         const int d = Call::d_of(e);
-        return Call::segment_of(e) * half + (d < half ? d : radix_here - 1 - d);
+        const int row = d < half ? d : radix_here - 1 - d;
+        return Call::segment_of(e) * half + (reversed ? half - 1 - row : row);
+    }
+    //! Whether numbers that are mirrored or not have an odd D.
+    static constexpr __host__ __device__ bool odd(bool is_mirrored)
+    {
+        return is_mirrored != reversed;
+    }
+    //! C
+    static constexpr __host__ __device__ int place_of(int c, bool is_mirrored)
+    {
+        const int place = is_mirrored && c > 0 ? radix - c : c;
+        return reversed ? radix - 1 - place : place;
     }
     //! Whether number i of a lane with t is mirrored.
     static constexpr __host__ __device__ bool mirrored(int i, int t)
@@ -206,7 +220,7 @@ struct mirrored_rows {
     //! Row of a lane with t, of numbers that are mirrored or not.
     static __device__ int row_of_lane(int t, bool is_mirrored)
     {
-        return by_lane ? row_of(t) : is_mirrored ? 3 - t : t;
+        return by_lane ? row_of(t) : odd(is_mirrored) ? 3 - t : t;
     }
 };
 
@@ -234,33 +248,23 @@ class mirrored_place
 {
     using rows = mirrored_rows<Call>;
     static constexpr bool turned = Store == store::blocks;
-    // whether the first four numbers are those that are not mirrored, and in order
-    static constexpr bool in_columns = !turned && rows::half == 4 * 4;
     uint32_t d_words[2];
-    uint32_t d_columns; // of the first four
 
 public:
     __device__ __forceinline__ mirrored_place(int crew, int thread)
     {
         if constexpr (!Call::real)
             return;
-        const int c = thread / 4, t = thread % 4, lane = thread % 32;
+        const int c = thread / 4, t = thread % 4;
 #pragma unroll
         for (int k = 0; k < 2; k++) {
             const bool mirrored = rows::by_lane ? Call::mirrored(t) : k;
             const int row = rows::row_of_lane(t, mirrored);
-            const int place = mirrored && c > 0 ? radix - c : c;
-            d_words[k] = turned ? place / box_channels * box_bytes +
-                                      mirrored * (box_bytes / 2) + row * sector_row +
-                                      place % box_channels * sector +
-                                      row % 2 * (sector / 2) + crew * slot_spectra * 2
-                                : bytes_of(row) + mirrored * 2 * radix + 2 * place;
+            const int place = rows::place_of(c, mirrored);
+            d_words[k] = turned ? in_set(row, mirrored, place) + row % 2 * (sector / 2) +
+                                      crew * slot_spectra * 2
+                                : in_spectrum(row, mirrored, place);
             asm volatile("" : "+r"(d_words[k])); // kept, or it is found out again
-        }
-        if constexpr (in_columns) {
-            d_columns = lane % 2 * Call::result_pitch +
-                        bytes_of(lane / 8 * 4 + lane % 8 / 2) + thread / 32 * 16;
-            asm volatile("" : "+r"(d_columns));
         }
     }
 
@@ -268,14 +272,17 @@ public:
     static __device__ __forceinline__ uint32_t of_first(int e, int half, int crew, int t)
     {
         const int row = rows::row_of(e);
-        return Call::mirrored(e) * (box_bytes / 2) + row * sector_row +
+        const bool mirrored = Call::mirrored(e);
+        return in_set(row, mirrored, rows::place_of(0, mirrored)) +
                ((row ^ half) & 1) * (sector / 2) + 2 * slot_spectra * crew + 4 * t;
     }
     //! As spectra.
     static __device__ __forceinline__ void store_first(uint32_t at, int e, uint32_t word)
     {
-        store_halves(at + bytes_of(rows::row_of(e)) + Call::mirrored(e) * 2 * radix,
-                     word);
+        const bool mirrored = Call::mirrored(e);
+        store_halves(
+            at + in_spectrum(rows::row_of(e), mirrored, rows::place_of(0, mirrored)),
+            word);
     }
 
     //! In a set of times. \param half of it
@@ -288,13 +295,9 @@ public:
     __device__ __forceinline__ void
     store_four(uint32_t at, int from, const uint32_t* words) const
     {
-        if (in_columns && from == 0)
-            store_columns(at + d_columns, words);
-        else
 #pragma unroll
-            for (int i = from; i < from + 4; i++)
-                store_halves(at + own(i) + bytes_of(rows::first_row_of(i)),
-                             words[i - from]);
+        for (int i = from; i < from + 4; i++)
+            store_halves(at + own(i) + bytes_of(rows::first_row_of(i)), words[i - from]);
     }
 
 private:
@@ -306,6 +309,17 @@ private:
     static constexpr __host__ __device__ int bytes_of(int row)
     {
         return row / rows::half * Call::segment_pitch + row % rows::half * 4 * radix;
+    }
+    //! Sector of a set of times.
+    static constexpr __host__ __device__ int in_set(int row, bool mirrored, int place)
+    {
+        return place / box_channels * box_bytes + rows::odd(mirrored) * (box_bytes / 2) +
+               row * sector_row + place % box_channels * sector;
+    }
+    static constexpr __host__ __device__ int
+    in_spectrum(int row, bool mirrored, int place)
+    {
+        return bytes_of(row) + rows::odd(mirrored) * 2 * radix + 2 * place;
     }
     __device__ __forceinline__ static void store_halves(uint32_t address, uint32_t word)
     {

@@ -39,7 +39,7 @@ std::vector<uint16_t> make_matrices(int channels, bool inverted, bool real);
 std::vector<float2> make_twiddles(int channels, bool inverted, bool real);
 //! What the second matrix is for c = 0 of real samples: [steps][4][lane][4] words,
 //! as mma takes them, of eight real and as many imaginary parts.
-std::vector<uint16_t> make_first_rows(int channels);
+std::vector<uint16_t> make_first_rows(int channels, bool inverted);
 //! Of a prototype that is not all zeros; otherwise 1.
 double norm_of(const std::vector<float>& prototype);
 
