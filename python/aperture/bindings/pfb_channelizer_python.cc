@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(613c98656259f65e8f4b2e1e7d014c1c) */
+/* BINDTOOL_HEADER_FILE_HASH(e7d0eb536263d952449356a8899ed731) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"
