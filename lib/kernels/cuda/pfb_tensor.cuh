@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_CUH
 #define INCLUDED_APERTURE_KERNELS_CUDA_PFB_TENSOR_CUH
 
-#include "kernels/cuda/pfb_fused.cuh"
+#include "kernels/cuda/pfb_fused_results.cuh"
 #include "kernels/cuda/pfb_tensor_delays.cuh"
 #include "kernels/cuda/pfb_tensor_parts.h"
 #include <cuda_fp16.h>
