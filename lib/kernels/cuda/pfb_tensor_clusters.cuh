@@ -387,6 +387,21 @@ public:
     }
 
 private:
+    // Found out whenever spectra are stored: what follows from them would not stay in
+    // registers, and to have it back from memory takes the crew more time than that.
+    __device__ __forceinline__ static int thread_now()
+    {
+        int thread;
+        asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+        return thread % crew_threads;
+    }
+    __device__ __forceinline__ static int rank_now()
+    {
+        int rank;
+        asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+        return rank;
+    }
+
     //! Where byte `place` of all results of a slot is.
     __device__ __forceinline__ uint32_t result(int buffer, int place) const
     {
@@ -396,33 +411,36 @@ private:
     __device__ __forceinline__ void store(ring_place<2> at, char* to, int begin, int end)
     {
         wait_for(&m.exchange.arrived[d_crew][at.index], at.parity);
+        const int thread = thread_now(), rank = rank_now();
         const uint32_t from = shared_address(m.exchange.collected[d_crew][at.index]);
 #pragma unroll
         for (int i = 0; i < rounds; i++) {
-            const int place = i * crew_threads + d_thread; // of 16 bytes
+            const int place = i * crew_threads + thread; // of 16 bytes
             const int spectrum =
-                (d_rank * part + i * (collected_bytes / rounds / ranks)) / line_bytes;
+                (rank * part + i * (collected_bytes / rounds / ranks)) / line_bytes;
             constexpr int rounds_of_piece = rounds / pieces;
             const uint32_t own =
-                result(at.index, d_rank * part + i / rounds_of_piece * piece) +
-                (i % rounds_of_piece * crew_threads + d_thread) * (16 / ranks);
-            const uint4 words = interleaved(from + place * (16 / ranks), own);
+                result(at.index, rank * part + i / rounds_of_piece * piece) +
+                (i % rounds_of_piece * crew_threads + thread) * (16 / ranks);
+            const uint4 words = interleaved(from + place * (16 / ranks), own, rank);
             const int in_spectrum =
-                (d_rank * collected_bytes + place * 16) % Call::spectrum_bytes;
+                (rank * collected_bytes + place * 16) % Call::spectrum_bytes;
             if (spectrum >= begin && spectrum < end)
                 __stcg(reinterpret_cast<uint4*>(to + spectrum * c.pitch + in_spectrum),
                        words);
         }
-        if (d_thread % 32 < ranks)
-            arrive_at(&m.exchange.room[d_crew][at.index], d_thread % 32);
+        if (thread % 32 < ranks)
+            arrive_at(&m.exchange.room[d_crew][at.index], thread % 32);
     }
     //! Eight channels in a row. \param from what the first rank has sent \param own the
     //! same of this one
-    __device__ __forceinline__ uint4 interleaved(uint32_t from, uint32_t own) const
+    __device__ __forceinline__ uint4 interleaved(uint32_t from,
+                                                 uint32_t own,
+                                                 int own_rank) const
     {
         const auto of = [&](int residue) {
             const int rank = residue_of(residue, ranks, c.inverted);
-            return rank == d_rank ? own : from + rank * part;
+            return rank == own_rank ? own : from + rank * part;
         };
         const auto low = [](uint32_t a, uint32_t b) { return __byte_perm(a, b, 0x5410); };
         const auto high = [](uint32_t a, uint32_t b) {
