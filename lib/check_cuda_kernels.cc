@@ -452,6 +452,10 @@ std::vector<sample_type> types_on_tensor_cores(int channels)
     return { sample_type::sc8, sample_type::s8, sample_type::sc4 };
 }
 
+//! Samples around, for delays: a multiple of 16 bytes of any type, or calls without
+//! delays would be left to another kernel.
+constexpr int64_t margin = 64;
+
 struct pfb_case {
     pfb::parameters p;
     int spectra;
@@ -600,7 +604,6 @@ void check_pfb(pfb_case c, bool plain)
     auto& p = c.p;
     if (!chosen_channels.wants(p.channels))
         return;
-    constexpr int64_t margin = 40; // samples around, for delays
     const int64_t samples = int64_t(c.spectra - 1 + p.taps) * p.step();
     const size_t results = size_t(c.spectra) * p.inputs_per_port * p.channels;
     p.prototype = prototype(p.step(), p.taps, "hann");
@@ -765,7 +768,7 @@ void check_delays(sample_type type, int channels, bool slow)
                                      { 1, .2, drift, 0, slow ? 1e-4 : .2 },
                                      { -3, .5, -drift, 0, slow ? -1e-5 : -1e-4 } };
     const int spectra = 301, n = p.channels;
-    const int64_t margin = 136160, samples = int64_t(spectra - 1 + p.taps) * p.step();
+    const int64_t around = 136160, samples = int64_t(spectra - 1 + p.taps) * p.step();
     p.prototype = prototype(p.step(), p.taps, "hann");
     std::vector<std::vector<int8_t>> data;
     std::vector<guarded> gpu_data, out;
@@ -778,16 +781,16 @@ void check_delays(sample_type type, int channels, bool slow)
     };
     for (int i = 0; i < p.ports; i++) {
         data.emplace_back();
-        for (int64_t k = 0; k < bytes * (samples + 2 * margin); k++) {
+        for (int64_t k = 0; k < bytes * (samples + 2 * around); k++) {
             const int last = number();
             data[i].push_back(int8_t(nibbles ? number() * 16 + (last & 15) : last));
         }
         gpu_data.emplace_back(data[i]);
         out.emplace_back(size_t(spectra) * n * 2);
         // by whole samples the input is read earlier
-        from.push_back({ &data[i][bytes * (margin - delays[i].samples)], 0 });
+        from.push_back({ &data[i][bytes * (around - delays[i].samples)], 0 });
         gpu_from.push_back(
-            { static_cast<int8_t*>(gpu_data[i].data()) + bytes * margin, 0 });
+            { static_cast<int8_t*>(gpu_data[i].data()) + bytes * around, 0 });
         to.push_back(out[i].data());
     }
     const auto own_stream = device::select("cuda").make_stream();
@@ -843,7 +846,6 @@ void check_switched_delays(sample_type type, int channels)
     pfb::parameters p{ channels, 8, 2, 1, type, sample_type::sc8, false, {} };
     if (!chosen_channels.wants(p.channels))
         return;
-    constexpr int64_t margin = 40;
     const std::vector<int> calls{ 5, 33, std::max(8, 8 * 1024 / channels), 12, 1, 40 };
     const int spectra = std::accumulate(calls.begin(), calls.end(), 0);
     p.prototype = prototype(p.step(), p.taps, "hann");
@@ -935,7 +937,6 @@ void check_cuts(pfb::parameters p, bool delayed, int skipped, bool slow = false)
 {
     if (!chosen_channels.wants(p.channels))
         return;
-    constexpr int64_t margin = 40; // samples around, for delays
     const int spectra = 2 * std::max(16, 8192 / p.channels) + 7;
     const int64_t samples = int64_t(spectra - 1 + p.taps) * p.step() + 2 * margin;
     p.prototype = prototype(p.step(), p.taps, "hann");
@@ -1045,6 +1046,82 @@ void check_cuts(bool quick)
     for (int n : { 30, 32768 }) // not by the fused kernel
         for (auto t : { type::fc32, type::f32 })
             check_cuts({ n, 8, 2, 1, t, type::fc32, false, {} }, false, 5);
+}
+
+/*!
+ * A call gives the same bits each time, also when the GPU turns to other programs in the
+ * middle of it: to be run by several programs at a time. On tensor cores, where the copy
+ * engine, filter and crews share memory.
+ */
+void check_repeats()
+{
+    constexpr int calls = 100, slot_spectra = 4;
+    const auto own_stream = device::select("cuda").make_stream();
+    stream& s = *own_stream;
+    const auto check = [&](pfb::parameters p, bool delayed, int first_time) {
+        p.prototype = prototype(p.step(), p.taps, "hann");
+        const bool turned = first_time >= 0;
+        // slots, which may have one phase, begin alike in all calls
+        const int spectra = 1930 * 1024 / p.channels + (delayed ? slot_spectra : 1);
+        const int64_t samples = int64_t(spectra - 1 + p.taps) * p.step() + 2 * margin;
+        const size_t results = size_t(spectra) * p.channels * size_of(p.output);
+        std::vector<guarded> data, out;
+        std::vector<pfb::source> from;
+        std::vector<void*> to;
+        for (int port = 0; port < p.ports; port++) {
+            data.emplace_back(random_samples(p.input, samples, 1));
+            from.push_back(
+                { static_cast<char*>(data.back().data()) + bytes_of(p.input, margin, 1),
+                  0 });
+            if (!turned)
+                to.push_back(out.emplace_back(results).data());
+        }
+        const int times = (first_time + spectra + 7) / 8 * 8;
+        if (turned)
+            out.emplace_back(size_t(p.channels) * p.ports * times * size_of(p.output));
+        const auto gains = random_gains(p);
+        const auto delays = random_delays(p, true);
+        std::vector<uint8_t> first;
+        int different = 0;
+        const auto repeat = [&](auto& kernel, auto execute) {
+            kernel.set_gains(gains.data(), s);
+            for (int call = 0; call < calls; call++) {
+                if (delayed) // they go on from call to call
+                    kernel.set_delays(delays.data(), s);
+                execute(kernel);
+                s.synchronize();
+                std::vector<uint8_t> all;
+                for (const auto& o : out) {
+                    const auto some = o.template values<uint8_t>();
+                    all.insert(all.end(), some.begin(), some.end());
+                }
+                if (call == 0)
+                    first = all;
+                different += all != first;
+            }
+        };
+        if (turned)
+            repeat(*f_engine::make({ p, times, 0, p.channels }, device::select("cuda")),
+                   [&](auto& k) {
+                       k.execute(from.data(), out[0].data(), first_time, spectra, s);
+                   });
+        else
+            repeat(*cuda::make_pfb(p, 0),
+                   [&](auto& k) { k.execute(from.data(), to.data(), spectra, s); });
+        expect(different == 0,
+               name_of(p) + (delayed ? ", delayed" : "") +
+                   (turned ? ", times from " + std::to_string(first_time) : "") + ": " +
+                   std::to_string(different) + " calls differ from the first");
+    };
+    for (int n = 64; n <= 8192; n *= 2)
+        for (auto t : types_on_tensor_cores(n))
+            for (bool delayed : { false, true })
+                // spectra; times stored by the copy engine, and by threads
+                for (int first_time : { -1, 0, 3 })
+                    if (chosen_channels.wants(n))
+                        check({ n, 8, 5, 1, t, sample_type::sc8, first_time == 3, {} },
+                              delayed,
+                              first_time);
 }
 
 //! A few cases of each kind, for tools that make a GPU slow.
@@ -1322,6 +1399,7 @@ int main(int argc, char** argv)
         part(false, "product_select", [] { check_product_select(); });
         part(false, "corner_turn", [] { check_corner_turns(); });
         part(true, "small", [] { check_small_pfbs(); });
+        part(true, "repeats", [] { check_repeats(); });
         part(true, "cuts", [&] { check_cuts(quick); });
         part(false, "pfb", [&] { check_pfbs(quick); });
         for (auto type : { sample_type::sc8, sample_type::sc4 })

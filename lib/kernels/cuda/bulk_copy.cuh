@@ -107,6 +107,23 @@ __device__ __forceinline__ void arrive(uint64_t* barrier)
     arrive(shared_address(barrier));
 }
 
+/*!
+ * When something is known that is worked out from all that was read. Without that, an
+ * arrival overtakes loads of shared memory: now and then, when the GPU turns to another
+ * program in between, they read what the copy engine has brought since.
+ */
+__device__ __forceinline__ void arrive_after(uint64_t* barrier, uint32_t known)
+{
+    asm volatile("{\n"
+                 ".reg .pred any;\n"
+                 "setp.ne.u32 any, %1, 0;\n"
+                 "@any mbarrier.arrive.shared::cta.b64 _, [%0];\n"
+                 "@!any mbarrier.arrive.shared::cta.b64 _, [%0];\n"
+                 "}" ::"r"(shared_address(barrier)),
+                 "r"(known)
+                 : "memory");
+}
+
 //! Arrives at the barrier of a thread block of the cluster that this one's is a copy of.
 __device__ __forceinline__ void arrive_at(uint64_t* barrier, uint32_t rank)
 {

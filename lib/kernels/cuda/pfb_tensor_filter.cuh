@@ -119,7 +119,8 @@ count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t
 template <class Call>
 inline constexpr uint32_t lowest_bits = Call::nibbles ? 0x88888888 : 0x80808080;
 
-//! Not 0 in a bit of these where a number may be the lowest, always where it is.
+//! Not 0 in a bit of these where a number may be the lowest, always where it is. Made of
+//! all that was read.
 template <class Call>
 __device__ __forceinline__ uint32_t suspects(uint2 v)
 {
@@ -260,6 +261,12 @@ load_coefficients(memory<Store, Call>&, thread_coefficients& all, const Call& c)
     }
 }
 
+//! Whether a stage is left when its last samples have been filtered, or as soon as they
+//! have been read: what was faster.
+template <class Call>
+inline constexpr bool leaves_stage_late =
+    Call::channels == points && !Call::real && !Call::delayed;
+
 template <store Store, class Call>
 __device__ __forceinline__ void
 filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
@@ -275,7 +282,9 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
         return shared_address(m.samples[stage.index]) + place + skew;
     };
     // each thread for itself: racecheck does not see one that arrives for its warp
-    const auto leave_samples = [&] { arrive(&m.stage_empty[stage.index]); };
+    const auto leave_samples = [&](uint32_t read) {
+        arrive_after(&m.stage_empty[stage.index], read);
+    };
     const auto wait_for_samples = [&] {
         if constexpr (Call::ranks > 1)
             wait_together(&m.stage_full[stage.index], stage.parity);
@@ -321,7 +330,7 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
         if (p.first == -lead_of(c) && (Call::segments == 1 || at.segment == 0) && any)
             found += count_clamped<filter_place<Call>, Call>(
                 samples(), c.taps - 1, number_of(0), counted(), end);
-        leave_samples();
+        leave_samples(suspect);
         load_later_ones(0);
         stage.advance();
 #pragma unroll 1
@@ -340,8 +349,8 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
                     raw[s] = at.load(from + s * Call::line_pitch);
                     suspect |= suspects<Call>(raw[s]);
                 }
-                if (leaving && !reads_together<Call>)
-                    leave_samples();
+                if (leaving && !leaves_stage_late<Call>)
+                    leave_samples(suspect);
                 if (suspect & lowest_bits<Call>) {
 #pragma unroll
                     for (int s = 0; s < slot_spectra; s++) {
@@ -387,9 +396,8 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
                             at.store(to, s, z);
                     }
                 }
-                // An arrival overtakes ldmatrix, whose results have all been used here.
-                if (leaving && reads_together<Call>)
-                    leave_samples();
+                if (leaving && leaves_stage_late<Call>)
+                    leave_samples(suspect);
                 fence_async();
                 __syncwarp();
                 if (lane == 0) {
