@@ -42,8 +42,8 @@ constexpr size_t total_bytes = size_t(2) << 30; // of samples
 
 const std::set<std::string> words{ "pfb",           "sizes", "f_engine", "interleaved",
                                    "corner_turn",   "first", "tensor",   "few_channels",
-                                   "many_channels", "real",  "inverted", "nibbles",
-                                   "types" };
+                                   "many_channels", "real",  "inverted", "packed",
+                                   "nibbles",       "types" };
 
 //! Bell-shaped, rms 18, within +-63: as a receiver with its gain set well.
 __global__ void fill_bytes(int8_t* data, size_t count)
@@ -175,15 +175,29 @@ struct program {
         return p;
     }
 
+    static float gain_for(sample_type type)
+    {
+        switch (type) {
+        case sample_type::sc16:
+        case sample_type::s16:
+            return 4e-3f;
+        case sample_type::s12:
+            return .023f;
+        case sample_type::s10:
+            return .08f;
+        case sample_type::sc4:
+            return 5;
+        default:
+            return 1;
+        }
+    }
+
     //! Gains for an rms of about 20 steps, as many receivers have.
     template <class Kernel>
     void set_gains(Kernel& kernel, const pfb::parameters& p)
     {
-        const bool wide = p.input == sample_type::sc16 || p.input == sample_type::s16;
-        const bool packed = is_packed(p.input);
-        const bool nibbles = p.input == sample_type::sc4;
-        const float gain = wide ? 4e-3f : packed ? .03f : nibbles ? 5.f : 1.f;
-        const std::vector<cfloat> gains(size_t(p.inputs()) * p.channels, gain);
+        const std::vector<cfloat> gains(size_t(p.inputs()) * p.channels,
+                                        gain_for(p.input));
         kernel.set_gains(gains.data(), s);
     }
 
@@ -419,6 +433,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
            std::tuple("many_channels", type::sc8, false, 2048, 8192),
            std::tuple("real", type::s8, false, 64, 1024),
            std::tuple("inverted", type::s8, true, 64, 1024),
+           std::tuple("packed", type::s10, false, 64, 1024),
            std::tuple("nibbles", type::sc4, false, 64, 1024) })
         for (int n = least; want(range) && n <= most; n *= 2)
             for (int inputs : { 1, 8, 64, 512 }) {
@@ -452,7 +467,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.channelise(p, what + ", as large", {}, times);
         };
         for (auto t : types_but_sc8)
-            if (t != type::s8 && t != type::sc4)
+            if (t != type::s8 && t != type::s10 && t != type::sc4)
                 both(1024, 8, t, type::sc8);
         both(1024, 16, type::sc8, type::sc8);
         for (auto t : { type::sc8, type::fc32, type::s16 })

@@ -449,7 +449,7 @@ std::vector<sample_type> types_on_tensor_cores(int channels)
 {
     if (channels > 1024)
         return { sample_type::sc8 };
-    return { sample_type::sc8, sample_type::s8, sample_type::sc4 };
+    return { sample_type::sc8, sample_type::s8, sample_type::sc4, sample_type::s10 };
 }
 
 //! Samples around, for delays: a multiple of 16 bytes of any type, or calls without
@@ -744,20 +744,33 @@ void check_pfb(pfb_case c, bool plain)
     compare_counts(kernel->clamped(), host->clamped(), totals);
 }
 
+//! As they are in memory, from number `first` on: 4, 8, 10 or 12 bits each, the highest
+//! first.
+std::vector<uint8_t>
+packed_numbers(sample_type type, const std::vector<int>& numbers, size_t first)
+{
+    const int bits = int(bytes_of(type, 8, 1)) / (is_complex(type) ? 2 : 1);
+    std::vector<uint8_t> bytes((numbers.size() - first) * bits / 8);
+    for (size_t i = 0; i < 8 * bytes.size(); i++) {
+        const int bit = numbers[first + i / bits] >> (bits - 1 - i % bits) & 1;
+        bytes[i / 8] |= uint8_t(bit << (7 - i % 8));
+    }
+    return bytes;
+}
+
 /*!
  * Acceptance of delays: the phase of each channel within 1 degree of the model, on the
  * way that 8-bit samples to 8-bit spectra go. 79.53 us, 2.5 ps and 2.56 ns/s are at 1.712
  * Gsample/s. The samples are noise; over 300 spectra, rounding moves a phase by 0.1
  * degrees. \param slow phases that change so little that some spectra have the same
  */
-void check_delays(sample_type type, int channels, bool slow)
+void check_delays(sample_type type, int channels, bool slow, bool inverted)
 {
-    pfb::parameters p{ channels, 8, 7, 1, type, sample_type::sc8, false, {} };
+    pfb::parameters p{ channels, 8, 7, 1, type, sample_type::sc8, inverted, {} };
     if (!chosen_channels.wants(p.channels))
         return;
     constexpr double pi = 3.14159265358979;
     const double drift = 2.56e-9 * p.step();
-    const int bytes = int(bytes_of(type, 1, 1));
     const bool nibbles = type == sample_type::sc4;
     const float gain = nibbles ? 8 : 1;
     const std::vector<delay> delays{ { 0, 0, 0, pi, 0 },
@@ -770,7 +783,7 @@ void check_delays(sample_type type, int channels, bool slow)
     const int spectra = 301, n = p.channels;
     const int64_t around = 136160, samples = int64_t(spectra - 1 + p.taps) * p.step();
     p.prototype = prototype(p.step(), p.taps, "hann");
-    std::vector<std::vector<int8_t>> data;
+    std::vector<std::vector<uint8_t>> data;
     std::vector<guarded> gpu_data, out;
     std::vector<pfb::source> from, gpu_from;
     std::vector<void*> to;
@@ -779,18 +792,19 @@ void check_delays(sample_type type, int channels, bool slow)
         const float most = nibbles ? 7 : 127;
         return int(std::clamp(std::rint(normal(random_bits)), -most, most));
     };
+    const int parts = is_complex(type) ? 2 : 1;
     for (int i = 0; i < p.ports; i++) {
-        data.emplace_back();
-        for (int64_t k = 0; k < bytes * (samples + 2 * around); k++) {
-            const int last = number();
-            data[i].push_back(int8_t(nibbles ? number() * 16 + (last & 15) : last));
-        }
-        gpu_data.emplace_back(data[i]);
-        out.emplace_back(size_t(spectra) * n * 2);
+        std::vector<int> numbers(parts * (samples + 2 * around));
+        for (int& v : numbers)
+            v = number();
         // by whole samples the input is read earlier
-        from.push_back({ &data[i][bytes * (around - delays[i].samples)], 0 });
+        data.push_back(
+            packed_numbers(type, numbers, parts * (around - delays[i].samples)));
+        gpu_data.emplace_back(packed_numbers(type, numbers, 0));
+        out.emplace_back(size_t(spectra) * n * 2);
+        from.push_back({ data[i].data(), 0 });
         gpu_from.push_back(
-            { static_cast<int8_t*>(gpu_data[i].data()) + bytes * around, 0 });
+            { static_cast<uint8_t*>(gpu_data[i].data()) + bytes_of(type, around, 1), 0 });
         to.push_back(out[i].data());
     }
     const auto own_stream = device::select("cuda").make_stream();
@@ -808,6 +822,7 @@ void check_delays(sample_type type, int channels, bool slow)
     for (auto& v : plain)
         to_plain.push_back(v.data());
     host::make_pfb(p)->execute(from.data(), to_plain.data(), spectra, on_host);
+    const int turned = is_complex(type) ? 0 : inverted ? 1 - n / 2 : n / 2;
     double worst = 0;
     for (int i = 0; i < p.ports; i++) {
         const auto got = out[i].values<int8_t>();
@@ -816,12 +831,12 @@ void check_delays(sample_type type, int channels, bool slow)
             std::complex<double> sum = 0;
             for (int m = 0; m < spectra; m++) {
                 const size_t at = size_t(m) * n + k;
-                // whole samples turn the middle of the band of real ones, and are turned
-                // back
+                // whole samples turn the middle of the band of real ones, of an inverted
+                // band the channel below it, and are turned back
                 const double phase =
                     d.phase + d.phase_rate * m -
                     2 * pi * (k - n / 2) / p.step() * (d.fraction + d.fraction_rate * m) +
-                    (is_complex(type) ? 0 : pi / 2 * double(d.samples));
+                    2 * pi * double(d.samples % p.step()) * turned / p.step();
                 sum += std::complex<double>(got[2 * at], got[2 * at + 1]) *
                        std::conj(std::complex<double>(plain[i][at])) *
                        std::polar(1., -phase);
@@ -829,9 +844,10 @@ void check_delays(sample_type type, int channels, bool slow)
             worst = std::max(worst, std::abs(std::arg(sum)) * 180 / pi);
         }
     }
-    std::printf("%sdelays, %s, %s: phases within %.2f degrees\n",
+    std::printf("%sdelays, %s%s, %s: phases within %.2f degrees\n",
                 slow ? "slow " : "",
                 name_of(type).c_str(),
+                inverted ? ", inverted" : "",
                 kernel->implementation().c_str(),
                 worst);
     expect(worst <= 1, "phases of delays");
@@ -920,7 +936,7 @@ void check_names()
 {
     cudaDeviceProp gpu;
     cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's architecture");
-    for (auto type : { sample_type::sc8, sample_type::s8, sample_type::sc4 })
+    for (auto type : types_on_tensor_cores(1024))
         for (int n = 32; n <= 16384; n *= 2)
             for (auto [taps, inverted] :
                  { std::pair(8, false), { 8, true }, { 9, false } })
@@ -1136,11 +1152,13 @@ void check_small_pfbs()
            std::tuple(type::s8, 64, 1),    std::tuple(type::s8, 128, 1),
            std::tuple(type::s8, 256, 1),   std::tuple(type::s8, 512, 1),
            std::tuple(type::s8, 1024, 1),  std::tuple(type::fc32, 2048, 1),
-           std::tuple(type::s10, 256, 1),  std::tuple(type::sc4, 64, 1),
-           std::tuple(type::sc4, 256, 1),  std::tuple(type::sc4, 512, 1),
-           std::tuple(type::sc4, 1024, 1), std::tuple(type::sc4, 128, 2),
-           std::tuple(type::s16, 1024, 1), std::tuple(type::s8, 4096, 1),
-           std::tuple(type::s16, 30, 1) }) {
+           std::tuple(type::s10, 64, 1),   std::tuple(type::s10, 128, 1),
+           std::tuple(type::s10, 256, 1),  std::tuple(type::s10, 512, 1),
+           std::tuple(type::s10, 1024, 1), std::tuple(type::s12, 256, 1),
+           std::tuple(type::sc4, 64, 1),   std::tuple(type::sc4, 256, 1),
+           std::tuple(type::sc4, 512, 1),  std::tuple(type::sc4, 1024, 1),
+           std::tuple(type::sc4, 128, 2),  std::tuple(type::s16, 1024, 1),
+           std::tuple(type::s8, 4096, 1),  std::tuple(type::s16, 30, 1) }) {
         const pfb::parameters p{ n, 4, 2, inputs, t, type::sc8, false, {} };
         const int spectra = std::max(8, 8192 / n) + 1;
         check_pfb({ p, spectra, 1, true }, false);
@@ -1310,7 +1328,8 @@ void check_pfbs(bool quick)
         for (auto t : types_on_tensor_cores(n)) {
             check_switched_delays(t, n);
             for (bool slow : { false, true })
-                check_delays(t, n, slow);
+                for (bool inverted : { false, true })
+                    check_delays(t, n, slow, inverted);
         }
     check_names();
     for (int call : { 0, 1 })

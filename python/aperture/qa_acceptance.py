@@ -131,11 +131,13 @@ class FEngine:
 
     @staticmethod
     def quantised(samples, input_type):
-        """In steps of a type of 8 bits; others as they are."""
+        """In steps of a type of 8 or 10 bits; others as they are."""
         if input_type == "sc8":
             return reference.quantise(samples)[0]
         if input_type == "s8":
             return reference.quantise(samples)[0][..., 0]
+        if input_type == "s10":
+            return np.clip(np.rint(samples), -512, 511).astype(int)
         return samples
 
     @staticmethod
@@ -194,7 +196,7 @@ class FEngine:
             if self.n == 32:
                 path = "cufft"
             elif self.on_hopper(block):
-                few_bits = ("sc8", "s8", "sc4") if self.n <= 1024 else ("sc8",)
+                few_bits = ("sc8", "s8", "sc4", "s10") if self.n <= 1024 else ("sc8",)
                 on_tensor_cores = input_type in few_bits and output_type == "sc8"
                 path = "tensor" if on_tensor_cores else "fused"
             elif self.n == 64 or isinstance(self, EightBits):
@@ -487,11 +489,15 @@ class RealEightBits(EightBits):
     """
 
     types = [("s8", "sc8")]
+    step = 1.0  # of samples, in those of 8 bits
     leakage_channels = 1, 2
 
     @property
     def saturating(self):
-        return {**super().saturating, "input_type": "s8"}
+        options = {**super().saturating, "input_type": self.types[0][0]}
+        options["amplitude"] /= self.step
+        options["gain"] *= self.step
+        return options
 
     @property
     def height(self):
@@ -517,13 +523,15 @@ class RealEightBits(EightBits):
         n, taps, count = self.n, 8, self.linear_spectra
         t = np.arange(2 * n * count)
         turns = self.turns([5.0137], t)[0]
+        input_type = self.types[0][0]
         powers = []
         for step in range(6):
             signal = 115.0 * 2.0**-step * np.cos(2 * np.pi * turns)
             signal += np.sqrt(2) * self.height * self.rng.standard_normal(len(t)) / 2
-            samples = self.quantised(signal, "s8")
+            samples = self.quantised(signal / self.step, input_type)
+            gain = self.step / self.height
             spectra, _ = self.channelise(
-                samples[None], "s8", "sc8", channels=n, taps=taps, gain=1 / self.height
+                samples[None], input_type, "sc8", channels=n, taps=taps, gain=gain
             )
             y = spectra[0, :, n // 2 + 5]
             # turned back by the phase of the tone at each spectrum's first sample
@@ -549,6 +557,17 @@ class InvertedRealEightBits(RealEightBits):
         return np.conj(values[..., ::-1])
 
 
+class RealTenBits(RealEightBits):
+    """Packed, in steps a quarter as large."""
+
+    types = [("s10", "sc8")]
+    step = 0.25
+
+
+class InvertedRealTenBits(InvertedRealEightBits, RealTenBits):
+    """Likewise."""
+
+
 class FewEightBits(EightBits):
     """Each power is the mean of eight spectra, as each channel has more of the noise of samples."""
 
@@ -562,6 +581,10 @@ class FewRealEightBits(FewEightBits, RealEightBits):
 
 
 class FewInvertedRealEightBits(FewEightBits, InvertedRealEightBits):
+    """Likewise."""
+
+
+class FewRealTenBits(FewEightBits, RealTenBits):
     """Likewise."""
 
 
@@ -607,6 +630,7 @@ TESTED = [
     ("_64_of_8_bits", FewEightBits, 64),
     ("_64_of_real_8_bits", FewRealEightBits, 64),
     ("_64_of_inverted_real_8_bits", FewInvertedRealEightBits, 64),
+    ("_64_of_real_10_bits", FewRealTenBits, 64),
     ("_128", Fused, 128),
     ("_128_of_8_bits", EightBits, 128),
     ("_128_of_real_8_bits", RealEightBits, 128),
@@ -619,6 +643,8 @@ TESTED = [
     ("_1024", EightBits, 1024),
     ("_1024_of_real_8_bits", RealEightBits, 1024),
     ("_1024_of_inverted_real_8_bits", InvertedRealEightBits, 1024),
+    ("_1024_of_real_10_bits", RealTenBits, 1024),
+    ("_1024_of_inverted_real_10_bits", InvertedRealTenBits, 1024),
     ("_1024_of_other_types", OtherTypes, 1024),
     ("_2048", Long, 2048),
     ("_2048_of_8_bits", LongEightBits, 2048),

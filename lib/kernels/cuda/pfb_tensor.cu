@@ -25,6 +25,8 @@ make_any(const Parameters& p, int device, std::unique_ptr<Base> other)
     other = tensor::clusters::make(p, device, std::move(other));
     other = tensor::real_bytes::make(p, device, std::move(other));
     other = tensor::inverted_real_bytes::make(p, device, std::move(other));
+    other = tensor::packed::make(p, device, std::move(other));
+    other = tensor::inverted_packed::make(p, device, std::move(other));
     return tensor::nibbles::make(p, device, std::move(other));
 }
 

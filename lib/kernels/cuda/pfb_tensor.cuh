@@ -19,8 +19,8 @@ namespace kernels {
 namespace cuda {
 
 /*
- * Filter bank of 64 to 1024 channels (more: pfb_tensor_clusters.cuh) from 8-bit samples
- * to 8-bit spectra, transformed by tensor cores; samples are complex (real ones:
+ * Filter bank of 64 to 1024 channels (more: pfb_tensor_clusters.cuh) from samples of few
+ * bits to 8-bit spectra, transformed by tensor cores; samples are complex (real ones:
  * pfb_tensor_real.cuh). With N = 32 R channels, sample n = R a + b of the filtered
  * spectrum z and channel k = c + 32 d,
  *
@@ -142,14 +142,17 @@ constexpr int sets = 2; // that there is room for
  */
 template <int Channels, sample_type Input, bool Inverted>
 struct arrangement {
-    static constexpr bool real = Input == sample_type::s8;
+    static constexpr bool packed = Input == sample_type::s10;
+    static constexpr bool real = Input == sample_type::s8 || packed;
     static constexpr bool reversed = real && Inverted; // channels
     static constexpr bool serves(bool inverted) { return !real || Inverted == inverted; }
     static constexpr bool nibbles = Input == sample_type::sc4;
     static constexpr int channels = Channels;
     static constexpr int step = real ? 2 * channels : channels; // samples
-    static constexpr int sample_bytes = real || nibbles ? 1 : 2;
-    static constexpr int input_bytes = step * sample_bytes; // of samples of a spectrum
+    static constexpr int sample_bits = packed ? 10 : real || nibbles ? 8 : 16;
+    //! Their steps that make one of 8-bit samples, as which they are filtered.
+    static constexpr int sample_unit = packed ? 4 : 1;
+    static constexpr int input_bytes = step * sample_bits / 8; // of a spectrum
     static constexpr int ranks = channels <= points ? 1 : channels / points;
     static constexpr int segments = points * ranks / channels;
     static constexpr int second_radix = channels / ranks / radix; // R
@@ -397,12 +400,14 @@ private:
 
 constexpr int first_row_bytes = 512; // what a crew keeps of c = 0; see first_row
 //! Of real samples, whose coefficients are twice as many, filtering threads have those of
-//! the last taps in registers only.
-constexpr int shared_taps = most_taps - 3;
+//! the last taps in registers only: as many as there are registers for.
+template <class Call>
+inline constexpr int shared_taps = most_taps -
+                                   (Call::packed && Call::second_radix < 8 ? 2 : 3);
 //! The others: of sample n + 2 j, its second half, n + 2 j + 1 and its second half.
-template <int Channels>
+template <class Call>
 struct shared_coefficients {
-    float4 of[shared_taps][2][Channels / 4]; // [tap][j][n / 4]
+    float4 of[shared_taps<Call>][2][Call::channels / 4]; // [tap][j][n / 4]
 };
 
 //! Shared memory. The tensor cores want theirs at multiples of 1024.
@@ -423,8 +428,7 @@ struct memory {
     // sets of times: what both warps of some channels have is here, and has left; of real
     // samples the first is for all warps
     uint64_t kept[sets][crew_warps], stored[sets][crew_warps];
-    std::conditional_t<Call::real, shared_coefficients<Call::channels>, nothing>
-        coefficients;
+    std::conditional_t<Call::real, shared_coefficients<Call>, nothing> coefficients;
     struct first_row_memory {
         alignas(16) char of[crews][2][first_row_bytes]; // of slots by turns
     };

@@ -17,7 +17,7 @@ namespace cuda {
 
 /*!
  * The filter bank whose transform tensor cores multiply in half precision: 64 to 8192
- * channels (powers of two) from sc8, 64 to 1024 from sc4 and from s8, to sc8, up to 8
+ * channels (powers of two) from sc8, 64 to 1024 from sc4, s8 and s10, to sc8, up to 8
  * taps and 1024 inputs, on Hopper GPUs. At an rms of 20 steps
  * 0.5% of the numbers differ by one step from those of single precision, and in
  * proportion to the rms elsewhere. What it cannot do it leaves to `other`: the whole of

@@ -168,7 +168,8 @@ public:
         std::vector<float> prototype(d_prototype.size());
         const size_t skipped = prototype.size() - p.prototype.size();
         // nibbles are read as 16 times what they are
-        const double scale = filter_scale / d_norm / (shape::nibbles ? 16 : 1);
+        const double scale =
+            filter_scale / d_norm / shape::sample_unit / (shape::nibbles ? 16 : 1);
         for (size_t j = 0; j < p.prototype.size(); j++)
             prototype[skipped + j] =
                 float(p.prototype[j] * (j % 2 && !shape::real ? -scale : scale));
@@ -192,7 +193,8 @@ public:
     void set_gains(const cfloat* gains, cudaStream_t s)
     {
         const device_guard guard(d_device);
-        const double scale = d_norm / (filter_scale * transform_scale);
+        const double scale =
+            shape::sample_unit * d_norm / (filter_scale * transform_scale);
         d_modest_gains = true;
         for (size_t i = 0; i < d_ordered_gains.size(); i++) {
             const size_t input = i / gains_of_input;

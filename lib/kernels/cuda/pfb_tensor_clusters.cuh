@@ -197,7 +197,7 @@ public:
         return bytes_to(first_of(0, d_lane % 8 / 2)) + bytes_to(Call::samples_on(sample));
     }
     //! Four samples. By all lanes of a warp.
-    __device__ __forceinline__ static uint2 load(uint32_t address)
+    __device__ __forceinline__ static uint2 load(uint32_t address, int)
     {
         uint2 v;
         if constexpr (!reads_together<Call>) {

@@ -38,16 +38,43 @@ __device__ __forceinline__ uint32_t load_word_unaligned(uint32_t address)
     return __funnelshift_r(load_word(aligned), load_word(aligned + 4), address * 8);
 }
 
-//! Those of a thread: eight bytes; of real ones four, and four of the second half; of
-//! nibbles one word.
+//! Four samples of a row of bits, the highest first. \param bits before the first one, of
+//! the byte with this address
 template <class Call>
-__device__ __forceinline__ uint2 load_samples(uint32_t address)
+__device__ __forceinline__ uint64_t load_packed(uint32_t address, int bits)
+{
+    constexpr int bytes = Call::sample_bits / 2; // of four samples
+    const uint32_t byte = address & 3;
+    const uint32_t first = load_word(address & ~3u),
+                   second = load_word((address & ~3u) + 4);
+    const uint32_t high = __byte_perm(first, second, 0x0123 + 0x1111 * byte);
+    if constexpr (Call::delayed) {
+        // of those that begin late in the first word, the last bits are in a third one
+        const uint32_t last = load_word((address + bytes) & ~3u);
+        const uint32_t low = __byte_perm(second, last, 0x0123 + 0x1111 * byte);
+        return (uint64_t(high) << 32 | low) << bits;
+    } else
+        return uint64_t(high) << 32 | __byte_perm(second, 0, 0x0123 + 0x1111 * byte);
+}
+
+//! A thread's samples of a spectrum, as they are in memory: eight bytes; of real ones
+//! four samples, and four of the second half; of nibbles one word.
+template <class Call>
+using raw_samples =
+    std::conditional_t<Call::packed, packed_halves<Call::sample_bits>, uint2>;
+
+//! \param bits of the first byte, before the first sample
+template <class Call>
+__device__ __forceinline__ raw_samples<Call> load_samples(uint32_t address, int bits)
 {
     const auto load_four = [](uint32_t from) {
         return Call::delayed ? load_word_unaligned(from) : load_word(from);
     };
-    if constexpr (Call::real)
-        return { load_four(address), load_four(address + Call::channels) };
+    if constexpr (Call::packed)
+        return { load_packed<Call>(address, bits),
+                 load_packed<Call>(address + Call::input_bytes / 2, bits) };
+    else if constexpr (Call::real)
+        return { load_four(address), load_four(address + Call::input_bytes / 2) };
     else if constexpr (Call::nibbles)
         return { load_four(address), 0 };
     else if constexpr (Call::delayed)
@@ -68,11 +95,13 @@ __device__ __forceinline__ uint2 bytes_of_nibbles(uint32_t four)
     return { four & 0xf0f0f0f0, four << 4 & 0xf0f0f0f0 };
 }
 
-//! Samples with -128 as -127, of nibbles -8 as -7.
+//! Samples with -128 as -127, of nibbles -8 as -7; packed ones as they are.
 template <class Call>
-__device__ __forceinline__ uint2 clamped_samples(uint2 v)
+__device__ __forceinline__ raw_samples<Call> clamped_samples(raw_samples<Call> v)
 {
-    if constexpr (Call::nibbles) {
+    if constexpr (Call::packed)
+        return v;
+    else if constexpr (Call::nibbles) {
         const uint2 bytes = bytes_of_nibbles(v.x);
         return { v.x | lowest_bytes(bytes.x) >> 3 | lowest_bytes(bytes.y) >> 7, 0 };
     } else
@@ -90,8 +119,7 @@ count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
     uint32_t words[] = { lowest_bytes(v.x), lowest_bytes(v.y) };
     if (Call::nibbles)
         words[0] |= words[1];
-    constexpr int bits = 8 * (Call::nibbles ? 1 : Call::sample_bytes),
-                  of_word = 32 / bits;
+    constexpr int bits = Call::sample_bits, of_word = 32 / bits;
     int found = 0;
 #pragma unroll
     for (int k = 0; k < (Call::nibbles ? 1 : 2) * of_word; k++)
@@ -99,6 +127,13 @@ count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
                  number + Call::samples_on(k) >= counted &&
                  number + Call::samples_on(k) < end;
     return found;
+}
+//! Packed ones are not.
+template <class Call>
+__device__ __forceinline__ int
+count_clamped(packed_halves<Call::sample_bits>, int64_t, int64_t, int64_t)
+{
+    return 0;
 }
 
 //! The same of lines of shared memory.
@@ -108,38 +143,45 @@ count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t
 {
     int found = 0;
     for (int line = 0; line < lines; line++)
-        found += count_clamped<Call>(Place::load(from + line * Call::line_pitch),
+        found += count_clamped<Call>(Place::load(from + line * Call::line_pitch, 0),
                                      number + line * Call::step,
                                      counted,
                                      end);
     return found;
 }
 
-//! The highest bit of each number.
+//! The highest bit of each number that is clamped if it is the lowest.
 template <class Call>
-inline constexpr uint32_t lowest_bits = Call::nibbles ? 0x88888888 : 0x80808080;
+inline constexpr uint32_t lowest_bits = Call::packed    ? 0
+                                        : Call::nibbles ? 0x88888888
+                                                        : 0x80808080;
 
 //! Not 0 in a bit of these where a number may be the lowest, always where it is. Made of
 //! all that was read.
 template <class Call>
-__device__ __forceinline__ uint32_t suspects(uint2 v)
+__device__ __forceinline__ uint32_t suspects(raw_samples<Call> v)
 {
-    if constexpr (Call::nibbles)
+    if constexpr (Call::packed)
+        return uint32_t(v.low | v.low >> 32 | v.high | v.high >> 32);
+    else if constexpr (Call::nibbles)
         return v.x & ~(v.x - 0x11111111);
-    return byte_samples<true>::suspects(v.x) | byte_samples<true>::suspects(v.y);
+    else
+        return byte_samples<true>::suspects(v.x) | byte_samples<true>::suspects(v.y);
 }
 
 template <class Call>
-__device__ __forceinline__ void unpack_samples(float (&x)[8], uint2 v)
+__device__ __forceinline__ void unpack_samples(float (&x)[8], raw_samples<Call> v)
 {
-    if constexpr (Call::real || Call::nibbles) {
-        unpack_halves(x, Call::nibbles ? bytes_of_nibbles(v.x) : v);
-        return;
+    if constexpr (Call::real)
+        unpack_halves(x, v);
+    else if constexpr (Call::nibbles)
+        unpack_halves(x, bytes_of_nibbles(v.x));
+    else {
+        const float4 low = byte_samples<true>::unpack(v.x);
+        const float4 high = byte_samples<true>::unpack(v.y);
+        x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
+        x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
     }
-    const float4 low = byte_samples<true>::unpack(v.x);
-    const float4 high = byte_samples<true>::unpack(v.y);
-    x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
-    x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
 }
 
 /*!
@@ -178,11 +220,11 @@ public:
     //! In a stage.
     __device__ __forceinline__ int in_stage() const
     {
-        return Call::segment_bytes * segment + Call::sample_bytes * d_in_spectrum;
+        return Call::segment_bytes * segment + d_in_spectrum * Call::sample_bits / 8;
     }
-    __device__ __forceinline__ static uint2 load(uint32_t address)
+    __device__ __forceinline__ static raw_samples<Call> load(uint32_t address, int bits)
     {
-        return load_samples<Call>(address);
+        return load_samples<Call>(address, bits);
     }
     //! A spectrum's words. \param slot its address
     __device__ __forceinline__ void
@@ -220,26 +262,26 @@ struct thread_coefficients {
 //! What a filtering thread has of the prototype.
 template <class Call>
 using coefficients =
-    std::conditional_t<Call::real, half_coefficients, thread_coefficients>;
+    std::conditional_t<Call::real, half_coefficients<Call>, thread_coefficients>;
 
 //! Of a thread that filters.
 template <store Store, class Call>
 __device__ __forceinline__ void
-load_coefficients(memory<Store, Call>& m, half_coefficients& h, const Call& c)
+load_coefficients(memory<Store, Call>& m, half_coefficients<Call>& h, const Call& c)
 {
     constexpr int quads = Call::channels / 4;
     const auto quad_of = [&](int t, int j, int quad) -> float4 {
         const float* from = c.prototype + t * Call::step + 4 * quad + 2 * j;
         return { from[0], from[Call::channels], from[1], from[Call::channels + 1] };
     };
-    for (int i = threadIdx.x - loading_thread; i < shared_taps * 2 * quads;
+    for (int i = threadIdx.x - loading_thread; i < shared_taps<Call> * 2 * quads;
          i += 32 * filter_warps)
         m.coefficients.of[0][0][i] = quad_of(i / quads / 2, i / quads % 2, i % quads);
     const int own = filter_place<Call>().in_spectrum() / 4;
     h.shared = shared_address(&m.coefficients.of[0][0][own]);
 #pragma unroll
-    for (int i = 0; i < 2 * (most_taps - shared_taps); i++)
-        h.last[i / 2][i % 2] = quad_of(shared_taps + i / 2, i % 2, own);
+    for (int i = 0; i < 2 * (most_taps - shared_taps<Call>); i++)
+        h.last[i / 2][i % 2] = quad_of(shared_taps<Call> + i / 2, i % 2, own);
 }
 template <store Store, class Call>
 __device__ __forceinline__ void
@@ -277,7 +319,7 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
     constexpr bool spare_stage = ahead < stages<Store, Call>;
     ring_place<stages<Store, Call>> stage{};
     ring_place<slots<Store, Call>> slot{};
-    int skew = 0;
+    int skew = 0, bit_skew = 0;
     const auto samples = [&] {
         return shared_address(m.samples[stage.index]) + place + skew;
     };
@@ -310,6 +352,7 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
             return int64_t(spectrum + line) * Call::step + at.in_spectrum();
         };
         skew = skew_of(p, c);
+        bit_skew = bit_skew_of(p, c);
         // the last lines; the first spectrum's first tap is tap `skipped` here
         float x[most_taps][8];
         const int skipped = most_taps - c.taps;
@@ -317,9 +360,9 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
         uint32_t suspect = 0;
 #pragma unroll
         for (int i = 0; i < most_taps - 1; i++) {
-            uint2 raw{};
+            raw_samples<Call> raw{};
             if (i >= skipped)
-                raw = at.load(samples() + (i - skipped) * Call::line_pitch);
+                raw = at.load(samples() + (i - skipped) * Call::line_pitch, bit_skew);
             suspect |= suspects<Call>(raw);
             unpack_samples<Call>(x[i], clamped_samples<Call>(raw));
         }
@@ -342,11 +385,11 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
                 const bool leaving = part + slot_spectra == group;
                 if constexpr (reads_together<Call>)
                     __syncwarp(); // a lane may still be sending what they wrote before
-                uint2 raw[slot_spectra];
+                raw_samples<Call> raw[slot_spectra];
                 uint32_t suspect = 0;
 #pragma unroll
                 for (int s = 0; s < slot_spectra; s++) {
-                    raw[s] = at.load(from + s * Call::line_pitch);
+                    raw[s] = at.load(from + s * Call::line_pitch, bit_skew);
                     suspect |= suspects<Call>(raw[s]);
                 }
                 if (leaving && !leaves_stage_late<Call>)

@@ -21,7 +21,8 @@ namespace cuda {
 namespace tensor {
 
 /*
- * Real samples: a spectrum of N = 32 R channels is half of the transform of 2 N samples,
+ * Real samples, of 8 bits or packed: a spectrum of N = 32 R channels is half of the
+ * transform of 2 N samples,
  *
  *   y[k] = sum_b w2N^(b k) sum_a<64 w64^(a k) z[R a + b],
  *
@@ -39,29 +40,44 @@ namespace tensor {
 // The filter.
 
 //! What a thread of the filter has of the prototype.
+template <class Call>
 struct half_coefficients {
-    uint32_t shared;                         // address of the first tap's
-    float4 last[most_taps - shared_taps][2]; // of the last taps
+    uint32_t shared;                               // address of the first tap's
+    float4 last[most_taps - shared_taps<Call>][2]; // of the last taps
 };
 
-__device__ __forceinline__ void unpack_halves(float (&x)[8], uint2 v)
+__device__ __forceinline__ void interleave(float (&x)[8], float4 low, float4 high)
 {
-    const float4 low = byte_samples<false>::unpack(v.x);
-    const float4 high = byte_samples<false>::unpack(v.y);
     x[0] = low.x, x[2] = low.y, x[4] = low.z, x[6] = low.w;
     x[1] = high.x, x[3] = high.y, x[5] = high.z, x[7] = high.w;
 }
 
+//! Four samples, and four of the second half, the highest bits first.
+template <int Bits>
+struct packed_halves {
+    uint64_t low, high;
+};
+
+__device__ __forceinline__ void unpack_halves(float (&x)[8], uint2 v)
+{
+    interleave(x, byte_samples<false>::unpack(v.x), byte_samples<false>::unpack(v.y));
+}
+template <int Bits>
+__device__ __forceinline__ void unpack_halves(float (&x)[8], packed_halves<Bits> v)
+{
+    using samples = packed_samples<Bits>;
+    interleave(x, samples::unpack(v.low), samples::unpack(v.high));
+}
 /*!
  * A slot of spectra, two words of each at a time, so that a coefficient is read once for
  * all of them. \param x the last lines, the slot's from place `part` on \param raw the
  * slot's samples \param put is told number of the word, spectrum and samples of each word
  */
-template <class Call, class Put>
+template <class Call, class Raw, class Put>
 __device__ __forceinline__ void filter_halves(float (&x)[most_taps][8],
                                               int part,
-                                              const uint2 (&raw)[slot_spectra],
-                                              const half_coefficients& h,
+                                              const Raw (&raw)[slot_spectra],
+                                              const half_coefficients<Call>& h,
                                               Put put)
 {
     constexpr int lines = most_taps - 1 + slot_spectra;
@@ -83,9 +99,9 @@ __device__ __forceinline__ void filter_halves(float (&x)[most_taps][8],
         float z[slot_spectra][4];
 #pragma unroll
         for (int t = 0; t < most_taps; t++) {
-            const float4 four = t < shared_taps
+            const float4 four = t < shared_taps<Call>
                                     ? load_numbers(h.shared + (2 * t + j) * quads)
-                                    : h.last[t - shared_taps][j];
+                                    : h.last[t - shared_taps<Call>][j];
             const float own[] = { four.x, four.y, four.z, four.w };
 #pragma unroll
             for (int s = 0; s < slot_spectra; s++)
