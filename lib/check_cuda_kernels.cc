@@ -455,6 +455,7 @@ std::vector<sample_type> types_on_tensor_cores(int channels)
 //! Samples around, for delays: a multiple of 16 bytes of any type, or calls without
 //! delays would be left to another kernel.
 constexpr int64_t margin = 64;
+static_assert(2 * margin % (8 * 16) == 0, "of any even number of bits");
 
 struct pfb_case {
     pfb::parameters p;

@@ -221,12 +221,14 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     bool set_begins = true;
     // Crews that take turns want its room when the next one is complete, others sooner.
     constexpr bool leaves_late = takes_turns<Store, Call>;
+    const auto wait_for_set = [] { // to have left
+        if (leaves_late)
+            commit_stores();
+        wait_for_stores();
+    };
     const auto leave_set = [&] {
-        if (leads) {
-            if (leaves_late)
-                commit_stores();
-            wait_for_stores();
-        }
+        if (leads)
+            wait_for_set();
         arrive(&m.stored[set.index ^ 1][set_part<Call>(warp)]);
     };
     const auto store_set = [&](const time_set& times) {
@@ -506,11 +508,11 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         wait_for_turn(0); // the last one that was given
     if constexpr (exchanged)
         exchange.finish();
-    else if (turned ? leads : stores_spectra()) {
-        if (turned && leaves_late)
-            commit_stores();
+    else if (turned) {
+        if (leads)
+            wait_for_set();
+    } else if (stores_spectra())
         wait_for_stores();
-    }
 }
 
 } // namespace tensor
