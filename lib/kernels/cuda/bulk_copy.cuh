@@ -109,8 +109,8 @@ __device__ __forceinline__ void arrive(uint64_t* barrier)
 
 /*!
  * When something is known that is worked out from all that was read. Without that, an
- * arrival overtakes loads of shared memory: now and then, when the GPU turns to another
- * program in between, they read what the copy engine has brought since.
+ * arrival overtakes loads of shared memory that have to wait, and now and then these read
+ * what the copy engine has brought since.
  */
 __device__ __forceinline__ void arrive_after(uint64_t* barrier, uint32_t known)
 {
