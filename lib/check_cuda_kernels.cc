@@ -1098,7 +1098,7 @@ void check_repeats()
             out.emplace_back(size_t(p.channels) * p.ports * times * size_of(p.output));
         const auto gains = random_gains(p);
         const auto delays = random_delays(p, true);
-        std::vector<uint8_t> first;
+        std::vector<std::vector<uint8_t>> first;
         int different = 0;
         const auto repeat = [&](auto& kernel, auto execute) {
             kernel.set_gains(gains.data(), s);
@@ -1107,11 +1107,9 @@ void check_repeats()
                     kernel.set_delays(delays.data(), s);
                 execute(kernel);
                 s.synchronize();
-                std::vector<uint8_t> all;
-                for (const auto& o : out) {
-                    const auto some = o.template values<uint8_t>();
-                    all.insert(all.end(), some.begin(), some.end());
-                }
+                std::vector<std::vector<uint8_t>> all;
+                for (const auto& o : out)
+                    all.push_back(o.template values<uint8_t>());
                 if (call == 0)
                     first = all;
                 different += all != first;

@@ -19,7 +19,8 @@ namespace tensor {
 
 // Lines of samples, which the copy engine brings to shared memory.
 
-//! Bytes that begin before a sample, from `samples` before it on.
+//! From where a sample begins, a whole byte, back to the byte in which the one so many
+//! samples earlier begins.
 template <class Call>
 __device__ __forceinline__ int64_t bytes_before(int64_t samples)
 {

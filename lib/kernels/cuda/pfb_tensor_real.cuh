@@ -68,6 +68,7 @@ __device__ __forceinline__ void unpack_halves(float (&x)[8], packed_halves<Bits>
     using samples = packed_samples<Bits>;
     interleave(x, samples::unpack(v.low), samples::unpack(v.high));
 }
+
 /*!
  * A slot of spectra, two words of each at a time, so that a coefficient is read once for
  * all of them. \param x the last lines, the slot's from place `part` on \param raw the
