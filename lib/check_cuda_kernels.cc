@@ -434,6 +434,12 @@ void check_corner_turns()
             check_corner_turn({ 36, 5, 1, 1027, type, 4, 31 }, 0, offset);
             check_corner_turn({ 65, 3, 1, 4, type, 1, 64 }, -1, offset);
         }
+        // so much that an H200 turns it in wide tiles
+        const int inputs = type == sample_type::sc4   ? 80
+                           : type == sample_type::sc8 ? 48
+                                                      : 15;
+        check_corner_turn({ 1001, inputs, 1, 1001, type, 0, 1001 }, 1, 1);
+        check_corner_turn({ 1000, 1, inputs, 1001, type, 3, 997 }, -1, 3);
     }
 }
 
@@ -1079,7 +1085,8 @@ void check_repeats()
         p.prototype = prototype(p.step(), p.taps, "hann");
         const bool turned = first_time >= 0;
         // slots, which may have one phase, begin alike in all calls
-        const int spectra = 1930 * 1024 / p.channels + (delayed ? slot_spectra : 1);
+        const int slots = 1930 * 1024 / slot_spectra / p.channels;
+        const int spectra = slots * slot_spectra + (delayed ? 0 : 1);
         const int64_t samples = int64_t(spectra - 1 + p.taps) * p.step() + 2 * margin;
         const size_t results = size_t(spectra) * p.channels * size_of(p.output);
         std::vector<guarded> data, out;

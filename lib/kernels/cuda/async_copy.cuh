@@ -18,12 +18,19 @@ namespace cuda {
 /*!
  * Copies of Bytes (8 or 16, both addresses a multiple of it) to shared memory that a
  * thread does not wait for; zeros where there is nothing. Before Ampere it waits.
+ * With_line: the whole line of 128 bytes comes to the second-level cache, as others are
+ * about to copy the rest.
  */
-template <int Bytes>
+template <int Bytes, bool With_line = false>
 __device__ __forceinline__ void copy_async(unsigned to, const void* from, bool there)
 {
 #if __CUDA_ARCH__ >= 800
-    if constexpr (Bytes == 16)
+    if constexpr (Bytes == 16 && With_line)
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to),
+                     "l"(from),
+                     "r"(there ? 16 : 0)
+                     : "memory");
+    else if constexpr (Bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
                      "l"(from),
                      "r"(there ? 16 : 0)

@@ -5,12 +5,12 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/corner_turn.h"
 #include "kernels/cuda/gpu_facts.h"
 #include "kernels/cuda/memory.h"
 #include "kernels/cuda/turned_square.cuh"
 #include "kernels/cuda/warp.cuh"
-#include <cuda_pipeline.h>
 
 namespace gr {
 namespace aperture {
@@ -123,6 +123,18 @@ struct square_shape {
     static constexpr int times = times_of_warp * warps_of_times;
 };
 
+//! Of what nobody wants again. The whole line comes to the second-level cache: lanes of
+//! another block of threads may want the rest of it.
+__device__ __forceinline__ uint4 load_once(const void* from)
+{
+    uint4 v;
+    asm volatile("ld.global.cs.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(from)
+                 : "memory");
+    return v;
+}
+
 //! Grid: channels, times, inputs.
 template <class voltage>
 __global__ void __launch_bounds__(square_shape<voltage>::threads,
@@ -149,7 +161,7 @@ __global__ void __launch_bounds__(square_shape<voltage>::threads,
 #pragma unroll
     for (int t = 0; t < side; t++) {
         if (from && channel + side <= x.selected && time + t < x.count) {
-            v.rows[t] = __ldcs(reinterpret_cast<const uint4*>(in + t * row + channel));
+            v.rows[t] = load_once(in + t * row + channel);
         } else {
 #pragma unroll
             for (int c = 0; c < side; c++)
@@ -187,29 +199,34 @@ __global__ void __launch_bounds__(square_shape<voltage>::threads,
  * time as far from a multiple of 16 bytes, so that it is fetched in vectors, and a
  * voltage is found without knowing how far. Tiles do not end at the same time in all
  * channels, but each where a sector of the channel's row ends: only the ends of rows are
- * written in parts, which costs the memory as much as whole sectors do.
+ * written in parts, which costs the memory as much as whole sectors do. Times and
+ * sectors at the edges of tiles are fetched by two of them: wide tiles have fewer, but
+ * it takes a large call to make enough of them for all multiprocessors.
  */
-template <class voltage>
+template <class voltage, bool Wide>
 struct tile_shape {
     static constexpr int size = sizeof(voltage);
     static constexpr int side = sizeof(uint4) / size; // voltages of a vector
     static constexpr int sector = 32 / size;          // and of a sector
-    static constexpr int threads = 256, warps = threads / 32;
-    // that fetch a time: of 64, 128 or 128 channels
-    static constexpr int lanes_of_row = size == 8 ? 32 : 8 * size;
+    static constexpr int threads = Wide ? 512 : 384, warps = threads / 32;
+    // that fetch a time
+    static constexpr int lanes_of_row = size == 8 ? 32 : size == 2 || Wide ? 16 : 8;
     static constexpr int row_bytes = lanes_of_row * int(sizeof(uint4));
     static constexpr int rows_at_once = threads / lanes_of_row;
     static_assert(rows_at_once % side == 0, "rows of whole vectors");
     // a warp stores 128 bytes of some channels
     static constexpr int lanes_of_times = 8, channels_of_warp = 32 / lanes_of_times;
-    static constexpr int lines = size == 8 ? 2 : 1; // of 128 bytes, of a channel
+    static constexpr int lines = // of 128 bytes, of a channel
+        size == 1 ? 1 : (size == 2 ? 1 : 2) * (Wide ? 2 : 1);
     static constexpr int times = lines * lanes_of_times * side;
+    static constexpr int most_times = times + sector - 1; // that are fetched
     static constexpr int channels_at_once = channels_of_warp * (warps / lines);
 };
 
 //! How tiles lie in memory and in shared memory.
 struct tiling {
     int columns, groups; // channels of a tile, tiles of a time
+    int along;           // tiles of a channel
     int lead;            // times before its own that a tile may need
     int pitch;           // bytes from one time to the next, in shared memory
     bool skipping;       // 16 bytes after each vector's times
@@ -219,10 +236,9 @@ struct tiling {
      * \param aligned rows and their first channels begin at multiples of 16 bytes
      * \param row voltages from one time to the next
      */
-    template <class voltage>
-    static tiling make(int channels, bool aligned, int64_t row, int lead)
+    template <class shape>
+    static tiling make(int channels, int times, bool aligned, int64_t row, int lead)
     {
-        using shape = tile_shape<voltage>;
         constexpr int size = shape::size, vector = sizeof(uint4);
         tiling t;
         const int most = (shape::row_bytes - (aligned ? 0 : vector - size)) / size;
@@ -230,6 +246,7 @@ struct tiling {
         t.columns = (channels + t.groups - 1) / t.groups;
         if (aligned)
             t.columns = (t.columns + shape::side - 1) / shape::side * shape::side;
+        t.along = int(blocks_for(int64_t(times) + lead, shape::times));
         t.lead = lead;
         t.pitch = shape::row_bytes + int(row * size % vector);
         // or eight vectors of a channel would lie in the same banks
@@ -256,7 +273,7 @@ store_part(char* to, const uint32_t (&words)[4], int begin, int end)
     if (begin <= At && At + Bytes <= end) {
         const uint32_t* from = words + At / 4;
         if constexpr (Bytes == 16)
-            __stcs(reinterpret_cast<uint4*>(to),
+            __stcg(reinterpret_cast<uint4*>(to),
                    make_uint4(words[0], words[1], words[2], words[3]));
         else if constexpr (Bytes == 8)
             *reinterpret_cast<uint2*>(to + At) = make_uint2(from[0], from[1]);
@@ -275,11 +292,11 @@ store_part(char* to, const uint32_t (&words)[4], int begin, int end)
 }
 
 //! Grid: channels, times, inputs.
-template <class voltage, bool Skipping>
-__global__ void __launch_bounds__(tile_shape<voltage>::threads)
+template <class voltage, bool Wide, bool Skipping>
+__global__ void __launch_bounds__(tile_shape<voltage, Wide>::threads)
     turn_tiles(const __grid_constant__ turn_call x, const __grid_constant__ tiling cut)
 {
-    using shape = tile_shape<voltage>;
+    using shape = tile_shape<voltage, Wide>;
     constexpr int size = shape::size, side = shape::side;
     constexpr int skip = Skipping ? sizeof(uint4) : 0;
     extern __shared__ uint4 shared[];
@@ -298,26 +315,28 @@ __global__ void __launch_bounds__(tile_shape<voltage>::threads)
     const auto place = [&](int time) { return time * pitch + time / side * skip; };
 
     {
+        const int time = threadIdx.x / shape::lanes_of_row;
         const int offset = threadIdx.x % shape::lanes_of_row * int(sizeof(uint4));
-        const int bytes = columns * size - offset; // there are of the row, from here
-        const int end = min(shape::times + cut.lead, x.count - first_time);
-        int time = threadIdx.x / shape::lanes_of_row;
         uint64_t source = start + time * row + offset;
-        char* target = tile + place(time) + offset;
-#pragma unroll 4
-        for (; time < end; time += shape::rows_at_once) {
-            // vectors of which a byte is wanted: no other page is touched
-            const int back = int(source) & (sizeof(uint4) - 1);
-            if (bytes + back > 0 && first_time + time >= 0)
-                __pipeline_memcpy_async(target - back,
-                                        reinterpret_cast<const char*>(source - back),
-                                        sizeof(uint4),
-                                        from ? 0 : sizeof(uint4));
+        // the same for all of the thread's times
+        const int back = int(source) & (sizeof(uint4) - 1);
+        source -= back;
+        uint32_t target =
+            unsigned(__cvta_generic_to_shared(tile)) + place(time) + offset - back;
+        const int begin = max(0, -first_time);
+        // vectors of which a byte is wanted: no other page is touched
+        const int end = columns * size > offset - back
+                            ? min(shape::times + cut.lead, x.count - first_time)
+                            : 0;
+#pragma unroll
+        for (int i = 0; i < shape::most_times; i += shape::rows_at_once) {
+            if (time + i >= begin && time + i < end)
+                copy_async<16, true>(target, reinterpret_cast<const void*>(source), from);
             source += shape::rows_at_once * row;
             target += place(shape::rows_at_once);
         }
-        __pipeline_commit();
-        __pipeline_wait_prior(0);
+        commit_async();
+        wait_async<0>();
     }
     __syncthreads();
 
@@ -401,11 +420,17 @@ public:
             d_ports = std::make_unique<uploaded_array<const void*>>(p.ports);
         if constexpr (has_squares)
             load(turn_squares<voltage>);
-        const auto cut = tiling::make<voltage>(
-            p.selected_channels, false, row(), tile_shape<voltage>::sector - 1);
-        for (const auto kernel :
-             { turn_tiles<voltage, false>, turn_tiles<voltage, true> })
-            load(kernel, cut.shared_bytes);
+        load_tiles<false>();
+        const auto wide = load_tiles<true>();
+        int blocks; // of threads that a multiprocessor has at a time
+        check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                  &blocks,
+                  turn_tiles<voltage, true, false>,
+                  tile_shape<voltage, true>::threads,
+                  wide.shared_bytes),
+              "asking how many wide tiles fit");
+        constexpr int rounds = 4; // with 2.5 they are slower, with 4.5 faster
+        d_many_tiles = int64_t(rounds) * blocks * facts_of(device).multiprocessors;
     }
 
     std::string implementation() const override { return "cuda"; }
@@ -435,39 +460,63 @@ public:
         x.inputs = d_p.inputs();
         x.first = first;
         x.count = count;
-        const unsigned inputs = unsigned(d_p.inputs());
         const bool aligned = are_aligned(spectra);
         if constexpr (has_squares)
             if (aligned && is_aligned(block, first)) {
                 using shape = square_shape<voltage>;
                 const dim3 grid(blocks_for(d_p.selected_channels, shape::channels),
                                 blocks_for(count, shape::times),
-                                inputs);
+                                unsigned(d_p.inputs()));
                 launch(
                     turn_squares<voltage>, grid, shape::threads, 0, d_overlapping, s, x);
                 return;
             }
-        using shape = tile_shape<voltage>;
-        const auto cut = tiling::make<voltage>(
-            d_p.selected_channels, aligned, row(), most_lead(block, first));
-        const dim3 grid(
-            unsigned(cut.groups), blocks_for(count + cut.lead, shape::times), inputs);
-        launch(cut.skipping ? turn_tiles<voltage, true> : turn_tiles<voltage, false>,
-               grid,
-               shape::threads,
+        const int lead = most_lead(block, first);
+        const auto wide = cut_of<true>(count, aligned, lead);
+        if (int64_t(wide.groups) * wide.along * d_p.inputs() >= d_many_tiles)
+            turn<true>(x, wide, s);
+        else
+            turn<false>(x, cut_of<false>(count, aligned, lead), s);
+    }
+
+private:
+    // tiles are as fast for wide voltages
+    static constexpr bool has_squares = sizeof(voltage) <= sizeof(sc8);
+    static constexpr int side = tile_shape<voltage, false>::side;
+
+    //! Voltages from one time to the next.
+    int64_t row() const { return int64_t(d_p.inputs_per_port) * d_p.channels; }
+
+    //! \param lead times before its own that a tile may need
+    template <bool Wide>
+    tiling cut_of(int times, bool aligned, int lead) const
+    {
+        return tiling::make<tile_shape<voltage, Wide>>(
+            d_p.selected_channels, times, aligned, row(), lead);
+    }
+    //! \return of the largest tiles
+    template <bool Wide>
+    tiling load_tiles() const
+    {
+        const auto cut =
+            cut_of<Wide>(d_p.times, false, tile_shape<voltage, Wide>::sector - 1);
+        load(turn_tiles<voltage, Wide, false>, cut.shared_bytes);
+        load(turn_tiles<voltage, Wide, true>, cut.shared_bytes);
+        return cut;
+    }
+    template <bool Wide>
+    void turn(const turn_call& x, const tiling& cut, stream& s) const
+    {
+        launch(cut.skipping ? turn_tiles<voltage, Wide, true>
+                            : turn_tiles<voltage, Wide, false>,
+               dim3(cut.groups, cut.along, d_p.inputs()),
+               tile_shape<voltage, Wide>::threads,
                cut.shared_bytes,
                d_overlapping,
                s,
                x,
                cut);
     }
-
-private:
-    // tiles are as fast for wide voltages
-    static constexpr bool has_squares = sizeof(voltage) <= sizeof(sc8);
-
-    //! Voltages from one time to the next.
-    int64_t row() const { return int64_t(d_p.inputs_per_port) * d_p.channels; }
 
     //! Vectors of channels.
     bool are_aligned(const void* const* spectra) const
@@ -476,18 +525,18 @@ private:
         for (int port = 0; port < d_p.ports; port++)
             addresses |= reinterpret_cast<uintptr_t>(spectra[port]);
         return addresses % sizeof(uint4) == 0 &&
-               (d_p.channels | d_p.first_channel) % tile_shape<voltage>::side == 0;
+               (d_p.channels | d_p.first_channel) % side == 0;
     }
     //! Vectors of times.
     bool is_aligned(const void* block, int first) const
     {
         return reinterpret_cast<uintptr_t>(block) % sizeof(uint4) == 0 &&
-               (d_p.times | first) % tile_shape<voltage>::side == 0;
+               (d_p.times | first) % side == 0;
     }
     //! Voltages from where a sector begins to time `first`, in the channel that has most.
     int most_lead(const void* block, int first) const
     {
-        constexpr int sector = tile_shape<voltage>::sector;
+        constexpr int sector = tile_shape<voltage, false>::sector;
         if (d_p.times % sector)
             return sector - 1;
         return int((reinterpret_cast<uintptr_t>(block) / sizeof(voltage) + first) %
@@ -497,6 +546,7 @@ private:
     const parameters d_p;
     const int d_device;
     const bool d_overlapping;                             // from Hopper on
+    int64_t d_many_tiles;                                 // from which on they are wide
     std::unique_ptr<uploaded_array<const void*>> d_ports; // of many ports
     counters d_clamped;
 };
@@ -512,8 +562,8 @@ std::unique_ptr<corner_turn> make_corner_turn(const corner_turn::parameters& p,
     require_range("times",
                   p.times,
                   1,
-                  65534 * (p.type == sample_type::fc32 ? tile_shape<float2>::times
-                                                       : tile_shape<sc8>::times));
+                  65534 * (p.type == sample_type::fc32 ? tile_shape<float2, false>::times
+                                                       : tile_shape<sc8, false>::times));
     switch (p.type) {
     case sample_type::sc8:
         return std::make_unique<cuda_corner_turn<sc8>>(p, device);
