@@ -454,7 +454,7 @@ constexpr sample_type types_of_samples[] = { sample_type::sc8,  sample_type::s8,
 std::vector<sample_type> types_on_tensor_cores(int channels)
 {
     if (channels > 1024)
-        return { sample_type::sc8 };
+        return { sample_type::sc8, sample_type::sc4 };
     return { sample_type::sc8, sample_type::s8, sample_type::sc4, sample_type::s10 };
 }
 

@@ -196,7 +196,7 @@ class FEngine:
             if self.n == 32:
                 path = "cufft"
             elif self.on_hopper(block):
-                few_bits = ("sc8", "s8", "sc4", "s10") if self.n <= 1024 else ("sc8",)
+                few_bits = ("sc8", "sc4", "s8", "s10") if self.n <= 1024 else ("sc8", "sc4")
                 on_tensor_cores = input_type in few_bits and output_type == "sc8"
                 path = "tensor" if on_tensor_cores else "fused"
             elif self.n == 64 or isinstance(self, EightBits):
@@ -612,6 +612,7 @@ class Long(Fused):
     """
 
     types = [("fc32", "fc32"), ("fc32", "sc8"), ("sc8", "fc32"), ("sc8", "sc8"), ("s12", "sc8")]
+    types += [("sc4", "sc8")]
     spectra = 128
     every = 4
 

@@ -27,7 +27,8 @@ make_any(const Parameters& p, int device, std::unique_ptr<Base> other)
     other = tensor::inverted_real_bytes::make(p, device, std::move(other));
     other = tensor::packed::make(p, device, std::move(other));
     other = tensor::inverted_packed::make(p, device, std::move(other));
-    return tensor::nibbles::make(p, device, std::move(other));
+    other = tensor::nibbles::make(p, device, std::move(other));
+    return tensor::nibble_clusters::make(p, device, std::move(other));
 }
 
 } // namespace

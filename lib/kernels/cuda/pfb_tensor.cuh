@@ -80,9 +80,11 @@ constexpr int result_gap = 32;
  * for each channel. The copy engine stores them.
  */
 
-//! Whether the lanes of a warp of a cluster read their samples together (ldmatrix).
+//! Whether the lanes of a warp of a cluster read their samples together (ldmatrix): those
+//! of two bytes, at addresses that are known beforehand.
 template <class Call>
-inline constexpr bool reads_together = Call::ranks > 1 && !Call::delayed;
+inline constexpr bool reads_together =
+    Call::ranks > 1 && !Call::delayed && !Call::nibbles;
 constexpr int copy_unit = 16; // bytes
 // Groups of lines that are on their way or here, besides the one in use or with the one
 // that all have left.
@@ -161,7 +163,8 @@ struct arrangement {
     // Of a line of samples a thread block of a cluster has as many pieces as there are
     // ranks. In a stage they begin at banks that the others leave free; there is room for
     // what is copied besides where samples are delayed.
-    static constexpr int piece_bytes = line_bytes / ranks;
+    static constexpr int points_bytes = points * sample_bits / 8;
+    static constexpr int piece_bytes = points_bytes / ranks;
     static constexpr int piece_pitch = piece_bytes + (ranks > 1 ? copy_unit : 0);
     static constexpr int line_pitch = ranks > 1 ? ranks* piece_pitch : input_bytes;
     //! A segment's lines of a stage begin at banks that those of others leave free.

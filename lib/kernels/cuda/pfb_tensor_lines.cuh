@@ -107,7 +107,7 @@ __device__ __forceinline__ void load_pieces(memory<Store, Call>& m,
 #pragma unroll
         for (int j = 0; j < pieces; j++)
             copy_bytes_together(to + j * Call::piece_pitch,
-                                from + j * line_bytes,
+                                from + j * Call::points_bytes,
                                 &m.stage_full[at.index],
                                 bytes);
         from += Call::input_bytes;

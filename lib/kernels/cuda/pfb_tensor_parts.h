@@ -36,6 +36,7 @@ using inverted_real_bytes = part<sample_type::s8, true, 64, 128, 256, 512, 1024>
 using packed = part<sample_type::s10, false, 64, 128, 256, 512, 1024>;
 using inverted_packed = part<sample_type::s10, true, 64, 128, 256, 512, 1024>;
 using nibbles = part<sample_type::sc4, false, 64, 128, 256, 512, 1024>;
+using nibble_clusters = part<sample_type::sc4, false, 2048, 4096, 8192>;
 
 } // namespace tensor
 } // namespace cuda

@@ -43,6 +43,13 @@ __device__ __forceinline__ uint32_t load_short(uint32_t address)
     return v;
 }
 
+__device__ __forceinline__ uint32_t load_byte(uint32_t address)
+{
+    uint32_t v;
+    asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
+    return v;
+}
+
 //! Counts from 0 up to a limit, and from 0 again. \return what it was
 __device__ __forceinline__ int count_around(unsigned* counter, int limit)
 {
