@@ -413,12 +413,8 @@ private:
     {
         const size_t first = half * d_spectra;
         if (d_a.fused) {
-            for (int block = 0; block < d_blocks; block++)
-                d_f_engine->execute(samples(first + size_t(block) * times).data(),
-                                    turned(half) + block * d_a.block_bytes(),
-                                    0,
-                                    times,
-                                    *d_stream);
+            d_f_engine->execute(
+                samples(first).data(), turned(half), 0, int(d_spectra), *d_stream);
             return;
         }
         std::vector<void*> written;

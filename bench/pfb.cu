@@ -10,14 +10,14 @@
  * copy bandwidth and the plain way (FIR, cuFFT, conversion) of the same run.
  *
  * bench_pfb [pfb|sizes|f_engine|interleaved|corner_turn|first|tensor|few_channels|
- * many_channels|real|inverted|packed|nibbles|types]... [json=FILE] [rest=MS]: `first` is 1024
- * channels, 8 taps, sc8 alone, `sizes` channels by taps, 8 bit and fc32, the plain way
- * beside 8 taps only, `interleaved` several inputs a port, `tensor` all else that tensor
- * cores do with 1024 channels, `few_channels` with 64 to 1024, `many_channels` with 2048
- * to 8192, `real`, `inverted` and `packed` of s8, s8 inverted and s10 with 64 to 1024,
- * `nibbles` of sc4 with 64 to 8192, `types` the F-engine of what these do not do. A
- * figure counts the samples that come in. Beside the corner turn stands not the plain
- * way, but a copy in calls as large. Before each figure the GPU rests for `rest`
+ * many_channels|real|inverted|packed|nibbles|types]... [json=FILE] [rest=MS]: `first` is
+ * 1024 channels, 8 taps, sc8 alone, `sizes` channels by taps, 8 bit and fc32, the plain
+ * way beside 8 taps only, `interleaved` several inputs a port, `tensor` all else that
+ * tensor cores do with 1024 channels, `few_channels` with 64 to 1024, `many_channels`
+ * with 2048 to 8192, `real`, `inverted` and `packed` of s8, s8 inverted and s10 with 64
+ * to 1024, `nibbles` of sc4 with 64 to 8192, `types` the F-engine of what these do not
+ * do. A figure counts the samples that come in. Beside the corner turn stands not the
+ * plain way, but a copy in calls as large. Before each figure the GPU rests for `rest`
  * milliseconds (100), as it lowers its clock after some time of work.
  */
 

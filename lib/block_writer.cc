@@ -86,7 +86,9 @@ int block_writer::process(int noutput_items,
         // stays the same until the block is passed on.
         void* block = static_cast<char*>(output_items[0]) + done * block_size;
         const int64_t rest = d_layout.times - d_filled;
-        const auto run = next_run(std::min(rest, prepare(next_spectrum())));
+        const int further = writes_several() ? noutput_items - done - 1 : 0;
+        const auto run = next_run(
+            std::min(rest + int64_t(further) * d_layout.times, prepare(next_spectrum())));
         int padding = 0;
         if (run.windows > 0) {
             fill(run, starts_of(run, input_items), block);
@@ -99,10 +101,10 @@ int block_writer::process(int noutput_items,
         } else {
             break;
         }
-        if (d_filled == d_layout.times) {
-            tag_block(nitems_written(0) + done, next_spectrum() + padding, padding);
-            d_filled = 0;
-            done++;
+        for (; d_filled >= d_layout.times; d_filled -= d_layout.times, done++) {
+            const int64_t behind = d_filled - d_layout.times; // spectra of later blocks
+            tag_block(
+                nitems_written(0) + done, next_spectrum() + padding - behind, padding);
         }
     }
     consume_passed();
@@ -117,8 +119,8 @@ void block_writer::fill(const timeline::run& run,
     for (int input = 0; input < d_layout.inputs(); input++)
         if (!starts[input / d_layout.inputs_per_port])
             miss(input, first, first + count);
-    write(run, starts, block, d_filled, int(count));
-    d_filled += int(count);
+    write(run, starts, block, int(d_filled), int(count));
+    d_filled += count;
 }
 
 timestamp block_writer::time_of_spectrum(int64_t spectrum) const

@@ -50,7 +50,8 @@ protected:
     //! Settings for a spectrum; returns for how many they hold.
     virtual int64_t prepare(int64_t spectrum) = 0;
     /*!
-     * Puts spectra of all ports at times first ... first+count-1 of a block.
+     * Puts spectra of all ports at times first ... first+count-1 of a block; if it ends
+     * before, they go on in the next one, which lies behind it.
      * \param starts where the first one begins on each port; nullptr: zeros
      */
     virtual void write(const timeline::run& run,
@@ -58,6 +59,9 @@ protected:
                        void* block,
                        int first,
                        int count) = 0;
+
+    //! Whether write() does several blocks at a time, or one.
+    virtual bool writes_several() const { return false; }
 
     //! Marks spectra of an input as missing.
     void miss(int input, int64_t first, int64_t end) { d_lost[input].add(first, end); }
@@ -84,7 +88,7 @@ private:
     const double d_align; // seconds
 
     int64_t d_origin = 0;          // first spectrum of the first block
-    int d_filled = 0;              // spectra of the block that is being filled
+    int64_t d_filled = 0;          // spectra of the blocks that are being filled
     std::vector<intervals> d_lost; // of each input, in spectra
     std::vector<std::atomic<uint64_t>> d_missing;
 };

@@ -1011,42 +1011,59 @@ void check_cuts(pfb::parameters p, bool delayed, int skipped, bool slow = false)
         return std::pair(out.values<uint8_t>(), kernel->clamped());
     };
     const int before = 8;
-    const f_engine::parameters f{
-        p, (before + spectra + 15) / 8 * 8, skipped, p.channels - 2 * skipped
+    const int selected = p.channels - 2 * skipped;
+    // of one channel of one block in bytes, and all that they are put into
+    const auto block_row = [&](int times) { return size * p.inputs() * times; };
+    const auto bytes_of_blocks = [&](int times) {
+        return (before + spectra + times) / times * block_row(times) * selected;
     };
-    const size_t block_bytes = size * f.selected_channels * p.inputs() * f.times;
-    const auto block_of = [&](const std::vector<int>& calls) {
-        const auto kernel = f_engine::make(f, device::select("cuda"));
-        const guarded out(block_bytes);
+    const auto blocks_of = [&](const std::vector<int>& calls, int times) {
+        const auto kernel =
+            f_engine::make({ p, times, skipped, selected }, device::select("cuda"));
+        const guarded out(bytes_of_blocks(times));
         run(*kernel, calls, [&](const pfb::source* sources, int first, int count) {
-            kernel->execute(sources, out.data(), before + first, count, s);
+            const int block = (before + first) / times;
+            kernel->execute(sources,
+                            static_cast<char*>(out.data()) +
+                                block * block_row(times) * selected,
+                            (before + first) % times,
+                            count,
+                            s);
         });
         return std::pair(out.values<uint8_t>(), kernel->clamped());
     };
     const auto expected = spectra_of(whole);
-    std::vector<uint8_t> turned(block_bytes, guard_value);
-    for (int k = 0; k < f.selected_channels; k++)
-        for (int input = 0; input < p.inputs(); input++)
-            for (int t = 0; t < spectra; t++) {
-                const size_t line = input / p.inputs_per_port * size_t(spectra) + t;
-                const size_t item = line * p.inputs_per_port + input % p.inputs_per_port;
-                std::memcpy(
-                    &turned[((size_t(k) * p.inputs() + input) * f.times + before + t) *
-                            size],
-                    &expected.first[(item * p.channels + k + skipped) * size],
-                    size);
-            }
+    const auto turned = [&](int times) {
+        std::vector<uint8_t> all(bytes_of_blocks(times), guard_value);
+        for (int k = 0; k < selected; k++)
+            for (int input = 0; input < p.inputs(); input++)
+                for (int t = 0; t < spectra; t++) {
+                    const size_t line = input / p.inputs_per_port * size_t(spectra) + t;
+                    const size_t item =
+                        line * p.inputs_per_port + input % p.inputs_per_port;
+                    const int block = (before + t) / times, time = (before + t) % times;
+                    std::memcpy(&all[(size_t(block) * selected + k) * block_row(times) +
+                                     (input * times + time) * size],
+                                &expected.first[(item * p.channels + k + skipped) * size],
+                                size);
+                }
+        return all;
+    };
     const auto what =
         name_of(p) + (delayed ? slow ? ", delayed slowly" : ", delayed" : "");
-    const auto compare = [&](const auto& got, const auto& bytes, const char* how) {
+    const auto compare = [&](const auto& got, const auto& bytes, const std::string& how) {
         expect(same_bits(got.first, bytes), what + ", same bits " + how);
         expect(got.second.samples == expected.second.samples &&
                    got.second.output == expected.second.output,
                what + ", same counts " + how);
     };
     compare(spectra_of(uneven), expected.first, "in uneven calls");
-    compare(block_of(whole), turned, "in a block");
-    compare(block_of(uneven), turned, "in a block in uneven calls");
+    // one block, and several in a row that the copy engine stores, and threads
+    for (int times : { (before + spectra + 15) / 8 * 8, 24, 11 }) {
+        const auto where = "in blocks of " + std::to_string(times) + " times";
+        compare(blocks_of(whole, times), turned(times), where);
+        compare(blocks_of(uneven, times), turned(times), where + " in uneven calls");
+    }
 }
 
 void check_cuts(bool quick)

@@ -69,14 +69,19 @@ public:
     void execute(
         const pfb::source* sources, void* block, int first, int count, stream& s) override
     {
-        for (int done = 0; done < count; done += d_batch) {
-            const int batch = std::min(d_batch, count - done);
+        const size_t block_bytes =
+            size_of(d_p.filter.output) * d_p.selected_channels * d_p.inputs() * d_p.times;
+        for (int done = 0, batch; done < count; done += batch) {
+            const int time = (first + done) % d_p.times;
+            batch = std::min({ d_batch, count - done, d_p.times - time });
             for (int port = 0; port < d_p.filter.ports; port++) {
                 d_sources[port] = pfb::later(d_p.filter, sources[port], done);
                 d_filtered[port] = sources[port].samples ? d_spectra[port] : nullptr;
             }
             d_filter->execute(d_sources.data(), d_spectra.data(), batch, s);
-            d_turn->execute(d_filtered.data(), block, first + done, batch, s);
+            void* const to =
+                static_cast<char*>(block) + (first + done) / d_p.times * block_bytes;
+            d_turn->execute(d_filtered.data(), to, time, batch, s);
         }
     }
 

@@ -47,8 +47,9 @@ public:
     virtual void set_delays(const delay* delays, stream&) = 0;
 
     /*!
-     * Puts `count` spectra of each input at times first ... first+count-1 of the block.
-     * \param sources [port], as of the filter bank; a port that was lost gives zeros
+     * Puts `count` spectra of each input at times first ... first+count-1 of the block;
+     * if it ends before, they go on in the next one, which lies behind it. \param sources
+     * [port], as of the filter bank; a port that was lost gives zeros
      */
     virtual void
     execute(const pfb::source* sources, void* block, int first, int count, stream&) = 0;

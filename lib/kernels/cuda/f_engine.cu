@@ -42,15 +42,16 @@ public:
     void execute(
         const pfb::source* sources, void* block, int first, int count, stream& s) override
     {
-        d_filter.execute(sources,
-                         { nullptr,
-                           block,
-                           first,
-                           d_p.times,
-                           d_p.first_channel,
-                           d_p.selected_channels },
-                         count,
-                         native(s));
+        const fused_filter::target to{
+            nullptr, block, first, d_p.times, d_p.first_channel, d_p.selected_channels
+        };
+        std::vector<pfb::source> from(sources, sources + d_p.filter.ports);
+        to.each_block(
+            count, d_p.filter, [&](const fused_filter::target& part, size_t spectra) {
+                d_filter.execute(from.data(), part, spectra, native(s));
+                for (auto& source : from)
+                    source = pfb::later(d_p.filter, source, spectra);
+            });
     }
 
     pfb::counts clamped() const override { return d_filter.clamped(); }

@@ -110,6 +110,30 @@ public:
         void* const* spectra;
         void* block;
         int first_time, times, first_channel, selected;
+
+        //! Where spectra are put when so many are: in a block that lies behind it, maybe.
+        target later(size_t spectra, const pfb::parameters& p) const
+        {
+            target t(*this);
+            const size_t first = first_time + spectra;
+            const size_t row = size_of(p.output) * p.inputs() * size_t(times);
+            t.block = static_cast<char*>(block) + first / times * selected * row;
+            t.first_time = int(first % times);
+            return t;
+        }
+        //! What of `count` spectra each block has, one after the other: part(target,
+        //! spectra).
+        template <class Part>
+        void each_block(size_t count, const pfb::parameters& p, Part part) const
+        {
+            for (size_t done = 0; done < count;) {
+                const target here = later(done, p);
+                const size_t spectra =
+                    std::min(count - done, size_t(times - here.first_time));
+                part(here, spectra);
+                done += spectra;
+            }
+        }
     };
     //! \param rows samples of all inputs of ports that are not lost, already shifted, in
     //! place of what `sources` point to

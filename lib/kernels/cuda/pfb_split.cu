@@ -51,7 +51,7 @@ fused_filter::target split_calls::prepare(const pfb::source* sources,
 {
     const size_t spectrum =
         size_t(d_p.inputs_per_port) * d_p.channels * size_of(d_p.output);
-    auto part = to;
+    auto part = to.spectra ? to : to.later(done, d_p);
     for (int port = 0; port < d_p.ports; port++) {
         d_sources[port] = pfb::later(d_p, sources[port], done);
         if (to.spectra)
@@ -59,7 +59,6 @@ fused_filter::target split_calls::prepare(const pfb::source* sources,
     }
     if (to.spectra)
         part.spectra = d_spectra.data();
-    part.first_time = to.first_time + int(done);
     d_splitter.execute(d_sources.data(), samples_of(d_p, batch), s);
     return part;
 }

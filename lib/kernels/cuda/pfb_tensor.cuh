@@ -303,6 +303,7 @@ struct call : filter_call {
     int share, more;           // groups of a block of threads; so many have one more
     int harmless_squares;      // of results; see quantise()
     int segment, last_segment; // spectrum that the second one and the last one begin with
+    int blocks;                // in a row that are stored, whole ones if several
     bool inverted;             // see residue_of()
 };
 
@@ -311,6 +312,11 @@ struct real_call {
     const uint4* first_rows; // see make_first_rows()
 };
 struct complex_call {
+};
+
+//! An input, of one of the blocks in a row.
+struct input_of_block {
+    int input, block;
 };
 
 //! Its lists of inputs travel with it: to copy them in a stream would take longer than
@@ -323,8 +329,12 @@ struct input_call : call,
     using shape = Shape;
     static constexpr turning how = Turning;
     static constexpr bool delayed = Turning != turning::none;
+    // Of several blocks, each is made as of inputs of its own.
     pfb::source sources[Inputs];
-    void* spectra_of[Inputs];
+    union {
+        void* spectra_of[Inputs];
+        input_of_block of_block[Inputs]; // of calls that store blocks
+    };
 };
 constexpr int few_inputs = 64, most_inputs = 1024;
 
@@ -333,6 +343,16 @@ constexpr int few_inputs = 64, most_inputs = 1024;
 constexpr int residue_of(int rank, int ranks, bool inverted)
 {
     return inverted ? (ranks - rank) % ranks : rank;
+}
+
+//! Which one has its gains and counters.
+template <store Store, class Call>
+__device__ __forceinline__ int input_of(int input, const Call& c)
+{
+    if constexpr (Store == store::blocks && !Call::delayed)
+        return c.of_block[input].input;
+    else
+        return input;
 }
 
 //! Spectra that a call makes besides, before its first one.

@@ -96,20 +96,21 @@ __global__ void __launch_bounds__(threads, 1)
 template <store Store, class Call>
 constexpr int shared_bytes = int(sizeof(memory<Store, Call>)) + 1024;
 
-//! The block as [input][segment][d][c][time], the segments that there are; only one:
-//! [input][d][c][time]; of a cluster: [input][residue][d][c][time]; of real samples:
-//! [input][segment][D / 2][64 channels][time].
+//! Blocks as [input][segment][block, d][c][time], the segments that there are; only one:
+//! [input][block, d][c][time]; of a cluster: [input][residue][block, d][c][time]; of real
+//! samples: [input][segment][block, D / 2][64 channels][time].
 template <class Call>
 CUtensorMap box_map(const Call& c)
 {
     constexpr uint64_t d = Call::second_radix;
     const uint64_t row = 2 * uint64_t(c.times), pitch = row * c.inputs;
     const uint64_t inputs = c.inputs;
+    const uint64_t rows = uint64_t(c.blocks) * rows_of_block<Call>;
     if constexpr (Call::real) {
         constexpr uint64_t half = d / 2;
         return make_tensor_map(
             c.block,
-            { { row, 2 * radix, half, uint64_t(c.last_segment / c.segment + 1), inputs },
+            { { row, 2 * radix, rows, uint64_t(c.last_segment / c.segment + 1), inputs },
               { pitch, 2 * radix * pitch, 2 * uint64_t(c.segment), row },
               { sector, box_channels, half, Call::segments, 1 },
               5 },
@@ -117,21 +118,21 @@ CUtensorMap box_map(const Call& c)
     } else if constexpr (Call::ranks > 1)
         return make_tensor_map(
             c.block,
-            { { row, radix, d, Call::ranks, inputs },
+            { { row, radix, rows, Call::ranks, inputs },
               { Call::ranks * pitch, Call::channels_apart * pitch, pitch, row },
               { sector, box_channels, d, 1, 1 },
               5 },
             box_order::half_swapped);
     else if constexpr (Call::segments == 1)
         return make_tensor_map(c.block,
-                               { { row, radix, d, inputs },
+                               { { row, radix, rows, inputs },
                                  { pitch, radix * pitch, row },
                                  { sector, box_channels, d, 1 } },
                                box_order::half_swapped);
     else
         return make_tensor_map(
             c.block,
-            { { row, radix, d, uint64_t(c.last_segment / c.segment + 1), inputs },
+            { { row, radix, rows, uint64_t(c.last_segment / c.segment + 1), inputs },
               { pitch, radix * pitch, 2 * uint64_t(c.segment), row },
               { sector, box_channels, d, Call::segments, 1 },
               5 },
@@ -329,51 +330,98 @@ private:
 
     //! \param rows as of a fused_filter
     void filter(const pfb::source* sources,
-                const fused_filter::target& to,
+                fused_filter::target to,
                 size_t count,
                 cudaStream_t s,
-                const input_rows& rows = {})
+                input_rows rows = {})
     {
-        switch (d_delays.turns()) {
-        case turning::none:
-            launch_for<turning::none>(sources, to, count, s, rows);
-            break;
-        case turning::by_slot:
-            launch_for<turning::by_slot>(sources, to, count, s, rows);
-            break;
-        case turning::by_spectrum:
-            launch_for<turning::by_spectrum>(sources, to, count, s, rows);
-            break;
+        if (to.spectra) {
+            launch(sources, to, count, 1, s, rows);
+            return;
         }
-        d_delays.pass(count);
+        // whole blocks together, but for delays, which go on from one to the next
+        const size_t times = to.times, most = most_inputs / d_p.inputs();
+        std::vector<pfb::source> from(sources, sources + d_p.ports);
+        for (size_t done = 0; done < count;) {
+            const size_t left = count - done;
+            const bool several = to.first_time == 0 && !d_delays.any();
+            const size_t blocks = several ? std::clamp<size_t>(left / times, 1, most) : 1;
+            const size_t each = std::min(left, times - to.first_time);
+            launch(from.data(), to, each, int(blocks), s, rows);
+            const size_t spectra = blocks * each;
+            for (auto& source : from)
+                source = pfb::later(d_p, source, spectra);
+            if (rows.samples)
+                rows.samples += bytes_of(d_p.input, spectra * shape::step, 1);
+            to = to.later(spectra, d_p);
+            done += spectra;
+        }
     }
 
-    template <turning Turning, class... Arguments>
-    void launch_for(const Arguments&... arguments)
-    {
-        if (d_p.inputs() <= few_inputs)
-            launch<input_call<few_inputs, Turning, shape>>(arguments...);
-        else
-            launch<input_call<most_inputs, Turning, shape>>(arguments...);
-    }
-
-    template <class Call>
+    //! \param count spectra of each block
     void launch(const pfb::source* sources,
                 const fused_filter::target& to,
                 size_t count,
+                int blocks,
                 cudaStream_t s,
                 const input_rows& rows)
     {
+        switch (d_delays.turns()) {
+        case turning::none:
+            launch_for<turning::none>(sources, to, count, blocks, s, rows);
+            break;
+        case turning::by_slot:
+            launch_for<turning::by_slot>(sources, to, count, blocks, s, rows);
+            break;
+        case turning::by_spectrum:
+            launch_for<turning::by_spectrum>(sources, to, count, blocks, s, rows);
+            break;
+        }
+        d_delays.pass(count * blocks);
+    }
+
+    template <turning Turning>
+    void launch_for(const pfb::source* sources,
+                    const fused_filter::target& to,
+                    size_t count,
+                    int blocks,
+                    cudaStream_t s,
+                    const input_rows& rows)
+    {
+        if (d_p.inputs() * blocks <= few_inputs)
+            launch_call<input_call<few_inputs, Turning, shape>>(
+                sources, to, count, blocks, s, rows);
+        else
+            launch_call<input_call<most_inputs, Turning, shape>>(
+                sources, to, count, blocks, s, rows);
+    }
+
+    template <class Call>
+    void launch_call(const pfb::source* sources,
+                     const fused_filter::target& to,
+                     size_t count,
+                     int blocks,
+                     cudaStream_t s,
+                     const input_rows& rows)
+    {
         Call c{};
-        for (int i = 0; i < d_p.inputs(); i++) {
-            const int port = i / d_p.inputs_per_port, place = i % d_p.inputs_per_port;
-            c.sources[i] = sources[port];
+        const int inputs = d_p.inputs();
+        for (int i = 0; i < blocks * inputs; i++) {
+            const int input = i % inputs, block = i / inputs;
+            const int port = input / d_p.inputs_per_port;
+            const int place = input % d_p.inputs_per_port;
+            c.sources[i] = pfb::later(d_p, sources[port], block * count);
             if (rows.samples && sources[port].samples)
-                c.sources[i].samples = rows.samples + i * rows.bytes;
+                c.sources[i].samples =
+                    rows.samples + input * rows.bytes +
+                    bytes_of(d_p.input, block * count * shape::step, 1);
             if (to.spectra)
                 c.spectra_of[i] =
                     static_cast<char*>(to.spectra[port]) + place * c.spectrum_bytes;
+            else
+                c.of_block[i] = { input, block };
         }
+        c.blocks = blocks;
         c.pitch = int64_t(d_p.inputs_per_port) * c.spectrum_bytes;
         tell(c, d_p, to, count);
         if constexpr (c.delayed)
@@ -396,12 +444,12 @@ private:
         c.groups = int((c.spectra + lead + multiple - 1) / multiple) * (together / group);
         c.segment = c.groups * group;
         c.last_segment = int((c.spectra + lead - 1) / c.segment) * c.segment;
-        const int64_t all = int64_t(c.groups) * c.inputs;
-        const int blocks = int(std::min<int64_t>(all, d_most_blocks));
+        const int64_t all = int64_t(c.groups) * c.inputs * blocks;
+        const int shares = int(std::min<int64_t>(all, d_most_blocks));
         c.harmless_squares = d_modest_gains ? 127 * 127 - 1 : -1;
         c.inverted = d_p.inverted;
-        c.share = int(all / blocks);
-        c.more = int(all % blocks);
+        c.share = int(all / shares);
+        c.more = int(all % shares);
         c.boxed = Store == store::blocks && c.selected == c.channels &&
                   c.times >= set_times &&
                   (c.times | (c.first_time - lead)) % group == 0 &&
@@ -409,7 +457,7 @@ private:
         CUtensorMap boxes{};
         if (c.boxed)
             boxes = box_map(c);
-        const launch_of<Call> l(blocks, s);
+        const launch_of<Call> l(shares, s);
         check(cudaLaunchKernelEx(&l.config, channelise<Store, Call>, c, boxes),
               "channeliser on tensor cores");
     }
@@ -426,15 +474,17 @@ private:
         }
         const size_t row = 2 * size_t(to.times);
         const int first = port * d_p.inputs_per_port;
-        for (int input = first; input < first + d_p.inputs_per_port; input++)
-            check(cudaMemset2DAsync(static_cast<char*>(to.block) + input * row +
-                                        2 * size_t(to.first_time),
-                                    row * d_p.inputs(),
-                                    0,
-                                    2 * count,
-                                    to.selected,
-                                    s),
-                  "clearing times of a block");
+        to.each_block(count, d_p, [&](const fused_filter::target& part, size_t spectra) {
+            for (int input = first; input < first + d_p.inputs_per_port; input++)
+                check(cudaMemset2DAsync(static_cast<char*>(part.block) + input * row +
+                                            2 * size_t(part.first_time),
+                                        row * d_p.inputs(),
+                                        0,
+                                        2 * spectra,
+                                        to.selected,
+                                        s),
+                      "clearing times of a block");
+        });
     }
 
     const pfb::parameters d_p;

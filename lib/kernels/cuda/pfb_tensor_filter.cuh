@@ -456,7 +456,7 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
             }
             stage.advance();
         }
-        add_of_warp(c.lowest + p.input, found);
+        add_of_warp(c.lowest + input_of<Store>(p.input, c), found);
     }
 }
 

@@ -116,8 +116,10 @@ __device__ __forceinline__ void store_sectors(
                        reinterpret_cast<uintptr_t>(c.block) % 16 == 0 &&
                        wanted >= group && unwanted == 0;
     const int begin = first_spectrum(Call::segment_of(e), c);
-    uint16_t* to = static_cast<uint16_t*>(c.block) + place * pitch +
-                   int64_t(set.input) * c.times + set.time + begin + group * half;
+    const auto [input, block] = c.of_block[set.input];
+    uint16_t* to = static_cast<uint16_t*>(c.block) +
+                   (int64_t(block) * c.selected + place) * pitch +
+                   int64_t(input) * c.times + set.time + begin + group * half;
     from += (thread / 32 * 2 + in_warp / box_channels) * box_bytes +
             (Call::real ? e / 2 : e) * sector_row + in_warp % box_channels * sector;
     // whether halves are swapped of even and of odd ones

@@ -246,21 +246,22 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         else if (leads) {
 #pragma unroll
             for (int i = 0; i < boxes_of_warp<Call>; i++) {
+                const input_of_block of = c.of_block[times.input];
                 const auto store = [&](auto... segment_and_input) {
                     store_staying_box(&boxes,
                                       from + warp * 2 * box_bytes +
                                           i * (2 * box_bytes / boxes_of_warp<Call>),
                                       2 * times.time,
                                       first_of_box<Call>(warp, i),
-                                      0,
+                                      of.block * rows_of_block<Call>,
                                       segment_and_input...);
                 };
                 if constexpr (Call::ranks > 1)
-                    store(residue, times.input);
+                    store(residue, of.input);
                 else if constexpr (Call::segments == 1 && !Call::real)
-                    store(times.input);
+                    store(of.input);
                 else
-                    store(0, times.input);
+                    store(0, of.input);
             }
             // this waits until the copy engine has taken them
             if (!leaves_late)
@@ -276,7 +277,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     piece p;
 #pragma unroll 1
     while (all.take(p, c)) {
-        uint32_t gains_place = uint32_t(p.input * Call::ranks + rank) *
+        const int input = input_of<Store>(p.input, c);
+        uint32_t gains_place = uint32_t(input * Call::ranks + rank) *
                                    (Call::gain_words * Call::gain_threads) +
                                thread;
         char* to = nullptr; // of the crew's next spectrum
@@ -502,7 +504,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 to += group * c.pitch;
             }
         }
-        add_of_warp(c.clamped + p.input, found);
+        add_of_warp(c.clamped + input_of<Store>(p.input, c), found);
     }
     if (by_turns && crew == 0)
         wait_for_turn(0); // the last one that was given
