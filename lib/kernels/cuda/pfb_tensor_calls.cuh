@@ -366,34 +366,29 @@ private:
                 cudaStream_t s,
                 const input_rows& rows)
     {
+        const int inputs = blocks * d_p.inputs();
         switch (d_delays.turns()) {
         case turning::none:
-            launch_for<turning::none>(sources, to, count, blocks, s, rows);
+            launch_for<turning::none>(inputs, sources, to, count, blocks, s, rows);
             break;
         case turning::by_slot:
-            launch_for<turning::by_slot>(sources, to, count, blocks, s, rows);
+            launch_for<turning::by_slot>(inputs, sources, to, count, blocks, s, rows);
             break;
         case turning::by_spectrum:
-            launch_for<turning::by_spectrum>(sources, to, count, blocks, s, rows);
+            launch_for<turning::by_spectrum>(inputs, sources, to, count, blocks, s, rows);
             break;
         }
         d_delays.pass(count * blocks);
     }
 
-    template <turning Turning>
-    void launch_for(const pfb::source* sources,
-                    const fused_filter::target& to,
-                    size_t count,
-                    int blocks,
-                    cudaStream_t s,
-                    const input_rows& rows)
+    //! \param inputs of all blocks
+    template <turning Turning, class... Arguments>
+    void launch_for(int inputs, const Arguments&... arguments)
     {
-        if (d_p.inputs() * blocks <= few_inputs)
-            launch_call<input_call<few_inputs, Turning, shape>>(
-                sources, to, count, blocks, s, rows);
+        if (inputs <= few_inputs)
+            launch_call<input_call<few_inputs, Turning, shape>>(arguments...);
         else
-            launch_call<input_call<most_inputs, Turning, shape>>(
-                sources, to, count, blocks, s, rows);
+            launch_call<input_call<most_inputs, Turning, shape>>(arguments...);
     }
 
     template <class Call>
