@@ -48,8 +48,9 @@ public:
 
     /*!
      * Puts `count` spectra of each input at times first ... first+count-1 of the block;
-     * if it ends before, they go on in the next one, which lies behind it. \param sources
-     * [port], as of the filter bank; a port that was lost gives zeros
+     * if it ends before, they go on in the next one, which lies behind it.
+     *
+     * \param sources [port], as of the filter bank; a port that was lost gives zeros
      */
     virtual void
     execute(const pfb::source* sources, void* block, int first, int count, stream&) = 0;
