@@ -10,13 +10,14 @@
  * copy bandwidth and the plain way (FIR, cuFFT, conversion) of the same run.
  *
  * bench_pfb [pfb|sizes|f_engine|interleaved|corner_turn|first|tensor|few_channels|
- * many_channels|real|inverted|packed|nibbles|types]... [json=FILE] [rest=MS]: `first` is
- * 1024 channels, 8 taps, sc8 alone, `sizes` channels by taps, 8 bit and fc32, the plain
- * way beside 8 taps only, `interleaved` several inputs a port, `tensor` all else that
- * tensor cores do with 1024 channels, `few_channels` with 64 to 1024, `many_channels`
- * with 2048 to 8192, `real`, `inverted` and `packed` of s8, s8 inverted and s10 with 64
- * to 1024, `nibbles` of sc4 with 64 to 8192, `types` the F-engine of what these do not
- * do. A figure counts the samples that come in. Beside the corner turn stands not the
+ * many_channels|real|inverted|packed|packed_12|nibbles|shorts|types]... [channels=N]
+ * [json=FILE] [rest=MS]: `first` is 1024 channels, 8 taps, sc8 alone, `sizes` channels by
+ * taps, 8 bit and fc32, the plain way beside 8 taps only, `interleaved` several inputs a
+ * port, `tensor` all else that tensor cores do with 1024 channels, `few_channels` with 64
+ * to 1024, `many_channels` with 2048 to 8192, `real`, `inverted`, `packed`, `packed_12`
+ * and `shorts` of s8, s8 inverted, s10, s12 and sc16 with 64 to 1024, `nibbles` of sc4
+ * with 64 to 8192, of these `channels` only those, `types` the F-engine of what these do
+ * not do. A figure counts the samples that come in. Beside the corner turn stands not the
  * plain way, but a copy in calls as large. Before each figure the GPU rests for `rest`
  * milliseconds (100), as it lowers its clock after some time of work.
  */
@@ -40,10 +41,10 @@ namespace {
 
 constexpr size_t total_bytes = size_t(2) << 30; // of samples
 
-const std::set<std::string> words{ "pfb",           "sizes", "f_engine", "interleaved",
-                                   "corner_turn",   "first", "tensor",   "few_channels",
-                                   "many_channels", "real",  "inverted", "packed",
-                                   "nibbles",       "types" };
+const std::set<std::string> words{ "pfb",           "sizes",  "f_engine", "interleaved",
+                                   "corner_turn",   "first",  "tensor",   "few_channels",
+                                   "many_channels", "real",   "inverted", "packed",
+                                   "packed_12",     "shorts", "nibbles",  "types" };
 
 //! Bell-shaped, rms 18, within +-63: as a receiver with its gain set well.
 __global__ void fill_bytes(int8_t* data, size_t count)
@@ -106,6 +107,7 @@ struct program {
     void *in, *out;
     double copy, arithmetic_rate;
     int rest_milliseconds;
+    int channels; // of ranges of sizes; 0: all
     std::vector<row> rows;
 
     //! Seconds of one call of several.
@@ -434,9 +436,13 @@ void run_all(program& b, const std::set<std::string>& wanted)
            std::tuple("real", type::s8, false, 64, 1024),
            std::tuple("inverted", type::s8, true, 64, 1024),
            std::tuple("packed", type::s10, false, 64, 1024),
+           std::tuple("packed_12", type::s12, false, 64, 1024),
+           std::tuple("shorts", type::sc16, false, 64, 1024),
            std::tuple("nibbles", type::sc4, false, 64, 8192) })
         for (int n = least; want(range) && n <= most; n *= 2)
             for (int inputs : { 1, 8, 64, 512 }) {
+                if (b.channels && b.channels != n)
+                    continue;
                 auto p = b.filter(n, 8, inputs, input);
                 p.inverted = inverted;
                 const int times = (64 << 20) / n / inputs;
@@ -466,16 +472,14 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.f_engine_of(p, times, "f_engine " + what);
             b.channelise(p, what + ", as large", {}, times);
         };
-        for (auto t : types_but_sc8)
-            if (t != type::s8 && t != type::s10 && t != type::sc4)
-                both(1024, 8, t, type::sc8);
+        for (auto t : { type::fc32, type::s16, type::f32 })
+            both(1024, 8, t, type::sc8);
         both(1024, 16, type::sc8, type::sc8);
         for (auto t : { type::sc8, type::fc32, type::s16 })
             both(1024, 8, t, type::fc32);
         for (int n : { 64, 256, 512, 2048, 4096, 8192 }) {
-            if (n > 1024)
-                both(n, 8, type::s8, type::sc8);
-            both(n, 8, type::sc16, type::sc8);
+            both(n, 8, n > 1024 ? type::s8 : type::s16, type::sc8);
+            both(n, 8, n > 1024 ? type::sc16 : type::fc32, type::sc8);
             both(n, 8, type::fc32, type::fc32);
         }
     }
@@ -541,7 +545,7 @@ int main(int argc, char** argv)
 try {
     std::string json, command = argv[0];
     std::set<std::string> wanted;
-    int rest_milliseconds = 100;
+    int rest_milliseconds = 100, channels = 0;
     for (int i = 1; i < argc; i++) {
         const std::string word = argv[i];
         command += " " + word;
@@ -549,12 +553,13 @@ try {
             json = word.substr(5);
         else if (words.count(word))
             wanted.insert(word);
-        else if (!set_number(word, "rest=", rest_milliseconds)) {
+        else if (!set_number(word, "rest=", rest_milliseconds) &&
+                 !set_number(word, "channels=", channels)) {
             std::string allowed;
             for (const auto& w : words)
                 allowed += w + ", ";
             throw std::invalid_argument(word + ": allowed are " + allowed +
-                                        "json=FILE, rest=MS");
+                                        "channels=N, json=FILE, rest=MS");
         }
     }
     cudaDeviceProp gpu;
@@ -570,6 +575,7 @@ try {
                copy_rate(*own_stream, in.data(), out.data(), total_bytes),
                gpu.multiProcessorCount * 128. * clock * 1e3,
                rest_milliseconds,
+               channels,
                {} };
     std::printf(
         "%s\n%s\ncopy %.0f GB/s (read plus written), fp32 %.1f T instructions/s at "

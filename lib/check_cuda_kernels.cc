@@ -455,7 +455,8 @@ std::vector<sample_type> types_on_tensor_cores(int channels)
 {
     if (channels > 1024)
         return { sample_type::sc8, sample_type::sc4 };
-    return { sample_type::sc8, sample_type::s8, sample_type::sc4, sample_type::s10 };
+    return { sample_type::sc8, sample_type::s8,  sample_type::sc4,
+             sample_type::s10, sample_type::s12, sample_type::sc16 };
 }
 
 //! Samples around, for delays: a multiple of 16 bytes of any type, or calls without
@@ -482,6 +483,16 @@ struct steps {
     double most; //!< of all; design.md, section 2
 };
 steps single_precision{ 0, 0, 1e-4 }, half_precision{ 0, 0, 1e-2 };
+steps two_halves{ 0, 0, 1e-3 }; // what is transformed is; the matrices have one
+
+//! An implementation's.
+steps& totals_of(const std::string& implementation)
+{
+    const auto has = [&](const char* part) {
+        return implementation.find(part) != std::string::npos;
+    };
+    return has("f16 + f16") ? two_halves : has("f16") ? half_precision : single_precision;
+}
 
 void expect_few(const steps& s, const char* kind)
 {
@@ -642,14 +653,14 @@ void check_pfb(pfb_case c, bool plain)
             kernel.set_delays(delays.data(), to);
     };
     auto what = name_of(p) + (c.delayed ? c.slow ? ", delayed slowly" : ", delayed" : "");
-    // an implementation's totals; half precision is for an rms of some 20 steps
-    const auto totals_of = [&](const std::string& implementation) -> steps& {
+    // half precision is for an rms of some 20 steps
+    const auto prepare_for = [&](const std::string& implementation) -> steps& {
         what = implementation + ", " + what;
-        if (implementation.find("f16") == std::string::npos)
-            return single_precision;
-        for (auto& g : gains)
-            g *= .3f;
-        return half_precision;
+        auto& totals = totals_of(implementation);
+        if (&totals != &single_precision)
+            for (auto& g : gains)
+                g *= .3f;
+        return totals;
     };
     // a number is clamped on one side only when it is within a small part of a step of
     // the limit: of those beyond the limit, a few hundredths are for each step (Gauss)
@@ -674,7 +685,7 @@ void check_pfb(pfb_case c, bool plain)
         };
         const auto host = f_engine::make_composed(f, device::select("cpu"));
         const auto kernel = f_engine::make(f, device::select("cuda"));
-        auto& totals = totals_of(kernel->implementation());
+        auto& totals = prepare_for(kernel->implementation());
         set(*host, on_host);
         set(*kernel, s);
         const size_t bytes =
@@ -692,7 +703,7 @@ void check_pfb(pfb_case c, bool plain)
     }
     const auto host = host::make_pfb(p);
     const auto kernel = plain ? cuda::make_plain_pfb(p, 0) : cuda::make_pfb(p, 0);
-    auto& totals = totals_of(kernel->implementation());
+    auto& totals = prepare_for(kernel->implementation());
     set(*host, on_host);
     set(*kernel, s);
     std::vector<std::vector<uint8_t>> expected;
@@ -760,7 +771,8 @@ packed_numbers(sample_type type, const std::vector<int>& numbers, size_t first)
     std::vector<uint8_t> bytes((numbers.size() - first) * bits / 8);
     for (size_t i = 0; i < 8 * bytes.size(); i++) {
         const int bit = numbers[first + i / bits] >> (bits - 1 - i % bits) & 1;
-        bytes[i / 8] |= uint8_t(bit << (7 - i % 8));
+        // only in numbers of two bytes the lowest bits come first
+        bytes[bits == 16 ? i / 8 ^ 1 : i / 8] |= uint8_t(bit << (7 - i % 8));
     }
     return bytes;
 }
@@ -915,8 +927,11 @@ void check_switched_delays(sample_type type, int channels)
     own_stream->synchronize();
     for (int i = 0; i < p.ports; i++) {
         const auto what = name_of(p) + ", delays switched";
-        compare_outputs(
-            out[i].values<uint8_t>(), expected[i], p.output, half_precision, what);
+        compare_outputs(out[i].values<uint8_t>(),
+                        expected[i],
+                        p.output,
+                        totals_of(kernel->implementation()),
+                        what);
         expect(out[i].untouched_around(), what + ", guards");
     }
 }
@@ -931,7 +946,8 @@ void check_name(pfb::parameters p, bool hopper)
                         std::count(types.begin(), types.end(), p.input) && p.taps <= 8;
     p.prototype = prototype(p.step(), p.taps, "hann");
     const auto name = cuda::make_pfb(p, 0)->implementation();
-    const auto expected = "cuda tensor f16 fft " + std::to_string(p.channels);
+    const std::string halves = p.input == sample_type::sc16 ? "f16 + f16" : "f16";
+    const auto expected = "cuda tensor " + halves + " fft " + std::to_string(p.channels);
     expect((name == expected) == tensor, name_of(p) + " by " + name);
     const auto turned = f_engine::make({ p, 16, 0, p.channels }, device::select("cuda"))
                             ->implementation();
@@ -1381,6 +1397,7 @@ void check_pfbs(bool quick)
             check({ { n, 8, 2, 1, t, type::sc8, false, {} }, 3 * std::max(8, 8192 / n) });
     expect_few(single_precision, "single precision");
     expect_few(half_precision, "half precision");
+    expect_few(two_halves, "two halves");
 }
 
 void check_product_select()

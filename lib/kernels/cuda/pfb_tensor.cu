@@ -25,8 +25,11 @@ make_any(const Parameters& p, int device, std::unique_ptr<Base> other)
     other = tensor::clusters::make(p, device, std::move(other));
     other = tensor::real_bytes::make(p, device, std::move(other));
     other = tensor::inverted_real_bytes::make(p, device, std::move(other));
-    other = tensor::packed::make(p, device, std::move(other));
-    other = tensor::inverted_packed::make(p, device, std::move(other));
+    other = tensor::packed_10::make(p, device, std::move(other));
+    other = tensor::inverted_packed_10::make(p, device, std::move(other));
+    other = tensor::packed_12::make(p, device, std::move(other));
+    other = tensor::inverted_packed_12::make(p, device, std::move(other));
+    other = tensor::shorts::make(p, device, std::move(other));
     other = tensor::nibbles::make(p, device, std::move(other));
     return tensor::nibble_clusters::make(p, device, std::move(other));
 }

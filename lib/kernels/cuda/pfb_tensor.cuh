@@ -64,9 +64,14 @@ constexpr int filter_warps = 8, crew_warps = 4;
 constexpr int crew_threads = 32 * crew_warps;
 constexpr int threads = crews * crew_threads + 32 * filter_warps;
 constexpr int loading_thread = crews * crew_threads; // the first that filters
-// registers of a thread: what the compiler gives to each, and what they make of it
-constexpr int filter_registers = 136, crew_registers = 120;
-constexpr int filtered_bytes = 4 * points; // of a line, in half precision
+//! Registers of a thread that filters, where the compiler gives 128 to each: operands of
+//! two digits leave none of them to others.
+template <class Call>
+inline constexpr int filter_registers = Call::digits > 1 ? 128 : 136;
+template <class Call>
+inline constexpr int crew_registers = 256 - filter_registers<Call>;
+constexpr int filtered_bytes = 4 * points;                 // of a line, in half precision
+constexpr int digit_bytes = slot_spectra * filtered_bytes; // of a slot
 constexpr int matrix_row = 2 * radix * int(sizeof(__half));
 constexpr int steps = 2 * radix / 16; // of a matrix product
 constexpr int matrix_bytes = 2 * radix * matrix_row;
@@ -102,6 +107,10 @@ constexpr depth depth_of()
 {
     constexpr bool blocks = Store == store::blocks, delayed = Call::delayed;
     constexpr int many = blocks ? 5 : 6;
+    if (Call::digits > 1) // no more have room
+        return { 2, blocks ? 2 : 3 };
+    if (Call::sample_bits == 12 && blocks)
+        return { Call::segments > 2 ? 3 : 2, Call::segments > 1 ? 3 : 2 };
     if (Call::real)
         return { Call::segments > 1 ? 3 : 2, 3 };
     if (Call::segments > 1)
@@ -144,16 +153,26 @@ constexpr int sets = 2; // that there is room for
  */
 template <int Channels, sample_type Input, bool Inverted>
 struct arrangement {
-    static constexpr bool packed = Input == sample_type::s10;
+    static constexpr bool packed = Input == sample_type::s10 || Input == sample_type::s12;
     static constexpr bool real = Input == sample_type::s8 || packed;
     static constexpr bool reversed = real && Inverted; // channels
     static constexpr bool serves(bool inverted) { return !real || Inverted == inverted; }
     static constexpr bool nibbles = Input == sample_type::sc4;
+    static constexpr bool shorts = Input == sample_type::sc16;
+    //! Whether the lowest number is read as the next.
+    static constexpr bool clamps = !packed && !shorts;
+    //! Numbers in half precision whose sum a filtered one is, or what is transformed
+    //! next.
+    static constexpr int digits = shorts ? 2 : 1;
     static constexpr int channels = Channels;
     static constexpr int step = real ? 2 * channels : channels; // samples
-    static constexpr int sample_bits = packed ? 10 : real || nibbles ? 8 : 16;
+    static constexpr int sample_bits = Input == sample_type::s10   ? 10
+                                       : Input == sample_type::s12 ? 12
+                                       : shorts                    ? 32
+                                       : real || nibbles           ? 8
+                                                                   : 16;
     //! Their steps that make one of 8-bit samples, as which they are filtered.
-    static constexpr int sample_unit = packed ? 4 : 1;
+    static constexpr int sample_unit = packed ? 1 << (sample_bits - 8) : shorts ? 256 : 1;
     static constexpr int input_bytes = step * sample_bits / 8; // of a spectrum
     static constexpr int ranks = channels <= points ? 1 : channels / points;
     static constexpr int segments = points * ranks / channels;
@@ -193,8 +212,7 @@ struct arrangement {
     // What a rank filters of a slot for itself or another.
     static constexpr int part_bytes = slot_spectra * filtered_bytes / ranks;
     //! Of a slot, with what is on its way to other ranks.
-    static constexpr int slot_bytes =
-        slot_spectra * filtered_bytes + (ranks - 1) * part_bytes;
+    static constexpr int slot_bytes = digits * digit_bytes + (ranks - 1) * part_bytes;
     //! From a thread's first sample of a spectrum to its k-th one.
     __host__ __device__ static constexpr int samples_on(int k)
     {

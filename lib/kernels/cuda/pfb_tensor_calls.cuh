@@ -81,10 +81,10 @@ __global__ void __launch_bounds__(threads, 1)
     else
         __syncthreads();
     if (filters) {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(filter_registers));
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(filter_registers<Call>));
         filter(m, h, c);
     } else {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(crew_registers));
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(crew_registers<Call>));
         transform(m, c, boxes);
     }
     if constexpr (Call::ranks > 1) {
@@ -186,8 +186,8 @@ public:
 
     std::string name() const
     {
-        return "cuda tensor f16 fft " + std::to_string(channels) +
-               (d_split ? ", inputs split" : "");
+        return std::string("cuda tensor ") + (shape::digits > 1 ? "f16 + f16" : "f16") +
+               " fft " + std::to_string(channels) + (d_split ? ", inputs split" : "");
     }
 
     //! Into [input][rank][gain_words][gain_threads][2], as crews read them.

@@ -58,10 +58,11 @@ __device__ __forceinline__ uint64_t load_packed(uint32_t address, int bits)
 }
 
 //! A thread's samples of a spectrum, as they are in memory: eight bytes; of real ones
-//! four samples, and four of the second half; of nibbles one word.
+//! four samples, and four of the second half; of nibbles one word, of shorts four.
 template <class Call>
-using raw_samples =
-    std::conditional_t<Call::packed, packed_halves<Call::sample_bits>, uint2>;
+using raw_samples = std::conditional_t<Call::packed,
+                                       packed_halves<Call::sample_bits>,
+                                       std::conditional_t<Call::shorts, uint4, uint2>>;
 
 //! \param bits of the first byte, before the first sample
 template <class Call>
@@ -77,6 +78,13 @@ __device__ __forceinline__ raw_samples<Call> load_samples(uint32_t address, int 
         return { load_four(address), load_four(address + Call::input_bytes / 2) };
     else if constexpr (Call::nibbles)
         return { load_four(address), 0 };
+    else if constexpr (Call::shorts && Call::delayed)
+        return { load_word(address),
+                 load_word(address + 4),
+                 load_word(address + 8),
+                 load_word(address + 12) };
+    else if constexpr (Call::shorts)
+        return load_shared(address);
     else if constexpr (Call::delayed)
         return load_eight_unaligned(address);
     else
@@ -95,11 +103,11 @@ __device__ __forceinline__ uint2 bytes_of_nibbles(uint32_t four)
     return { four & 0xf0f0f0f0, four << 4 & 0xf0f0f0f0 };
 }
 
-//! Samples with -128 as -127, of nibbles -8 as -7; packed ones as they are.
+//! Samples with -128 as -127, of nibbles -8 as -7; others as they are.
 template <class Call>
 __device__ __forceinline__ raw_samples<Call> clamped_samples(raw_samples<Call> v)
 {
-    if constexpr (Call::packed)
+    if constexpr (!Call::clamps)
         return v;
     else if constexpr (Call::nibbles) {
         const uint2 bytes = bytes_of_nibbles(v.x);
@@ -128,10 +136,15 @@ count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
                  number + Call::samples_on(k) < end;
     return found;
 }
-//! Packed ones are not.
+//! Others are not.
 template <class Call>
 __device__ __forceinline__ int
 count_clamped(packed_halves<Call::sample_bits>, int64_t, int64_t, int64_t)
+{
+    return 0;
+}
+template <class Call>
+__device__ __forceinline__ int count_clamped(uint4, int64_t, int64_t, int64_t)
 {
     return 0;
 }
@@ -152,7 +165,7 @@ count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t
 
 //! The highest bit of each number that is clamped if it is the lowest.
 template <class Call>
-inline constexpr uint32_t lowest_bits = Call::packed    ? 0
+inline constexpr uint32_t lowest_bits = !Call::clamps   ? 0
                                         : Call::nibbles ? 0x88888888
                                                         : 0x80808080;
 
@@ -163,6 +176,8 @@ __device__ __forceinline__ uint32_t suspects(raw_samples<Call> v)
 {
     if constexpr (Call::packed)
         return uint32_t(v.low | v.low >> 32 | v.high | v.high >> 32);
+    else if constexpr (Call::shorts)
+        return v.x | v.y | v.z | v.w;
     else if constexpr (Call::nibbles)
         return v.x & ~(v.x - 0x11111111);
     else
@@ -177,8 +192,14 @@ __device__ __forceinline__ void unpack_samples(float (&x)[8], raw_samples<Call> 
     else if constexpr (Call::nibbles)
         unpack_halves(x, bytes_of_nibbles(v.x));
     else {
-        const float4 low = byte_samples<true>::unpack(v.x);
-        const float4 high = byte_samples<true>::unpack(v.y);
+        float4 low, high;
+        if constexpr (Call::shorts) {
+            low = short_samples<true>::unpack({ v.x, v.y });
+            high = short_samples<true>::unpack({ v.z, v.w });
+        } else {
+            low = byte_samples<true>::unpack(v.x);
+            high = byte_samples<true>::unpack(v.y);
+        }
         x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
         x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
     }
@@ -231,8 +252,13 @@ public:
     store(uint32_t slot, int spectrum, const float (&z)[8]) const
     {
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-            store(slot, spectrum, k, halves(z[2 * k], z[2 * k + 1]));
+        for (int k = 0; k < 4; k++) {
+            uint32_t digits[Call::digits];
+            halves(digits, z[2 * k], z[2 * k + 1]);
+#pragma unroll
+            for (int i = 0; i < Call::digits; i++)
+                store(slot + i * digit_bytes, spectrum, k, digits[i]);
+        }
     }
     //! The k-th one.
     __device__ __forceinline__ void

@@ -33,8 +33,11 @@ using bytes = part<sample_type::sc8, false, 64, 128, 256, 512, 1024>;
 using clusters = part<sample_type::sc8, false, 2048, 4096, 8192>;
 using real_bytes = part<sample_type::s8, false, 64, 128, 256, 512, 1024>;
 using inverted_real_bytes = part<sample_type::s8, true, 64, 128, 256, 512, 1024>;
-using packed = part<sample_type::s10, false, 64, 128, 256, 512, 1024>;
-using inverted_packed = part<sample_type::s10, true, 64, 128, 256, 512, 1024>;
+using shorts = part<sample_type::sc16, false, 64, 128, 256, 512, 1024>;
+using packed_10 = part<sample_type::s10, false, 64, 128, 256, 512, 1024>;
+using inverted_packed_10 = part<sample_type::s10, true, 64, 128, 256, 512, 1024>;
+using packed_12 = part<sample_type::s12, false, 64, 128, 256, 512, 1024>;
+using inverted_packed_12 = part<sample_type::s12, true, 64, 128, 256, 512, 1024>;
 using nibbles = part<sample_type::sc4, false, 64, 128, 256, 512, 1024>;
 using nibble_clusters = part<sample_type::sc4, false, 2048, 4096, 8192>;
 

@@ -196,19 +196,27 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     const auto start_first = [&](float(&sums)[32], samples filtered) {
         wgmma_fence();
 #pragma unroll
-        for (int i = 0; i < steps; i++)
-            multiply_shared(sums,
-                            first_matrix.descriptor(i * step_bytes),
-                            filtered.descriptor(i * samples_step),
-                            i > 0);
+        for (int digit = 0; digit < Call::digits; digit++)
+#pragma unroll
+            for (int i = 0; i < steps; i++)
+                multiply_shared(
+                    sums,
+                    first_matrix.descriptor(i * step_bytes),
+                    filtered.descriptor(digit * digit_bytes + i * samples_step),
+                    digit + i > 0);
         wgmma_commit();
     };
-    const auto start_second = [&](float(&sums)[32], const uint32_t(&operand)[steps][4]) {
+    using operand = second_operand<Call>;
+    const auto start_second = [&](float(&sums)[32], const operand& digits) {
         wgmma_fence();
 #pragma unroll
-        for (int i = 0; i < steps; i++)
-            wgmma_half<2 * radix>(
-                sums, operand[i], second_matrix.descriptor(i * step_bytes), i > 0);
+        for (int digit = 0; digit < Call::digits; digit++)
+#pragma unroll
+            for (int i = 0; i < steps; i++)
+                wgmma_half<2 * radix>(sums,
+                                      digits[digit][i],
+                                      second_matrix.descriptor(i * step_bytes),
+                                      digit + i > 0);
         wgmma_commit();
     };
     const auto load_twiddles = [&](int step) {
@@ -310,14 +318,13 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     c.turns + p.input, c.number + uint64_t(int64_t(slot_time)), own);
             // Registers are scarce: each step's twiddles come when they are wanted,
             // twice, and most of the second operand when the first one has been used.
-            uint32_t even[steps][4], odd[steps][4];
+            operand even, odd;
             float4 now = load_twiddles(0), next = load_twiddles(1);
-            const auto twiddle_step =
-                [&](uint32_t(&operand)[steps][4], const float(&sums)[32], int i) {
-                    twiddle(operand[i], sums, i, now);
-                    now = next;
-                    next = load_twiddles(i + 2);
-                };
+            const auto twiddle_step = [&](operand& to, const float(&sums)[32], int i) {
+                twiddle(to, sums, i, now);
+                now = next;
+                next = load_twiddles(i + 2);
+            };
             wgmma_wait<0>();
             if constexpr (Call::ranks > 1) {
                 if (lane < Call::ranks)
@@ -328,15 +335,17 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             for (int i = 0; i < steps; i++)
                 twiddle_step(even, low, i);
             if constexpr (Call::real)
-                first.keep(0, even);
+                first.keep(0, even[0]);
             start_second(low, even);
-            twiddle_step(odd, high, 0);
+            constexpr int early = Call::digits > 1 ? 0 : 1; // as registers allow
+            if (early)
+                twiddle_step(odd, high, 0);
             wgmma_wait<0>();
 #pragma unroll
-            for (int i = 1; i < steps; i++)
+            for (int i = early; i < steps; i++)
                 twiddle_step(odd, high, i);
             if constexpr (Call::real)
-                first.keep(1, odd);
+                first.keep(1, odd[0]);
             start_second(high, odd);
             if constexpr (by_turns)
                 give_turn(1 - crew);
