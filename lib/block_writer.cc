@@ -10,6 +10,7 @@
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gr {
 namespace aperture {
@@ -85,17 +86,18 @@ int block_writer::process(int noutput_items,
         // Spectra go to their place as they come, call after call: the output's memory
         // stays the same until the block is passed on.
         void* block = static_cast<char*>(output_items[0]) + done * block_size;
-        const int64_t rest = d_layout.times - d_filled;
-        const int further = writes_several() ? noutput_items - done - 1 : 0;
-        const auto run = next_run(
-            std::min(rest + int64_t(further) * d_layout.times, prepare(next_spectrum())));
+        const int64_t room =
+            std::min<int64_t>(int64_t(noutput_items - done) * d_layout.times,
+                              std::numeric_limits<int>::max()) -
+            d_filled;
+        const auto run = next_run(std::min(room, prepare(next_spectrum())));
         int padding = 0;
         if (run.windows > 0) {
             fill(run, starts_of(run, input_items), block);
             advance(run.windows);
         } else if (ended() && d_filled > 0) {
-            padding = int(rest);
-            fill({ rest, std::vector<int64_t>(d_layout.ports, -1) },
+            padding = int(d_layout.times - d_filled);
+            fill({ padding, std::vector<int64_t>(d_layout.ports, -1) },
                  std::vector<const char*>(d_layout.ports),
                  block);
         } else {

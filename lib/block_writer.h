@@ -50,9 +50,8 @@ protected:
     //! Settings for a spectrum; returns for how many they hold.
     virtual int64_t prepare(int64_t spectrum) = 0;
     /*!
-     * Puts spectra of all ports at times first ... first+count-1 of a block. Where
-     * writes_several(), they may be more than it has room for: they go on in the next
-     * one, which lies behind it.
+     * Puts spectra of all ports at times first ... first+count-1 of a block; if it ends
+     * before, they go on in the next one, which lies behind it.
      * \param starts where the first one begins on each port; nullptr: zeros
      */
     virtual void write(const timeline::run& run,
@@ -60,9 +59,6 @@ protected:
                        void* block,
                        int first,
                        int count) = 0;
-
-    //! Whether write() is asked for spectra of several blocks at a time.
-    virtual bool writes_several() const { return false; }
 
     //! Marks spectra of an input as missing.
     void miss(int input, int64_t first, int64_t end) { d_lost[input].add(first, end); }

@@ -373,11 +373,15 @@ std::vector<T> random_values(size_t count)
 
 //! \param offset voltages by which memory begins behind a multiple of 256 bytes, times
 //! port + 1 where it is read
-void check_corner_turn(corner_turn::parameters p, int lost_port, int offset = 0)
+void check_corner_turn(corner_turn::parameters p,
+                       int lost_port,
+                       int offset = 0,
+                       int blocks = 4)
 {
     const size_t size = size_of(p.type);
-    const size_t port_size = size_t(p.times) * p.inputs_per_port * p.channels * size;
-    const size_t block_size = size_t(p.selected_channels) * p.inputs() * p.times * size;
+    const int times = blocks * p.times;
+    const size_t port_size = size_t(times) * p.inputs_per_port * p.channels * size;
+    const size_t block_size = size_t(p.selected_channels) * p.inputs() * times * size;
     const auto host = host::make_corner_turn(p);
     const auto kernel = cuda::make_corner_turn(p, 0);
     host_stream on_host;
@@ -391,10 +395,10 @@ void check_corner_turn(corner_turn::parameters p, int lost_port, int offset = 0)
         data.push_back(random_values<uint8_t>(port_size));
         gpu_data.emplace_back(data.back(), (port + 1) * offset * size);
     }
-    // in two pieces, the rest of the block stays as it is
-    const int half = p.times / 3;
+    // in two pieces, the rest of the last block stays as it is
+    const int third = p.times / 3;
     for (auto [first, count] :
-         { std::pair(0, half), std::pair(half, p.times - half - 1) }) {
+         { std::pair(0, third), std::pair(third, times - third - 1) }) {
         std::vector<const void*> from, gpu_from;
         for (int port = 0; port < p.ports; port++) {
             const size_t start = size * first * p.inputs_per_port * p.channels;
@@ -438,8 +442,10 @@ void check_corner_turns()
         const int inputs = type == sample_type::sc4   ? 80
                            : type == sample_type::sc8 ? 48
                                                       : 15;
-        check_corner_turn({ 1001, inputs, 1, 1001, type, 0, 1001 }, 1, 1);
-        check_corner_turn({ 1000, 1, inputs, 1001, type, 3, 997 }, -1, 3);
+        check_corner_turn({ 1001, inputs, 1, 1001, type, 0, 1001 }, 1, 1, 1);
+        check_corner_turn({ 1000, 1, inputs, 1001, type, 3, 997 }, -1, 3, 1);
+        // and two whole blocks together
+        check_corner_turn({ 1001, (inputs + 1) / 2, 1, 1001, type, 0, 1001 }, 1, 1);
     }
 }
 

@@ -6,6 +6,7 @@
  */
 
 #include "corner_turn_impl.h"
+#include <limits>
 
 namespace gr {
 namespace aperture {
@@ -76,7 +77,7 @@ void corner_turn_impl::on_tag(int port, const gr::tag_t& tag)
     }
 }
 
-int64_t corner_turn_impl::prepare(int64_t) { return d_p.times; }
+int64_t corner_turn_impl::prepare(int64_t) { return std::numeric_limits<int64_t>::max(); }
 
 void corner_turn_impl::write(const timeline::run&,
                              const std::vector<const char*>& starts,

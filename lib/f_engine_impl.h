@@ -37,7 +37,6 @@ public:
 private:
     spectra_facts facts() const override;
     int64_t prepare(int64_t spectrum) override;
-    bool writes_several() const override { return true; }
     void write(const timeline::run& run,
                const std::vector<const char*>& starts,
                void* block,

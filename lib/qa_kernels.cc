@@ -222,9 +222,10 @@ public:
     void corner_turn_moves_all()
     {
         // two bytes of all values, -128 among them
+        constexpr int times = 17, blocks = 4;
         for (int selected : { 1, 31, 33, 70 }) {
             const kernels::corner_turn::parameters p{
-                75, 3, 2, 17, sample_type::sc8, 5, selected
+                75, 3, 2, times, sample_type::sc8, 5, selected
             };
             auto kernel = kernels::corner_turn::make(p, d_cpu);
             CPPUNIT_ASSERT(!kernel->implementation().empty());
@@ -232,40 +233,48 @@ public:
             std::vector<const void*> ports;
             std::uniform_int_distribution<int> byte(-128, 127);
             for (auto& port : in) {
-                port.resize(size_t(p.times) * 2 * 75 * 2);
+                port.resize(size_t(blocks) * times * 2 * 75 * 2);
                 for (auto& v : port)
                     v = int8_t(byte(d_random));
                 ports.push_back(port.data());
             }
             ports[1] = nullptr;
-            std::vector<int8_t> out(size_t(selected) * 6 * 17 * 2 + 4, 99);
-            // 17 spectra in pieces of 6, 10 and 1
-            for (auto [first, count] :
-                 { std::pair(0, 6), std::pair(6, 10), std::pair(16, 1) }) {
+            const size_t block = size_t(selected) * 6 * times * 2;
+            std::vector<int8_t> out(blocks * block + 4, 99);
+            // within a block, to its end, over two whole ones into the next
+            for (auto [first, count] : { std::pair(0, 6),
+                                         std::pair(6, 10),
+                                         std::pair(16, 1 + 2 * times + 5),
+                                         std::pair(3 * times + 5, 12) }) {
                 std::vector<const void*> from(ports);
                 for (auto& f : from)
                     if (f)
                         f = static_cast<const int8_t*>(f) + size_t(first) * 2 * 75 * 2;
-                kernel->execute(from.data(), out.data() + 2, first, count, *d_stream);
+                kernel->execute(from.data(),
+                                out.data() + 2 + first / times * block,
+                                first % times,
+                                count,
+                                *d_stream);
             }
             CPPUNIT_ASSERT(out[1] == 99 && out[out.size() - 2] == 99);
             std::vector<uint64_t> clamped(6);
             size_t at = 2;
-            for (int c = 0; c < selected; c++)
-                for (int input = 0; input < 6; input++)
-                    for (int t = 0; t < 17; t++) {
-                        bool minimum = false;
-                        for (int part = 0; part < 2; part++, at++) {
-                            int expected = 0;
-                            if (input / 2 != 1)
-                                expected =
-                                    in[input / 2]
-                                      [((t * 2 + input % 2) * 75 + 5 + c) * 2 + part];
-                            minimum = minimum || expected == -128;
-                            CPPUNIT_ASSERT_EQUAL(std::max(expected, -127), int(out[at]));
-                        }
-                        clamped[input] += minimum;
+            for (int row = 0; row < blocks * selected * 6; row++)
+                for (int t = 0; t < times; t++) {
+                    const int input = row % 6, c = row / 6 % selected;
+                    const int spectrum = row / 6 / selected * times + t;
+                    bool minimum = false;
+                    for (int part = 0; part < 2; part++, at++) {
+                        int expected = 0;
+                        if (input / 2 != 1)
+                            expected =
+                                in[input / 2]
+                                  [((spectrum * 2 + input % 2) * 75 + 5 + c) * 2 + part];
+                        minimum = minimum || expected == -128;
+                        CPPUNIT_ASSERT_EQUAL(std::max(expected, -127), int(out[at]));
                     }
+                    clamped[input] += minimum;
+                }
             CPPUNIT_ASSERT(clamped == kernel->clamped());
         }
     }

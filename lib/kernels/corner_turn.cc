@@ -8,6 +8,7 @@
 #include "kernels/corner_turn.h"
 #include "kernels/emulated/corner_turn.h"
 #include "kernels/host/corner_turn.h"
+#include <algorithm>
 #ifdef APERTURE_CUDA
 #include "kernels/cuda/corner_turn.h"
 #endif
@@ -41,6 +42,36 @@ std::unique_ptr<corner_turn> corner_turn::make(const parameters& p, const device
         return cuda::make_corner_turn(p, d.index());
 #endif
     return host::make_corner_turn(p);
+}
+
+size_t corner_turn::bytes_of_spectrum() const
+{
+    return size_of(d_p.type) * d_p.inputs_per_port * d_p.channels;
+}
+
+size_t corner_turn::bytes_of_block() const
+{
+    return size_of(d_p.type) * d_p.selected_channels * d_p.inputs() * d_p.times;
+}
+
+void corner_turn::execute(
+    const void* const* spectra, void* block, int first, int count, stream& s)
+{
+    std::vector<const void*> from(spectra, spectra + d_p.ports);
+    auto* to = static_cast<char*>(block) + first / d_p.times * bytes_of_block();
+    first %= d_p.times;
+    while (count > 0) {
+        const int each = std::min(count, d_p.times - first);
+        const int blocks = each == d_p.times ? std::min(count / each, d_most_blocks) : 1;
+        turn(from.data(), to, first, each, blocks, s);
+        const int done = each * blocks;
+        for (auto& port : from)
+            if (port)
+                port = static_cast<const char*>(port) + done * bytes_of_spectrum();
+        to += blocks * bytes_of_block();
+        first = 0;
+        count -= done;
+    }
 }
 
 } // namespace kernels

@@ -10,6 +10,7 @@
 
 #include "kernels/types.h"
 #include "runtime/device.h"
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -40,14 +41,38 @@ public:
     virtual std::string implementation() const = 0;
 
     /*!
-     * Puts `count` spectra of each port at times first ... first+count-1 of the block. A
-     * port of nullptr gives zeros.
+     * Puts `count` spectra of each port at times first ... first+count-1 of the block; if
+     * it ends before, they go on in the next one, which lies behind it. A port of nullptr
+     * gives zeros.
      */
-    virtual void
-    execute(const void* const* spectra, void* block, int first, int count, stream&) = 0;
+    void execute(const void* const* spectra, void* block, int first, int count, stream&);
 
     //! For each input, values of -128 (sc4: -8) replaced by -127 (-7) so far.
     virtual std::vector<uint64_t> clamped() const = 0;
+
+protected:
+    //! \param most_blocks that turn() takes
+    explicit corner_turn(const parameters& p,
+                         int most_blocks = std::numeric_limits<int>::max())
+        : d_p(p), d_most_blocks(most_blocks)
+    {
+    }
+    //! Puts `count` spectra into each of `blocks` blocks in a row: all, if several.
+    virtual void turn(const void* const* spectra,
+                      void* block,
+                      int first,
+                      int count,
+                      int blocks,
+                      stream&) = 0;
+
+    //! Of voltages.
+    size_t bytes_of_spectrum() const; // of a port
+    size_t bytes_of_block() const;
+
+    const parameters d_p;
+
+private:
+    const int d_most_blocks;
 };
 
 } // namespace kernels

@@ -19,11 +19,11 @@ namespace {
 
 //! Spectra that are filtered before they are turned: on a CPU they stay in its cache, on
 //! other devices they are enough to fill it with work.
-int spectra_at_once(const f_engine::parameters& p, size_t spectrum, const device& d)
+int spectra_at_once(size_t spectrum, const device& d)
 {
     const size_t scratch = d.own_memory() ? 32 << 20 : 1 << 20;
     const size_t most = std::max<size_t>(32, scratch / spectrum);
-    return int(std::min<size_t>(p.times, most));
+    return int(most);
 }
 
 //! Spectra go through memory of the device between two kernels.
@@ -37,7 +37,7 @@ public:
           d_spectrum(p.filter.inputs_per_port * size_t(p.filter.channels) *
                      size_of(p.filter.output)),
           d_batch(spectra > 0 ? spectra
-                              : spectra_at_once(p, d_spectrum * p.filter.ports, d)),
+                              : spectra_at_once(d_spectrum * p.filter.ports, d)),
           d_sources(p.filter.ports),
           d_spectra(p.filter.ports),
           d_filtered(p.filter.ports)
@@ -69,19 +69,14 @@ public:
     void execute(
         const pfb::source* sources, void* block, int first, int count, stream& s) override
     {
-        const size_t block_bytes =
-            size_of(d_p.filter.output) * d_p.selected_channels * d_p.inputs() * d_p.times;
         for (int done = 0, batch; done < count; done += batch) {
-            const int time = (first + done) % d_p.times;
-            batch = std::min({ d_batch, count - done, d_p.times - time });
+            batch = std::min(d_batch, count - done);
             for (int port = 0; port < d_p.filter.ports; port++) {
                 d_sources[port] = pfb::later(d_p.filter, sources[port], done);
                 d_filtered[port] = sources[port].samples ? d_spectra[port] : nullptr;
             }
             d_filter->execute(d_sources.data(), d_spectra.data(), batch, s);
-            void* const to =
-                static_cast<char*>(block) + (first + done) / d_p.times * block_bytes;
-            d_turn->execute(d_filtered.data(), to, time, batch, s);
+            d_turn->execute(d_filtered.data(), block, first + done, batch, s);
         }
     }
 

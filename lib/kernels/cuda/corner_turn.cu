@@ -19,7 +19,8 @@ namespace cuda {
 
 namespace {
 
-constexpr int few = 64; // ports whose list travels with the call
+constexpr int few = 64;             // ports whose list travels with the call
+constexpr int most_in_grid = 65535; // in its second and third dimension
 
 //! Makes -128 (-8) -127 (-7) in a word of voltages; how many voltages that were.
 template <class voltage>
@@ -77,15 +78,19 @@ struct turn_call {
     int channels, inputs_per_port, times, first_channel, selected, inputs;
     int first, count; // times of the block that are written
 
-    //! Of time 0 and the first channel that is wanted; nullptr if the port was lost.
+    //! Which input of which block this block of threads works on.
+    __device__ int input() const { return blockIdx.z % inputs; }
+    __device__ int number() const { return blockIdx.z / inputs; }
+    //! Of its first time and the first channel that is wanted; nullptr if the port was
+    //! lost.
     template <class voltage>
-    __device__ const voltage* source(int input) const
+    __device__ const voltage* source() const
     {
-        const int port = input / inputs_per_port;
+        const int input = this->input(), port = input / inputs_per_port;
         const void* from = ports ? ports[port] : few_ports[port];
         if (!from)
             return nullptr;
-        return static_cast<const voltage*>(from) +
+        return static_cast<const voltage*>(from) + int64_t(number()) * count * row() +
                int64_t(input % inputs_per_port) * channels + first_channel;
     }
     //! From one time to the next.
@@ -96,9 +101,10 @@ struct turn_call {
     //! From one channel to the next.
     __host__ __device__ int64_t column() const { return int64_t(inputs) * times; }
     template <class voltage>
-    __device__ voltage* target(int input) const
+    __device__ voltage* target() const
     {
-        return static_cast<voltage*>(block) + int64_t(input) * times + first;
+        return static_cast<voltage*>(block) + int64_t(number()) * selected * column() +
+               int64_t(input()) * times + first;
     }
 };
 
@@ -135,7 +141,7 @@ __device__ __forceinline__ uint4 load_once(const void* from)
     return v;
 }
 
-//! Grid: channels, times, inputs.
+//! Grid: channels, times, inputs of all blocks.
 template <class voltage>
 __global__ void __launch_bounds__(square_shape<voltage>::threads,
                                   square_shape<voltage>::blocks)
@@ -145,7 +151,7 @@ __global__ void __launch_bounds__(square_shape<voltage>::threads,
     constexpr int side = shape::side;
     wait_for_stream();
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int input = blockIdx.z;
+    const int input = x.input();
     const int time = blockIdx.y * shape::times +
                      warp / shape::warps_of_channels * shape::times_of_warp +
                      lane / shape::lanes_of_channels * side;
@@ -153,9 +159,9 @@ __global__ void __launch_bounds__(square_shape<voltage>::threads,
                         warp % shape::warps_of_channels * shape::channels_of_warp +
                         lane % shape::lanes_of_channels * side;
     const int64_t row = x.row(), column = x.column();
-    const auto* from = x.source<voltage>(input);
+    const auto* from = x.source<voltage>();
     const voltage* in = from + time * row;
-    voltage* out = x.target<voltage>(input) + time;
+    voltage* out = x.target<voltage>() + time;
     int found = 0;
     turned_square<voltage> v, turned;
 #pragma unroll
@@ -291,7 +297,7 @@ store_part(char* to, const uint32_t (&words)[4], int begin, int end)
     }
 }
 
-//! Grid: channels, times, inputs.
+//! Grid: channels, times, inputs of all blocks.
 template <class voltage, bool Wide, bool Skipping>
 __global__ void __launch_bounds__(tile_shape<voltage, Wide>::threads)
     turn_tiles(const __grid_constant__ turn_call x, const __grid_constant__ tiling cut)
@@ -301,13 +307,13 @@ __global__ void __launch_bounds__(tile_shape<voltage, Wide>::threads)
     constexpr int skip = Skipping ? sizeof(uint4) : 0;
     extern __shared__ uint4 shared[];
     wait_for_stream();
-    const int input = blockIdx.z;
+    const int input = x.input();
     const int first_channel = blockIdx.x * cut.columns;
     const int columns = min(cut.columns, x.selected - first_channel);
     const int first_time = int(blockIdx.y) * shape::times - cut.lead;
     const int pitch = cut.pitch;
     const int64_t row = x.row() * size, column = x.column();
-    const auto* from = x.source<voltage>(input);
+    const auto* from = x.source<voltage>();
     // a time's place in shared memory is as far from a multiple of 16 as in memory
     const auto start =
         reinterpret_cast<uint64_t>(from + first_channel) + first_time * row;
@@ -345,7 +351,7 @@ __global__ void __launch_bounds__(tile_shape<voltage, Wide>::threads)
         warp % shape::lines * shape::lanes_of_times + lane % shape::lanes_of_times;
     int channel =
         warp / shape::lines * shape::channels_of_warp + lane / shape::lanes_of_times;
-    voltage* out = x.target<voltage>(input) + (first_channel + channel) * column;
+    voltage* out = x.target<voltage>() + (first_channel + channel) * column;
     const char* in = tile + channel * size;
     int found = 0;
 #pragma unroll 1
@@ -411,7 +417,7 @@ class cuda_corner_turn : public corner_turn
 {
 public:
     cuda_corner_turn(const parameters& p, int device)
-        : d_p(p),
+        : corner_turn(p, most_in_grid / p.inputs()),
           d_device(device),
           d_overlapping(facts_of(device).architecture >= 90),
           d_clamped(p.inputs())
@@ -437,11 +443,14 @@ public:
 
     std::vector<uint64_t> clamped() const override { return d_clamped.read(); }
 
-    void execute(
-        const void* const* spectra, void* block, int first, int count, stream& s) override
+private:
+    void turn(const void* const* spectra,
+              void* block,
+              int first,
+              int count,
+              int blocks,
+              stream& s) override
     {
-        if (count == 0)
-            return;
         const device_guard guard(d_device);
         turn_call x{};
         if (d_ports) {
@@ -466,20 +475,20 @@ public:
                 using shape = square_shape<voltage>;
                 const dim3 grid(blocks_for(d_p.selected_channels, shape::channels),
                                 blocks_for(count, shape::times),
-                                unsigned(d_p.inputs()));
+                                unsigned(d_p.inputs() * blocks));
                 launch(
                     turn_squares<voltage>, grid, shape::threads, 0, d_overlapping, s, x);
                 return;
             }
         const int lead = most_lead(block, first);
         const auto wide = cut_of<true>(count, aligned, lead);
-        if (int64_t(wide.groups) * wide.along * d_p.inputs() >= d_many_tiles)
-            turn<true>(x, wide, s);
+        const int inputs = d_p.inputs() * blocks;
+        if (int64_t(wide.groups) * wide.along * inputs >= d_many_tiles)
+            turn_in_tiles<true>(x, inputs, wide, s);
         else
-            turn<false>(x, cut_of<false>(count, aligned, lead), s);
+            turn_in_tiles<false>(x, inputs, cut_of<false>(count, aligned, lead), s);
     }
 
-private:
     // tiles are as fast for wide voltages
     static constexpr bool has_squares = sizeof(voltage) <= sizeof(sc8);
     static constexpr int side = tile_shape<voltage, false>::side;
@@ -504,12 +513,13 @@ private:
         load(turn_tiles<voltage, Wide, true>, cut.shared_bytes);
         return cut;
     }
+    //! \param inputs of all blocks
     template <bool Wide>
-    void turn(const turn_call& x, const tiling& cut, stream& s) const
+    void turn_in_tiles(const turn_call& x, int inputs, const tiling& cut, stream& s) const
     {
         launch(cut.skipping ? turn_tiles<voltage, Wide, true>
                             : turn_tiles<voltage, Wide, false>,
-               dim3(cut.groups, cut.along, d_p.inputs()),
+               dim3(cut.groups, cut.along, inputs),
                tile_shape<voltage, Wide>::threads,
                cut.shared_bytes,
                d_overlapping,
@@ -543,7 +553,6 @@ private:
                    sector);
     }
 
-    const parameters d_p;
     const int d_device;
     const bool d_overlapping;                             // from Hopper on
     int64_t d_many_tiles;                                 // from which on they are wide
@@ -557,13 +566,13 @@ std::unique_ptr<corner_turn> make_corner_turn(const corner_turn::parameters& p,
                                               int device)
 {
     const device_guard guard(device);
-    // what a grid can count
-    require_range("inputs", p.inputs(), 1, 65535);
+    require_range("inputs", p.inputs(), 1, most_in_grid);
     require_range("times",
                   p.times,
                   1,
-                  65534 * (p.type == sample_type::fc32 ? tile_shape<float2, false>::times
-                                                       : tile_shape<sc8, false>::times));
+                  (most_in_grid - 1) * (p.type == sample_type::fc32
+                                            ? tile_shape<float2, false>::times
+                                            : tile_shape<sc8, false>::times));
     switch (p.type) {
     case sample_type::sc8:
         return std::make_unique<cuda_corner_turn<sc8>>(p, device);

@@ -21,7 +21,7 @@ class emulated_corner_turn : public corner_turn
 {
 public:
     explicit emulated_corner_turn(const parameters& p)
-        : d_p(p), d_host(host::make_corner_turn(p))
+        : corner_turn(p), d_host(host::make_corner_turn(p))
     {
     }
 
@@ -32,13 +32,17 @@ public:
 
     std::vector<uint64_t> clamped() const override { return d_host->clamped(); }
 
-    void execute(
-        const void* const* spectra, void* block, int first, int count, stream& s) override
+private:
+    void turn(const void* const* spectra,
+              void* block,
+              int first,
+              int count,
+              int blocks,
+              stream& s) override
     {
         const size_t voltage = size_of(d_p.type);
-        const size_t spectra_bytes =
-            size_t(count) * d_p.inputs_per_port * d_p.channels * voltage;
-        const size_t rows = size_t(d_p.selected_channels) * d_p.inputs();
+        const size_t spectra_bytes = size_t(count) * blocks * bytes_of_spectrum();
+        const size_t rows = size_t(d_p.selected_channels) * d_p.inputs() * blocks;
         const size_t row = d_p.times * voltage;
         const std::vector<const void*> kept(spectra, spectra + d_p.ports);
         run_on(s, [=, host = d_host] {
@@ -51,7 +55,7 @@ public:
                     in[port] = plain[port].data();
                 }
             std::vector<char> turned(rows * row);
-            host->execute(in.data(), turned.data(), first, count, own);
+            host->execute(in.data(), turned.data(), first, count * blocks, own);
             // the times before and behind belong to other calls
             for (size_t r = 0; r < rows; r++) {
                 const size_t at = r * row + first * voltage;
@@ -61,8 +65,6 @@ public:
         });
     }
 
-private:
-    const parameters d_p;
     const std::shared_ptr<corner_turn> d_host; // work that is not done yet holds it, too
 };
 

@@ -39,7 +39,9 @@ template <class voltage>
 class host_corner_turn : public corner_turn
 {
 public:
-    explicit host_corner_turn(const parameters& p) : d_p(p), d_clamped(p.inputs()) {}
+    explicit host_corner_turn(const parameters& p) : corner_turn(p), d_clamped(p.inputs())
+    {
+    }
 
     std::string implementation() const override { return "host"; }
 
@@ -48,22 +50,30 @@ public:
         return { d_clamped.begin(), d_clamped.end() };
     }
 
-    void execute(
-        const void* const* spectra, void* block, int first, int count, stream&) override
+private:
+    void turn(const void* const* spectra,
+              void* block,
+              int first,
+              int count,
+              int blocks,
+              stream&) override
     {
-        for (int port = 0; port < d_p.ports; port++)
-            for (int i = 0; i < d_p.inputs_per_port; i++) {
-                const int input = port * d_p.inputs_per_port + i;
-                auto* in = static_cast<const voltage*>(spectra[port]);
-                if (in)
-                    in += size_t(i) * d_p.channels + d_p.first_channel;
-                turn(in, static_cast<voltage*>(block), input, first, count);
-            }
+        const size_t row = size_t(d_p.inputs_per_port) * d_p.channels;
+        for (int n = 0; n < blocks; n++)
+            for (int port = 0; port < d_p.ports; port++)
+                for (int i = 0; i < d_p.inputs_per_port; i++) {
+                    const int input = port * d_p.inputs_per_port + i;
+                    auto* in = static_cast<const voltage*>(spectra[port]);
+                    if (in)
+                        in += n * count * row + size_t(i) * d_p.channels +
+                              d_p.first_channel;
+                    auto* to = static_cast<char*>(block) + n * bytes_of_block();
+                    turn_input(in, reinterpret_cast<voltage*>(to), input, first, count);
+                }
     }
 
-private:
     //! in: the first spectrum of the input
-    void turn(const voltage* in, voltage* block, int input, int first, int count)
+    void turn_input(const voltage* in, voltage* block, int input, int first, int count)
     {
         constexpr int tile =
             64 / sizeof(voltage); // channels: one cache line of a spectrum
@@ -99,7 +109,6 @@ private:
         return found;
     }
 
-    const parameters d_p;
     std::vector<std::atomic<uint64_t>> d_clamped;
 };
 
