@@ -444,15 +444,16 @@ class EightBits(FEngine):
 
     on_one_port = False
     types = [("sc8", "sc8")]
+    step = 1.0  # of samples, in those of 8 bits
     spectra = 400
 
     @property
     def saturating(self):
         """Half a step of noise goes with the tone, as in test_tone_in_any_channel."""
-        amplitude = 120.0
+        amplitude = 120.0 / self.step
         gain = 100 * 127 / amplitude / self.height
-        return {"input_type": "sc8", "output_type": "sc8", "gain": gain, "amplitude": amplitude,
-                "noise": 0.5}
+        return {"input_type": self.types[0][0], "output_type": "sc8", "gain": gain,
+                "amplitude": amplitude, "noise": 0.5}
 
     def test_channel_shape(self):
         """The top of the channel at a gain that leaves it whole, its foot at 100 times that."""
@@ -489,15 +490,7 @@ class RealEightBits(EightBits):
     """
 
     types = [("s8", "sc8")]
-    step = 1.0  # of samples, in those of 8 bits
     leakage_channels = 1, 2
-
-    @property
-    def saturating(self):
-        options = {**super().saturating, "input_type": self.types[0][0]}
-        options["amplitude"] /= self.step
-        options["gain"] *= self.step
-        return options
 
     @property
     def height(self):
@@ -568,6 +561,24 @@ class InvertedRealTenBits(InvertedRealEightBits, RealTenBits):
     """Likewise."""
 
 
+class RealTwelveBits(RealTenBits):
+    """Likewise."""
+
+    types = [("s12", "sc8")]
+    step = 1 / 16
+
+
+class InvertedRealTwelveBits(InvertedRealEightBits, RealTwelveBits):
+    """Likewise."""
+
+
+class SixteenBits(EightBits):
+    """Samples of 16 bits, each transformed as the sum of two numbers in half precision."""
+
+    types = [("sc16", "sc8")]
+    step = 1 / 256
+
+
 class FewEightBits(EightBits):
     """Each power is the mean of eight spectra, as each channel has more of the noise of samples."""
 
@@ -585,6 +596,14 @@ class FewInvertedRealEightBits(FewEightBits, InvertedRealEightBits):
 
 
 class FewRealTenBits(FewEightBits, RealTenBits):
+    """Likewise."""
+
+
+class FewRealTwelveBits(FewEightBits, RealTwelveBits):
+    """Likewise."""
+
+
+class FewSixteenBits(FewEightBits, SixteenBits):
     """Likewise."""
 
 
@@ -632,12 +651,15 @@ TESTED = [
     ("_64_of_real_8_bits", FewRealEightBits, 64),
     ("_64_of_inverted_real_8_bits", FewInvertedRealEightBits, 64),
     ("_64_of_real_10_bits", FewRealTenBits, 64),
+    ("_64_of_real_12_bits", FewRealTwelveBits, 64),
+    ("_64_of_16_bits", FewSixteenBits, 64),
     ("_128", Fused, 128),
     ("_128_of_8_bits", EightBits, 128),
     ("_128_of_real_8_bits", RealEightBits, 128),
     ("_256", Fused, 256),
     ("_256_of_8_bits", EightBits, 256),
     ("_256_of_real_8_bits", RealEightBits, 256),
+    ("_256_of_16_bits", SixteenBits, 256),
     ("_512", Fused, 512),
     ("_512_of_8_bits", EightBits, 512),
     ("_512_of_real_8_bits", RealEightBits, 512),
@@ -646,6 +668,9 @@ TESTED = [
     ("_1024_of_inverted_real_8_bits", InvertedRealEightBits, 1024),
     ("_1024_of_real_10_bits", RealTenBits, 1024),
     ("_1024_of_inverted_real_10_bits", InvertedRealTenBits, 1024),
+    ("_1024_of_real_12_bits", RealTwelveBits, 1024),
+    ("_1024_of_inverted_real_12_bits", InvertedRealTwelveBits, 1024),
+    ("_1024_of_16_bits", SixteenBits, 1024),
     ("_1024_of_other_types", OtherTypes, 1024),
     ("_2048", Long, 2048),
     ("_2048_of_8_bits", LongEightBits, 2048),

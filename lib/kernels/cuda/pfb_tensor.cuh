@@ -45,6 +45,9 @@ namespace cuda {
  * twiddles, its part of an operand of the second: nothing goes through memory between
  * them.
  *
+ * Numbers of 16 bits are filtered into sums of two numbers in half precision, digits, and
+ * so is what the second product takes. Each product is then two, with the same matrix.
+ *
  * Here is what the parts share: sizes, what a call is told, what a block of threads works
  * on, and its shared memory.
  */

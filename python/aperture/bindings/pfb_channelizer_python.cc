@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(fcb08b1b432a77354f5e2a347322bf52) */
+/* BINDTOOL_HEADER_FILE_HASH(75e506c7140483ae04f8d5102ecb7481) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"
