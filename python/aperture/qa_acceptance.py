@@ -131,14 +131,14 @@ class FEngine:
 
     @staticmethod
     def quantised(samples, input_type):
-        """In steps of a type of 8 or 10 bits; others as they are."""
-        if input_type == "sc8":
-            return reference.quantise(samples)[0]
-        if input_type == "s8":
-            return reference.quantise(samples)[0][..., 0]
-        if input_type == "s10":
-            return np.clip(np.rint(samples), -512, 511).astype(int)
-        return samples
+        """In steps of a type of integers; others as they are."""
+        if input_type in (None, "fc32", "f32"):
+            return samples
+        dtype, _ = reference.SAMPLE_TYPES[input_type]
+        limit = 2 ** (reference.PACKED_BITS.get(input_type, 8 * dtype.itemsize) - 1) - 1
+        if reference.is_complex(input_type):
+            samples = np.stack([samples.real, samples.imag], axis=-1)
+        return np.clip(np.rint(np.real(samples)), -limit, limit).astype(dtype)
 
     @staticmethod
     def crossing(offset, level, limit, outermost):
@@ -350,18 +350,17 @@ class FEngine:
             ("sc8", "fc32", 6, 120.0 / tones, 1.0, 0.5),
             ("fc32", "sc8", 6, 115.0, 1 / h, 0.5 * h),
             ("sc8", "sc8", 6, 115.0, 1 / h, 0.5 * h),
+            ("sc16", "sc8", 6, 115.0 * 256, 1 / h / 256, 0.5 * h * 256),
         ]:
             if (input_type, output_type) not in self.types:
                 continue
-            if (input_type, output_type) == ("sc8", "sc8") and tones > 1:
+            if input_type in ("sc8", "sc16") and output_type == "sc8" and tones > 1:
                 continue  # they have no room at the input
             powers = []
             for step in range(steps):
                 noise = rms * self.rng.standard_normal((2, len(t)))
                 signal = amplitude * 2.0**-step * sum(turns) + noise[0] + 1j * noise[1]
-                samples = signal.astype(np.complex64)
-                if input_type == "sc8":
-                    samples = reference.quantise(signal)[0]
+                samples = self.quantised(signal.astype(np.complex64), input_type)
                 spectra, _ = self.channelise(
                     samples[None], input_type, output_type, channels=n, taps=taps, gain=gain
                 )
