@@ -323,33 +323,35 @@ struct program {
         add(r);
     }
 
-    void turn(int channels, int inputs, int times, sample_type type)
+    //! \param blocks of a call
+    void turn(int channels, int inputs, int times, sample_type type, int blocks = 1)
     {
         const corner_turn::parameters p{ channels, inputs, 1, times, type, 0, channels };
-        const size_t size = size_t(channels) * inputs * times;
-        const int blocks = int(total_bytes / size_of(type) / size);
+        const size_t size = size_t(channels) * inputs * times * blocks;
+        const int calls = int(total_bytes / size_of(type) / size);
         const size_t bytes = size * size_of(type);
         const auto kernel = cuda::make_corner_turn(p, 0);
         fill(type == sample_type::sc4 ? type : sample_type::sc8);
         const auto time = [&](const std::function<void(char*, char*)>& call) {
             return rested_time(10, [&] {
-                for (int block = 0; block < blocks; block++)
-                    call(static_cast<char*>(in) + bytes * block,
-                         static_cast<char*>(out) + bytes * block);
+                for (int i = 0; i < calls; i++)
+                    call(static_cast<char*>(in) + bytes * i,
+                         static_cast<char*>(out) + bytes * i);
             });
         };
         const double own_seconds = time([&](char* from, char* to) {
             std::vector<const void*> ports;
             for (int port = 0; port < inputs; port++)
                 ports.push_back(from + bytes / inputs * port);
-            kernel->execute(ports.data(), to, 0, times, s);
+            kernel->execute(ports.data(), to, 0, times * blocks, s);
         });
         // a copy in calls as large
         const double copy_seconds = time([&](char* from, char* to) {
             launch_copy(s, aligned(from), aligned(to), bytes);
         });
-        const double samples = double(size) * blocks;
-        add({ "corner turn " + name_of(type),
+        const double samples = double(size) * calls;
+        add({ "corner turn " + name_of(type) +
+                  (blocks > 1 ? ", " + std::to_string(blocks) + " blocks" : ""),
               channels,
               0,
               inputs,
@@ -489,7 +491,10 @@ void run_all(program& b, const std::set<std::string>& wanted)
         b.turn(4096, 64, 256, type::sc8);
         b.turn(1000, 9, 2000, type::sc8);
         b.turn(1001, 9, 1999, type::sc8);
-        b.turn(999, 7, 1001, type::sc8);
+        for (int blocks : { 1, 16 })
+            b.turn(1024, 16, 256, type::sc8, blocks);
+        for (int blocks : { 1, 8 })
+            b.turn(999, 7, 1001, type::sc8, blocks);
         b.turn(1001, 64, 1024, type::sc8);
         b.turn(1024, 64, 1001, type::sc8);
         b.turn(1023, 8, 4095, type::sc8);

@@ -36,8 +36,8 @@ class FEngine:
     Tests of what makes channels: pfb_channelizer, or f_engine where in_blocks is true.
 
     n: channels. On a GPU, 32 go through cuFFT and 64 to 8192 through the fused kernel, of
-    three passes from 2048 on; those of 8 bits (EightBits, RealEightBits and so on) through
-    tensor cores, on a Hopper GPU.
+    three passes from 2048 on; those of 8 bits (EightBits, RealEightBits and so on) from
+    samples of integers through tensor cores, on a Hopper GPU.
     types: of input and output, that are tried.
     spectra: whose powers are measured; linear_spectra: of so many tones at once, where they
     are weak
@@ -196,7 +196,9 @@ class FEngine:
             if self.n == 32:
                 path = "cufft"
             elif self.on_hopper(block):
-                few_bits = ("sc8", "sc4", "s8", "s10") if self.n <= 1024 else ("sc8", "sc4")
+                few_bits = ("sc8", "sc4")
+                if self.n <= 1024:
+                    few_bits += ("s8", "s10", "s12", "sc16")
                 on_tensor_cores = input_type in few_bits and output_type == "sc8"
                 path = "tensor" if on_tensor_cores else "fused"
             elif self.n == 64 or isinstance(self, EightBits):
