@@ -427,17 +427,10 @@ private:
     {
         if (d_a.fused)
             return;
-        for (int block = 0; block < d_blocks; block++) {
-            std::vector<const void*> read;
-            for (int port = 0; port < d_a.ports(); port++)
-                read.push_back(
-                    channelised(port, half * d_spectra + size_t(block) * times));
-            d_turn->execute(read.data(),
-                            turned(half) + block * d_a.block_bytes(),
-                            0,
-                            times,
-                            *d_stream);
-        }
+        std::vector<const void*> read;
+        for (int port = 0; port < d_a.ports(); port++)
+            read.push_back(channelised(port, half * d_spectra));
+        d_turn->execute(read.data(), turned(half), 0, int(d_spectra), *d_stream);
     }
 
     void multiply(size_t half)
