@@ -53,8 +53,8 @@ pfb_prototype(int channels, int taps, const std::string& window = "hann");
  * (powers of two) from sc8 or sc4 samples, or 64 to 1024 from s8, s10 or s12, the
  * transform is in half precision, and implementation() says f16: it is 0.5 % of them at
  * an rms of 20 steps, and more in proportion to the rms, 1 % at 43. From sc16, 64 to 1024
- * channels are transformed as sums of two numbers in half precision (f16 + f16), with an
- * eighth of that error. Other samples, and fc32 output, are transformed in single
+ * channels are transformed as sums of two numbers in half precision (f16 + f16), with a
+ * sixth of that error. Other samples, and fc32 output, are transformed in single
  * precision everywhere.
  *
  * Message port `gains`: dictionary of `gain` (complex or real, or a c32vector of one per

@@ -104,7 +104,8 @@ __device__ __forceinline__ uint32_t halves(float x, float y)
     return word;
 }
 
-//! A number's highest bits, as many as half precision has: it has that number exactly.
+//! A number's highest bits, as many as half precision has: from 6e-5 on it has that
+//! number exactly.
 __device__ __forceinline__ float highest_bits(float x)
 {
     return __uint_as_float(__float_as_uint(x) & 0xffffe000);

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(75e506c7140483ae04f8d5102ecb7481) */
+/* BINDTOOL_HEADER_FILE_HASH(545acf7032482bd160c43ffa3d92772c) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"
