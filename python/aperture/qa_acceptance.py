@@ -563,7 +563,7 @@ class InvertedRealTenBits(InvertedRealEightBits, RealTenBits):
 
 
 class RealTwelveBits(RealTenBits):
-    """Likewise."""
+    """Packed, in steps a sixteenth as large."""
 
     types = [("s12", "sc8")]
     step = 1 / 16
