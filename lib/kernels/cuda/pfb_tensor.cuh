@@ -162,8 +162,9 @@ struct arrangement {
     static constexpr bool serves(bool inverted) { return !real || Inverted == inverted; }
     static constexpr bool nibbles = Input == sample_type::sc4;
     static constexpr bool shorts = Input == sample_type::sc16;
-    //! Whether the lowest number is read as the next.
-    static constexpr bool clamps = !packed && !shorts;
+    //! Whether numbers have 8 bits or fewer, of which the lowest is read as the next; see
+    //! byte_window.
+    static constexpr bool bytes = !packed && !shorts;
     //! Numbers in half precision whose sum a filtered one is, or what is transformed
     //! next.
     static constexpr int digits = shorts ? 2 : 1;
@@ -443,11 +444,11 @@ private:
 };
 
 constexpr int first_row_bytes = 512; // what a crew keeps of c = 0; see first_row
-//! Of real samples, whose coefficients are twice as many, filtering threads have those of
-//! the last taps in registers only: as many as there are registers for.
+//! Of packed samples, whose coefficients are twice as many as those of complex ones,
+//! filtering threads have those of the last taps in registers only: as many as there are
+//! registers for.
 template <class Call>
-inline constexpr int shared_taps = most_taps -
-                                   (Call::packed && Call::second_radix < 8 ? 2 : 3);
+inline constexpr int shared_taps = most_taps - (Call::second_radix < 8 ? 2 : 3);
 //! The others: of sample n + 2 j, its second half, n + 2 j + 1 and its second half.
 template <class Call>
 struct shared_coefficients {
@@ -472,7 +473,7 @@ struct memory {
     // sets of times: what both warps of some channels have is here, and has left; of real
     // samples the first is for all warps
     uint64_t kept[sets][crew_warps], stored[sets][crew_warps];
-    std::conditional_t<Call::real, shared_coefficients<Call>, nothing> coefficients;
+    std::conditional_t<Call::packed, shared_coefficients<Call>, nothing> coefficients;
     struct first_row_memory {
         alignas(16) char of[crews][2][first_row_bytes]; // of slots by turns
     };

@@ -150,7 +150,6 @@ public:
     tensor_filter(const pfb::parameters& p, int device)
         : d_p(p),
           d_device(device),
-          d_norm(norm_of(p.prototype)),
           d_prototype(size_t(most_taps) * shape::step),
           d_most_blocks(facts_of(device).multiprocessors),
           d_matrices(shape::ranks * 2 * matrix_bytes / sizeof(uint16_t)),
@@ -169,11 +168,14 @@ public:
         std::vector<float> prototype(d_prototype.size());
         const size_t skipped = prototype.size() - p.prototype.size();
         // nibbles are read as 16 times what they are
-        const double scale =
-            filter_scale / d_norm / shape::sample_unit / (shape::nibbles ? 16 : 1);
+        double scale = filter_scale / norm_of(p.prototype) / shape::sample_unit;
+        const double own = scale / (shape::nibbles ? 16 : 1);
         for (size_t j = 0; j < p.prototype.size(); j++)
             prototype[skipped + j] =
-                float(p.prototype[j] * (j % 2 && !shape::real ? -scale : scale));
+                float(p.prototype[j] * (j % 2 && !shape::real ? -own : own));
+        if (shape::bytes)
+            scale *= make_whole(prototype, shape::step);
+        d_scale = scale * transform_scale;
         start_with(d_prototype.data(), prototype);
         start_with(d_matrices.data(), make_matrices(channels, p.inverted, shape::real));
         start_with(d_twiddles.data(), make_twiddles(channels, p.inverted, shape::real));
@@ -194,8 +196,6 @@ public:
     void set_gains(const cfloat* gains, cudaStream_t s)
     {
         const device_guard guard(d_device);
-        const double scale =
-            shape::sample_unit * d_norm / (filter_scale * transform_scale);
         d_modest_gains = true;
         for (size_t i = 0; i < d_ordered_gains.size(); i++) {
             const size_t input = i / gains_of_input;
@@ -211,7 +211,7 @@ public:
             }
             const auto g = gains[input * channels + shape::channel_of(c, e) +
                                  residue_of(rank, shape::ranks, d_p.inverted)];
-            d_ordered_gains[i] = { float(g.real() * scale), float(g.imag() * scale) };
+            d_ordered_gains[i] = { float(g.real() / d_scale), float(g.imag() / d_scale) };
             d_modest_gains = d_modest_gains && std::abs(d_ordered_gains[i].x) < 1e30f &&
                              std::abs(d_ordered_gains[i].y) < 1e30f;
         }
@@ -484,8 +484,8 @@ private:
 
     const pfb::parameters d_p;
     const int d_device;
-    int d_most_blocks;   // of threads, or clusters, at a time
-    const double d_norm; // of the prototype
+    int d_most_blocks; // of threads, or clusters, at a time
+    double d_scale;    // of what is filtered and transformed, without gains
     device_array<float> d_prototype;
     device_array<uint16_t> d_matrices;
     device_array<float2> d_twiddles;

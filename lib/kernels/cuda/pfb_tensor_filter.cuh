@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/pfb_samples.cuh"
 #include "kernels/cuda/pfb_tensor_clusters.cuh"
+#include "kernels/cuda/pfb_tensor_dots.cuh"
 #include "kernels/cuda/pfb_tensor_lines.cuh"
 #include "kernels/cuda/pfb_tensor_real.cuh"
 #include "kernels/cuda/pfb_tensor_words.cuh"
@@ -97,17 +98,11 @@ __device__ __forceinline__ uint32_t lowest_bytes(uint32_t v)
     return v & ~((v & 0x7f7f7f7f) + 0x7f7f7f7f) & 0x80808080;
 }
 
-//! Four samples' real parts, and their imaginary ones, as bytes: 16 times what they are.
-__device__ __forceinline__ uint2 bytes_of_nibbles(uint32_t four)
-{
-    return { four & 0xf0f0f0f0, four << 4 & 0xf0f0f0f0 };
-}
-
 //! Samples with -128 as -127, of nibbles -8 as -7; others as they are.
 template <class Call>
 __device__ __forceinline__ raw_samples<Call> clamped_samples(raw_samples<Call> v)
 {
-    if constexpr (!Call::clamps)
+    if constexpr (!Call::bytes)
         return v;
     else if constexpr (Call::nibbles) {
         const uint2 bytes = bytes_of_nibbles(v.x);
@@ -165,7 +160,7 @@ count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t
 
 //! The highest bit of each number that is clamped if it is the lowest.
 template <class Call>
-inline constexpr uint32_t lowest_bits = !Call::clamps   ? 0
+inline constexpr uint32_t lowest_bits = !Call::bytes    ? 0
                                         : Call::nibbles ? 0x88888888
                                                         : 0x80808080;
 
@@ -184,22 +179,15 @@ __device__ __forceinline__ uint32_t suspects(raw_samples<Call> v)
         return byte_samples<true>::suspects(v.x) | byte_samples<true>::suspects(v.y);
 }
 
+//! Of those that are not bytes.
 template <class Call>
 __device__ __forceinline__ void unpack_samples(float (&x)[8], raw_samples<Call> v)
 {
-    if constexpr (Call::real)
+    if constexpr (Call::packed)
         unpack_halves(x, v);
-    else if constexpr (Call::nibbles)
-        unpack_halves(x, bytes_of_nibbles(v.x));
     else {
-        float4 low, high;
-        if constexpr (Call::shorts) {
-            low = short_samples<true>::unpack({ v.x, v.y });
-            high = short_samples<true>::unpack({ v.z, v.w });
-        } else {
-            low = byte_samples<true>::unpack(v.x);
-            high = byte_samples<true>::unpack(v.y);
-        }
+        const float4 low = short_samples<true>::unpack({ v.x, v.y });
+        const float4 high = short_samples<true>::unpack({ v.z, v.w });
         x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
         x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
     }
@@ -285,10 +273,16 @@ using filter_place =
 struct thread_coefficients {
     float h[most_taps][4];
 };
+//! The last lines of a thread.
+struct float_window {
+    float lines[most_taps][8];
+};
 //! What a filtering thread has of the prototype.
 template <class Call>
-using coefficients =
-    std::conditional_t<Call::real, half_coefficients<Call>, thread_coefficients>;
+using coefficients = std::conditional_t<
+    Call::bytes,
+    paired_coefficients<Call>,
+    std::conditional_t<Call::real, half_coefficients<Call>, thread_coefficients>>;
 
 //! Of a thread that filters.
 template <store Store, class Call>
@@ -313,19 +307,30 @@ template <store Store, class Call>
 __device__ __forceinline__ void
 load_coefficients(memory<Store, Call>&, thread_coefficients& all, const Call& c)
 {
-    auto& h = all.h;
-    const filter_place<Call> at;
+    const float* from = c.prototype + filter_place<Call>().in_spectrum();
 #pragma unroll
     for (int t = 0; t < most_taps; t++) {
-        const float* from = c.prototype + t * Call::channels + at.in_spectrum();
-        if constexpr (Call::ranks > 1) {
+        const float4 v = *reinterpret_cast<const float4*>(from + t * Call::step);
+        auto& h = all.h[t];
+        h[0] = v.x, h[1] = v.y, h[2] = v.z, h[3] = v.w;
+    }
+}
+template <store Store, class Call>
+__device__ __forceinline__ void
+load_coefficients(memory<Store, Call>&, paired_coefficients<Call>& h, const Call& c)
+{
+    const filter_place<Call> at;
 #pragma unroll
-            for (int k = 0; k < 4; k++)
-                h[t][k] = at.sign(k) * from[Call::samples_on(k)];
-        } else {
-            const float4 v = *reinterpret_cast<const float4*>(from);
-            h[t][0] = v.x, h[t][1] = v.y, h[t][2] = v.z, h[t][3] = v.w;
+    for (int k = 0; k < h.samples; k++) {
+        const float* from = c.prototype + at.in_spectrum() + Call::samples_on(k);
+        int taps[most_taps];
+#pragma unroll
+        for (int t = 0; t < most_taps; t++) {
+            taps[t] = int(from[t * Call::step]);
+            if constexpr (Call::ranks > 1)
+                taps[t] *= at.sign(k);
         }
+        h.set(k, taps);
     }
 }
 
@@ -380,7 +385,7 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
         skew = skew_of(p, c);
         bit_skew = bit_skew_of(p, c);
         // the last lines; the first spectrum's first tap is tap `skipped` here
-        float x[most_taps][8];
+        std::conditional_t<Call::bytes, byte_window<Call>, float_window> x;
         const int skipped = most_taps - c.taps;
         wait_for_samples();
         uint32_t suspect = 0;
@@ -390,8 +395,13 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
             if (i >= skipped)
                 raw = at.load(samples() + (i - skipped) * Call::line_pitch, bit_skew);
             suspect |= suspects<Call>(raw);
-            unpack_samples<Call>(x[i], clamped_samples<Call>(raw));
+            if constexpr (Call::bytes)
+                x.begin_with(i, clamped_samples<Call>(raw));
+            else
+                unpack_samples<Call>(x.lines[i], raw);
         }
+        if constexpr (Call::bytes)
+            x.begin();
         // of later pieces and segments, those before have counted these
         bool any = suspect & lowest_bits<Call>;
         if constexpr (Call::ranks > 1) // lanes read samples together
@@ -440,29 +450,36 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
                     for (uint32_t& word : words)
                         word += to;
                 }
-                if constexpr (Call::real)
+                if constexpr (Call::bytes)
+                    x.filter(raw, h, [&](int s, const float(&z)[8]) {
+                        if constexpr (Call::ranks > 1)
+                            at.store(words, s, z);
+                        else
+                            at.store(to, s, z);
+                    });
+                else if constexpr (Call::real)
                     filter_halves<Call>(
-                        x, part, raw, h, [&](int k, int spectrum, uint32_t word) {
+                        x.lines, part, raw, h, [&](int k, int spectrum, uint32_t word) {
                             at.store(to, spectrum, k, word);
                         });
                 else {
 #pragma unroll
                     for (int s = 0; s < slot_spectra; s++) {
                         constexpr int window = most_taps;
-                        unpack_samples<Call>(x[(part + s + window - 1) % window], raw[s]);
+                        unpack_samples<Call>(x.lines[(part + s + window - 1) % window],
+                                             raw[s]);
                         float z[8];
 #pragma unroll
                         for (int k = 0; k < 8; k++) {
-                            z[k] = __fmul_rn(h.h[0][k / 2], x[(part + s) % window][k]);
+                            z[k] =
+                                __fmul_rn(h.h[0][k / 2], x.lines[(part + s) % window][k]);
 #pragma unroll
                             for (int t = 1; t < window; t++)
-                                z[k] = __fmaf_rn(
-                                    h.h[t][k / 2], x[(part + s + t) % window][k], z[k]);
+                                z[k] = __fmaf_rn(h.h[t][k / 2],
+                                                 x.lines[(part + s + t) % window][k],
+                                                 z[k]);
                         }
-                        if constexpr (Call::ranks > 1)
-                            at.store(words, s, z);
-                        else
-                            at.store(to, s, z);
+                        at.store(to, s, z);
                     }
                 }
                 if (leaving && leaves_stage_late<Call>)

@@ -180,6 +180,28 @@ double norm_of(const std::vector<float>& prototype)
     return squares > 0 ? std::sqrt(squares) : 1;
 }
 
+double make_whole(std::vector<float>& prototype, int step)
+{
+    constexpr double most = 32767, most_sum = (1 << 22) - 1, most_sample = 127;
+    constexpr double rounding = most_sample * most_taps / 2; // of a sum
+    double largest = 0, largest_sum = 0;
+    for (int n = 0; n < step; n++) {
+        double sum = 0;
+        for (size_t i = n; i < prototype.size(); i += step) {
+            const double h = std::abs(prototype[i]);
+            largest = std::max(largest, h);
+            sum += h;
+        }
+        largest_sum = std::max(largest_sum, most_sample * sum);
+    }
+    if (largest == 0)
+        return 1;
+    const double steps = std::min(most / largest, (most_sum - rounding) / largest_sum);
+    for (float& h : prototype)
+        h = float(std::round(h * steps));
+    return steps * whole_unit;
+}
+
 } // namespace tensor
 } // namespace cuda
 } // namespace kernels

@@ -42,6 +42,14 @@ std::vector<float2> make_twiddles(int channels, bool inverted, bool real);
 std::vector<uint16_t> make_first_rows(int channels, bool inverted);
 //! Of a prototype that is not all zeros; otherwise 1.
 double norm_of(const std::vector<float>& prototype);
+/*!
+ * A filter of bytes has whole coefficients of 16 bits, so large that no sum of products
+ * leaves 23 bits. What is added up is then multiplied by `whole_unit`.
+ */
+constexpr double whole_unit = 1. / (1 << 14);
+//! Makes a prototype [tap][step] such coefficients. \return what is filtered is
+//! multiplied by this
+double make_whole(std::vector<float>& prototype, int step);
 
 } // namespace tensor
 } // namespace cuda
