@@ -8,7 +8,7 @@
 #include "kernels/corner_turn.h"
 #include "kernels/emulated/corner_turn.h"
 #include "kernels/host/corner_turn.h"
-#include <algorithm>
+#include "kernels/parts_of_blocks.h"
 #ifdef APERTURE_CUDA
 #include "kernels/cuda/corner_turn.h"
 #endif
@@ -57,21 +57,19 @@ size_t corner_turn::bytes_of_block() const
 void corner_turn::execute(
     const void* const* spectra, void* block, int first, int count, stream& s)
 {
-    std::vector<const void*> from(spectra, spectra + d_p.ports);
-    auto* to = static_cast<char*>(block) + first / d_p.times * bytes_of_block();
-    first %= d_p.times;
-    while (count > 0) {
-        const int each = std::min(count, d_p.times - first);
-        const int blocks = each == d_p.times ? std::min(count / each, d_most_blocks) : 1;
-        turn(from.data(), to, first, each, blocks, s);
-        const int done = each * blocks;
+    const auto put = [&](const part_of_blocks& part) {
+        std::vector<const void*> from(spectra, spectra + d_p.ports);
         for (auto& port : from)
             if (port)
-                port = static_cast<const char*>(port) + done * bytes_of_spectrum();
-        to += blocks * bytes_of_block();
-        first = 0;
-        count -= done;
-    }
+                port = static_cast<const char*>(port) + part.done * bytes_of_spectrum();
+        turn(from.data(),
+             static_cast<char*>(block) + part.block * bytes_of_block(),
+             part.first,
+             part.times,
+             part.blocks,
+             s);
+    };
+    each_part_of_blocks(first, count, d_p.times, d_most_blocks, put);
 }
 
 } // namespace kernels

@@ -45,13 +45,14 @@ public:
         const fused_filter::target to{
             nullptr, block, first, d_p.times, d_p.first_channel, d_p.selected_channels
         };
-        std::vector<pfb::source> from(sources, sources + d_p.filter.ports);
-        to.each_block(
-            count, d_p.filter, [&](const fused_filter::target& part, size_t spectra) {
-                d_filter.execute(from.data(), part, spectra, native(s));
-                for (auto& source : from)
-                    source = pfb::later(d_p.filter, source, spectra);
-            });
+        const auto put = [&](const fused_filter::target& here,
+                             const part_of_blocks& part) {
+            std::vector<pfb::source> from(sources, sources + d_p.filter.ports);
+            for (auto& source : from)
+                source = pfb::later(d_p.filter, source, part.done);
+            d_filter.execute(from.data(), here, part.times, native(s));
+        };
+        to.each_part(count, d_p.filter, 1, put);
     }
 
     pfb::counts clamped() const override { return d_filter.clamped(); }

@@ -11,6 +11,7 @@
 #include "kernels/cuda/memory.h"
 #include "kernels/cuda/split_inputs.h"
 #include "kernels/delay.h"
+#include "kernels/parts_of_blocks.h"
 #include "kernels/pfb.h"
 
 namespace gr {
@@ -121,18 +122,16 @@ public:
             t.first_time = int(first % times);
             return t;
         }
-        //! What of `count` spectra each block has, one after the other: part(target,
-        //! spectra).
-        template <class Part>
-        void each_block(size_t count, const pfb::parameters& p, Part part) const
+        //! What of `count` spectra each block has, or up to so many whole ones in a row:
+        //! put(target, part), one after the other.
+        template <class Put>
+        void
+        each_part(size_t count, const pfb::parameters& p, int most_blocks, Put put) const
         {
-            for (size_t done = 0; done < count;) {
-                const target here = later(done, p);
-                const size_t spectra =
-                    std::min(count - done, size_t(times - here.first_time));
-                part(here, spectra);
-                done += spectra;
-            }
+            each_part_of_blocks(
+                first_time, count, times, most_blocks, [&](const part_of_blocks& part) {
+                    put(later(part.done, p), part);
+                });
         }
     };
     //! \param rows samples of all inputs of ports that are not lost, already shifted, in

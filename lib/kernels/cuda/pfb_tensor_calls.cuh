@@ -330,32 +330,28 @@ private:
 
     //! \param rows as of a fused_filter
     void filter(const pfb::source* sources,
-                fused_filter::target to,
+                const fused_filter::target& to,
                 size_t count,
                 cudaStream_t s,
-                input_rows rows = {})
+                const input_rows& rows = {})
     {
         if (to.spectra) {
             launch(sources, to, count, 1, s, rows);
             return;
         }
         // whole blocks together, but for delays, which go on from one to the next
-        const size_t times = to.times, most = most_inputs / d_p.inputs();
-        std::vector<pfb::source> from(sources, sources + d_p.ports);
-        for (size_t done = 0; done < count;) {
-            const size_t left = count - done;
-            const bool several = to.first_time == 0 && !d_delays.any();
-            const size_t blocks = several ? std::clamp<size_t>(left / times, 1, most) : 1;
-            const size_t each = std::min(left, times - to.first_time);
-            launch(from.data(), to, each, int(blocks), s, rows);
-            const size_t spectra = blocks * each;
+        const int most = d_delays.any() ? 1 : most_inputs / d_p.inputs();
+        const auto put = [&](const fused_filter::target& here,
+                             const part_of_blocks& part) {
+            std::vector<pfb::source> from(sources, sources + d_p.ports);
             for (auto& source : from)
-                source = pfb::later(d_p, source, spectra);
-            if (rows.samples)
-                rows.samples += bytes_of(d_p.input, spectra * shape::step, 1);
-            to = to.later(spectra, d_p);
-            done += spectra;
-        }
+                source = pfb::later(d_p, source, part.done);
+            input_rows later = rows;
+            if (later.samples)
+                later.samples += bytes_of(d_p.input, part.done * shape::step, 1);
+            launch(from.data(), here, part.times, part.blocks, s, later);
+        };
+        to.each_part(count, d_p, most, put);
     }
 
     //! \param count spectra of each block
@@ -469,17 +465,19 @@ private:
         }
         const size_t row = 2 * size_t(to.times);
         const int first = port * d_p.inputs_per_port;
-        to.each_block(count, d_p, [&](const fused_filter::target& part, size_t spectra) {
+        const auto put = [&](const fused_filter::target& here,
+                             const part_of_blocks& part) {
             for (int input = first; input < first + d_p.inputs_per_port; input++)
-                check(cudaMemset2DAsync(static_cast<char*>(part.block) + input * row +
-                                            2 * size_t(part.first_time),
+                check(cudaMemset2DAsync(static_cast<char*>(here.block) + input * row +
+                                            2 * size_t(part.first),
                                         row * d_p.inputs(),
                                         0,
-                                        2 * spectra,
+                                        2 * size_t(part.times),
                                         to.selected,
                                         s),
                       "clearing times of a block");
-        });
+        };
+        to.each_part(count, d_p, 1, put);
     }
 
     const pfb::parameters d_p;
