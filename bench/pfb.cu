@@ -11,15 +11,16 @@
  *
  * bench_pfb [pfb|sizes|f_engine|interleaved|corner_turn|first|tensor|few_channels|
  * many_channels|real|inverted|packed|packed_12|nibbles|shorts|types]... [channels=N]
- * [json=FILE] [rest=MS]: `first` is 1024 channels, 8 taps, sc8 alone, `sizes` channels by
- * taps, 8 bit and fc32, the plain way beside 8 taps only, `interleaved` several inputs a
- * port, `tensor` all else that tensor cores do with 1024 channels, `few_channels` with 64
- * to 1024, `many_channels` with 2048 to 8192, `real`, `inverted`, `packed`, `packed_12`
- * and `shorts` of s8, s8 inverted, s10, s12 and sc16 with 64 to 1024, `nibbles` of sc4
- * with 64 to 8192, of these `channels` only those, `types` the F-engine of what these do
- * not do. A figure counts the samples that come in. Beside the corner turn stands not the
- * plain way, but a copy in calls as large. Before each figure the GPU rests for `rest`
- * milliseconds (100), as it lowers its clock after some time of work.
+ * [taps=N] [json=FILE] [rest=MS]: `first` is 1024 channels, 8 taps, sc8 alone, `sizes`
+ * channels by taps, 8 bit and fc32, the plain way beside 8 taps only, `interleaved`
+ * several inputs a port, `tensor` all else that tensor cores do with 1024 channels,
+ * `few_channels` with 64 to 1024, `many_channels` with 2048 to 8192, `real`, `inverted`,
+ * `packed`, `packed_12` and `shorts` of s8, s8 inverted, s10, s12 and sc16 with 64 to
+ * 1024, `nibbles` of sc4 with 64 to 8192, of these `channels` only those, with `taps`
+ * (8), `types` the F-engine of what these do not do. A figure counts the samples that
+ * come in. Beside the corner turn stands not the plain way, but a copy in calls as large.
+ * Before each figure the GPU rests for `rest` milliseconds (100), as it lowers its clock
+ * after some time of work.
  */
 
 #include "gpu.cuh"
@@ -108,6 +109,7 @@ struct program {
     double copy, arithmetic_rate;
     int rest_milliseconds;
     int channels; // of ranges of sizes; 0: all
+    int taps;     // of these
     std::vector<row> rows;
 
     //! Seconds of one call of several.
@@ -445,7 +447,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
             for (int inputs : { 1, 8, 64, 512 }) {
                 if (b.channels && b.channels != n)
                     continue;
-                auto p = b.filter(n, 8, inputs, input);
+                auto p = b.filter(n, b.taps, inputs, input);
                 p.inverted = inverted;
                 const int times = (64 << 20) / n / inputs;
                 const auto name = name_of(input) + (inverted ? " inverted" : "");
@@ -476,7 +478,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
         };
         for (auto t : { type::fc32, type::s16, type::f32 })
             both(1024, 8, t, type::sc8);
-        both(1024, 16, type::sc8, type::sc8);
+        both(1024, 32, type::sc8, type::sc8);
         for (auto t : { type::sc8, type::fc32, type::s16 })
             both(1024, 8, t, type::fc32);
         for (int n : { 64, 256, 512, 2048, 4096, 8192 }) {
@@ -550,7 +552,7 @@ int main(int argc, char** argv)
 try {
     std::string json, command = argv[0];
     std::set<std::string> wanted;
-    int rest_milliseconds = 100, channels = 0;
+    int rest_milliseconds = 100, channels = 0, taps = 8;
     for (int i = 1; i < argc; i++) {
         const std::string word = argv[i];
         command += " " + word;
@@ -559,12 +561,13 @@ try {
         else if (words.count(word))
             wanted.insert(word);
         else if (!set_number(word, "rest=", rest_milliseconds) &&
-                 !set_number(word, "channels=", channels)) {
+                 !set_number(word, "channels=", channels) &&
+                 !set_number(word, "taps=", taps)) {
             std::string allowed;
             for (const auto& w : words)
                 allowed += w + ", ";
             throw std::invalid_argument(word + ": allowed are " + allowed +
-                                        "channels=N, json=FILE, rest=MS");
+                                        "channels=N, taps=N, json=FILE, rest=MS");
         }
     }
     cudaDeviceProp gpu;
@@ -581,6 +584,7 @@ try {
                gpu.multiProcessorCount * 128. * clock * 1e3,
                rest_milliseconds,
                channels,
+               taps,
                {} };
     std::printf(
         "%s\n%s\ncopy %.0f GB/s (read plus written), fp32 %.1f T instructions/s at "

@@ -464,6 +464,10 @@ std::vector<sample_type> types_on_tensor_cores(int channels)
     return { sample_type::sc8, sample_type::s8,  sample_type::sc4,
              sample_type::s10, sample_type::s12, sample_type::sc16 };
 }
+int most_taps_on_tensor_cores(sample_type type)
+{
+    return type == sample_type::sc8 ? 16 : 8;
+}
 
 //! Samples around, for delays: a multiple of 16 bytes of any type, or calls without
 //! delays would be left to another kernel.
@@ -951,7 +955,8 @@ void check_name(pfb::parameters p, bool hopper)
         return;
     const auto types = types_on_tensor_cores(p.channels);
     const bool tensor = hopper && p.channels >= 64 && p.channels <= 8192 &&
-                        std::count(types.begin(), types.end(), p.input) && p.taps <= 8;
+                        std::count(types.begin(), types.end(), p.input) &&
+                        p.taps <= most_taps_on_tensor_cores(p.input);
     p.prototype = prototype(p.step(), p.taps, "hann");
     const auto name = cuda::make_pfb(p, 0)->implementation();
     const std::string halves = p.input == sample_type::sc16 ? "f16 + f16" : "f16";
@@ -969,8 +974,11 @@ void check_names()
     cuda::check(cudaGetDeviceProperties(&gpu, 0), "asking for the GPU's architecture");
     for (auto type : types_on_tensor_cores(1024))
         for (int n = 32; n <= 16384; n *= 2)
-            for (auto [taps, inverted] :
-                 { std::pair(8, false), { 8, true }, { 9, false } })
+            for (auto [taps, inverted] : { std::pair(8, false),
+                                           { 8, true },
+                                           { 9, false },
+                                           { 16, true },
+                                           { 17, false } })
                 check_name({ n, taps, 1, 1, type, sample_type::sc8, inverted, {} },
                            gpu.major == 9);
 }
@@ -1179,38 +1187,29 @@ void check_repeats()
     };
     for (int n = 64; n <= 8192; n *= 2)
         for (auto t : types_on_tensor_cores(n))
-            for (bool delayed : { false, true })
-                // spectra; times stored by the copy engine, and by threads
-                for (int first_time : { -1, 0, 3 })
-                    if (chosen_channels.wants(n))
-                        check({ n, 8, 5, 1, t, sample_type::sc8, first_time == 3, {} },
-                              delayed,
-                              first_time);
+            for (int taps = 8; taps <= most_taps_on_tensor_cores(t); taps += 8)
+                for (bool delayed : { false, true })
+                    // spectra; times stored by the copy engine, and by threads
+                    for (int first_time : { -1, 0, 3 })
+                        if (chosen_channels.wants(n))
+                            check({ n,
+                                    taps,
+                                    5,
+                                    1,
+                                    t,
+                                    sample_type::sc8,
+                                    first_time == 3,
+                                    {} },
+                                  delayed,
+                                  first_time);
 }
 
 //! A few cases of each kind, for tools that make a GPU slow.
 void check_small_pfbs()
 {
     using type = sample_type;
-    for (auto [t, n, inputs] :
-         { std::tuple(type::sc8, 1024, 1), std::tuple(type::sc8, 512, 1),
-           std::tuple(type::sc8, 256, 1),  std::tuple(type::sc8, 128, 1),
-           std::tuple(type::sc8, 64, 1),   std::tuple(type::sc8, 2048, 1),
-           std::tuple(type::sc8, 4096, 1), std::tuple(type::sc8, 8192, 1),
-           std::tuple(type::s8, 64, 1),    std::tuple(type::s8, 128, 1),
-           std::tuple(type::s8, 256, 1),   std::tuple(type::s8, 512, 1),
-           std::tuple(type::s8, 1024, 1),  std::tuple(type::fc32, 2048, 1),
-           std::tuple(type::s10, 64, 1),   std::tuple(type::s10, 128, 1),
-           std::tuple(type::s10, 256, 1),  std::tuple(type::s10, 512, 1),
-           std::tuple(type::s10, 1024, 1), std::tuple(type::s12, 256, 1),
-           std::tuple(type::s12, 64, 1),   std::tuple(type::s12, 1024, 1),
-           std::tuple(type::sc16, 64, 1),  std::tuple(type::sc16, 256, 1),
-           std::tuple(type::sc16, 512, 1), std::tuple(type::sc16, 1024, 1),
-           std::tuple(type::sc4, 64, 1),   std::tuple(type::sc4, 256, 1),
-           std::tuple(type::sc4, 512, 1),  std::tuple(type::sc4, 1024, 1),
-           std::tuple(type::sc4, 128, 2),  std::tuple(type::s16, 1024, 1),
-           std::tuple(type::s8, 4096, 1),  std::tuple(type::s16, 30, 1) }) {
-        const pfb::parameters p{ n, 4, 2, inputs, t, type::sc8, false, {} };
+    const auto check = [](type t, int n, int taps, int inputs) {
+        const pfb::parameters p{ n, taps, 2, inputs, t, type::sc8, false, {} };
         const int spectra = std::max(8, 8192 / n) + 1;
         check_pfb({ p, spectra, 1, true }, false);
         const auto on_tensor_cores = types_on_tensor_cores(n);
@@ -1241,6 +1240,28 @@ void check_small_pfbs()
             // times from within a sector on, and from its beginning
             for (auto [count, all] : { std::pair(spectra, false), { 4 * spectra, true } })
                 check_pfb({ p, count, -1, false, true, all }, false);
+    };
+    for (auto [t, n, inputs] :
+         { std::tuple(type::sc8, 1024, 1), std::tuple(type::sc8, 512, 1),
+           std::tuple(type::sc8, 256, 1),  std::tuple(type::sc8, 128, 1),
+           std::tuple(type::sc8, 64, 1),   std::tuple(type::sc8, 2048, 1),
+           std::tuple(type::sc8, 4096, 1), std::tuple(type::sc8, 8192, 1),
+           std::tuple(type::s8, 64, 1),    std::tuple(type::s8, 128, 1),
+           std::tuple(type::s8, 256, 1),   std::tuple(type::s8, 512, 1),
+           std::tuple(type::s8, 1024, 1),  std::tuple(type::fc32, 2048, 1),
+           std::tuple(type::s10, 64, 1),   std::tuple(type::s10, 128, 1),
+           std::tuple(type::s10, 256, 1),  std::tuple(type::s10, 512, 1),
+           std::tuple(type::s10, 1024, 1), std::tuple(type::s12, 256, 1),
+           std::tuple(type::s12, 64, 1),   std::tuple(type::s12, 1024, 1),
+           std::tuple(type::sc16, 64, 1),  std::tuple(type::sc16, 256, 1),
+           std::tuple(type::sc16, 512, 1), std::tuple(type::sc16, 1024, 1),
+           std::tuple(type::sc4, 64, 1),   std::tuple(type::sc4, 256, 1),
+           std::tuple(type::sc4, 512, 1),  std::tuple(type::sc4, 1024, 1),
+           std::tuple(type::sc4, 128, 2),  std::tuple(type::s16, 1024, 1),
+           std::tuple(type::s8, 4096, 1),  std::tuple(type::s16, 30, 1) }) {
+        // others have kernels of their own, if any
+        for (int taps = 4; taps <= most_taps_on_tensor_cores(t); taps += 8)
+            check(t, n, taps, inputs);
     }
 }
 
@@ -1357,7 +1378,13 @@ void check_pfbs(bool quick)
                                              std::tuple(8, 5, 1930 * 1024 / n + 16),
                                              std::tuple(8, 64, 45),
                                              std::tuple(6, 3, 256),
-                                             std::tuple(3, 65, 9) })
+                                             std::tuple(3, 65, 9),
+                                             std::tuple(16, 2, 6),
+                                             std::tuple(9, 1, 12),
+                                             std::tuple(16, 2, 1300 * 1024 / n),
+                                             std::tuple(13, 5, 1930 * 1024 / n + 1),
+                                             std::tuple(16, 64, 45),
+                                             std::tuple(10, 65, 9) })
             for (auto [turned, all] : { std::pair(false, true),
                                         std::pair(true, false),
                                         std::pair(true, true) })
@@ -1365,7 +1392,8 @@ void check_pfbs(bool quick)
                     for (auto t : types_on_tensor_cores(n))
                         for (bool inverted : { false, true }) {
                             // real ones are inverted by kernels of their own
-                            if (is_complex(t) && inverted != turned)
+                            if ((is_complex(t) && inverted != turned) ||
+                                taps > most_taps_on_tensor_cores(t))
                                 continue;
                             check_pfb({ { n, taps, ports, 1, t, type::sc8, inverted, {} },
                                         spectra,
@@ -1397,10 +1425,13 @@ void check_pfbs(bool quick)
                 for (int skipped : { 0, n / 8 + 1 })
                     for (auto [delayed, slow] : kinds_of_delays)
                         for (int inputs : { 1, 3 })
-                            check_cuts({ n, 8, 3, inputs, t, type::sc8, inverted, {} },
-                                       delayed,
-                                       skipped,
-                                       slow);
+                            for (int taps = 8; taps <= most_taps_on_tensor_cores(t);
+                                 taps += 8)
+                                check_cuts(
+                                    { n, taps, 3, inputs, t, type::sc8, inverted, {} },
+                                    delayed,
+                                    skipped,
+                                    slow);
     check_interleaved(quick);
     check_cuts(quick);
     for (int ports : { 64, 65, 130 }) // lists of ports travel in two ways

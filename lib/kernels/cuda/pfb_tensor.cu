@@ -23,6 +23,8 @@ make_any(const Parameters& p, int device, std::unique_ptr<Base> other)
 {
     other = tensor::bytes::make(p, device, std::move(other));
     other = tensor::clusters::make(p, device, std::move(other));
+    other = tensor::long_bytes::make(p, device, std::move(other));
+    other = tensor::long_clusters::make(p, device, std::move(other));
     other = tensor::real_bytes::make(p, device, std::move(other));
     other = tensor::inverted_real_bytes::make(p, device, std::move(other));
     other = tensor::packed_10::make(p, device, std::move(other));

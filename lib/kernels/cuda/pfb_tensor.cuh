@@ -39,9 +39,10 @@ namespace cuda {
  *
  * A block of threads works on its own, from one piece of an input to the next. Eight
  * warps filter: a thread has four samples of the line, its coefficients and the window of
- * the last lines in registers, reads and converts each sample once, and leaves filtered
- * ones in slots of shared memory, as the tensor cores want them. Crews of four warps each
- * take the slots in turn. What a lane has of the first product's sums is, after the
+ * the last lines in registers, reads each sample once, and leaves filtered ones in slots
+ * of shared memory, as the tensor cores want them. Numbers of 8 bits or fewer it filters
+ * as whole numbers (pfb_tensor_dots.cuh), others in single precision. Crews of four warps
+ * each take the slots in turn. What a lane has of the first product's sums is, after the
  * twiddles, its part of an operand of the second: nothing goes through memory between
  * them.
  *
@@ -54,7 +55,6 @@ namespace cuda {
 namespace tensor {
 
 constexpr int points = 1024, radix = 32; // of a line, of the first product
-constexpr int most_taps = 8;
 // Spectra: of each segment.
 constexpr int group = 8; // spectra that the filter makes of lines that arrive together
 constexpr int line_bytes = 2 * points; // of samples, and of what comes out
@@ -114,6 +114,8 @@ constexpr depth depth_of()
         return { 2, blocks ? 2 : 3 };
     if (Call::sample_bits == 12 && blocks)
         return { Call::segments > 2 ? 3 : 2, Call::segments > 1 ? 3 : 2 };
+    if (Call::real && Call::bytes && !delayed)
+        return { Call::segments > 1 ? many - 1 : 3, 3 };
     if (Call::real)
         return { Call::segments > 1 ? 3 : 2, 3 };
     if (Call::segments > 1)
@@ -154,8 +156,11 @@ constexpr int sets = 2; // that there is room for
  * + d, so that spectra of all segments follow each other. Of real samples see
  * pfb_tensor_real.cuh.
  */
-template <int Channels, sample_type Input, bool Inverted>
+template <int Channels, sample_type Input, bool Inverted, int Taps>
 struct arrangement {
+    static constexpr int most_taps = Taps;
+    //! Stages of lines before a piece.
+    static constexpr int stages_before = most_taps / group;
     static constexpr bool packed = Input == sample_type::s10 || Input == sample_type::s12;
     static constexpr bool real = Input == sample_type::s8 || packed;
     static constexpr bool reversed = real && Inverted; // channels
@@ -448,7 +453,7 @@ constexpr int first_row_bytes = 512; // what a crew keeps of c = 0; see first_ro
 //! filtering threads have those of the last taps in registers only: as many as there are
 //! registers for.
 template <class Call>
-inline constexpr int shared_taps = most_taps - (Call::second_radix < 8 ? 2 : 3);
+inline constexpr int shared_taps = Call::most_taps - (Call::second_radix < 8 ? 2 : 3);
 //! The others: of sample n + 2 j, its second half, n + 2 j + 1 and its second half.
 template <class Call>
 struct shared_coefficients {

@@ -150,7 +150,7 @@ public:
     tensor_filter(const pfb::parameters& p, int device)
         : d_p(p),
           d_device(device),
-          d_prototype(size_t(most_taps) * shape::step),
+          d_prototype(size_t(shape::most_taps) * shape::step),
           d_most_blocks(facts_of(device).multiprocessors),
           d_matrices(shape::ranks * 2 * matrix_bytes / sizeof(uint16_t)),
           d_twiddles(size_t(shape::ranks) * 2 * steps * crew_threads),
@@ -609,6 +609,7 @@ private:
 template <template <class> class Made,
           sample_type Input,
           bool Inverted,
+          int Taps,
           int... Channels,
           class Parameters,
           class Base>
@@ -617,7 +618,7 @@ std::unique_ptr<Base> make(const pfb::parameters& p,
                            int device,
                            std::unique_ptr<Base> other)
 {
-    if (facts_of(device).architecture != 90 || p.taps > most_taps ||
+    if (facts_of(device).architecture != 90 || p.taps > Taps || p.taps <= Taps - group ||
         p.inputs() > most_inputs || p.output != sample_type::sc8 || p.input != Input)
         return other;
     const device_guard guard(device);
@@ -628,24 +629,23 @@ std::unique_ptr<Base> make(const pfb::parameters& p,
             std::make_unique<Made<decltype(shape)>>(parameters, device, std::move(other));
         return true;
     };
-    (made(arrangement<Channels, Input, Inverted>{}) || ...);
+    (made(arrangement<Channels, Input, Inverted, Taps>{}) || ...);
     return other;
 }
 
-template <sample_type Input, bool Inverted, int... Channels>
-std::unique_ptr<pfb> part<Input, Inverted, Channels...>::make(const pfb::parameters& p,
-                                                              int device,
-                                                              std::unique_ptr<pfb> other)
+template <sample_type Input, bool Inverted, int Taps, int... Channels>
+std::unique_ptr<pfb> part<Input, Inverted, Taps, Channels...>::make(
+    const pfb::parameters& p, int device, std::unique_ptr<pfb> other)
 {
-    return tensor::make<tensor_pfb, Input, Inverted, Channels...>(
+    return tensor::make<tensor_pfb, Input, Inverted, Taps, Channels...>(
         p, p, device, std::move(other));
 }
 
-template <sample_type Input, bool Inverted, int... Channels>
-std::unique_ptr<f_engine> part<Input, Inverted, Channels...>::make(
+template <sample_type Input, bool Inverted, int Taps, int... Channels>
+std::unique_ptr<f_engine> part<Input, Inverted, Taps, Channels...>::make(
     const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other)
 {
-    return tensor::make<tensor_f_engine, Input, Inverted, Channels...>(
+    return tensor::make<tensor_f_engine, Input, Inverted, Taps, Channels...>(
         p.filter, p, device, std::move(other));
 }
 

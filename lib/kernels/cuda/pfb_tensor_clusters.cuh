@@ -200,24 +200,26 @@ public:
     //! Four samples. By all lanes of a warp.
     __device__ __forceinline__ static uint2 load(uint32_t address, int)
     {
-        uint2 v;
         if constexpr (reads_together<Call>) {
+            uint2 v;
             load_transposed(v, address);
             return v;
-        }
-        uint32_t each[4];
+        } else {
+            uint32_t each[4];
 #pragma unroll
-        for (int k = 0; k < 4; k++) {
-            const uint32_t from = address + bytes_to(Call::samples_on(k));
-            each[k] = Call::nibbles ? load_byte(from) : load_short(from);
+            for (int k = 0; k < 4; k++) {
+                const uint32_t from = address + bytes_to(Call::samples_on(k));
+                each[k] = Call::nibbles ? load_byte(from) : load_short(from);
+            }
+            if constexpr (Call::nibbles)
+                return { __byte_perm(__byte_perm(each[0], each[1], 0x0040),
+                                     __byte_perm(each[2], each[3], 0x0040),
+                                     0x5410),
+                         0 };
+            else
+                return { __byte_perm(each[0], each[1], 0x5410),
+                         __byte_perm(each[2], each[3], 0x5410) };
         }
-        if constexpr (Call::nibbles)
-            return { __byte_perm(__byte_perm(each[0], each[1], 0x0040),
-                                 __byte_perm(each[2], each[3], 0x0040),
-                                 0x5410),
-                     0 };
-        return { __byte_perm(each[0], each[1], 0x5410),
-                 __byte_perm(each[2], each[3], 0x5410) };
     }
     //! Where its part of a slot begins, of each word; the slot's address is to be added.
     __device__ __forceinline__ void find_words(uint32_t (&words)[4]) const

@@ -46,29 +46,51 @@ turn_bytes(uint32_t& a, uint32_t& b, uint32_t& c, uint32_t& d)
 //! whose first tap's time is even, and of even ones.
 template <class Call>
 struct paired_coefficients {
-    static constexpr int samples = Call::real ? 8 : 4, pairs = most_taps / 2;
-    int odd[samples][pairs], even[samples][pairs + 1];
+    static constexpr int samples = Call::real ? 8 : 4, taps = Call::most_taps;
+    static constexpr int pairs = taps / 2;
+    //! Of more taps, registers have those for odd times, from which the others are made.
+    static constexpr bool keeps_even = taps <= 8;
+    uint32_t odd[samples][pairs], kept[keeps_even ? samples : 1][pairs + 1];
 
-    __device__ __forceinline__ void set(int k, const int (&taps)[most_taps])
+    __device__ __forceinline__ void set(int k, const int (&h)[taps])
     {
-        const auto two = [](int low, int high) { return (low & 0xffff) | high << 16; };
 #pragma unroll
         for (int i = 0; i < pairs; i++)
-            odd[k][i] = two(taps[2 * i], taps[2 * i + 1]);
+            odd[k][i] = (h[2 * i] & 0xffff) | h[2 * i + 1] << 16;
+        if constexpr (keeps_even) {
 #pragma unroll
-        for (int i = 0; i <= pairs; i++)
-            even[k][i] = two(i > 0 ? taps[2 * i - 1] : 0, i < pairs ? taps[2 * i] : 0);
+            for (int i = 0; i <= pairs; i++)
+                kept[k][i] = shifted(k, i);
+        }
+    }
+    __device__ __forceinline__ uint32_t even(int k, int i) const
+    {
+        if constexpr (keeps_even)
+            return kept[k][i];
+        else
+            return shifted(k, i);
+    }
+
+private:
+    //! The second tap of a pair and the first one of the next. Found where it is wanted:
+    //! the compiler would keep all of them, in memory.
+    __device__ __forceinline__ uint32_t shifted(int k, int i) const
+    {
+        const uint32_t low = i > 0 ? odd[k][i - 1] : 0, high = i < pairs ? odd[k][i] : 0;
+        uint32_t both;
+        asm volatile("prmt.b32 %0, %1, %2, 0x5432;" : "=r"(both) : "r"(low), "r"(high));
+        return both;
     }
 };
 
 /*!
  * The last lines of a thread: words of four times of each of its eight numbers. Those of
- * a slot are one word each, and two words are before it.
+ * a slot are one word each, and those of most_taps lines before it are kept.
  */
 template <class Call>
 class byte_window
 {
-    static constexpr int before = most_taps / slot_spectra;
+    static constexpr int before = Call::most_taps / slot_spectra;
     uint32_t d_last[before][8];
 
     // A sum is the mantissa of a float.
@@ -97,10 +119,10 @@ class byte_window
                                            : 4 * (k % 2) + 2 * part + k / 2;
     }
     static __device__ __forceinline__ int
-    dot(int two_taps, uint32_t times, int half, int sum)
+    dot(uint32_t two_taps, uint32_t times, int half, int sum)
     {
-        return half == 0 ? __dp2a_lo(two_taps, int(times), sum)
-                         : __dp2a_hi(two_taps, int(times), sum);
+        return half == 0 ? __dp2a_lo(int(two_taps), int(times), sum)
+                         : __dp2a_hi(int(two_taps), int(times), sum);
     }
 
 public:
@@ -128,13 +150,13 @@ public:
         for (int s = 0; s < slot_spectra; s++)
             put(now, s, raw[s]);
         turn(now);
+        float z[slot_spectra][8];
 #pragma unroll
-        for (int s = 0; s < slot_spectra; s++) {
-            float z[8];
+        for (int i = 0; i < 8; i++) {
+            const int k = Call::real ? i / 2 + i % 2 * 4 : i / 2; // sample
+            const int n = place_of(i / 2, i % 2);
 #pragma unroll
-            for (int i = 0; i < 8; i++) {
-                const int k = Call::real ? i / 2 + i % 2 * 4 : i / 2; // sample
-                const int n = place_of(i / 2, i % 2);
+            for (int s = 0; s < slot_spectra; s++) {
                 const bool odd = s % 2;
                 int sum = no_sum;
 #pragma unroll
@@ -142,14 +164,16 @@ public:
                     // of times from that of the first word on
                     const int two = s / 2 + odd + j;
                     const uint32_t times = two / 2 < before ? d_last[two / 2][n] : now[n];
-                    sum = dot(odd ? h.odd[k][j] : h.even[k][j], times, two % 2, sum);
+                    sum = dot(odd ? h.odd[k][j] : h.even(k, j), times, two % 2, sum);
                 }
-                z[i] = __fmaf_rn(__int_as_float(sum),
-                                 float(whole_unit),
-                                 float(-no_sum_as_float * whole_unit));
+                z[s][i] = __fmaf_rn(__int_as_float(sum),
+                                    float(whole_unit),
+                                    float(-no_sum_as_float * whole_unit));
             }
-            store(s, z);
         }
+#pragma unroll
+        for (int s = 0; s < slot_spectra; s++)
+            store(s, z[s]);
 #pragma unroll
         for (int n = 0; n < 8; n++) {
 #pragma unroll

@@ -270,19 +270,21 @@ template <class Call>
 using filter_place =
     std::conditional_t<(Call::ranks > 1), cluster_place<Call>, segment_place<Call>>;
 
+template <class Call>
 struct thread_coefficients {
-    float h[most_taps][4];
+    float h[Call::most_taps][4];
 };
 //! The last lines of a thread.
+template <class Call>
 struct float_window {
-    float lines[most_taps][8];
+    float lines[Call::most_taps][8];
 };
 //! What a filtering thread has of the prototype.
 template <class Call>
 using coefficients = std::conditional_t<
     Call::bytes,
     paired_coefficients<Call>,
-    std::conditional_t<Call::real, half_coefficients<Call>, thread_coefficients>>;
+    std::conditional_t<Call::real, half_coefficients<Call>, thread_coefficients<Call>>>;
 
 //! Of a thread that filters.
 template <store Store, class Call>
@@ -300,16 +302,16 @@ load_coefficients(memory<Store, Call>& m, half_coefficients<Call>& h, const Call
     const int own = filter_place<Call>().in_spectrum() / 4;
     h.shared = shared_address(&m.coefficients.of[0][0][own]);
 #pragma unroll
-    for (int i = 0; i < 2 * (most_taps - shared_taps<Call>); i++)
+    for (int i = 0; i < 2 * (Call::most_taps - shared_taps<Call>); i++)
         h.last[i / 2][i % 2] = quad_of(shared_taps<Call> + i / 2, i % 2, own);
 }
 template <store Store, class Call>
 __device__ __forceinline__ void
-load_coefficients(memory<Store, Call>&, thread_coefficients& all, const Call& c)
+load_coefficients(memory<Store, Call>&, thread_coefficients<Call>& all, const Call& c)
 {
     const float* from = c.prototype + filter_place<Call>().in_spectrum();
 #pragma unroll
-    for (int t = 0; t < most_taps; t++) {
+    for (int t = 0; t < Call::most_taps; t++) {
         const float4 v = *reinterpret_cast<const float4*>(from + t * Call::step);
         auto& h = all.h[t];
         h[0] = v.x, h[1] = v.y, h[2] = v.z, h[3] = v.w;
@@ -323,9 +325,9 @@ load_coefficients(memory<Store, Call>&, paired_coefficients<Call>& h, const Call
 #pragma unroll
     for (int k = 0; k < h.samples; k++) {
         const float* from = c.prototype + at.in_spectrum() + Call::samples_on(k);
-        int taps[most_taps];
+        int taps[Call::most_taps];
 #pragma unroll
-        for (int t = 0; t < most_taps; t++) {
+        for (int t = 0; t < Call::most_taps; t++) {
             taps[t] = int(from[t * Call::step]);
             if constexpr (Call::ranks > 1)
                 taps[t] *= at.sign(k);
@@ -339,6 +341,18 @@ load_coefficients(memory<Store, Call>&, paired_coefficients<Call>& h, const Call
 template <class Call>
 inline constexpr bool leaves_stage_late =
     Call::channels == points && !Call::real && !Call::delayed;
+
+//! Of one of the lines before a piece. \param stages where those of each stage begin
+template <int Stages>
+__device__ __forceinline__ uint32_t place_of_line(const uint32_t (&stages)[Stages],
+                                                  int line,
+                                                  int pitch)
+{
+    if constexpr (Stages == 1)
+        return stages[0] + line * pitch;
+    else
+        return (line < group ? stages[0] : stages[1]) + line % group * pitch;
+}
 
 template <store Store, class Call>
 __device__ __forceinline__ void
@@ -385,15 +399,23 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
         skew = skew_of(p, c);
         bit_skew = bit_skew_of(p, c);
         // the last lines; the first spectrum's first tap is tap `skipped` here
-        std::conditional_t<Call::bytes, byte_window<Call>, float_window> x;
-        const int skipped = most_taps - c.taps;
-        wait_for_samples();
+        std::conditional_t<Call::bytes, byte_window<Call>, float_window<Call>> x;
+        const int skipped = Call::most_taps - c.taps;
+        const auto first_stage = stage;
+        uint32_t before[Call::stages_before];
+#pragma unroll
+        for (uint32_t& from : before) {
+            wait_for_samples();
+            from = samples();
+            stage.advance();
+        }
         uint32_t suspect = 0;
 #pragma unroll
-        for (int i = 0; i < most_taps - 1; i++) {
+        for (int i = 0; i < Call::most_taps - 1; i++) {
             raw_samples<Call> raw{};
             if (i >= skipped)
-                raw = at.load(samples() + (i - skipped) * Call::line_pitch, bit_skew);
+                raw = at.load(place_of_line(before, i - skipped, Call::line_pitch),
+                              bit_skew);
             suspect |= suspects<Call>(raw);
             if constexpr (Call::bytes)
                 x.begin_with(i, clamped_samples<Call>(raw));
@@ -407,11 +429,21 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
         if constexpr (Call::ranks > 1) // lanes read samples together
             any = __any_sync(~0u, any);
         if (p.first == -lead_of(c) && (Call::segments == 1 || at.segment == 0) && any)
-            found += count_clamped<filter_place<Call>, Call>(
-                samples(), c.taps - 1, number_of(0), counted(), end);
-        leave_samples(suspect);
-        load_later_ones(0);
-        stage.advance();
+#pragma unroll
+            for (int part = 0; part < Call::stages_before; part++)
+                found += count_clamped<filter_place<Call>, Call>(
+                    before[part],
+                    min(group, c.taps - 1 - part * group),
+                    number_of(part * group),
+                    counted(),
+                    end);
+        stage = first_stage;
+#pragma unroll
+        for (int part = 0; part < Call::stages_before; part++) {
+            leave_samples(suspect);
+            load_later_ones(part);
+            stage.advance();
+        }
 #pragma unroll 1
         for (int g = 0; g < p.groups; g++) {
             wait_for_samples();
@@ -465,7 +497,7 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
                 else {
 #pragma unroll
                     for (int s = 0; s < slot_spectra; s++) {
-                        constexpr int window = most_taps;
+                        constexpr int window = Call::most_taps;
                         unpack_samples<Call>(x.lines[(part + s + window - 1) % window],
                                              raw[s]);
                         float z[8];
@@ -495,7 +527,7 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
                 slot.advance();
                 // when all have left the stage that these will fill
                 if (part == (spare_stage ? 0 : slot_spectra))
-                    load_later_ones(g + 1);
+                    load_later_ones(Call::stages_before + g);
             }
             stage.advance();
         }

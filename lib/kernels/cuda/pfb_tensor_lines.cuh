@@ -116,9 +116,8 @@ __device__ __forceinline__ void load_pieces(memory<Store, Call>& m,
 }
 
 /*!
- * A stage's lines of a piece. \param part 0: those before the piece, otherwise its
- * groups, counted from 1; of the last group some lines may lack, and of the last segments
- * all
+ * A stage's lines of a piece. \param part those before the piece, then its groups; of the
+ * last group some lines may lack, and of the last segments all
  */
 template <store Store, class Call>
 __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
@@ -128,10 +127,11 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
                                            ring_place<stages<Store, Call>> at)
 {
     const int before = c.taps - 1;
-    const int first = part == 0 ? 0 : before + (part - 1) * group;
+    const int groups = part - Call::stages_before; // before it
+    const int first = groups < 0 ? part * group : before + groups * group;
     const int segment = Call::segments == 1 ? 0 : threadIdx.x % 32;
     const int begin = first_spectrum(segment, c);
-    int lines = min(part == 0 ? before : group,
+    int lines = min(groups < 0 ? min(before - first, group) : group,
                     int(c.spectra - p.first) - begin + before - first);
     if constexpr (Call::segments > 1)
         lines = max(0, lines);
@@ -195,18 +195,19 @@ __device__ __forceinline__ void load_ahead(memory<Store, Call>& m,
                                            ring_place<stages<Store, Call>> at)
 {
     at.advance(ahead);
-    if (part + ahead <= p.groups) {
-        load_lines(m, c, p, part + ahead, at);
+    const int later = part + ahead, parts = Call::stages_before + p.groups;
+    if (later < parts) {
+        load_lines(m, c, p, later, at);
         if constexpr (foresees<Call>) {
             piece next;
-            if (part + ahead == p.groups && others.take(next, c))
+            if (later == parts - 1 && others.take(next, c))
                 prefetch_lines(next, c);
         }
         return;
     }
     piece next;
     if (others.take(next, c))
-        load_lines(m, c, next, part + ahead - p.groups - 1, at);
+        load_lines(m, c, next, later - parts, at);
 }
 
 //! Before others have written the samples, perhaps: what they write reaches the cache,

@@ -13,7 +13,7 @@ namespace kernels {
 namespace cuda {
 namespace tensor {
 
-template struct part<sample_type::sc4, false, 2048, 4096, 8192>;
+template struct part<sample_type::sc4, false, 8, 2048, 4096, 8192>;
 
 } // namespace tensor
 } // namespace cuda

@@ -37,13 +37,13 @@ namespace tensor {
  * which mma multiplies.
  */
 
-// The filter.
+// The filter of packed samples; that of 8 bits is in pfb_tensor_dots.cuh.
 
 //! What a thread of the filter has of the prototype.
 template <class Call>
 struct half_coefficients {
-    uint32_t shared;                               // address of the first tap's
-    float4 last[most_taps - shared_taps<Call>][2]; // of the last taps
+    uint32_t shared;                                     // address of the first tap's
+    float4 last[Call::most_taps - shared_taps<Call>][2]; // of the last taps
 };
 
 __device__ __forceinline__ void interleave(float (&x)[8], float4 low, float4 high)
@@ -58,10 +58,6 @@ struct packed_halves {
     uint64_t low, high;
 };
 
-__device__ __forceinline__ void unpack_halves(float (&x)[8], uint2 v)
-{
-    interleave(x, byte_samples<false>::unpack(v.x), byte_samples<false>::unpack(v.y));
-}
 template <int Bits>
 __device__ __forceinline__ void unpack_halves(float (&x)[8], packed_halves<Bits> v)
 {
@@ -75,13 +71,13 @@ __device__ __forceinline__ void unpack_halves(float (&x)[8], packed_halves<Bits>
  * slot's samples \param put is told number of the word, spectrum and samples of each word
  */
 template <class Call, class Raw, class Put>
-__device__ __forceinline__ void filter_halves(float (&x)[most_taps][8],
+__device__ __forceinline__ void filter_halves(float (&x)[Call::most_taps][8],
                                               int part,
                                               const Raw (&raw)[slot_spectra],
                                               const half_coefficients<Call>& h,
                                               Put put)
 {
-    constexpr int lines = most_taps - 1 + slot_spectra;
+    constexpr int most_taps = Call::most_taps, lines = most_taps - 1 + slot_spectra;
     constexpr uint32_t quads = sizeof(float4) * Call::channels / 4;
 #pragma unroll
     for (int j = 0; j < 2; j++) {

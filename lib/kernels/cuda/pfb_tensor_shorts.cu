@@ -13,7 +13,7 @@ namespace kernels {
 namespace cuda {
 namespace tensor {
 
-template struct part<sample_type::sc16, false, 64, 128, 256, 512, 1024>;
+template struct part<sample_type::sc16, false, 8, 64, 128, 256, 512, 1024>;
 
 } // namespace tensor
 } // namespace cuda

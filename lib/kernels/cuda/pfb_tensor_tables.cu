@@ -183,7 +183,7 @@ double norm_of(const std::vector<float>& prototype)
 double make_whole(std::vector<float>& prototype, int step)
 {
     constexpr double most = 32767, most_sum = (1 << 22) - 1, most_sample = 127;
-    constexpr double rounding = most_sample * most_taps / 2; // of a sum
+    const double rounding = most_sample * prototype.size() / step / 2; // of a sum
     double largest = 0, largest_sum = 0;
     for (int n = 0; n < step; n++) {
         double sum = 0;

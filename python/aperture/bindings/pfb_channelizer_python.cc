@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(545acf7032482bd160c43ffa3d92772c) */
+/* BINDTOOL_HEADER_FILE_HASH(a0900559f291b3e83ff98df1a8bd0670) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"
