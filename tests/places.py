@@ -26,10 +26,13 @@ def fresh_folder(name):
     return folder
 
 
-def run(*command, cwd=None, env=None, timeout=280):
-    """Runs a command; returns its exit status and its output, errors included."""
+def run(*command, cwd=None, env=None, timeout=280, answers=""):
+    """Runs a command; returns its exit status and its output, errors included.
+
+    The command reads `answers` from its standard input.
+    """
     result = subprocess.run([str(word) for word in command], cwd=cwd, env=env,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            input=answers, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, timeout=timeout)
     return result.returncode, result.stdout
 

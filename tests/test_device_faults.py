@@ -33,7 +33,7 @@ class TestDeviceFaults(unittest.TestCase):
         self.assertGreaterEqual(len(faults), 15)
 
         run_or_fail(self, CMAKE, "-S", SOURCE, "-B", self.build, "-DAPERTURE_FAULTS=ON",
-                    "-DENABLE_PYTHON=OFF", "-DENABLE_CUDA=OFF", "-DENABLE_DOXYGEN=OFF")
+                    "-DENABLE_PYTHON=OFF", "-DENABLE_CUDA=OFF")
         run_or_fail(self, CMAKE, "--build", self.build, "--target", TEST, "--parallel", "2",
                     timeout=1200)
         self.assertEqual(self.run_with(""), 0, "without a fault")

@@ -27,7 +27,7 @@ class TestSanitizers(unittest.TestCase):
         run_or_fail(self, CMAKE, "-S", SOURCE, "-B", build, f"-DCMAKE_CXX_FLAGS={flags}",
                     # not its -DNDEBUG: assertions are wanted
                     "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g",
-                    "-DENABLE_PYTHON=OFF", "-DENABLE_CUDA=OFF", "-DENABLE_DOXYGEN=OFF")
+                    "-DENABLE_PYTHON=OFF", "-DENABLE_CUDA=OFF")
         run_or_fail(self, CMAKE, "--build", build, "--target", *tests, "--parallel", "2",
                     timeout=1200)
         for test in tests:

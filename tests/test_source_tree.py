@@ -7,9 +7,10 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 import unittest
 
-from places import SOURCE, main, run, run_or_fail
+from places import CMAKE, SOURCE, fresh_folder, main, run, run_or_fail
 
 HEADERS = SOURCE / "include/gnuradio/aperture"
 BINDINGS = SOURCE / "python/aperture/bindings"
@@ -24,6 +25,38 @@ class TestSourceTree(unittest.TestCase):
         self.assertEqual(info["modname"], "aperture")
         self.assertEqual(info["version"], "310")
         self.assertEqual(os.path.realpath(info["base_dir"]), str(SOURCE))
+
+    def test_gr_modtool_add(self):
+        """gr_modtool adds blocks in C++ and in Python, and the tree still configures."""
+        copy = fresh_folder("source_tree") / "gr-aperture"
+        built = shutil.ignore_patterns("build*", "__pycache__", ".*")
+        shutil.copytree(SOURCE, copy, symlinks=True, ignore=built)
+        for language in ("cpp", "python"):
+            # an empty line answers what its options cannot: whether C++ tests are wanted
+            run_or_fail(self, "gr_modtool", "add", "--lang", language, "--block-type", "sync",
+                        "--argument-list", "int channels", "--copyright", "A. N. Other",
+                        "--add-python-qa", "--scm-mode", "no", f"trial_{language}",
+                        cwd=copy, answers="\n" * 5)
+        cmake = [CMAKE, "-S", copy, "-B", copy / "build", "-DENABLE_CUDA=OFF",
+                 f"-DPYTHON_EXECUTABLE={sys.executable}"]
+        if shutil.which("ninja"):
+            cmake += ["-G", "Ninja"]
+        run_or_fail(self, *cmake)
+        # Ninja reads its rules only now, and refuses two for one file
+        run_or_fail(self, CMAKE, "--build", copy / "build", "--target", "help")
+        for made in ("lib/trial_cpp_impl.cc", "python/aperture/bindings/trial_cpp_python.cc",
+                     "python/aperture/trial_python.py", "grc/aperture_trial_cpp.block.yml",
+                     "grc/aperture_trial_python.block.yml",
+                     # what the bindings of gr_modtool include
+                     "build/python/aperture/bindings/trial_cpp_pydoc.h"):
+            self.assertTrue((copy / made).exists(), made)
+
+        # the build refuses bindings that are older than their header
+        header = copy / "include/gnuradio/aperture/trial_cpp.h"
+        header.write_text(header.read_text() + "\n")
+        status, output = run(*cmake)
+        self.assertNotEqual(status, 0)
+        self.assertIn("tools/update-binding-hashes", output)
 
     def test_bindings_are_in_step(self):
         """Every public header has bindings, and their hash is that of the header as it is."""
