@@ -11,9 +11,9 @@
 #include "gpu.cuh"
 #include <cmath>
 #if defined(APERTURE_CUDA_SM_90A)
-#include "kernels/cuda/beamformer_wgmma.cuh"
-#include "kernels/cuda/bulk_copy.cuh"
-#include "kernels/cuda/wgmma.cuh"
+#include "kernels/beams/beamformer_wgmma.cuh"
+#include "kernels/gpu/bulk_copy.cuh"
+#include "kernels/gpu/wgmma.cuh"
 #endif
 
 /*

@@ -23,9 +23,9 @@
  */
 
 #include "beam_bounds.cuh"
-#include "kernels/cuda/beam_power.h"
-#include "kernels/cuda/beamformer.h"
-#include "kernels/cuda/power_detector.h"
+#include "kernels/beams/cuda_beam_power.h"
+#include "kernels/beams/cuda_beamformer.h"
+#include "kernels/beams/cuda_power_detector.h"
 #include <cerrno>
 #include <cmath>
 #include <cstdio>

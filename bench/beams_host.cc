@@ -18,9 +18,9 @@
  * would say if nobody else used it.
  */
 
-#include "kernels/beam_power.h"
-#include "kernels/host/beam_forming.h"
-#include "kernels/host/beam_power.h"
+#include "kernels/beams/beam_power.h"
+#include "kernels/beams/host_beam_forming.h"
+#include "kernels/beams/host_beam_power.h"
 #include <omp.h>
 #include <algorithm>
 #include <chrono>

@@ -27,11 +27,11 @@
  * on, `chain` for all of them, `host`, and `latency`. FILE.json has those.
  */
 
-#include "kernels/corner_turn.h"
-#include "kernels/f_engine.h"
-#include "kernels/pfb.h"
-#include "kernels/prototype.h"
-#include "kernels/xengine.h"
+#include "kernels/corner_turn/corner_turn.h"
+#include "kernels/f_engine/f_engine.h"
+#include "kernels/pfb/pfb.h"
+#include "kernels/pfb/prototype.h"
+#include "kernels/xengine/xengine.h"
 #include "runtime/host_memory.h"
 #include <gnuradio/aperture/corner_turn.h>
 #include <gnuradio/aperture/discard.h>

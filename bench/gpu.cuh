@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_BENCH_GPU_CUH
 #define INCLUDED_APERTURE_BENCH_GPU_CUH
 
-#include "kernels/cuda/memory.h"
+#include "kernels/gpu/memory.h"
 #include <charconv>
 #include <chrono>
 #include <functional>

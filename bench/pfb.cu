@@ -24,10 +24,10 @@
  */
 
 #include "gpu.cuh"
-#include "kernels/cuda/corner_turn.h"
-#include "kernels/cuda/f_engine.h"
-#include "kernels/cuda/pfb.h"
-#include "kernels/prototype.h"
+#include "kernels/corner_turn/cuda_corner_turn.h"
+#include "kernels/f_engine/cuda_f_engine.h"
+#include "kernels/pfb/cuda_pfb.h"
+#include "kernels/pfb/prototype.h"
 #include <cerrno>
 #include <cmath>
 #include <cstdio>

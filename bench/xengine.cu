@@ -19,10 +19,10 @@
  */
 
 #include "gpu.cuh"
-#include "kernels/cuda/bulk_copy.cuh"
-#include "kernels/cuda/xengine.h"
+#include "kernels/gpu/bulk_copy.cuh"
+#include "kernels/xengine/cuda_xengine.h"
 #if defined(APERTURE_CUDA_SM_90A)
-#include "kernels/cuda/wgmma.cuh"
+#include "kernels/gpu/wgmma.cuh"
 #endif
 #include <cerrno>
 #include <cstdio>

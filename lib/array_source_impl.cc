@@ -6,8 +6,8 @@
  */
 
 #include "array_source_impl.h"
-#include "number_text.h"
-#include "timestamp.h"
+#include "kernels/common/number_text.h"
+#include "stream/timestamp.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/io_signature.h>
 #include <algorithm>
@@ -15,8 +15,7 @@
 #include <cstring>
 #include <limits>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 namespace {
 
@@ -202,5 +201,4 @@ int array_source_impl::work(int noutput_items,
     return int(wanted);
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

@@ -8,13 +8,12 @@
 #ifndef INCLUDED_APERTURE_ARRAY_SOURCE_IMPL_H
 #define INCLUDED_APERTURE_ARRAY_SOURCE_IMPL_H
 
-#include "kernels/array_simulator.h"
+#include "kernels/simulator/array_simulator.h"
 #include "runtime/device.h"
 #include <gnuradio/aperture/array_source.h>
 #include <atomic>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 class array_source_impl : public array_source
 {
@@ -47,7 +46,6 @@ private:
     std::atomic<bool> d_finish{ false };
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_ARRAY_SOURCE_IMPL_H */

@@ -7,8 +7,7 @@
 
 #include "beam_power_impl.h"
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 kernels::beam_power::parameters beam_power_impl::kernel_parameters(const parameters& p)
 {
@@ -46,7 +45,7 @@ beam_power_impl::beam_power_impl(const parameters& p,
                                  const device& d)
     : gr::block(
           "beam_power",
-          signature_on(d, 1, block_item_size(k.channels, k.inputs, k.times, k.input)),
+          signature_on(d, 1, frame_item_size(k.channels, k.inputs, k.times, k.input)),
           output_signature_of(d, detecting)),
       weighted_block(
           kernels::beam_power::make(k, d),
@@ -69,5 +68,4 @@ std::vector<intervals::interval> beam_power_impl::lost_of(
     return d_weights.lost_of(beam, lost, first, end);
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

@@ -8,13 +8,12 @@
 #ifndef INCLUDED_APERTURE_BEAM_POWER_IMPL_H
 #define INCLUDED_APERTURE_BEAM_POWER_IMPL_H
 
-#include "detecting_block.h"
-#include "kernels/beam_power.h"
-#include "weighted_block.h"
+#include "control/weighted_block.h"
+#include "kernels/beams/beam_power.h"
+#include "stream/detecting_block.h"
 #include <gnuradio/aperture/beam_power.h>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 class beam_power_impl
     : public weighted_block<beam_power, detecting_block, kernels::beam_power>
@@ -39,7 +38,6 @@ private:
                                              int64_t end) override;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_BEAM_POWER_IMPL_H */

@@ -8,8 +8,7 @@
 #include "beamformer_impl.h"
 #include <gnuradio/aperture/tags.h>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 beamformer::sptr beamformer::make(const parameters& p)
 {
@@ -31,7 +30,7 @@ beamformer_impl::beamformer_impl(const parameters& p,
                                  const device& d)
     : gr::block(
           "beamformer",
-          signature_on(d, 1, block_item_size(k.channels, k.inputs, k.times, k.input)),
+          signature_on(d, 1, frame_item_size(k.channels, k.inputs, k.times, k.input)),
           signature_on(d,
                        1,
                        item_size("beams",
@@ -102,5 +101,4 @@ void beamformer_impl::tag_block(uint64_t item, int64_t block)
     forget_before(end);
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

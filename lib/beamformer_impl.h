@@ -8,16 +8,15 @@
 #ifndef INCLUDED_APERTURE_BEAMFORMER_IMPL_H
 #define INCLUDED_APERTURE_BEAMFORMER_IMPL_H
 
-#include "block_reader.h"
-#include "kernels/beamformer.h"
-#include "weighted_block.h"
+#include "control/weighted_block.h"
+#include "kernels/beams/beamformer.h"
+#include "stream/frame_reader.h"
 #include <gnuradio/aperture/beamformer.h>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 class beamformer_impl
-    : public weighted_block<beamformer, block_reader, kernels::beamformer>
+    : public weighted_block<beamformer, frame_reader, kernels::beamformer>
 {
 public:
     beamformer_impl(const parameters& p,
@@ -36,7 +35,6 @@ private:
     const kernels::beamformer::parameters d_p;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_BEAMFORMER_IMPL_H */

@@ -6,12 +6,11 @@
  */
 
 #include "copy_impl.h"
-#include "kernels/types.h"
+#include "kernels/common/types.h"
 #include <algorithm>
 #include <limits>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 copy::sptr copy::make(const parameters& p)
 {
@@ -40,5 +39,4 @@ int copy_impl::process(int noutput_items,
     return items;
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

@@ -11,8 +11,7 @@
 #include "runtime/device_block.h"
 #include <gnuradio/aperture/copy.h>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 class copy_impl : public copy, public device_block
 {
@@ -27,7 +26,6 @@ private:
                 gr_vector_void_star& output_items) override;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_COPY_IMPL_H */

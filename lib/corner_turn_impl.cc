@@ -8,8 +8,7 @@
 #include "corner_turn_impl.h"
 #include <limits>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 namespace {
 
@@ -56,15 +55,15 @@ corner_turn_impl::corner_turn_impl(const parameters& p,
           "corner_turn",
           input_signature_of(k, d),
           signature_on(
-              d, 1, block_item_size(k.selected_channels, k.inputs(), k.times, k.type))),
-      block_writer(d, k, 1, 1, p.align),
+              d, 1, frame_item_size(k.selected_channels, k.inputs(), k.times, k.type))),
+      frame_writer(d, k, 1, 1, p.align),
       d_p(k),
       d_kernel(kernels::corner_turn::make(k, d))
 {
     set_latency(p.latency);
 }
 
-block_writer::spectra_facts corner_turn_impl::facts() const
+frame_writer::spectra_facts corner_turn_impl::facts() const
 {
     return { time_of(0), rate(), input_bandwidth(), input_samples_per_item(), 0 };
 }
@@ -98,5 +97,4 @@ std::string corner_turn_impl::implementation() const
     return d_kernel->implementation();
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

@@ -8,14 +8,13 @@
 #ifndef INCLUDED_APERTURE_CORNER_TURN_IMPL_H
 #define INCLUDED_APERTURE_CORNER_TURN_IMPL_H
 
-#include "block_writer.h"
-#include "kernels/corner_turn.h"
+#include "kernels/corner_turn/corner_turn.h"
+#include "stream/frame_writer.h"
 #include <gnuradio/aperture/corner_turn.h>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
-class corner_turn_impl : public corner_turn, public block_writer
+class corner_turn_impl : public corner_turn, public frame_writer
 {
 public:
     corner_turn_impl(const parameters& p,
@@ -40,7 +39,6 @@ private:
     const std::unique_ptr<kernels::corner_turn> d_kernel;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_CORNER_TURN_IMPL_H */

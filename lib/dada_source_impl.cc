@@ -6,7 +6,7 @@
  */
 
 #include "dada_source_impl.h"
-#include "kernels/types.h"
+#include "kernels/common/types.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/io_signature.h>
 #include <fcntl.h>
@@ -17,8 +17,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 namespace {
 
@@ -214,5 +213,4 @@ int dada_source_impl::work(int noutput_items,
     return int(items);
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

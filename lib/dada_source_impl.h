@@ -13,8 +13,7 @@
 #include <atomic>
 #include <mutex>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 class dada_source_impl : public dada_source
 {
@@ -63,7 +62,6 @@ private:
     std::string d_error;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_DADA_SOURCE_IMPL_H */

@@ -6,11 +6,10 @@
  */
 
 #include "discard_impl.h"
-#include "kernels/types.h"
+#include "kernels/common/types.h"
 #include <limits>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 discard::sptr discard::make(const parameters& p)
 {
@@ -40,5 +39,4 @@ int discard_impl::process(int,
     return 0;
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

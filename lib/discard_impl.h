@@ -12,8 +12,7 @@
 #include <gnuradio/aperture/discard.h>
 #include <atomic>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 class discard_impl : public discard, public device_block
 {
@@ -33,7 +32,6 @@ private:
     std::atomic<uint64_t> d_items{ 0 };
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_DISCARD_IMPL_H */

@@ -7,8 +7,7 @@
 
 #include "f_engine_impl.h"
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 namespace {
 
@@ -41,9 +40,9 @@ f_engine_impl::f_engine_impl(const parameters& p,
           signature_on(d, k.filter.ports, sample_item_size(k.filter)),
           signature_on(d,
                        1,
-                       block_item_size(
+                       frame_item_size(
                            k.selected_channels, k.inputs(), k.times, k.filter.output))),
-      block_writer(d,
+      frame_writer(d,
                    k.turn(),
                    filter_windows(k.filter).length(),
                    filter_windows(k.filter).step(),
@@ -64,10 +63,10 @@ f_engine_impl::f_engine_impl(const parameters& p,
 bool f_engine_impl::start()
 {
     d_windows.reset();
-    return block_writer::start();
+    return frame_writer::start();
 }
 
-block_writer::spectra_facts f_engine_impl::facts() const
+frame_writer::spectra_facts f_engine_impl::facts() const
 {
     return { time_of(d_windows.middle()),
              rate() / d_windows.step(),
@@ -125,5 +124,4 @@ std::vector<uint64_t> f_engine_impl::missing() const { return missing_spectra();
 
 std::string f_engine_impl::implementation() const { return d_kernel->implementation(); }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

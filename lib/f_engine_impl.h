@@ -8,16 +8,15 @@
 #ifndef INCLUDED_APERTURE_F_ENGINE_IMPL_H
 #define INCLUDED_APERTURE_F_ENGINE_IMPL_H
 
-#include "block_writer.h"
-#include "filter_windows.h"
-#include "gain_settings.h"
-#include "kernels/f_engine.h"
+#include "control/gain_settings.h"
+#include "kernels/f_engine/f_engine.h"
+#include "stream/filter_windows.h"
+#include "stream/frame_writer.h"
 #include <gnuradio/aperture/f_engine.h>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
-class f_engine_impl : public f_engine, public block_writer
+class f_engine_impl : public f_engine, public frame_writer
 {
 public:
     f_engine_impl(const parameters& p,
@@ -48,7 +47,6 @@ private:
     gain_settings d_gains;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_F_ENGINE_IMPL_H */

@@ -5,13 +5,12 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/prototype.h"
+#include "kernels/pfb/prototype.h"
 #include "pfb_channelizer_impl.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 std::vector<float> pfb_prototype(int channels, int taps, const std::string& window)
 {
@@ -168,5 +167,4 @@ std::string pfb_channelizer_impl::implementation() const
     return d_kernel->implementation();
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

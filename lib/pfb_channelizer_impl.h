@@ -8,15 +8,14 @@
 #ifndef INCLUDED_APERTURE_PFB_CHANNELIZER_IMPL_H
 #define INCLUDED_APERTURE_PFB_CHANNELIZER_IMPL_H
 
-#include "clocked_block.h"
-#include "filter_windows.h"
-#include "gain_settings.h"
-#include "kernels/pfb.h"
+#include "control/gain_settings.h"
+#include "kernels/pfb/pfb.h"
+#include "stream/clocked_block.h"
+#include "stream/filter_windows.h"
 #include <gnuradio/aperture/pfb_channelizer.h>
 #include <atomic>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 class pfb_channelizer_impl : public pfb_channelizer, public clocked_block
 {
@@ -54,7 +53,6 @@ private:
     std::vector<std::atomic<uint64_t>> d_missing;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_PFB_CHANNELIZER_IMPL_H */

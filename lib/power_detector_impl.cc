@@ -7,8 +7,7 @@
 
 #include "power_detector_impl.h"
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 kernels::power_detector::parameters
 power_detector_impl::kernel_parameters(const parameters& p)
@@ -50,5 +49,4 @@ power_detector_impl::power_detector_impl(const kernels::power_detector::paramete
 {
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

@@ -8,12 +8,11 @@
 #ifndef INCLUDED_APERTURE_POWER_DETECTOR_IMPL_H
 #define INCLUDED_APERTURE_POWER_DETECTOR_IMPL_H
 
-#include "detecting_block.h"
-#include "kernels/power_detector.h"
+#include "kernels/beams/power_detector.h"
+#include "stream/detecting_block.h"
 #include <gnuradio/aperture/power_detector.h>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 class power_detector_impl : public power_detector, public detecting_block
 {
@@ -34,7 +33,6 @@ private:
     const std::unique_ptr<kernels::power_detector> d_kernel;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_POWER_DETECTOR_IMPL_H */

@@ -5,17 +5,16 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/types.h"
-#include "number_text.h"
+#include "kernels/common/number_text.h"
+#include "kernels/common/types.h"
 #include "replay_impl.h"
-#include "timestamp.h"
+#include "stream/timestamp.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 namespace {
 
@@ -153,5 +152,4 @@ int replay_impl::process(int noutput_items,
     return int(wanted);
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

@@ -12,8 +12,7 @@
 #include <gnuradio/aperture/replay.h>
 #include <atomic>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 class replay_impl : public replay, public device_block
 {
@@ -42,7 +41,6 @@ private:
     std::atomic<bool> d_finish{ false };
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_REPLAY_IMPL_H */

@@ -10,8 +10,7 @@
 #include <gnuradio/io_signature.h>
 #include <algorithm>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 namespace {
 
@@ -103,5 +102,4 @@ std::vector<std::pair<int, int>> select_impl::products() const
     return d_p.products;
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

@@ -8,12 +8,11 @@
 #ifndef INCLUDED_APERTURE_SELECT_IMPL_H
 #define INCLUDED_APERTURE_SELECT_IMPL_H
 
-#include "kernels/product_select.h"
+#include "kernels/select/product_select.h"
 #include <gnuradio/aperture/select.h>
 #include <mutex>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 class select_impl : public select
 {
@@ -38,7 +37,6 @@ private:
     std::unique_ptr<kernels::product_select> d_kernel;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_SELECT_IMPL_H */

@@ -5,15 +5,14 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "number_text.h"
+#include "kernels/common/number_text.h"
 #include "xengine_impl.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 namespace {
 
@@ -53,14 +52,14 @@ xengine_impl::xengine_impl(const parameters& p,
                            const device& d)
     : gr::block(
           "xengine",
-          signature_on(d, 1, block_item_size(k.channels, k.inputs, k.times, k.type)),
+          signature_on(d, 1, frame_item_size(k.channels, k.inputs, k.times, k.type)),
           signature_on(
               d,
               1,
               item_size("visibilities",
                         { { "channels", k.channels }, { "products", k.products() } },
                         sizeof(gr_complex)))),
-      block_reader(d, k.inputs, k.times),
+      frame_reader(d, k.inputs, k.times),
       d_p(k),
       d_kernel(kernels::xengine::make(k, d)),
       d_length(p.integration),
@@ -77,7 +76,7 @@ bool xengine_impl::start()
 {
     d_summed = 0;
     d_described = 0;
-    return block_reader::start();
+    return frame_reader::start();
 }
 
 void xengine_impl::before_first_call() { d_kernel->clear(work_stream()); }
@@ -204,5 +203,4 @@ void xengine_impl::set_normalise(bool normalise)
 
 std::string xengine_impl::implementation() const { return d_kernel->implementation(); }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

@@ -8,15 +8,14 @@
 #ifndef INCLUDED_APERTURE_XENGINE_IMPL_H
 #define INCLUDED_APERTURE_XENGINE_IMPL_H
 
-#include "block_reader.h"
-#include "kernels/xengine.h"
+#include "kernels/xengine/xengine.h"
+#include "stream/frame_reader.h"
 #include <gnuradio/aperture/xengine.h>
 #include <mutex>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
-class xengine_impl : public xengine, public block_reader
+class xengine_impl : public xengine, public frame_reader
 {
 public:
     xengine_impl(const parameters& p,
@@ -57,7 +56,6 @@ private:
     int d_described; // blocks per integration when the output was last described
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_XENGINE_IMPL_H */

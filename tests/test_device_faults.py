@@ -21,7 +21,7 @@ class TestDeviceFaults(unittest.TestCase):
 
     def run_with(self, fault):
         environment = dict(os.environ, APERTURE_FAULT=fault)
-        result = subprocess.run([self.build / "lib" / TEST], env=environment, timeout=120,
+        result = subprocess.run([self.build / "tests" / "cpp" / TEST], env=environment, timeout=120,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT)
         return result.returncode

@@ -32,7 +32,7 @@ class TestSanitizers(unittest.TestCase):
                     timeout=1200)
         for test in tests:
             with self.subTest(test=test):
-                result = subprocess.run([build / "lib" / test], timeout=600,
+                result = subprocess.run([build / "tests" / "cpp" / test], timeout=600,
                                         env=dict(os.environ, **options),
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True,

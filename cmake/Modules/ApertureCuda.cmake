@@ -2,7 +2,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Decides whether the CUDA kernels (lib/kernels/cuda/*.cu) are built.
+# Decides whether the CUDA kernels (lib/kernels/*/*.cu) are built.
 #
 # In:  ENABLE_CUDA               AUTO: if there is an nvcc; ON: or it is an error; OFF
 #      CMAKE_CUDA_ARCHITECTURES  (or the environment's CUDAARCHS) the user's choice
@@ -136,7 +136,8 @@ else()
         endif()
     endif()
 
-    file(GLOB _cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/kernels/cuda/*.cu)
+    file(GLOB_RECURSE _cuda_sources CONFIGURE_DEPENDS
+        ${PROJECT_SOURCE_DIR}/lib/kernels/*.cu)
     if(NOT CMAKE_CUDA_ARCHITECTURES)
         if(NOT _enable_cuda STREQUAL "AUTO")
             message(FATAL_ERROR "ENABLE_CUDA=${ENABLE_CUDA}, but ${APERTURE_NVCC} compiles "

@@ -6,7 +6,7 @@
  */
 
 #include "formats/dada.h"
-#include "number_text.h"
+#include "kernels/common/number_text.h"
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -16,9 +16,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace gr {
-namespace aperture {
-namespace formats {
+namespace gr::aperture::formats {
 
 namespace {
 
@@ -260,6 +258,4 @@ dada_file open_dada(const std::string& filename)
     return file;
 }
 
-} // namespace formats
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture::formats

@@ -14,9 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace gr {
-namespace aperture {
-namespace formats {
+namespace gr::aperture::formats {
 
 /*!
  * What a PSRDADA file holds: an ASCII header of HDR_SIZE bytes with a keyword and a value
@@ -66,8 +64,6 @@ dada_file open_dada(const std::string& filename);
 //! Keywords and values of a header's text; of a repeated keyword the first one counts.
 std::map<std::string, std::string> parse_dada_header(const std::string& text);
 
-} // namespace formats
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture::formats
 
 #endif /* INCLUDED_APERTURE_FORMATS_DADA_H */

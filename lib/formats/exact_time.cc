@@ -13,9 +13,7 @@
 #include <cstdlib>
 #include <numeric>
 
-namespace gr {
-namespace aperture {
-namespace formats {
+namespace gr::aperture::formats {
 
 namespace {
 
@@ -272,6 +270,4 @@ std::optional<exact_time> parse_mjd(const std::string& text)
     return exact_time{ midnight + int64_t(seconds), int64_t(attoseconds) };
 }
 
-} // namespace formats
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture::formats

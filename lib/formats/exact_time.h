@@ -12,9 +12,7 @@
 #include <optional>
 #include <string>
 
-namespace gr {
-namespace aperture {
-namespace formats {
+namespace gr::aperture::formats {
 
 //! Time since 1970 (or a duration) as integers: a double is good to 0.2 us only.
 struct exact_time {
@@ -71,8 +69,6 @@ std::optional<exact_time> parse_utc(const std::string& text);
  */
 std::optional<exact_time> parse_mjd(const std::string& text);
 
-} // namespace formats
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture::formats
 
 #endif /* INCLUDED_APERTURE_FORMATS_EXACT_TIME_H */

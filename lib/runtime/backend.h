@@ -13,8 +13,7 @@
 #include <memory>
 #include <string>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 //! Memory that is freed with its owner.
 using memory = std::unique_ptr<char, std::function<void(char*)>>;
@@ -42,7 +41,6 @@ public:
     virtual std::shared_ptr<void> pin(void* host_memory, size_t bytes) const = 0;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_RUNTIME_BACKEND_H */

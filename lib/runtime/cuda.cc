@@ -20,9 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace gr {
-namespace aperture {
-namespace cuda {
+namespace gr::aperture::cuda {
 
 namespace {
 
@@ -507,6 +505,4 @@ std::shared_ptr<const backend> make_backend(int index)
     return std::make_shared<cuda_backend>(index);
 }
 
-} // namespace cuda
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture::cuda

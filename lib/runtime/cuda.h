@@ -11,9 +11,7 @@
 #include "runtime/backend.h"
 #include <string>
 
-namespace gr {
-namespace aperture {
-namespace cuda {
+namespace gr::aperture::cuda {
 
 //! What there is to run on.
 struct gpus {
@@ -30,8 +28,6 @@ gpus find_gpus();
 //! \param index of the GPU, below find_gpus().count
 std::shared_ptr<const backend> make_backend(int index);
 
-} // namespace cuda
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture::cuda
 
 #endif /* INCLUDED_APERTURE_RUNTIME_CUDA_H */

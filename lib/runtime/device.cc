@@ -14,8 +14,7 @@
 #include <gnuradio/aperture/device.h>
 #include <stdexcept>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 namespace {
 
@@ -104,5 +103,4 @@ std::unique_ptr<stream> device::make_stream() const
     return d_backend ? d_backend->make_stream() : std::make_unique<host_stream>();
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

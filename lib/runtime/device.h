@@ -13,8 +13,7 @@
 #include <memory>
 #include <string>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 //! Where kernels run.
 class device
@@ -50,7 +49,6 @@ private:
     std::shared_ptr<const backend> d_backend;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_RUNTIME_DEVICE_H */

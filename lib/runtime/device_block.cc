@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "number_text.h"
+#include "kernels/common/number_text.h"
 #include "runtime/device_block.h"
 #include "runtime/fault.h"
 #include "runtime/host_wait.h"
@@ -16,8 +16,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 namespace {
 
@@ -251,5 +250,4 @@ std::string device_block::error() const
     return d_error;
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

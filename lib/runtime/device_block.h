@@ -20,8 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * io_signature of a block on a device. GNU Radio looks for the type of an input in the
@@ -136,7 +135,6 @@ private:
     std::string d_error;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_RUNTIME_DEVICE_BLOCK_H */

@@ -20,8 +20,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 namespace {
 
@@ -510,5 +509,4 @@ std::string device_buffer::error_for_readers() const
     return d_host_writer ? error() : std::string();
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

@@ -19,8 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 class device_block;
 
@@ -159,7 +158,6 @@ private:
     std::string d_error;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_RUNTIME_DEVICE_BUFFER_H */

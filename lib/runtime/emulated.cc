@@ -14,9 +14,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace gr {
-namespace aperture {
-namespace emulated {
+namespace gr::aperture::emulated {
 
 namespace {
 
@@ -226,6 +224,4 @@ std::shared_ptr<const backend> make_backend()
     return std::make_shared<emulated_backend>();
 }
 
-} // namespace emulated
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture::emulated

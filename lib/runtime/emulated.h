@@ -17,8 +17,7 @@
 #include <mutex>
 #include <thread>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * A device for tests, where there is no GPU: its memory is host memory in which each byte
@@ -82,7 +81,6 @@ private:
 std::shared_ptr<const backend> make_backend();
 
 } // namespace emulated
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_RUNTIME_EMULATED_H */

@@ -8,8 +8,7 @@
 #include "runtime/event_log.h"
 #include <algorithm>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 void event_log::add(int64_t first, int64_t end, const event_sptr& e)
 {
@@ -61,5 +60,4 @@ void event_log::clear()
     d_done = INT64_MIN;
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

@@ -12,8 +12,7 @@
 #include <cstdint>
 #include <deque>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * Which work of one stream uses which items of a ring, so that others wait for no more
@@ -42,7 +41,6 @@ private:
     int64_t d_done = INT64_MIN;  // work on items below it is done
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_RUNTIME_EVENT_LOG_H */

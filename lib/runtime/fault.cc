@@ -11,8 +11,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 bool left_out(const char* name)
 {
@@ -21,6 +20,5 @@ bool left_out(const char* name)
     return chosen == name;
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 #endif

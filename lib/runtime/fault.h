@@ -8,8 +8,7 @@
 #ifndef INCLUDED_APERTURE_RUNTIME_FAULT_H
 #define INCLUDED_APERTURE_RUNTIME_FAULT_H
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 #ifdef APERTURE_FAULTS
 /*!
@@ -22,7 +21,6 @@ bool left_out(const char* name);
 constexpr bool left_out(const char*) { return false; }
 #endif
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_RUNTIME_FAULT_H */

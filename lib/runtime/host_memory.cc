@@ -13,8 +13,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 namespace {
 
@@ -69,5 +68,4 @@ memory allocate_host_memory(size_t bytes)
     return result;
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

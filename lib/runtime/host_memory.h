@@ -10,8 +10,7 @@
 
 #include "runtime/backend.h"
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 //! Bytes of a page of host memory.
 size_t host_granularity();
@@ -26,7 +25,6 @@ memory map_host_memory_twice(size_t bytes);
 //! Host memory, page-aligned and filled with zeros.
 memory allocate_host_memory(size_t bytes);
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_RUNTIME_HOST_MEMORY_H */

@@ -8,8 +8,7 @@
 #include "runtime/host_stream.h"
 #include <cstring>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 void host_stream::copy(void* to, const void* from, size_t bytes, direction)
 {
@@ -18,5 +17,4 @@ void host_stream::copy(void* to, const void* from, size_t bytes, direction)
 
 void host_stream::clear(void* memory, size_t bytes) { std::memset(memory, 0, bytes); }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

@@ -10,8 +10,7 @@
 
 #include "runtime/stream.h"
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 //! The CPU: whoever gives the work does it.
 class host_stream : public stream
@@ -24,7 +23,6 @@ public:
     void clear(void* memory, size_t bytes) override;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_RUNTIME_HOST_STREAM_H */

@@ -8,8 +8,7 @@
 #include "runtime/host_wait.h"
 #include <atomic>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 namespace {
 
@@ -41,5 +40,4 @@ void host_wait(const event_sptr& e)
     e->synchronize();
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

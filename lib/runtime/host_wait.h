@@ -10,8 +10,7 @@
 
 #include "runtime/stream.h"
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * Where a thread may wait for a device. Between a device block's start() and stop(), its
@@ -42,7 +41,6 @@ public:
 //! One of the waits that are meant to be; nullptr: no wait.
 void host_wait(const event_sptr& e);
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_RUNTIME_HOST_WAIT_H */

@@ -10,8 +10,7 @@
 #include <limits>
 #include <numeric>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 ring::ring(memory m, size_t size, layout l)
     : d_memory(std::move(m)), d_size(size), d_layout(l)
@@ -69,5 +68,4 @@ ring_items(size_t wanted, size_t item, size_t granularity, size_t period)
     return { wanted, false };
 }
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture

@@ -11,8 +11,7 @@
 #include "runtime/backend.h"
 #include <vector>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * Memory in which a window of items may begin anywhere below size(), by its layout:
@@ -64,7 +63,6 @@ private:
 std::pair<size_t, bool>
 ring_items(size_t wanted, size_t item, size_t granularity, size_t period = 1);
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_RUNTIME_RING_H */

@@ -11,8 +11,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 //! A point in a stream's order of work.
 class event
@@ -58,7 +57,6 @@ public:
     virtual void* native_handle() { return nullptr; }
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_RUNTIME_STREAM_H */

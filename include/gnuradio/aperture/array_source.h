@@ -17,8 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * \brief Simulates an array: the samples of all of its inputs.
@@ -105,7 +104,6 @@ public:
     virtual void finish() = 0;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_ARRAY_SOURCE_H */

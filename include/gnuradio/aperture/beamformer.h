@@ -15,8 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * \brief Weighted sums of the inputs: many beams at once.
@@ -87,7 +86,6 @@ public:
     virtual std::string implementation() const = 0;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_BEAMFORMER_H */

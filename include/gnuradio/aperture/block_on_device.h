@@ -12,8 +12,7 @@
 #include <gnuradio/block.h>
 #include <string>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * \brief What all blocks share whose `device` can be chosen.
@@ -42,7 +41,6 @@ public:
     virtual double latency() const = 0;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_BLOCK_ON_DEVICE_H */

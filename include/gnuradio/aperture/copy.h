@@ -12,8 +12,7 @@
 #include <gnuradio/aperture/block_on_device.h>
 #include <string>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * \brief Passes items on unchanged, by way of the memory of a device.
@@ -37,7 +36,6 @@ public:
     static sptr make(const parameters& p);
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_COPY_H */

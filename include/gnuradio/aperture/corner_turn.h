@@ -14,8 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * \brief Collects spectra of many inputs into blocks in which time is the fastest axis.
@@ -58,7 +57,6 @@ public:
     virtual std::string implementation() const = 0;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_CORNER_TURN_H */

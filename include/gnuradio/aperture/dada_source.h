@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * \brief Reads a PSRDADA file: samples of NPOL inputs.
@@ -92,7 +91,6 @@ public:
     virtual void finish() = 0;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_DADA_SOURCE_H */

@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * The devices that blocks can run on in this build and on this machine, by the names that
@@ -21,7 +20,6 @@ namespace aperture {
  */
 APERTURE_API std::vector<std::string> devices();
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_DEVICE_H */

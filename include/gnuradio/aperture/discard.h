@@ -13,8 +13,7 @@
 #include <cstdint>
 #include <string>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * \brief Counts items and drops them, without a look at their data.
@@ -41,7 +40,6 @@ public:
     virtual uint64_t items() const = 0;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_DISCARD_H */

@@ -10,8 +10,7 @@
 
 #include <gnuradio/aperture/pfb_channelizer.h>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * \brief F-engine that writes blocks: pfb_channelizer and corner_turn in one.
@@ -63,7 +62,6 @@ public:
     virtual std::string implementation() const = 0;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_F_ENGINE_H */

@@ -15,8 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * \brief Powers and Stokes parameters of beams, integrated.
@@ -59,7 +58,6 @@ public:
     virtual std::string implementation() const = 0;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_POWER_DETECTOR_H */

@@ -15,8 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * \brief Sends given items again and again, out of the memory of a device.
@@ -63,7 +62,6 @@ public:
     virtual void finish() = 0;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_REPLAY_H */

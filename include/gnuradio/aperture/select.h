@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * \brief Picks products out of visibilities, one output port each.
@@ -42,7 +41,6 @@ public:
     virtual std::vector<std::pair<int, int>> products() const = 0;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_SELECT_H */

@@ -8,8 +8,7 @@
 #ifndef INCLUDED_APERTURE_TAGS_H
 #define INCLUDED_APERTURE_TAGS_H
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * The keys of the tags and of the dictionaries that the blocks exchange. Python has the
@@ -75,7 +74,6 @@ inline constexpr char item[] = "item";
 inline constexpr char reason[] = "reason";
 
 } // namespace tags
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_TAGS_H */

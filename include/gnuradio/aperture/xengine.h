@@ -12,8 +12,7 @@
 #include <gnuradio/aperture/block_on_device.h>
 #include <string>
 
-namespace gr {
-namespace aperture {
+namespace gr::aperture {
 
 /*!
  * \brief Correlator: products of all pairs of inputs, summed over time.
@@ -58,7 +57,6 @@ public:
     virtual std::string implementation() const = 0;
 };
 
-} // namespace aperture
-} // namespace gr
+} // namespace gr::aperture
 
 #endif /* INCLUDED_APERTURE_XENGINE_H */

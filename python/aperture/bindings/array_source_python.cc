@@ -11,7 +11,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(array_source.h)                                            */
-/* BINDTOOL_HEADER_FILE_HASH(9762f5bc55e9fee66d528bd0bce09398)                     */
+/* BINDTOOL_HEADER_FILE_HASH(b47bd87578a4c0bf35bab682c92f3503)                     */
 /***********************************************************************************/
 
 #include <pybind11/complex.h>

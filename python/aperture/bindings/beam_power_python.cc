@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beam_power.h) */
-/* BINDTOOL_HEADER_FILE_HASH(7795bb363a5a0e80e91fdb6f88dce119) */
+/* BINDTOOL_HEADER_FILE_HASH(ed750ec645384d6c7442e6d3ebb86ef3) */
 /***********************************************************************************/
 
 #include "flat.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beamformer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(33aa810ba3e46118e233ee54395aaf7b) */
+/* BINDTOOL_HEADER_FILE_HASH(cc2ffb6823c55882ab15a5fbb084d8df) */
 /***********************************************************************************/
 
 #include "flat.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(block_on_device.h) */
-/* BINDTOOL_HEADER_FILE_HASH(6d148550695eea4627e57070e0c24e28) */
+/* BINDTOOL_HEADER_FILE_HASH(22f46653739b27c9643171283174a7cf) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/block_on_device.h>

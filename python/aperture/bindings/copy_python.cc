@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(copy.h) */
-/* BINDTOOL_HEADER_FILE_HASH(29c0f58490a4adf04d2ba002733536b9) */
+/* BINDTOOL_HEADER_FILE_HASH(7f756139da477054f612f94779a9db55) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/copy.h>

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(corner_turn.h) */
-/* BINDTOOL_HEADER_FILE_HASH(a44cce5b7b0c5f16a98d3172d1d5ac74) */
+/* BINDTOOL_HEADER_FILE_HASH(34b1bc0161a69526fa01642249ef130f) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/corner_turn.h>

@@ -11,7 +11,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(dada_source.h)                                             */
-/* BINDTOOL_HEADER_FILE_HASH(9acfe77e573ffb55286dda6f8bcc8248)                     */
+/* BINDTOOL_HEADER_FILE_HASH(127203496a7ee1588f7c84ffe0e1c718)                     */
 /***********************************************************************************/
 
 #include <pybind11/complex.h>

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(device.h) */
-/* BINDTOOL_HEADER_FILE_HASH(bf9333c61333144d7dfe3449326feffa) */
+/* BINDTOOL_HEADER_FILE_HASH(6988bb75b450691ff7f7564f10360ec7) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/device.h>

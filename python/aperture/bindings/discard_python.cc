@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(discard.h) */
-/* BINDTOOL_HEADER_FILE_HASH(c0a6755011ba11d028361c79a97784e8) */
+/* BINDTOOL_HEADER_FILE_HASH(3f61925f07eefeae043765b8fb3305e2) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/discard.h>

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(f_engine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(212ab24f1ba69758d78b7ba89a02d2e2) */
+/* BINDTOOL_HEADER_FILE_HASH(4106e6d8bf6e3fc18cad623e942eb9e1) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(a0900559f291b3e83ff98df1a8bd0670) */
+/* BINDTOOL_HEADER_FILE_HASH(96695c9f2ab885faf368885b8c44e0f0) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(power_detector.h) */
-/* BINDTOOL_HEADER_FILE_HASH(8dbcd6c1fe1af21020f9c6d21f22312f) */
+/* BINDTOOL_HEADER_FILE_HASH(978d9e23d1fdac536f287151323fca75) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/power_detector.h>

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(replay.h) */
-/* BINDTOOL_HEADER_FILE_HASH(a59efd6a4bc22a7642aa16fbd711b5a7) */
+/* BINDTOOL_HEADER_FILE_HASH(b4a64bd68b7bc6459a8a8b2a1791f1c3) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/replay.h>

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(select.h) */
-/* BINDTOOL_HEADER_FILE_HASH(1c667a2c0539c3c4e5d7bbbd621daff7) */
+/* BINDTOOL_HEADER_FILE_HASH(5608069f1d4ec2c08858d591b1a53836) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/select.h>

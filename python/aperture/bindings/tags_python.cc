@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(99575ab95a1133561cf3ae69809343f9) */
+/* BINDTOOL_HEADER_FILE_HASH(87cfa1db9b5be951bdd22f2b3b433711) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/tags.h>

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(xengine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(9c780688bd4e37e4a2e726183eae05f9) */
+/* BINDTOOL_HEADER_FILE_HASH(862bfa1885a61caf3e7b8cca3775b5ba) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/xengine.h>

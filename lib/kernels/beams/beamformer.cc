@@ -1,0 +1,46 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/beams/beamformer.h"
+#include "kernels/beams/emulated_beamformer.h"
+#include "kernels/beams/host_beamformer.h"
+#ifdef APERTURE_CUDA
+#include "kernels/beams/cuda_beamformer.h"
+#endif
+
+namespace gr::aperture::kernels {
+
+void beamformer::parameters::check() const
+{
+    require_range("channels", channels, 1, 1 << 24);
+    require_range("inputs", inputs, 1, 65536);
+    require_range("beams", beams, 1, 4096);
+    require_range("times", times, 1, 1 << 30);
+    require(input == sample_type::sc8 || input == sample_type::sc4 ||
+                input == sample_type::fc32,
+            "type",
+            name_of(input),
+            "sc8, sc4 or fc32");
+    require(output == sample_type::fc32 || output == sample_type::sc8,
+            "output_type",
+            name_of(output),
+            "fc32 or sc8");
+}
+
+std::unique_ptr<beamformer> beamformer::make(const parameters& p, const device& d)
+{
+    p.check();
+    if (d.type() == device::kind::emulated)
+        return emulated::make_beamformer(p);
+#ifdef APERTURE_CUDA
+    if (d.type() == device::kind::cuda)
+        return cuda::make_beamformer(p, d.index());
+#endif
+    return host::make_beamformer(p);
+}
+
+} // namespace gr::aperture::kernels

@@ -1,0 +1,996 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/beams/beamformer_store.cuh"
+#include "kernels/beams/beamformer_tile.cuh"
+#include "kernels/beams/beamformer_wgmma.cuh"
+#include "kernels/gpu/bulk_copy.cuh"
+#include "kernels/gpu/warp.cuh"
+#include "kernels/gpu/wgmma.cuh"
+#include <algorithm>
+#include <cstddef>
+
+namespace gr::aperture::kernels::cuda {
+
+namespace {
+
+constexpr int crew_times = 64; // of a warp group: the rows of its matrix instructions
+constexpr int most_crews = 3;
+constexpr int most_stages = 8;
+constexpr int known_stages = 4; // where the number of chunks is known
+constexpr int most_slots = 34;  // more would leave 256 inputs a stage less
+constexpr int packed_row = beam_chunk * sizeof(__half);
+
+constexpr int piece = 16; // inputs, of an instruction
+
+/*!
+ * How many real products make a complex one; see weight_packing. `pieces` of a chunk are
+ * multiplied. If the number of `chunks` is known, not 0, a step is one piece of code
+ * without loops, to which the numbers of chunks, stages, slots and operands are
+ * constants. All but one of Operands are multiplied while that one is made; more than
+ * three ask for constants.
+ */
+template <int Chunks = 0, int Operands = 3>
+struct three_products {
+    static constexpr int pieces = beam_chunk / piece;
+    static constexpr int chunks = Chunks;
+    static constexpr bool leaves_registers = false;
+    //! Crossed, so that sums which are added in the end lie in different banks of
+    //! registers: the tensor cores use both meanwhile.
+    static constexpr weight_packing packing(int tile)
+    {
+        return weight_packing::three(tile, true);
+    }
+};
+template <int Pieces>
+struct four_products {
+    static constexpr int pieces = Pieces;
+    static constexpr int chunks = 0;
+    static constexpr bool leaves_registers = true;
+    static constexpr weight_packing packing(int tile)
+    {
+        return weight_packing::four(tile);
+    }
+};
+
+//! Warp groups that form beams, here called crews; each has 64 times of the same beams.
+//! As many as registers allow.
+constexpr int crews_for(int beams) { return beams == 128 ? 2 : 3; }
+constexpr int registers_of_crew(int beams) { return beams == 128 ? 240 : 160; }
+constexpr int registers_of_feeder = 24;
+
+//! Consecutive steps for each of some, one more for the first `longer`.
+struct shares {
+    int share, longer;
+    __device__ int first(int i) const { return i * share + min(i, longer); }
+    __device__ int count(int i) const { return share + (i < longer); }
+};
+
+/*!
+ * A job is the beams of a tile in a channel, in steps of 64 times for each crew. The
+ * inputs come in chunks of 32. Stages of shared memory hold chunks of voltages,
+ * slots hold chunks of weights: if there are as many slots as chunks, weights stay for
+ * all steps of a job, otherwise they come anew in each step.
+ */
+struct extents {
+    int beams, times, channels;
+    int chunks, tiles;
+    int steps; // in a block of voltages
+    int total; // steps of all blocks
+    shares of_groups, of_others;
+    int rest;          // where the others' steps of a row begin
+    int stages, slots; // stages: of each crew
+};
+
+/*!
+ * What a thread block does: jobs or parts of them, one after the other. All steps of a
+ * tile, channel by channel, are a row. As many thread blocks as there are tiles are a
+ * group, and have the same steps of all tiles: they read the same voltages at about the
+ * same time, once from memory. Every other group goes through its channels backwards:
+ * where one group ends in a channel that the next begins, both are there at a time, and
+ * the weights of that channel, too, come from memory once. Groups come to new channels at
+ * different times. The thread blocks that are no group share what the groups leave: the
+ * end of the row, tile by tile.
+ */
+class job
+{
+public:
+    int channel, tile;
+    int begin, end; // steps; there are none if there is no such job
+
+    //! The first of this thread block.
+    __device__ explicit job(const extents& x)
+    {
+        const int groups = gridDim.x / x.tiles, others = groups * x.tiles;
+        const int block = blockIdx.x, group = block / x.tiles;
+        int first; // step of the row
+        if (group < groups) {
+            tile = block % x.tiles;
+            first = x.of_groups.first(group);
+            d_left = x.of_groups.count(group);
+            d_way = group % 2 ? -1 : 1;
+        } else {
+            const int at = x.of_others.first(block - others);
+            const int row = max(x.channels * x.total - x.rest, 1);
+            tile = at / row;
+            first = x.rest + at % row;
+            d_left = x.of_others.count(block - others);
+            d_way = 1;
+        }
+        if (d_way < 0)
+            first += d_left - 1;
+        channel = first / x.total;
+        begin = first % x.total;
+        take(d_way < 0 ? max(begin + 1 - d_left, 0) : begin,
+             d_way < 0 ? begin + 1 : min(begin + d_left, x.total));
+    }
+    //! The next one.
+    __device__ void advance(const extents& x)
+    {
+        channel += d_way;
+        int from = 0;
+        if (channel == x.channels) {
+            tile++;
+            channel = x.rest / x.total;
+            from = x.rest % x.total;
+        }
+        take(d_way < 0 ? max(x.total - d_left, 0) : from,
+             d_way < 0 ? x.total : min(from + d_left, x.total));
+    }
+    __device__ bool exists() const { return begin < end; }
+
+private:
+    int d_left, d_way; // steps of later jobs; of the channels: 1 or, backwards, -1
+
+    __device__ void take(int from, int to)
+    {
+        begin = from;
+        end = to;
+        d_left -= to - from;
+    }
+};
+
+//! A step of a block of voltages.
+struct moment {
+    int block, step;
+
+    __device__ moment(int step_of_all, const extents& x)
+        : block(step_of_all / x.steps), step(step_of_all % x.steps)
+    {
+    }
+    __device__ void advance(const extents& x)
+    {
+        if (++step == x.steps) {
+            step = 0;
+            block++;
+        }
+    }
+};
+
+//! Which place of a ring is next, and how often it has been round.
+struct ring_place {
+    int index = 0, parity = 0;
+    __device__ void advance(int count)
+    {
+        if (++index == count) {
+            index = 0;
+            parity ^= 1;
+        }
+    }
+};
+
+template <class Voltage, class Products, int Beams>
+struct layout {
+    static constexpr int crews = crews_for(Beams);
+    static constexpr int forms = Products::packing(Beams).forms;
+    static constexpr int row = crew_times * Voltage::bytes; // of a box
+    static constexpr int stage = beam_chunk * row;          // a box
+    static constexpr int form = Beams * packed_row;
+    static constexpr int slot = forms * form;
+
+    //! Of this byte of an input, in a box that the copy engine swizzled.
+    static __device__ __forceinline__ uint32_t place(int input, int byte)
+    {
+        const int swizzle = row == 128 ? input % 8 : input / 2 % 4;
+        return input * row + (byte ^ (swizzle << 4));
+    }
+};
+
+struct barriers {
+    struct {
+        uint64_t full[most_stages], empty[most_stages]; // of stages
+    } of_crew[most_crews];
+    uint64_t full_slot[most_slots], empty_slot[most_slots];
+    uint64_t turn[most_crews], middle[most_crews];
+};
+
+//! Where the barriers are in shared memory.
+class barrier_places
+{
+public:
+    __device__ barrier_places(const barriers& b, int crew)
+        : d_at(uniform(shared_address(&b))),
+          d_crew(uniform(shared_address(b.of_crew + crew)))
+    {
+    }
+    __device__ uint32_t full(int i) const { return place(d_crew, 0, i); }
+    __device__ uint32_t empty(int i) const
+    {
+        return place(d_crew, sizeof barriers::of_crew[0].full, i);
+    }
+    __device__ uint32_t full_slot(int i) const
+    {
+        return place(d_at, offsetof(barriers, full_slot), i);
+    }
+    __device__ uint32_t empty_slot(int i) const
+    {
+        return place(d_at, offsetof(barriers, empty_slot), i);
+    }
+
+    __device__ uint32_t turn(int crew) const
+    {
+        return place(d_at, offsetof(barriers, turn), crew);
+    }
+    __device__ uint32_t middle(int crew) const
+    {
+        return place(d_at, offsetof(barriers, middle), crew);
+    }
+
+private:
+    uint32_t d_at, d_crew;
+
+    static __device__ uint32_t place(uint32_t at, size_t first, int i)
+    {
+        return at + uint32_t(first) + i * uint32_t(sizeof(uint64_t));
+    }
+};
+
+/*!
+ * Reads what a thread needs of 16 inputs: with lane 4 g + t of a warp two times of the
+ * inputs 2 t and 2 t + 1 and of 8 more.
+ *
+ *     read(words, stage, k)          of the inputs from 16 k on
+ *     join(both, words, constant)    to operand_words, before they are converted
+ *     constant                       what that and the conversion need
+ */
+template <class Voltage, class Products, int Beams>
+class voltage_reader
+{
+public:
+    __device__ explicit voltage_reader(uint32_t stages)
+    {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+        const int g = lane / 4, t = lane % 4;
+        const int byte = (16 * warp + 2 * g) * Voltage::bytes;
+        for (int i = 0; i < 2; i++)
+            d_at[i] = stages + memory::place(2 * t + i, byte);
+    }
+    __device__ __forceinline__ void read(uint32_t (&words)[4], int stage, int k) const
+    {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            words[i] = Voltage::load(d_at[i % 2] + stage * memory::stage +
+                                     (16 * k + i / 2 * 8) * memory::row);
+    }
+    static __device__ __forceinline__ void
+    join(operand_words& both, const uint32_t (&words)[4], uint32_t bytes_64)
+    {
+        Voltage::join(both, 0, words[0], words[1], bytes_64);
+        Voltage::join(both, 1, words[2], words[3], bytes_64);
+    }
+    static constexpr uint32_t constant = half_pair::bytes_64;
+
+private:
+    using memory = layout<Voltage, Products, Beams>;
+    uint32_t d_at[2];
+};
+
+//! The times are g and g + 8, not 2 g and 2 g + 1.
+template <class Products, int Beams>
+class voltage_reader<voltage_sc8_turned, Products, Beams>
+{
+public:
+    __device__ explicit voltage_reader(uint32_t stages)
+    {
+        const int row = threadIdx.x % 8, matrix = threadIdx.x / 8 % 4;
+        const int warp = threadIdx.x / 32 % 4;
+        d_at = stages + memory::place(matrix / 2 * 8 + row, 32 * warp + matrix % 2 * 16);
+    }
+    __device__ __forceinline__ void read(uint32_t (&words)[4], int stage, int k) const
+    {
+        load_transposed(words, d_at + stage * memory::stage + 16 * k * memory::row);
+    }
+    static __device__ __forceinline__ void
+    join(operand_words& both, const uint32_t (&words)[4], uint32_t)
+    {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            both[i] = words[i];
+    }
+    static constexpr uint32_t constant = 0x64806480;
+
+private:
+    using memory = layout<voltage_sc8_turned, Products, Beams>;
+    uint32_t d_at;
+};
+
+//! The number, which the assembler cannot know: it would put a constant, or what chooses
+//! its bytes, into a register for each use.
+__device__ __forceinline__ uint32_t unknown(uint32_t number)
+{
+    uint32_t own_bit;
+    asm volatile("mov.u32 %0, %%lanemask_eq;" : "=r"(own_bit));
+    return number * (own_bit >> threadIdx.x % 32);
+}
+
+//! Asks for the voltages of a crew, as far ahead as it has stages.
+template <class Voltage, class Products, int Beams>
+__device__ __forceinline__ void feed_voltages(
+    const CUtensorMap& map, const extents& x, barriers& b, uint32_t stages, int crew)
+{
+    using memory = layout<Voltage, Products, Beams>;
+    auto& own = b.of_crew[crew];
+    ring_place stage;
+    for (job j(x); j.exists(); j.advance(x)) {
+        moment now(j.begin, x);
+        for (int step = j.begin; step < j.end; step++, now.advance(x))
+            for (int chunk = 0; chunk < x.chunks; chunk++) {
+                wait_for(own.empty + stage.index, stage.parity ^ 1);
+                arrive_expecting(own.full + stage.index, memory::stage);
+                copy_box(stages + stage.index * memory::stage,
+                         &map,
+                         own.full + stage.index,
+                         (now.step * memory::crews + crew) * memory::row,
+                         chunk * beam_chunk,
+                         j.channel,
+                         now.block);
+                stage.advance(x.stages);
+            }
+    }
+}
+
+//! Asks for weights, as far ahead as there are slots.
+template <class Voltage, class Products, int Beams>
+__device__ __forceinline__ void
+feed_weights(const __half* weights, const extents& x, barriers& b, uint32_t slots)
+{
+    using memory = layout<Voltage, Products, Beams>;
+    ring_place slot;
+    for (job j(x); j.exists(); j.advance(x)) {
+        const __half* from = weights + (int64_t(j.channel) * x.tiles + j.tile) *
+                                           x.chunks * (memory::slot / sizeof(__half));
+        const int times = x.chunks <= x.slots ? 1 : j.end - j.begin;
+        for (int time = 0; time < times; time++)
+            for (int chunk = 0; chunk < x.chunks; chunk++) {
+                wait_for(b.empty_slot + slot.index, slot.parity ^ 1);
+                arrive_expecting(b.full_slot + slot.index, memory::slot);
+                copy_bytes(slots + slot.index * memory::slot,
+                           from + chunk * (memory::slot / sizeof(__half)),
+                           b.full_slot + slot.index,
+                           memory::slot);
+                slot.advance(x.slots);
+            }
+    }
+}
+
+//! Where the tensor cores find the weights of a chunk, and which of a step it is.
+struct chunk_weights {
+    uint64_t rows;
+    int chunk;
+};
+
+/*!
+ * The sums of a warp group, for its times and the beams of a tile.
+ *
+ *     multiply(words, read, leave, next, ready, weights, constant, done)
+ *                         adds the chunk, of which `words` are the first 16 inputs as
+ *                         they were read. read(1) reads 16 more of it; leave() is
+ *                         called after the last; next() reads the first of the next
+ *                         chunk; ready() waits for the weights; done() is called when
+ *                         the chunk before is
+ *     finish(), beam(i)   when all products are there: the sum of column and row i as
+ *                         wgmma_half() orders them
+ */
+template <class Voltage, class Products, int Beams>
+class multiplier;
+
+//! What multiply() begins with, of 16 inputs: `words` are joined, and the next read.
+template <class Voltage, class Products, int Beams, class Read, class Ready>
+__device__ __forceinline__ void begin_piece(operand_words& both,
+                                            const uint32_t (&words)[4],
+                                            uint32_t constant,
+                                            int k,
+                                            const Read& read,
+                                            const Ready& ready)
+{
+    voltage_reader<Voltage, Products, Beams>::join(both, words, constant);
+    if (k > 0)
+        return;
+    if (Products::pieces > 1)
+        read(1);
+    ready();
+}
+
+//! 32 inputs, of which each makes three products.
+template <class Voltage, int Chunks, int Operands, int Beams>
+class multiplier<Voltage, three_products<Chunks, Operands>, Beams>
+{
+    static_assert(Operands == beam_forms || Chunks > 0);
+    using products = three_products<Chunks, Operands>;
+
+public:
+    float sums[beam_forms][Beams / 2];
+
+    template <class Read, class Leave, class Next, class Ready, class Done>
+    __device__ __forceinline__ void multiply(const uint32_t (&words)[4],
+                                             const Read& read,
+                                             const Leave& leave,
+                                             const Next& next,
+                                             const Ready& ready,
+                                             const chunk_weights& w,
+                                             uint32_t constant,
+                                             const Done& done)
+    {
+#pragma unroll
+        for (int k = 0; k < products::pieces; k++) {
+            operand_words both;
+            begin_piece<Voltage, products, Beams>(both, words, constant, k, read, ready);
+            const bool add = w.chunk > 0 || k > 0;
+            // operands are made in turn, while those before are multiplied
+            const int turn =
+                Chunks > 0 ? (w.chunk * products::pieces + k) * beam_forms : 0;
+            auto& re = d_operands[turn % Operands];
+            auto& im = d_operands[(turn + 1) % Operands];
+            auto& sum = d_operands[(turn + 2) % Operands];
+            const auto multiply = [&](int f, const operand_words& a) {
+                wgmma_fence();
+                wgmma_half<Beams>(
+                    sums[f], a, w.rows + 2 * k + f * (memory::form >> 4), add);
+                wgmma_commit();
+            };
+            wgmma_wait<Operands - 1>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                re[i] = Voltage::re(both[i], constant);
+            multiply(1, re);
+            if (k > 0)
+                leave();
+            wgmma_wait<Operands - 1>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                im[i] = Voltage::im(both[i], constant);
+            multiply(2, im);
+            if (k > 0)
+                next();
+            wgmma_wait<Operands - 1>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                sum[i] = half_pair::plus(re[i], im[i]);
+            multiply(0, sum);
+            if (k == 0)
+                done();
+        }
+    }
+
+    __device__ __forceinline__ void finish()
+    {
+#pragma unroll
+        for (int i = 0; i < Beams / 2; i++) {
+            sums[2][i] += sums[0][i ^ 1];
+            sums[1][i] += sums[0][i ^ 1];
+        }
+    }
+    __device__ __forceinline__ float2 beam(int i) const
+    {
+        return make_float2(sums[2][i], sums[1][i]);
+    }
+
+private:
+    using memory = layout<Voltage, products, Beams>;
+    operand_words d_operands[Operands]; // as the tensor cores read them
+};
+
+//! 16 inputs a piece, of which each makes four products.
+template <class Voltage, int Pieces, int Beams>
+class multiplier<Voltage, four_products<Pieces>, Beams>
+{
+public:
+    float sums[2][Beams / 2];
+
+    template <class Read, class Leave, class Next, class Ready, class Done>
+    __device__ __forceinline__ void multiply(const uint32_t (&words)[4],
+                                             const Read& read,
+                                             const Leave& leave,
+                                             const Next& next,
+                                             const Ready& ready,
+                                             const chunk_weights& w,
+                                             uint32_t constant,
+                                             const Done& done)
+    {
+#pragma unroll
+        for (int k = 0; k < Pieces; k++) {
+            operand_words both;
+            begin_piece<Voltage, four_products<Pieces>, Beams>(
+                both, words, constant, k, read, ready);
+            const uint64_t re = w.rows + 2 * k, im = re + (memory::form >> 4);
+            const bool add = w.chunk > 0 || k > 0;
+            // the others' groups are under way while an operand is made
+            wgmma_wait<2 * Pieces - 1>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                d_re[k][i] = Voltage::re(both[i], constant);
+            wgmma_fence();
+            wgmma_half<Beams>(sums[0], d_re[k], re, add);
+            wgmma_half<Beams>(sums[1], d_re[k], im, add);
+            wgmma_commit();
+            if (k + 1 == Pieces)
+                leave();
+            wgmma_wait<2 * Pieces - 1>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                d_im[k][i] = Voltage::im(both[i], constant);
+            wgmma_fence();
+            wgmma_half<Beams, -1>(sums[0], d_im[k], im, true);
+            wgmma_half<Beams>(sums[1], d_im[k], re, true);
+            wgmma_commit();
+        }
+        done();
+        next();
+    }
+
+    __device__ __forceinline__ void finish() {}
+    __device__ __forceinline__ float2 beam(int i) const
+    {
+        return make_float2(sums[0][i], sums[1][i]);
+    }
+
+private:
+    using memory = layout<Voltage, four_products<Pieces>, Beams>;
+    operand_words d_re[Pieces], d_im[Pieces]; // as the tensor cores read them
+};
+
+//! Whether crews do this one after the other, and multiply meanwhile, because memory is
+//! slower. It costs others more than it gains them.
+template <class Target>
+constexpr bool in_turns = false;
+template <lane_times Times, bool Even>
+constexpr bool in_turns<write_fc32<Times, Even>> = true;
+
+/*!
+ * How many operands a kernel that knows the number of chunks makes in turn: as many as
+ * there are registers for beside what becomes of the sums. 0: there is no such kernel.
+ */
+template <class Target>
+constexpr int known_operands = 0;
+template <>
+constexpr int known_operands<sum_powers<beam_target::kind::intensity, 64>> = 5;
+template <bool Even>
+constexpr int known_operands<write_sc8<Even>> = 3;
+template <>
+constexpr int known_operands<write_fc32<lane_times::apart, true>> = 3;
+constexpr int known_chunks = 256 / beam_chunk; // the most whose weights stay
+
+//! 8-bit voltages in the order of times that a target must have, or else in the one that
+//! is read faster.
+template <class Target>
+using voltage_sc8_for = std::
+    conditional_t<Target::times == lane_times::pair, voltage_sc8, voltage_sc8_turned>;
+
+//! Whether the first voltages of a step are read before the sums of the one before are
+//! worked on. Others lack registers, or are waited for by the next crew.
+template <class Products, class Target>
+constexpr bool reads_ahead =
+    !in_turns<Target> && (Target::times == lane_times::any || Products::leaves_registers);
+
+/*!
+ * Whether a crew begins a step when the other is in the middle of its own. If they began
+ * together, they would stay together, and leave the tensor cores together for what is to
+ * be done with the sums.
+ */
+template <class Products, int Beams, class Target>
+constexpr bool half_a_step_apart = crews_for(Beams) == 2 && reads_ahead<Products, Target>;
+
+template <class Voltage, class Products, int Beams, class Target>
+__device__ __forceinline__ void form(const Target& target,
+                                     const float* factor_at,
+                                     const extents& x,
+                                     barriers& b,
+                                     uint32_t stages,
+                                     uint32_t slots,
+                                     uint8_t* scratch)
+{
+    using memory = layout<Voltage, Products, Beams>;
+    constexpr bool known = Products::chunks > 0;
+    static_assert(Products::chunks % (2 * known_stages) == 0); // the ring begins anew
+    const int chunks = known ? Products::chunks : x.chunks;
+    const int slot_count = known ? Products::chunks : x.slots;
+    const int stage_count = known ? known_stages : x.stages;
+    const bool stay = chunks <= slot_count;
+    const int crew = uniform(threadIdx.x / 128);
+    const bool speaks = threadIdx.x % 32 == 0; // for its warp
+    const float factor = *factor_at;
+    // only the lower half of a descriptor depends on the address
+    const uint32_t first_rows = uniform(uint32_t(half_rows_descriptor(slots)));
+    const auto rows_at = [&](int i) {
+        return (half_rows_descriptor(0) & ~0xffffffffull) |
+               uint32_t(first_rows + i * (memory::slot >> 4));
+    };
+    const barrier_places at(b, crew);
+    const voltage_reader<Voltage, Products, Beams> voltages(stages);
+    const uint32_t constant = unknown(voltage_reader<Voltage, Products, Beams>::constant);
+    uint32_t words[4]; // of the next 16 inputs
+    ring_place stage, slot;
+    const auto leave = [&] { // the stage, for the next
+        __syncwarp();
+        if (speaks)
+            arrive(at.empty(stage.index));
+        stage.advance(stage_count);
+    };
+    // parities; the first crew does not wait at first
+    int turn = crew == 0, middle = crew == 0;
+    for (job j(x); j.exists(); j.advance(x)) {
+        const ring_place first_slot = slot;
+        moment now(j.begin, x);
+        for (int step = j.begin; step < j.end; step++, now.advance(x)) {
+            if (stay)
+                slot = first_slot;
+            if (known) {
+                slot.index = 0;
+                stage = {};
+            }
+            const bool come = uniform(step == j.begin || !stay); // weights, in this step
+            const bool go = uniform(step + 1 == j.end || !stay);
+            multiplier<Voltage, Products, Beams> all;
+            const auto read = [&](int k) { voltages.read(words, stage.index, k); };
+            const auto begin = [&] { // a chunk
+                wait_for(at.full(stage.index), stage.parity);
+                read(0);
+            };
+            const auto let_go = [&](int chunk) { // the weights of the one before
+                if (go && chunk > 0 && speaks)
+                    arrive(at.empty_slot((slot.index > 0 ? slot.index : slot_count) - 1));
+            };
+            if (half_a_step_apart<Products, Beams, Target>) {
+                wait_for(at.middle(crew), middle);
+                middle ^= 1;
+            }
+            if (!reads_ahead<Products, Target> || step == j.begin)
+                begin();
+            const bool ahead = reads_ahead<Products, Target> && step + 1 < j.end;
+#pragma unroll known ? Products::chunks : 1
+            for (int chunk = 0; chunk < chunks; chunk++) {
+                if (half_a_step_apart<Products, Beams, Target> && speaks &&
+                    chunk == chunks / 2)
+                    arrive(at.middle(1 - crew));
+                all.multiply(
+                    words,
+                    read,
+                    leave,
+                    [&] {
+                        if (ahead || chunk + 1 < chunks)
+                            begin();
+                    },
+                    [&] {
+                        if (come)
+                            wait_for(at.full_slot(slot.index), slot.parity);
+                    },
+                    { rows_at(slot.index), chunk },
+                    constant,
+                    [&] { let_go(chunk); });
+                slot.advance(slot_count);
+            }
+            wgmma_wait<0>();
+            let_go(chunks);
+            const int warp = threadIdx.x / 32 % 4;
+            const beam_place place{ int64_t(now.block) * x.channels + j.channel,
+                                    j.tile * Beams,
+                                    (now.step * memory::crews + crew) * crew_times +
+                                        16 * warp,
+                                    x.beams,
+                                    x.times };
+            all.finish();
+            if (in_turns<Target>) {
+                wait_for(at.turn(crew), turn);
+                turn ^= 1;
+            }
+            target.template operator()<Beams>(
+                [&](int column, int c, int h) {
+                    return all.beam(4 * column + 2 * h + c);
+                },
+                place,
+                factor,
+                scratch);
+            __syncwarp();
+            if (in_turns<Target> && speaks)
+                arrive(at.turn((crew + 1) % memory::crews));
+        }
+    }
+    wait_for_stores();
+}
+
+//! A block: crews, and warps that feed them, one each with voltages, the last all of them
+//! with weights.
+template <class Voltage, class Products, int Beams, class Target>
+__global__ void __launch_bounds__(128 * (crews_for(Beams) + 1), 1)
+    form_beams(const __grid_constant__ CUtensorMap map,
+               const __half* __restrict__ weights,
+               const float* __restrict__ factor,
+               const __grid_constant__ Target target,
+               const __grid_constant__ extents x)
+{
+    using memory = layout<Voltage, Products, Beams>;
+    static_assert(memory::crews <= most_crews);
+    extern __shared__ __align__(1024) uint8_t shared[];
+    const uint32_t stages = shared_address(shared);
+    const uint32_t slots = stages + memory::crews * x.stages * memory::stage;
+    uint8_t* scratch = shared + (slots - stages) + x.slots * memory::slot;
+    auto& b =
+        *reinterpret_cast<barriers*>(scratch + memory::crews * Target::scratch(Beams));
+    if (threadIdx.x == 0) {
+        for (int crew = 0; crew < memory::crews; crew++) {
+            init_barrier(b.turn + crew, 4);
+            init_barrier(b.middle + crew, 4);
+            for (int i = 0; i < x.stages; i++) {
+                init_barrier(b.of_crew[crew].full + i, 1);
+                init_barrier(b.of_crew[crew].empty + i, 4);
+            }
+        }
+        for (int i = 0; i < x.slots; i++) {
+            init_barrier(b.full_slot + i, 1);
+            init_barrier(b.empty_slot + i, 4 * memory::crews);
+        }
+        fence_barriers();
+    }
+    __syncthreads();
+    const int crew = uniform(threadIdx.x / 128);
+    if (crew == memory::crews) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_feeder));
+        const int warp = uniform(threadIdx.x % 128 / 32);
+        if (threadIdx.x % 32 == 0) {
+            if (warp < memory::crews)
+                feed_voltages<Voltage, Products, Beams>(
+                    map, x, b, stages + warp * x.stages * memory::stage, warp);
+            else if (warp == most_crews)
+                feed_weights<Voltage, Products, Beams>(weights, x, b, slots);
+        }
+    } else {
+        asm volatile(
+            "setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_crew(Beams)));
+        form<Voltage, Products, Beams>(target,
+                                       factor,
+                                       x,
+                                       b,
+                                       stages + crew * x.stages * memory::stage,
+                                       slots,
+                                       scratch + crew * Target::scratch(Beams));
+    }
+}
+
+template <class T>
+struct type {
+    using value = T;
+};
+
+struct machine {
+    int multiprocessors, shared;
+};
+
+//! How the shared memory of a block of threads is used.
+struct rings {
+    int stages, slots, bytes;
+};
+
+template <class Voltage, class Products, int Beams, class Target>
+rings rings_for(const beam_extents& e, const machine& gpu)
+{
+    using memory = layout<Voltage, Products, Beams>;
+    constexpr int scratch = memory::crews * Target::scratch(Beams);
+    const int chunks = Products::packing(Beams).chunks(e.inputs);
+    // weights that stay come first, then voltages on their way, then the next job's
+    // weights
+    const int room = gpu.shared - int(sizeof(barriers)) - scratch;
+    constexpr int least_stages = 3;
+    constexpr int stage = memory::crews * memory::stage;
+    const int most = (room - least_stages * stage) / memory::slot;
+    const int slots = std::min({ most, 2 * chunks, most_slots });
+    const int stages = std::min((room - slots * memory::slot) / stage, most_stages);
+    return { stages, slots, gpu.shared - room + stages * stage + slots * memory::slot };
+}
+
+//! Whether there are as many chunks, stages and slots as the kernel knows.
+template <class Voltage, class Products, int Beams, class Target>
+bool has_known_rings(const beam_extents& e, const machine& gpu)
+{
+    const auto shared = rings_for<Voltage, Products, Beams, Target>(e, gpu);
+    return Products::packing(Beams).chunks(e.inputs) == Products::chunks &&
+           shared.slots == Products::chunks && shared.stages == known_stages;
+}
+
+template <class Voltage, class Products, int Beams, class Target>
+void launch(const beam_extents& e,
+            const machine& gpu,
+            const void* voltages,
+            int blocks,
+            const packed_weights& weights,
+            const Target& target,
+            cudaStream_t s)
+{
+    using memory = layout<Voltage, Products, Beams>;
+    constexpr int step = crews_for(Beams) * crew_times;
+    const auto shared = rings_for<Voltage, Products, Beams, Target>(e, gpu);
+    extents x;
+    x.beams = e.beams;
+    x.times = e.times;
+    x.channels = e.channels;
+    x.chunks = Products::packing(Beams).chunks(e.inputs);
+    x.tiles = (e.beams + Beams - 1) / Beams;
+    x.steps = (e.times + step - 1) / step;
+    x.total = x.steps * blocks;
+    const int64_t row = int64_t(e.channels) * x.total, all = row * x.tiles;
+    const int grid = int(std::min<int64_t>(all, gpu.multiprocessors));
+    const int groups = grid / x.tiles, others = grid % x.tiles;
+    const auto in_groups = [&](int64_t steps) {
+        return int(std::min<int64_t>((steps + x.tiles - 1) / x.tiles, groups));
+    };
+    x.of_groups = { int(all / grid), in_groups(all % grid) };
+    x.rest = groups * x.of_groups.share + x.of_groups.longer;
+    if (others > 0) {
+        const int64_t left = (row - x.rest) * x.tiles;
+        x.of_others = { int(left / others), int(left % others) };
+    }
+    x.stages = shared.stages;
+    x.slots = shared.slots;
+    const voltage_shape shape{
+        int64_t(e.times) * Voltage::bytes, e.inputs, e.channels, blocks
+    };
+    const CUtensorMap map = make_tensor_map(voltages, shape, memory::row, beam_chunk, 1);
+    form_beams<Voltage, Products, Beams, Target>
+        <<<grid, 128 * (crews_for(Beams) + 1), shared.bytes, s>>>(
+            map, weights.values, weights.factor, target, x);
+    check_launch("wgmma f16 beamformer");
+}
+
+class wgmma_former : public beam_former
+{
+public:
+    wgmma_former(const beam_extents& x, gpu_facts gpu) : d_x(x)
+    {
+        int device;
+        check(cudaGetDevice(&device), "asking for the current GPU");
+        check(cudaDeviceGetAttribute(
+                  &d_gpu.shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+              "asking for the shared memory of a block");
+        d_gpu.multiprocessors = gpu.multiprocessors;
+    }
+
+    weight_packing packing() const override
+    {
+        return few_inputs() ? weight_packing::four(tile())
+                            : three_products<>::packing(tile());
+    }
+
+    bool sums_over(int piece) const override
+    {
+        return piece == 64 || piece == 16 || piece == 1;
+    }
+
+    void load(const beam_target& target) override
+    {
+        with_types(target, 1, [&](auto voltage, auto products, auto beams, auto& what) {
+            using v = typename decltype(voltage)::value;
+            using p = typename decltype(products)::value;
+            using sink = std::decay_t<decltype(what)>;
+            cuda::load(form_beams<v, p, beams.value, sink>,
+                       rings_for<v, p, beams.value, sink>(d_x, d_gpu).bytes);
+        });
+    }
+
+    void form(const void* voltages,
+              int blocks,
+              const beam_weights& weights,
+              const beam_target& target,
+              cudaStream_t s) override
+    {
+        with_types(
+            target, blocks, [&](auto voltage, auto products, auto beams, auto& what) {
+                launch<typename decltype(voltage)::value,
+                       typename decltype(products)::value,
+                       beams.value>(
+                    d_x, d_gpu, voltages, blocks, weights.packed, what, s);
+            });
+    }
+
+private:
+    const beam_extents d_x;
+    machine d_gpu;
+
+    //! Whether there is less to multiply than to do with the sums.
+    bool few_inputs() const { return d_x.inputs <= 128; }
+    //! Wide tiles are faster as long as their weights can stay in shared memory.
+    int tile() const
+    {
+        if (d_x.beams <= 32 || d_x.inputs > 512)
+            return 32;
+        return d_x.beams <= 64 || d_x.inputs > 256 ? 64 : 128;
+    }
+
+    //! Calls run(type of voltages, type of products, std::integral_constant of a tile's
+    //! beams, the object that does what `target` says).
+    template <class Run>
+    void with_types(const beam_target& target, int blocks, const Run& run) const
+    {
+        const auto of_tile = [&](auto beams) {
+            const auto of_target = [&](auto products, const auto& what) {
+                using sink = std::decay_t<decltype(what)>;
+                constexpr bool known = decltype(products)::value::chunks > 0;
+                if (known || d_x.input == sample_type::sc8)
+                    run(type<voltage_sc8_for<sink>>{}, products, beams, what);
+                else if constexpr (!known && sink::times != lane_times::apart)
+                    run(type<voltage_sc4>{}, products, beams, what);
+            };
+            const auto of_three = [&](const auto& what) {
+                using sink = std::decay_t<decltype(what)>;
+                constexpr int operands = known_operands<sink>;
+                if constexpr (beams == 128 && operands > 0) {
+                    using products = three_products<known_chunks, operands>;
+                    if (d_x.input == sample_type::sc8 &&
+                        has_known_rings<voltage_sc8_for<sink>, products, beams, sink>(
+                            d_x, d_gpu))
+                        return of_target(type<products>{}, what);
+                }
+                of_target(type<three_products<>>{}, what);
+            };
+            const auto of_four = [&](auto products) {
+                if (target.what == beam_target::kind::sc8)
+                    of_target(products,
+                              store_sc8{ boxes(target, blocks), target.clamped });
+                else
+                    with_target<true, true>(target, d_x.times, [&](const auto& what) {
+                        of_target(products, what);
+                    });
+            };
+            if (!few_inputs() && target.what == beam_target::kind::fc32 &&
+                d_x.input == sample_type::sc8)
+                of_three(write_fc32<lane_times::apart, true>{
+                    static_cast<float2*>(target.to) });
+            else if (!few_inputs())
+                with_target<true, true>(target, d_x.times, of_three);
+            else if (d_x.inputs > piece)
+                of_four(type<four_products<beam_chunk / piece>>{});
+            else
+                of_four(type<four_products<1>>{});
+        };
+        switch (tile()) {
+        case 32:
+            return of_tile(std::integral_constant<int, 32>{});
+        case 64:
+            return of_tile(std::integral_constant<int, 64>{});
+        default:
+            return of_tile(std::integral_constant<int, 128>{});
+        }
+    }
+
+    //! Where 8-bit beams are stored; load() has no memory for them yet.
+    CUtensorMap boxes(const beam_target& target, int blocks) const
+    {
+        if (!target.to)
+            return {};
+        const voltage_shape shape{
+            2 * int64_t(d_x.times), d_x.beams, d_x.channels * blocks, 1
+        };
+        return make_tensor_map(target.to, shape, box_row, tile(), 1);
+    }
+};
+
+} // namespace
+
+std::unique_ptr<beam_former> make_wgmma_former(const beam_extents& x, gpu_facts gpu)
+{
+    return std::make_unique<wgmma_former>(x, gpu);
+}
+
+} // namespace gr::aperture::kernels::cuda

@@ -1,0 +1,308 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/beams/beamformer_engine.h"
+#include "kernels/beams/cuda_beam_power.h"
+#include "kernels/beams/power_detector_sums.h"
+#include <algorithm>
+
+namespace gr::aperture::kernels::cuda {
+
+namespace {
+
+constexpr size_t most_scratch = 128 << 20; // bytes, unless one block needs more
+
+beam_extents extents_of(const beam_power::parameters& p)
+{
+    return { p.channels, p.inputs, p.beams, p.times, p.input };
+}
+
+//! Times that the engine sums in one go: as many as it can.
+int piece_of(const beam_power::parameters& p, const beam_engine& engine)
+{
+    for (int piece : { 64, 16 })
+        if (engine.sums_over(piece) &&
+            (p.detect.spectra >= p.times || p.detect.spectra % piece == 0))
+            return piece;
+    return 1;
+}
+
+//! Beams of weights: sums of their powers, and the scratch for them.
+class coherent_beams
+{
+public:
+    coherent_beams(const beam_power::parameters& p,
+                   int device,
+                   const std::string& implementation)
+        : engine(extents_of(p), device, implementation),
+          d_p(p),
+          d_piece(piece_of(p, engine)),
+          d_pieces((p.times + d_piece - 1) / d_piece)
+    {
+        for (const int numbers : numbers_of(p.detect))
+            engine.load(kind_of(numbers), d_piece);
+    }
+
+    beam_engine engine;
+
+    int rows() const { return d_p.detect.rows(d_p.beams); }
+    size_t block_numbers(int numbers) const
+    {
+        return size_t(d_p.channels) * d_pieces * rows() * numbers;
+    }
+    //! \param numbers of a row
+    power_pieces
+    sum(const void* voltages, int blocks, int numbers, float* scratch, cudaStream_t s)
+    {
+        engine.form(voltages, blocks, { kind_of(numbers), scratch, nullptr, d_piece }, s);
+        return { scratch, d_pieces, numbers, 0, rows() };
+    }
+
+private:
+    const beam_power::parameters d_p;
+    const int d_piece, d_pieces;
+
+    beam_target::kind kind_of(int numbers) const
+    {
+        using kind = beam_target::kind;
+        return numbers == 4                            ? kind::coherency
+               : d_p.detect.of_pairs() && numbers == 1 ? kind::intensity
+                                                       : kind::powers;
+    }
+};
+
+//! Sums of powers of inputs.
+class incoherent_beams
+{
+public:
+    explicit incoherent_beams(const beam_power::parameters& p)
+        : d_p(p), d_starts(rows() + 1, 2), d_pairs(size_t(rows()) * p.inputs, 2)
+    {
+        for (const int numbers : numbers_of(p.detect))
+            load_signal_sums(
+                p.input, p.detect.spectra, p.times, numbers, p.detect.of_pairs());
+        start_with_zeros(d_starts.data(), rows() + 1);
+    }
+
+    int rows() const { return d_p.detect.rows(d_p.incoherent); }
+    size_t block_numbers(int numbers) const
+    {
+        return size_t(d_p.channels) * signal_pieces(d_p.detect.spectra, d_p.times) *
+               rows() * numbers;
+    }
+
+    void set_masks(const uint8_t* masks, cudaStream_t s)
+    {
+        const auto chosen = [&](int beam) {
+            std::vector<int> inputs;
+            for (int i = 0; i < d_p.inputs; i++)
+                if (masks[size_t(beam) * d_p.inputs + i])
+                    inputs.push_back(i);
+            return inputs;
+        };
+        std::vector<int> starts{ 0 };
+        std::vector<int2> pairs;
+        const int step = d_p.detect.of_pairs() ? 2 : 1;
+        for (int row = 0; row < rows(); row++) {
+            const auto x = chosen(step * row), y = chosen(step * row + step - 1);
+            for (size_t k = 0; k < std::min(x.size(), y.size()); k++)
+                pairs.push_back({ x[k], y[k] });
+            starts.push_back(int(pairs.size()));
+        }
+        d_starts.set(starts.data(), s);
+        d_pairs.set(pairs.data(), pairs.size(), s);
+    }
+
+    power_pieces
+    sum(const void* voltages, int blocks, int numbers, float* scratch, cudaStream_t s)
+    {
+        sum_signals(voltages,
+                    blocks,
+                    { d_p.channels, d_p.inputs, d_p.times, d_p.input },
+                    { d_starts.data(), d_pairs.data(), rows() },
+                    d_p.detect.spectra,
+                    numbers,
+                    d_p.detect.of_pairs(),
+                    scratch,
+                    s);
+        return { scratch,
+                 signal_pieces(d_p.detect.spectra, d_p.times),
+                 numbers,
+                 d_p.detect.rows(d_p.beams),
+                 rows() };
+    }
+
+private:
+    const beam_power::parameters d_p;
+    uploaded_array<int> d_starts;
+    uploaded_array<int2> d_pairs;
+};
+
+class cuda_beam_power : public beam_power
+{
+public:
+    cuda_beam_power(const parameters& p, int device, const std::string& implementation)
+        : d_p(p), d_device(device), d_numbers(numbers_of(p.detect).front())
+    {
+        if (p.beams > 0)
+            d_coherent = std::make_unique<coherent_beams>(p, device, implementation);
+        if (p.incoherent > 0)
+            d_incoherent = std::make_unique<incoherent_beams>(p);
+        const size_t coherent = d_coherent ? d_coherent->block_numbers(d_numbers) : 0;
+        const size_t block =
+            std::max(coherent, d_incoherent ? d_incoherent->block_numbers(d_numbers) : 0);
+        d_most_blocks =
+            int(std::clamp<size_t>(most_scratch / (sizeof(float) * block), 1, 256));
+        d_scratch = device_array<float>(block * d_most_blocks);
+        d_sums = std::make_unique<power_sums>(
+            p.detect, p.channels, p.times, p.rows(), d_most_blocks);
+    }
+
+    std::string implementation() const override
+    {
+        return d_coherent ? d_coherent->engine.implementation() : "cuda";
+    }
+
+    prepared_weights_sptr prepare(const cfloat* weights) override
+    {
+        const device_guard guard(d_device);
+        return d_coherent ? d_coherent->engine.prepare(weights) : nullptr;
+    }
+
+    void use(const prepared_weights_sptr& weights, stream& s) override
+    {
+        const device_guard guard(d_device);
+        if (d_coherent)
+            d_coherent->engine.use(weights, native(s));
+    }
+
+    void set_gains(const float* gains, stream& s) override
+    {
+        const device_guard guard(d_device);
+        if (d_coherent)
+            d_coherent->engine.set_gains(gains, native(s));
+    }
+
+    void set_masks(const uint8_t* masks, stream& s) override
+    {
+        const device_guard guard(d_device);
+        if (d_incoherent)
+            d_incoherent->set_masks(masks, native(s));
+    }
+
+    void execute(const void* voltages,
+                 float* powers,
+                 int blocks,
+                 const detection_scales& scales,
+                 stream& s) override
+    {
+        const device_guard guard(d_device);
+        // one scale for both polarisations: their sum will do
+        const int numbers = d_numbers == 2 && scales.count == 1 ? 1 : d_numbers;
+        const size_t block_rows = size_t(d_p.detect.integrations(d_p.times)) * d_p.rows();
+        const size_t block_powers = block_rows * d_p.detect.product_count() *
+                                    (d_p.channels / d_p.detect.summed_channels);
+        const size_t block_scales = block_rows * d_p.detect.parts();
+        int last = -1; // group that scales are uploaded for
+        in_groups(voltages,
+                  blocks,
+                  numbers,
+                  native(s),
+                  [&](const power_pieces& from, int first, int count) {
+                      if (scales.count > 1 && first != last)
+                          d_uploaded =
+                              d_sums->upload(scales.values + first * block_scales,
+                                             count * block_scales,
+                                             native(s));
+                      last = first;
+                      d_sums->write(from,
+                                    count,
+                                    powers + first * block_powers,
+                                    scales.count > 1 ? d_uploaded : nullptr,
+                                    scales.values[0],
+                                    native(s));
+                  });
+    }
+
+    void accumulate(const void* voltages, int blocks, stream& s) override
+    {
+        const device_guard guard(d_device);
+        in_groups(voltages,
+                  blocks,
+                  d_numbers,
+                  native(s),
+                  [&](const power_pieces& from, int, int count) {
+                      d_sums->add(from, count, native(s));
+                  });
+    }
+
+    void dump(float* powers, const detection_scales& scales, stream& s) override
+    {
+        const device_guard guard(d_device);
+        d_sums->dump(d_numbers, powers, scales, native(s));
+    }
+
+    void clear(stream& s) override
+    {
+        const device_guard guard(d_device);
+        d_sums->clear(native(s));
+    }
+
+private:
+    const parameters d_p;
+    const int d_device;
+    const int d_numbers; // of a row
+    std::unique_ptr<coherent_beams> d_coherent;
+    std::unique_ptr<incoherent_beams> d_incoherent;
+    int d_most_blocks;
+    device_array<float> d_scratch;
+    std::unique_ptr<power_sums> d_sums;
+    const float* d_uploaded = nullptr;
+
+    //! Sums pieces of as many blocks as there is scratch for, and calls
+    //! then(pieces, first, count) for coherent and for incoherent beams.
+    template <class Then>
+    void in_groups(
+        const void* voltages, int blocks, int numbers, cudaStream_t s, const Then& then)
+    {
+        const size_t block_bytes =
+            size_of(d_p.input) * d_p.channels * d_p.inputs * d_p.times;
+        for (int first = 0; first < blocks; first += d_most_blocks) {
+            const int count = std::min(d_most_blocks, blocks - first);
+            const auto* from =
+                static_cast<const uint8_t*>(voltages) + first * block_bytes;
+            const auto sum = [&](auto& beams) {
+                if (beams)
+                    then(beams->sum(from, count, numbers, d_scratch.data(), s),
+                         first,
+                         count);
+            };
+            sum(d_coherent);
+            sum(d_incoherent);
+        }
+    }
+};
+
+} // namespace
+
+std::vector<std::string> beam_power_implementations(const beam_power::parameters& p,
+                                                    int device)
+{
+    if (p.beams == 0)
+        return { "" };
+    return beam_former_names(extents_of(p), device);
+}
+
+std::unique_ptr<beam_power> make_beam_power(const beam_power::parameters& p,
+                                            int device,
+                                            const std::string& implementation)
+{
+    const device_guard guard(device);
+    return std::make_unique<cuda_beam_power>(p, device, implementation);
+}
+
+} // namespace gr::aperture::kernels::cuda

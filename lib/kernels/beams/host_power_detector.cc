@@ -1,0 +1,86 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/beams/host_detecting.h"
+#include "kernels/beams/host_power_detector.h"
+#include "kernels/common/planes.h"
+
+namespace gr::aperture::kernels::host {
+
+namespace {
+
+class host_power_detector : public host_detecting<power_detector>
+{
+public:
+    explicit host_power_detector(const parameters& p)
+        : host_detecting<power_detector>(p.detect,
+                                         p.channels,
+                                         p.detect.rows(p.beams),
+                                         p.times,
+                                         size_t(p.channels) * p.beams * p.times *
+                                             size_of(p.input)),
+          d_p(p)
+    {
+    }
+
+    std::string implementation() const override { return "host"; }
+
+private:
+    class row_worker : public worker
+    {
+    public:
+        row_worker(const parameters& p, const detected_sums& sums)
+            : d_p(p), d_sums(sums), d_planes(4 * chunk)
+        {
+        }
+
+        void add(const void* block, int channel, double* sums) override
+        {
+            const int polarisations = d_p.detect.of_pairs() ? 2 : 1;
+            const size_t row = size_t(d_p.times) * size_of(d_p.input);
+            const char* in = static_cast<const char*>(block) + channel * d_p.beams * row;
+            for (int r = 0; r < d_sums.rows(); r++)
+                for (int t = 0; t < d_p.times; t += chunk) {
+                    const int count = std::min(chunk, d_p.times - t);
+                    planes beams[2];
+                    for (int i = 0; i < polarisations; i++) {
+                        float* re = d_planes.data() + 2 * i * chunk;
+                        unpack_planes(d_p.input,
+                                      in + (r * polarisations + i) * row +
+                                          t * size_of(d_p.input),
+                                      count,
+                                      re,
+                                      re + chunk);
+                        beams[i] = { re, re + chunk };
+                    }
+                    d_sums.add(sums, r, t, count, beams[0], beams[1]);
+                }
+        }
+
+    private:
+        static constexpr int chunk = 512; // times; planes of a pair stay in the cache
+        const parameters& d_p;
+        const detected_sums& d_sums;
+        std::vector<float> d_planes;
+    };
+
+    std::unique_ptr<worker> make_worker() const override
+    {
+        return std::make_unique<row_worker>(d_p, sums());
+    }
+
+    const parameters d_p;
+};
+
+} // namespace
+
+std::unique_ptr<power_detector> make_power_detector(const power_detector::parameters& p)
+{
+    return std::make_unique<host_power_detector>(p);
+}
+
+} // namespace gr::aperture::kernels::host

@@ -1,0 +1,41 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/beams/emulated_power_detector.h"
+#include "kernels/beams/host_power_detector.h"
+#include "kernels/beams/power_detector.h"
+#ifdef APERTURE_CUDA
+#include "kernels/beams/cuda_power_detector.h"
+#endif
+
+namespace gr::aperture::kernels {
+
+void power_detector::parameters::check() const
+{
+    require_range("channels", channels, 1, 1 << 24);
+    require_range("beams", beams, 1, 65536);
+    require_range("times", times, 1, 1 << 30);
+    require(input == sample_type::sc8 || input == sample_type::fc32,
+            "type",
+            name_of(input),
+            "sc8 or fc32");
+    detect.check(channels, beams, times);
+}
+
+std::unique_ptr<power_detector> power_detector::make(const parameters& p, const device& d)
+{
+    p.check();
+    if (d.type() == device::kind::emulated)
+        return emulated::make_power_detector(p);
+#ifdef APERTURE_CUDA
+    if (d.type() == device::kind::cuda)
+        return cuda::make_power_detector(p, d.index());
+#endif
+    return host::make_power_detector(p);
+}
+
+} // namespace gr::aperture::kernels

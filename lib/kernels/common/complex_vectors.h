@@ -1,0 +1,42 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_COMMON_COMPLEX_VECTORS_H
+#define INCLUDED_APERTURE_KERNELS_COMMON_COMPLEX_VECTORS_H
+
+#include <cstddef>
+#include <cstdint>
+
+/*!
+ * Loops over arrays of complex values, given as floats re, im, re, im ...; `count` is the
+ * number of complex values. (With std::complex the compiler has to look after infinities
+ * and does not use vector instructions.)
+ */
+namespace gr::aperture::kernels::host {
+
+//! sum[j] += values[j] exp(2 pi i (turns + j step))
+void add_turned(const float* values, size_t count, double turns, double step, float* sum);
+
+//! sum[j] += values[j]
+void add(const float* values, size_t count, float* sum);
+
+//! values[j] *= re + i im
+void multiply(float* values, size_t count, float re, float im);
+
+//! values[j] *= factors[j], which are real
+void multiply(float* values, const float* factors, size_t count);
+
+//! out[j] = (x[j] + sign i y[j]) / sqrt(2): r with sign = 1, l with sign = -1
+void combine(const float* x, const float* y, float sign, size_t count, float* out);
+
+//! Rounds half to even and clamps to +-limit; returns how many complex values were
+//! clamped.
+uint32_t round_and_clamp(float* values, size_t count, float limit);
+
+} // namespace gr::aperture::kernels::host
+
+#endif /* INCLUDED_APERTURE_KERNELS_COMMON_COMPLEX_VECTORS_H */

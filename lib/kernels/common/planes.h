@@ -1,0 +1,44 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_COMMON_PLANES_H
+#define INCLUDED_APERTURE_KERNELS_COMMON_PLANES_H
+
+#include "kernels/common/types.h"
+#include <cstddef>
+#include <cstdint>
+
+/*!
+ * Loops over complex voltages whose real and imaginary parts lie apart: planes, which
+ * need no shuffling in vector registers.
+ */
+namespace gr::aperture::kernels::host {
+
+//! Voltages of a type (sc8, sc4 or fc32) -> planes.
+void unpack_planes(
+    sample_type type, const void* voltages, size_t count, float* re, float* im);
+//! Voltages of a type (sc8 or sc4) -> pairs of int16: re in the low half, im in the high.
+void unpack_pairs(sample_type type, const void* voltages, size_t count, int32_t* pairs);
+
+//! Planes -> re, im, re, im ...
+void interleave(const float* re, const float* im, size_t count, float* out);
+//! The same as sc8, rounded half to even; returns how many complex values were clamped.
+uint32_t quantise(const float* re, const float* im, size_t count, int8_t* out);
+
+//! sum |x|^2
+float power_of(const float* re, const float* im, size_t count);
+//! sums[0] + i sums[1] = sum x conj(y)
+void cross_power_of(const float* x_re,
+                    const float* x_im,
+                    const float* y_re,
+                    const float* y_im,
+                    size_t count,
+                    float* sums);
+
+} // namespace gr::aperture::kernels::host
+
+#endif /* INCLUDED_APERTURE_KERNELS_COMMON_PLANES_H */

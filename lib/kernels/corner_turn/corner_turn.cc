@@ -1,0 +1,73 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/common/parts_of_frames.h"
+#include "kernels/corner_turn/corner_turn.h"
+#include "kernels/corner_turn/emulated_corner_turn.h"
+#include "kernels/corner_turn/host_corner_turn.h"
+#ifdef APERTURE_CUDA
+#include "kernels/corner_turn/cuda_corner_turn.h"
+#endif
+
+namespace gr::aperture::kernels {
+
+void corner_turn::parameters::check() const
+{
+    require_range("channels", channels, 1, 1 << 24);
+    require_range("ports", ports, 1, 65536);
+    require_range("inputs_per_port", inputs_per_port, 1, 65536);
+    require_range("times", times, 1, 1 << 30);
+    require_range("first_channel", first_channel, 0, channels - 1);
+    require_range("selected_channels", selected_channels, 1, channels - first_channel);
+    require(type == sample_type::sc8 || type == sample_type::sc4 ||
+                type == sample_type::fc32,
+            "type",
+            name_of(type),
+            "sc8, sc4 or fc32");
+}
+
+std::unique_ptr<corner_turn> corner_turn::make(const parameters& p, const device& d)
+{
+    p.check();
+    if (d.type() == device::kind::emulated)
+        return emulated::make_corner_turn(p);
+#ifdef APERTURE_CUDA
+    if (d.type() == device::kind::cuda)
+        return cuda::make_corner_turn(p, d.index());
+#endif
+    return host::make_corner_turn(p);
+}
+
+size_t corner_turn::bytes_of_spectrum() const
+{
+    return size_of(d_p.type) * d_p.inputs_per_port * d_p.channels;
+}
+
+size_t corner_turn::bytes_of_block() const
+{
+    return size_of(d_p.type) * d_p.selected_channels * d_p.inputs() * d_p.times;
+}
+
+void corner_turn::execute(
+    const void* const* spectra, void* block, int first, int count, stream& s)
+{
+    const auto put = [&](const part_of_blocks& part) {
+        std::vector<const void*> from(spectra, spectra + d_p.ports);
+        for (auto& port : from)
+            if (port)
+                port = static_cast<const char*>(port) + part.done * bytes_of_spectrum();
+        turn(from.data(),
+             static_cast<char*>(block) + part.block * bytes_of_block(),
+             part.first,
+             part.times,
+             part.blocks,
+             s);
+    };
+    each_part_of_blocks(first, count, d_p.times, d_most_blocks, put);
+}
+
+} // namespace gr::aperture::kernels

@@ -1,0 +1,78 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_CORNER_TURN_CORNER_TURN_H
+#define INCLUDED_APERTURE_KERNELS_CORNER_TURN_CORNER_TURN_H
+
+#include "kernels/common/types.h"
+#include "runtime/device.h"
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace gr::aperture::kernels {
+
+//! [time][input][channel] of each port -> a block [channel][input][time] of all ports.
+class corner_turn
+{
+public:
+    struct parameters {
+        int channels; //!< of the spectra that come in
+        int ports;
+        int inputs_per_port;
+        int times;        //!< of a block
+        sample_type type; //!< sc8, sc4 or fc32
+        int first_channel;
+        int selected_channels;
+        int inputs() const { return ports * inputs_per_port; }
+        //! \throws std::invalid_argument
+        void check() const;
+    };
+
+    //! \throws std::invalid_argument; picks the implementation
+    static std::unique_ptr<corner_turn> make(const parameters&, const device&);
+    virtual ~corner_turn() = default;
+    virtual std::string implementation() const = 0;
+
+    /*!
+     * Puts `count` spectra of each port at times first ... first+count-1 of the block; if
+     * it ends before, they go on in the next one, which lies behind it. A port of nullptr
+     * gives zeros.
+     */
+    void execute(const void* const* spectra, void* block, int first, int count, stream&);
+
+    //! For each input, values of -128 (sc4: -8) replaced by -127 (-7) so far.
+    virtual std::vector<uint64_t> clamped() const = 0;
+
+protected:
+    //! \param most_blocks that turn() takes
+    explicit corner_turn(const parameters& p,
+                         int most_blocks = std::numeric_limits<int>::max())
+        : d_p(p), d_most_blocks(most_blocks)
+    {
+    }
+    //! Puts `count` spectra into each of `blocks` blocks in a row: all, if several.
+    virtual void turn(const void* const* spectra,
+                      void* block,
+                      int first,
+                      int count,
+                      int blocks,
+                      stream&) = 0;
+
+    //! Of voltages.
+    size_t bytes_of_spectrum() const; // of a port
+    size_t bytes_of_block() const;
+
+    const parameters d_p;
+
+private:
+    const int d_most_blocks;
+};
+
+} // namespace gr::aperture::kernels
+
+#endif /* INCLUDED_APERTURE_KERNELS_CORNER_TURN_CORNER_TURN_H */

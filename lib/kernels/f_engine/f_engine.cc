@@ -1,0 +1,127 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/f_engine/f_engine.h"
+#include <algorithm>
+#ifdef APERTURE_CUDA
+#include "kernels/f_engine/cuda_f_engine.h"
+#endif
+
+namespace gr::aperture::kernels {
+
+namespace {
+
+//! Spectra that are filtered before they are turned: on a CPU they stay in its cache, on
+//! other devices they are enough to fill it with work.
+int spectra_at_once(size_t spectrum, const device& d)
+{
+    const size_t scratch = d.own_memory() ? 32 << 20 : 1 << 20;
+    const size_t most = std::max<size_t>(32, scratch / spectrum);
+    return int(most);
+}
+
+//! Spectra go through memory of the device between two kernels.
+class composed : public f_engine
+{
+public:
+    composed(const parameters& p, const device& d, int spectra)
+        : d_p(p),
+          d_filter(pfb::make(p.filter, d)),
+          d_turn(corner_turn::make(p.turn(), d)),
+          d_spectrum(p.filter.inputs_per_port * size_t(p.filter.channels) *
+                     size_of(p.filter.output)),
+          d_batch(spectra > 0 ? spectra
+                              : spectra_at_once(d_spectrum * p.filter.ports, d)),
+          d_sources(p.filter.ports),
+          d_spectra(p.filter.ports),
+          d_filtered(p.filter.ports)
+    {
+        const size_t bytes = d_spectrum * p.filter.ports * d_batch;
+        if (const auto& own = d.own_memory())
+            d_scratch = own->allocate(bytes);
+        else
+            d_scratch = memory(new char[bytes], std::default_delete<char[]>());
+        for (int port = 0; port < p.filter.ports; port++)
+            d_spectra[port] = d_scratch.get() + port * d_batch * d_spectrum;
+    }
+
+    std::string implementation() const override
+    {
+        return d_filter->implementation() + " + " + d_turn->implementation();
+    }
+
+    void set_gains(const cfloat* gains, stream& s) override
+    {
+        d_filter->set_gains(gains, s);
+    }
+
+    void set_delays(const delay* delays, stream& s) override
+    {
+        d_filter->set_delays(delays, s);
+    }
+
+    void execute(
+        const pfb::source* sources, void* block, int first, int count, stream& s) override
+    {
+        for (int done = 0, batch; done < count; done += batch) {
+            batch = std::min(d_batch, count - done);
+            for (int port = 0; port < d_p.filter.ports; port++) {
+                d_sources[port] = pfb::later(d_p.filter, sources[port], done);
+                d_filtered[port] = sources[port].samples ? d_spectra[port] : nullptr;
+            }
+            d_filter->execute(d_sources.data(), d_spectra.data(), batch, s);
+            d_turn->execute(d_filtered.data(), block, first + done, batch, s);
+        }
+    }
+
+    pfb::counts clamped() const override { return d_filter->clamped(); }
+
+private:
+    const parameters d_p;
+    const std::unique_ptr<pfb> d_filter;
+    const std::unique_ptr<corner_turn> d_turn;
+    const size_t d_spectrum; // bytes of one of a port
+    const int d_batch;       // spectra that fit into the scratch memory
+    memory d_scratch;        // [port][spectrum][input][channel]
+    std::vector<pfb::source> d_sources;
+    std::vector<void*> d_spectra;        // scratch memory of each port
+    std::vector<const void*> d_filtered; // the same; nullptr: zeros
+};
+
+} // namespace
+
+corner_turn::parameters f_engine::parameters::turn() const
+{
+    return { filter.channels, filter.ports,  filter.inputs_per_port, times,
+             filter.output,   first_channel, selected_channels };
+}
+
+void f_engine::parameters::check() const
+{
+    filter.check();
+    turn().check();
+}
+
+std::unique_ptr<f_engine> f_engine::make(const parameters& p, const device& d)
+{
+    p.check();
+#ifdef APERTURE_CUDA
+    if (d.type() == device::kind::cuda)
+        if (auto fused = cuda::make_f_engine(p, d.index()))
+            return fused;
+#endif
+    return make_composed(p, d);
+}
+
+std::unique_ptr<f_engine>
+f_engine::make_composed(const parameters& p, const device& d, int spectra)
+{
+    p.check();
+    return std::make_unique<composed>(p, d, spectra);
+}
+
+} // namespace gr::aperture::kernels

@@ -1,0 +1,62 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_F_ENGINE_F_ENGINE_H
+#define INCLUDED_APERTURE_KERNELS_F_ENGINE_F_ENGINE_H
+
+#include "kernels/corner_turn/corner_turn.h"
+#include "kernels/pfb/pfb.h"
+
+namespace gr::aperture::kernels {
+
+//! Filter bank and corner turn in one: samples of each port -> [channel][input][time].
+class f_engine
+{
+public:
+    struct parameters {
+        pfb::parameters filter;
+        int times;         //!< of a block
+        int first_channel; //!< of the filter's channels
+        int selected_channels;
+        int inputs() const { return filter.inputs(); }
+        //! What would turn the spectra of the filter into blocks.
+        corner_turn::parameters turn() const;
+        //! \throws std::invalid_argument
+        void check() const;
+    };
+
+    //! \throws std::invalid_argument; picks the implementation
+    static std::unique_ptr<f_engine> make(const parameters&, const device&);
+    //! A filter bank and a corner turn, one after the other: what defines the result.
+    //! \param spectra that the filter bank makes before they are turned; 0: what suits
+    //! the device
+    static std::unique_ptr<f_engine>
+    make_composed(const parameters&, const device&, int spectra = 0);
+    virtual ~f_engine() = default;
+    virtual std::string implementation() const = 0;
+
+    //! gains [input][channel of the filter] for all spectra from the next call on
+    virtual void set_gains(const cfloat* gains, stream&) = 0;
+    //! As those of the filter bank.
+    virtual void set_delays(const delay* delays, stream&) = 0;
+
+    /*!
+     * Puts `count` spectra of each input at times first ... first+count-1 of the block;
+     * if it ends before, they go on in the next one, which lies behind it.
+     *
+     * \param sources [port], as of the filter bank; a port that was lost gives zeros
+     */
+    virtual void
+    execute(const pfb::source* sources, void* block, int first, int count, stream&) = 0;
+
+    //! All that was clamped so far, in all channels of the filter, selected or not.
+    virtual pfb::counts clamped() const = 0;
+};
+
+} // namespace gr::aperture::kernels
+
+#endif /* INCLUDED_APERTURE_KERNELS_F_ENGINE_F_ENGINE_H */

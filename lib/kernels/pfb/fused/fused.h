@@ -1,0 +1,183 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_H
+#define INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_H
+
+#include "kernels/common/parts_of_frames.h"
+#include "kernels/gpu/memory.h"
+#include "kernels/pfb/delay.h"
+#include "kernels/pfb/pfb.h"
+#include "kernels/pfb/split_inputs.h"
+
+namespace gr::aperture::kernels::cuda {
+
+//! What kernels of a filter bank are told of a call, but for its ports.
+struct filter_call {
+    void* block; //!< [channel][input][time]; nullptr: each port has its own spectra
+    int first_time, times, first_channel, selected; //!< of the block
+
+    const float* prototype;
+    const float2* twiddles;
+    const float2* gains; //!< [input][channel], in the order of set_gains()
+    unsigned long long *clamped, *lowest;
+
+    int64_t spectra;
+    int inputs, taps;
+};
+
+//! What kernels of a filter bank make: each port's own spectra, or blocks
+//! [channel][input][time].
+enum class store { spectra, blocks };
+
+//! What a call of the fused kernel is told. Lists of few ports travel with it.
+struct fused_call : filter_call {
+    static constexpr int few = 64;
+    static constexpr int points_of_thread = 32;
+    //! Steps of a block of threads until what follows each other in a block is a sector
+    //! of memory.
+    static constexpr int rounds_of(int spectra, size_t size)
+    {
+        const int times = 32 / int(size);
+        return times > spectra ? times / spectra : 1;
+    }
+    pfb::source sources[few];
+    void* spectra_ports[few];
+    const pfb::source* many_sources; //!< on the GPU; nullptr: the few above
+    void* const* many_spectra;
+    input_rows rows; //!< what is read if there are any; shifted
+
+    void* scratch; //!< for results that wait for those of later rounds
+
+    const phase_slope* slopes; //!< [input]; nullptr: no delays
+    const int64_t* shifts;
+    double number; //!< of the first spectrum, since the delays were set
+
+    int inputs_per_port;
+    int points; //!< of a thread, as it knows; see amplify()
+    int rounds; //!< of groups of spectra that are stored together
+    bool inverted, eight_bit;
+    bool in_a_row; //!< groups of spectra, for each block of threads
+
+    __host__ __device__ const pfb::source& source_of(int port) const
+    {
+        return many_sources ? many_sources[port] : sources[port];
+    }
+    __host__ __device__ void* spectra_of(int port) const
+    {
+        return many_sources ? many_spectra[port] : spectra_ports[port];
+    }
+};
+
+//! A fused kernel of one size and one type of samples.
+struct fused_kernel {
+    sample_type input;
+    int channels;
+    void (*functions[2])(fused_call); //!< [store]
+    int threads, blocks;              //!< of a multiprocessor
+    int spectra;                      //!< that a block of threads makes at a time
+    int shared_bytes;
+    int radices[3];
+};
+
+//! The table: nullptr if there is none for these parameters on this GPU.
+const fused_kernel* find_fused_kernel(const pfb::parameters& p, int device);
+
+/*!
+ * Filter, transform, gains, conversion and, if wanted, corner turn in one pass over the
+ * memory of the GPU.
+ */
+class fused_filter
+{
+public:
+    fused_filter(const pfb::parameters& p,
+                 const fused_kernel& kernel,
+                 store stored,
+                 int device);
+
+    std::string name() const;
+    void set_gains(const cfloat* gains, cudaStream_t s);
+    void set_delays(const delay* delays, cudaStream_t s);
+
+    //! Where spectra are put: each port's own, or a block, as was said at the start.
+    struct target {
+        void* const* spectra;
+        void* block;
+        int first_time, times, first_channel, selected;
+
+        //! Where spectra are put when so many are: in a block that lies behind it, maybe.
+        target later(size_t spectra, const pfb::parameters& p) const
+        {
+            target t(*this);
+            const size_t first = first_time + spectra;
+            const size_t row = size_of(p.output) * p.inputs() * size_t(times);
+            t.block = static_cast<char*>(block) + first / times * selected * row;
+            t.first_time = int(first % times);
+            return t;
+        }
+        //! What of `count` spectra each block has, or up to so many whole ones in a row:
+        //! put(target, part), one after the other.
+        template <class Put>
+        void
+        each_part(size_t count, const pfb::parameters& p, int most_blocks, Put put) const
+        {
+            each_part_of_blocks(
+                first_time, count, times, most_blocks, [&](const part_of_blocks& part) {
+                    put(later(part.done, p), part);
+                });
+        }
+    };
+    //! \param rows samples of all inputs of ports that are not lost, already shifted, in
+    //! place of what `sources` point to
+    void execute(const pfb::source* sources,
+                 const target& to,
+                 size_t count,
+                 cudaStream_t s,
+                 const input_rows& rows = {});
+
+    pfb::counts clamped() const;
+
+private:
+    const pfb::parameters d_p;
+    const fused_kernel d_kernel;
+    const int d_device;
+    void (*const d_function)(fused_call);
+    const int d_rounds; // of groups of spectra that are stored together
+    int d_most_blocks = 0;
+    device_array<char> d_scratch; // of results that wait; it stays in the cache
+    device_array<float> d_prototype;
+    device_array<float2> d_twiddles;
+    std::unique_ptr<uploaded_array<pfb::source>> d_sources; // of many ports
+    std::unique_ptr<uploaded_array<void*>> d_spectra;
+    uploaded_array<float2> d_gains;
+    std::vector<float2> d_ordered_gains;
+    uploaded_array<phase_slope> d_slopes;
+    uploaded_array<int64_t> d_shifts;
+    bool d_delayed = false;
+    double d_number = 0; // of spectra since the delays were set
+    counters d_counts;   // [clamped output, lowest numbers][input]
+};
+
+//! What delays of all inputs mean to kernels: slopes and shifts [input].
+void upload_delays(const delay* delays,
+                   const pfb::parameters& p,
+                   uploaded_array<phase_slope>& slopes,
+                   uploaded_array<int64_t>& shifts,
+                   cudaStream_t s);
+
+//! What a call has from its arguments.
+void tell(filter_call& call,
+          const pfb::parameters& p,
+          const fused_filter::target& to,
+          size_t count);
+
+//! nullptr if there is no fused kernel for p.
+std::unique_ptr<pfb> make_fused_pfb(const pfb::parameters& p, int device);
+
+} // namespace gr::aperture::kernels::cuda
+
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_H */

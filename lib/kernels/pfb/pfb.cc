@@ -1,0 +1,70 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/pfb/emulated_pfb.h"
+#include "kernels/pfb/host_pfb.h"
+#include "kernels/pfb/pfb.h"
+#include <algorithm>
+#include <cmath>
+#ifdef APERTURE_CUDA
+#include "kernels/pfb/cuda_pfb.h"
+#endif
+
+namespace gr::aperture::kernels {
+
+void pfb::parameters::check() const
+{
+    check_channels(channels);
+    require_range("taps", taps, 1, 64);
+    require_range("ports", ports, 1, 65536);
+    require_range("inputs_per_port", inputs_per_port, 1, 65536);
+    require(output == sample_type::fc32 || output == sample_type::sc8,
+            "output_type",
+            name_of(output),
+            "fc32 or sc8");
+    const size_t length = size_t(taps) * step();
+    require(prototype.size() == length,
+            "prototype",
+            std::to_string(prototype.size()) + " numbers",
+            std::to_string(taps) + " taps x " + std::to_string(step()) +
+                " samples = " + std::to_string(length) + " numbers");
+    bool all_finite = true;
+    for (float h : prototype)
+        all_finite = all_finite && std::isfinite(h);
+    require(all_finite, "prototype", "a number that is not finite", "finite");
+}
+
+void pfb::check_channels(int channels)
+{
+    require_range("channels", channels, 4, 65536);
+    require(channels % 2 == 0, "channels", std::to_string(channels), "even");
+}
+
+pfb::source pfb::later(const parameters& p, const source& from, size_t spectra)
+{
+    if (!from.samples || spectra == 0)
+        return from;
+    const size_t passed = spectra * p.step(), shared = size_t(p.taps - 1) * p.step();
+    return { static_cast<const char*>(from.samples) +
+                 bytes_of(p.input, passed, p.inputs_per_port),
+             // those spectra have counted what they share with the next
+             std::max(shared, from.counted - std::min(passed, from.counted)) };
+}
+
+std::unique_ptr<pfb> pfb::make(const parameters& p, const device& d)
+{
+    p.check();
+    if (d.type() == device::kind::emulated)
+        return emulated::make_pfb(p);
+#ifdef APERTURE_CUDA
+    if (d.type() == device::kind::cuda)
+        return cuda::make_pfb(p, d.index());
+#endif
+    return host::make_pfb(p);
+}
+
+} // namespace gr::aperture::kernels

@@ -1,0 +1,87 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_PFB_H
+#define INCLUDED_APERTURE_KERNELS_PFB_PFB_H
+
+#include "kernels/common/types.h"
+#include "kernels/pfb/delay.h"
+#include "runtime/device.h"
+#include <memory>
+#include <vector>
+
+namespace gr::aperture::kernels {
+
+//! Polyphase filter bank, gain and conversion; formula at pfb_channelizer.
+class pfb
+{
+public:
+    struct parameters {
+        int channels;
+        int taps;
+        int ports;
+        int inputs_per_port;
+        sample_type input;
+        sample_type output; //!< fc32 or sc8
+        bool inverted;
+        std::vector<float> prototype; //!< [taps][step()]
+        //! Samples from one spectrum to the next.
+        int step() const { return is_complex(input) ? channels : 2 * channels; }
+        int inputs() const { return ports * inputs_per_port; }
+        //! \throws std::invalid_argument
+        void check() const;
+    };
+
+    //! Clamped values, as they are counted for each input.
+    struct counts {
+        std::vector<uint64_t> output;  //!< that did not fit into sc8
+        std::vector<uint64_t> samples; //!< 8-bit samples of -128, 4-bit ones of -8
+    };
+
+    //! A prototype can be computed only for channels that are allowed.
+    //! \throws std::invalid_argument
+    static void check_channels(int channels);
+
+    //! \throws std::invalid_argument; picks the implementation
+    static std::unique_ptr<pfb> make(const parameters&, const device&);
+    virtual ~pfb() = default;
+    virtual std::string implementation() const = 0;
+
+    //! gains [input][channel] for all spectra from the next call on
+    virtual void set_gains(const cfloat* gains, stream&) = 0;
+
+    /*!
+     * Delays of all inputs from the next call on, [input]; nullptr: none, as at first.
+     * Without any there is nothing to pay for them.
+     */
+    virtual void set_delays(const delay* delays, stream&) = 0;
+
+    //! What execute() reads of a port.
+    struct source {
+        //! [time][input]: at least (spectra - 1 + taps) step() samples of each input, and
+        //! where inputs are delayed as many before the first (or, of negative delays,
+        //! behind the last) as the largest delay has whole samples; nullptr if the
+        //! samples were lost: the spectra are zeros then
+        const void* samples;
+        //! samples (of each input) at the start that an earlier call has counted
+        size_t counted;
+    };
+
+    //! What is left of a port's source when `spectra` spectra of it are done.
+    static source later(const parameters&, const source&, size_t spectra);
+
+    //! sources [port] -> spectra [port][spectrum][input][channel]
+    virtual void
+    execute(const source* sources, void* const* spectra, size_t count, stream&) = 0;
+
+    //! All that was clamped so far.
+    virtual counts clamped() const = 0;
+};
+
+} // namespace gr::aperture::kernels
+
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_PFB_H */

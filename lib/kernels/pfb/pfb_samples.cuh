@@ -1,0 +1,228 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_PFB_SAMPLES_CUH
+#define INCLUDED_APERTURE_KERNELS_PFB_PFB_SAMPLES_CUH
+
+#include <cstdint>
+
+namespace gr::aperture::kernels::cuda {
+
+/*
+ * How each type of sample is read. A sample is one number or, if complex, two.
+ *
+ *   number()   one number, numbers counted from the start; the lowest one of 8 and 4 bits
+ *              is read as the next, and reported
+ *   quad       four numbers in a row, as they are in memory
+ *   load()     from an address that is a multiple of `alignment`
+ *   load_unaligned()  from where any sample begins
+ *   unpack()   as float; the lowest is read as the next if `clamps`, otherwise as it is
+ *   suspects() not 0 in a bit of `suspect` where a number may be the lowest, always where
+ *              it is
+ */
+
+/*!
+ * Bits of a word, from bit First on, as a number. Written so that the conversion itself
+ * picks byte or half; of shifts the compiler makes instructions of their own.
+ */
+template <int First, int Bits>
+__device__ __forceinline__ float signed_field(uint32_t word)
+{
+    int number;
+    asm("bfe.s32 %0, %1, %2, %3;" : "=r"(number) : "r"(word), "n"(First), "n"(Bits));
+    return float(number);
+}
+
+//! Words from an address that need not be a multiple of theirs.
+template <int Words>
+struct unaligned_words {
+    uint32_t words[Words];
+    __device__ explicit unaligned_words(const void* from)
+    {
+        const auto address = reinterpret_cast<uintptr_t>(from);
+        const auto* aligned = reinterpret_cast<const uint32_t*>(address & ~uintptr_t(3));
+        const int shift = 8 * (address & 3);
+        uint32_t next = __ldg(aligned);
+#pragma unroll
+        for (int i = 0; i < Words; i++) {
+            const uint32_t word = next;
+            if (i + 1 < Words || shift) // or nothing of it is wanted
+                next = __ldg(aligned + i + 1);
+            words[i] = __funnelshift_r(word, next, shift);
+        }
+    }
+};
+
+//! Four numbers in a row that are one of memory's.
+template <class Quad>
+struct whole_quads {
+    using quad = Quad;
+    static constexpr int alignment = sizeof(quad);
+    static __device__ quad load(const void* from)
+    {
+        return __ldg(static_cast<const quad*>(from));
+    }
+};
+
+template <class real, int Bits, bool Complex>
+struct plain_samples {
+    static constexpr bool complex = Complex;
+    static constexpr int bits = Bits;
+    static constexpr uint32_t suspect = 0;
+    static constexpr bool clamps = true; // nothing to do
+    static __device__ float number(const void* from, int64_t i, bool&)
+    {
+        return static_cast<const real*>(from)[i];
+    }
+};
+
+template <bool Complex>
+struct float_samples : plain_samples<float, 32, Complex>, whole_quads<float4> {
+    static __device__ quad load_unaligned(const void* from)
+    {
+        const auto* numbers = static_cast<const float*>(from);
+        return {
+            __ldg(numbers), __ldg(numbers + 1), __ldg(numbers + 2), __ldg(numbers + 3)
+        };
+    }
+    static __device__ float4 unpack(quad v) { return v; }
+    static __device__ uint32_t suspects(quad) { return 0; }
+};
+
+template <bool Complex>
+struct short_samples : plain_samples<int16_t, 16, Complex>, whole_quads<uint2> {
+    static __device__ quad load_unaligned(const void* from)
+    {
+        const unaligned_words<2> v(from);
+        return { v.words[0], v.words[1] };
+    }
+    static __device__ float4 unpack(quad v)
+    {
+        return { signed_field<0, 16>(v.x),
+                 signed_field<16, 16>(v.x),
+                 signed_field<0, 16>(v.y),
+                 signed_field<16, 16>(v.y) };
+    }
+    static __device__ uint32_t suspects(quad) { return 0; }
+};
+
+template <bool Complex>
+struct byte_samples : whole_quads<uint32_t> {
+    static constexpr bool complex = Complex;
+    static constexpr int bits = 8;
+    static constexpr uint32_t suspect = 0x80808080;
+    static constexpr bool clamps = false; // that would take longer than to look for it
+    static __device__ float number(const void* from, int64_t i, bool& lowest)
+    {
+        const int v = static_cast<const int8_t*>(from)[i];
+        lowest |= v == -128;
+        return max(v, -127);
+    }
+    static __device__ quad load_unaligned(const void* from)
+    {
+        return unaligned_words<1>(from).words[0];
+    }
+    static __device__ float4 unpack(quad v)
+    {
+        return { signed_field<0, 8>(v),
+                 signed_field<8, 8>(v),
+                 signed_field<16, 8>(v),
+                 signed_field<24, 8>(v) };
+    }
+    //! Negative, and no longer when 1 is subtracted. A borrow may add a false one.
+    static __device__ uint32_t suspects(quad v) { return v & ~(v - 0x01010101); }
+};
+
+//! Complex, real part in the high half of a byte.
+struct nibble_samples : whole_quads<uint16_t> {
+    static constexpr bool complex = true;
+    static constexpr int bits = 4;
+    static constexpr uint32_t suspect = 0x8888;
+    static constexpr bool clamps = true; // it is not rare
+    static __device__ float number(const void* from, int64_t i, bool& lowest)
+    {
+        const int byte = static_cast<const int8_t*>(from)[i >> 1];
+        const int v = i & 1 ? int8_t(byte << 4) >> 4 : byte >> 4;
+        lowest |= v == -8;
+        return max(v, -7);
+    }
+    static __device__ quad load_unaligned(const void* from)
+    {
+        const auto* bytes = static_cast<const uint8_t*>(from);
+        return quad(__ldg(bytes) | __ldg(bytes + 1) << 8);
+    }
+    static __device__ float4 unpack(quad both)
+    {
+        const int v = both + (lowest(both) >> 3);
+        return { float(v << 24 >> 28),
+                 float(v << 28 >> 28),
+                 float(v << 16 >> 28),
+                 float(v << 20 >> 28) };
+    }
+    static __device__ uint32_t suspects(quad v) { return lowest(v); }
+    //! Samples with a number that is the lowest.
+    static __device__ int count_lowest(quad v)
+    {
+        return __popc((lowest(v) | lowest(v) << 4) & 0x8080);
+    }
+
+private:
+    //! The highest bit of each -8.
+    static __device__ uint32_t lowest(quad v)
+    {
+        const uint32_t other = v ^ 0x8888; // not 0 where another number is
+        return ~(((other & 0x7777) + 0x7777) | other) & 0x8888;
+    }
+};
+
+//! Real; a stream of bits, the highest first.
+template <int Bits>
+struct packed_samples {
+    static constexpr bool complex = false;
+    static constexpr int bits = Bits;
+    using quad = uint64_t;                               // the highest bits first
+    static constexpr int alignment = Bits == 12 ? 2 : 1; // a quad lies within two words
+    static constexpr uint32_t suspect = 0;
+    static constexpr bool clamps = true; // nothing to do
+    static __device__ float number(const void* from, int64_t i, bool&)
+    {
+        // a number begins at an even bit, and so ends in the next byte
+        const int64_t bit = i * Bits;
+        const auto* bytes = static_cast<const uint8_t*>(from) + (bit >> 3);
+        const int two = bytes[0] << 8 | bytes[1];
+        return int16_t(two << (bit & 7)) >> (16 - Bits);
+    }
+    static __device__ quad load(const void* from)
+    {
+        const auto address = reinterpret_cast<uintptr_t>(from);
+        const auto* words = reinterpret_cast<const uint32_t*>(address & ~uintptr_t(3));
+        const uint32_t first = __byte_perm(__ldg(words), 0, 0x0123);
+        const uint32_t second = __byte_perm(__ldg(words + 1), 0, 0x0123);
+        return (uint64_t(first) << 32 | second) << 8 * (address & 3);
+    }
+    static __device__ quad load_unaligned(const void* from)
+    {
+        const auto* bytes = static_cast<const uint8_t*>(from);
+        quad v = 0;
+#pragma unroll
+        for (int i = 0; i < Bits / 2; i++)
+            v |= quad(__ldg(bytes + i)) << (56 - 8 * i);
+        return v;
+    }
+    static __device__ float4 unpack(quad v)
+    {
+        const auto at = [v](int i) {
+            return float(int32_t(v << i * Bits >> 32) >> (32 - Bits));
+        };
+        return { at(0), at(1), at(2), at(3) };
+    }
+    static __device__ uint32_t suspects(quad) { return 0; }
+};
+
+} // namespace gr::aperture::kernels::cuda
+
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_PFB_SAMPLES_CUH */

@@ -1,0 +1,23 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_PHASOR_CUH
+#define INCLUDED_APERTURE_KERNELS_PFB_PHASOR_CUH
+
+namespace gr::aperture::kernels::cuda {
+
+//! exp(2 pi i turns)
+__device__ __forceinline__ float2 phasor(double turns)
+{
+    float2 p;
+    sincospif(2 * float(turns - rint(turns)), &p.y, &p.x);
+    return p;
+}
+
+} // namespace gr::aperture::kernels::cuda
+
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_PHASOR_CUH */

@@ -1,0 +1,85 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/common/types.h"
+#include "kernels/pfb/prototype.h"
+#include <cmath>
+#include <functional>
+#include <map>
+
+namespace gr::aperture::kernels {
+
+namespace {
+
+//! A window as a function of position, -1 at its first sample and 1 at its last.
+using window_shape = std::function<double(double)>;
+
+//! a0 + a1 cos(pi u) + a2 cos(2 pi u)
+window_shape cosine_sum(double a0, double a1, double a2)
+{
+    return [=](double u) { return a0 + a1 * cos(M_PI * u) + a2 * cos(2 * M_PI * u); };
+}
+
+window_shape parse_window(const std::string& name)
+{
+    static const std::map<std::string, window_shape> fixed{
+        { "rect", cosine_sum(1, 0, 0) },
+        { "hann", cosine_sum(0.5, 0.5, 0) },
+        { "hamming", cosine_sum(0.54, 0.46, 0) },
+        { "blackman", cosine_sum(0.42, 0.5, 0.08) },
+    };
+    if (auto found = fixed.find(name); found != fixed.end())
+        return found->second;
+
+    const std::string rule =
+        "hann, hamming, blackman, rect or kaiser(beta), beta from 0 to 100";
+    const std::string start = "kaiser(";
+    require(name.rfind(start, 0) == 0 && name.back() == ')',
+            "window",
+            "'" + name + "'",
+            rule);
+    const std::string number = name.substr(start.size(), name.size() - start.size() - 1);
+    double beta = -1;
+    size_t used = 0;
+    try {
+        beta = std::stod(number, &used);
+    } catch (const std::exception&) {
+        // used stays 0: refused below
+    }
+    require(used > 0 && used == number.size() && beta >= 0 && beta <= 100,
+            "window",
+            "'" + name + "'",
+            rule);
+    return [beta](double u) {
+        return std::cyl_bessel_i(0., beta * sqrt(std::max(0., 1 - u * u))) /
+               std::cyl_bessel_i(0., beta);
+    };
+}
+
+} // namespace
+
+std::vector<float> prototype(int step, int taps, const std::string& window)
+{
+    require_range("taps", taps, 1, 64);
+    const auto shape = parse_window(window);
+    const int64_t length = int64_t(step) * taps;
+    std::vector<double> h(length);
+    double energy = 0;
+    for (int64_t j = 0; j < length; j++) {
+        const double offset = j - (length - 1) / 2.;
+        const double x = M_PI * offset / step;
+        // offset is a half-integer (length is even), so that x is never 0
+        h[j] = sin(x) / x * shape(offset / ((length - 1) / 2.));
+        energy += h[j] * h[j];
+    }
+    std::vector<float> scaled(length);
+    for (int64_t j = 0; j < length; j++)
+        scaled[j] = h[j] / sqrt(energy);
+    return scaled;
+}
+
+} // namespace gr::aperture::kernels

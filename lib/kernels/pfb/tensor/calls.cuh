@@ -1,0 +1,651 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_TENSOR_CALLS_CUH
+#define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_CALLS_CUH
+
+#include "kernels/f_engine/f_engine.h"
+#include "kernels/gpu/gpu_facts.h"
+#include "kernels/pfb/pfb_split.h"
+#include "kernels/pfb/tensor/filter.cuh"
+#include "kernels/pfb/tensor/input_delays.h"
+#include "kernels/pfb/tensor/tables.h"
+#include "kernels/pfb/tensor/transform.cuh"
+#include <type_traits>
+#include <cmath>
+
+namespace gr::aperture::kernels::cuda {
+
+namespace tensor {
+
+//! Until what other calls of the stream have read and written is so for this one.
+__device__ __forceinline__ void wait_for_calls_before()
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+//! The map is an argument of its own, as its address is taken: of the others the compiler
+//! would no longer know that they stay what they are, and that all threads have the same.
+template <store Store, class Call>
+__global__ void __launch_bounds__(threads, 1)
+    channelise(const __grid_constant__ Call c, const __grid_constant__ CUtensorMap boxes)
+{
+    extern __shared__ __align__(1024) uint8_t unaligned[];
+    auto& m = *reinterpret_cast<memory<Store, Call>*>(
+        unaligned + (1024 - shared_address(unaligned) % 1024) % 1024);
+    if (threadIdx.x == loading_thread) {
+        for (int i = 0; i < slots<Store, Call>; i++) {
+            init_barrier(m.full + i, filter_warps);
+            init_barrier(m.empty + i, crew_warps * Call::ranks);
+            if constexpr (Call::ranks > 1)
+                m.written[i] = 0;
+        }
+        for (int i = 0; i < stages<Store, Call>; i++) {
+            init_barrier(m.stage_full + i, 1);
+            init_barrier(m.stage_empty + i, 32 * filter_warps);
+        }
+        for (int i = 0; i < sets * crew_warps; i++) {
+            constexpr int arriving = crews * (Call::real ? crew_threads : 32);
+            init_barrier(m.kept[0] + i, arriving);
+            init_barrier(m.stored[0] + i, arriving);
+        }
+        if constexpr (m.exchanged)
+            for (int i = 0; i < crews * 2; i++) {
+                init_barrier(m.exchange.arrived[0] + i, 1);
+                init_barrier(m.exchange.room[0] + i, crew_warps * Call::ranks);
+            }
+        fence_barriers();
+    }
+    __syncwarp(); // threads that load together wait at these barriers
+    const bool filters = threadIdx.x >= crews * crew_threads;
+    coefficients<Call> h;
+    if (filters)
+        load_coefficients(m, h, c);
+    else
+        load_tables(m, c);
+    // The next call may begin where blocks of threads end, and comes up to here.
+    asm volatile("griddepcontrol.launch_dependents;");
+    foresee(c);
+    wait_for_calls_before();
+    if (loads_in(0, c))
+        start_loading(m, c);
+    if constexpr (Call::ranks > 1)
+        sync_cluster(); // others arrive at barriers of this block
+    else
+        __syncthreads();
+    if (filters) {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(filter_registers<Call>));
+        filter(m, h, c);
+    } else {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(crew_registers<Call>));
+        transform(m, c, boxes);
+    }
+    if constexpr (Call::ranks > 1) {
+        __syncwarp();
+        sync_cluster(); // what others send and say arrives before this block ends
+    }
+}
+
+template <store Store, class Call>
+constexpr int shared_bytes = int(sizeof(memory<Store, Call>)) + 1024;
+
+//! Blocks as [input][segment][block, d][c][time], the segments that there are; only one:
+//! [input][block, d][c][time]; of a cluster: [input][residue][block, d][c][time]; of real
+//! samples: [input][segment][block, D / 2][64 channels][time].
+template <class Call>
+CUtensorMap box_map(const Call& c)
+{
+    constexpr uint64_t d = Call::second_radix;
+    const uint64_t row = 2 * uint64_t(c.times), pitch = row * c.inputs;
+    const uint64_t inputs = c.inputs;
+    const uint64_t rows = uint64_t(c.blocks) * rows_of_block<Call>;
+    if constexpr (Call::real) {
+        constexpr uint64_t half = d / 2;
+        return make_tensor_map(
+            c.block,
+            { { row, 2 * radix, rows, uint64_t(c.last_segment / c.segment + 1), inputs },
+              { pitch, 2 * radix * pitch, 2 * uint64_t(c.segment), row },
+              { sector, box_channels, half, Call::segments, 1 },
+              5 },
+            box_order::half_swapped);
+    } else if constexpr (Call::ranks > 1)
+        return make_tensor_map(
+            c.block,
+            { { row, radix, rows, Call::ranks, inputs },
+              { Call::ranks * pitch, Call::channels_apart * pitch, pitch, row },
+              { sector, box_channels, d, 1, 1 },
+              5 },
+            box_order::half_swapped);
+    else if constexpr (Call::segments == 1)
+        return make_tensor_map(c.block,
+                               { { row, radix, rows, inputs },
+                                 { pitch, radix * pitch, row },
+                                 { sector, box_channels, d, 1 } },
+                               box_order::half_swapped);
+    else
+        return make_tensor_map(
+            c.block,
+            { { row, radix, rows, uint64_t(c.last_segment / c.segment + 1), inputs },
+              { pitch, radix * pitch, 2 * uint64_t(c.segment), row },
+              { sector, box_channels, d, Call::segments, 1 },
+              5 },
+            box_order::half_swapped);
+}
+
+//! Filter, transform, gains and conversion of a call.
+template <store Store, class Shape>
+class tensor_filter
+{
+    using shape = Shape;
+    static constexpr int channels = shape::channels;
+
+public:
+    tensor_filter(const pfb::parameters& p, int device)
+        : d_p(p),
+          d_device(device),
+          d_prototype(size_t(shape::most_taps) * shape::step),
+          d_most_blocks(facts_of(device).multiprocessors),
+          d_matrices(shape::ranks * 2 * matrix_bytes / sizeof(uint16_t)),
+          d_twiddles(size_t(shape::ranks) * 2 * steps * crew_threads),
+          d_first_rows(shape::real ? matrix_bytes / sizeof(uint16_t) : 0),
+          d_gains(size_t(p.inputs()) * gains_of_input, 2),
+          d_ordered_gains(size_t(p.inputs()) * gains_of_input),
+          d_delays(p),
+          d_split(make_split_calls(p)),
+          d_counts(2 * size_t(p.inputs()))
+    {
+        load_for<turning::none>();
+        load_for<turning::by_slot>();
+        load_for<turning::by_spectrum>();
+        // later taps in later lines; of complex samples, (-1)^j moves channel 0 to -fs/2
+        std::vector<float> prototype(d_prototype.size());
+        const size_t skipped = prototype.size() - p.prototype.size();
+        // nibbles are read as 16 times what they are
+        double scale = filter_scale / norm_of(p.prototype) / shape::sample_unit;
+        const double own = scale / (shape::nibbles ? 16 : 1);
+        for (size_t j = 0; j < p.prototype.size(); j++)
+            prototype[skipped + j] =
+                float(p.prototype[j] * (j % 2 && !shape::real ? -own : own));
+        if (shape::bytes)
+            scale *= make_whole(prototype, shape::step);
+        d_scale = scale * transform_scale;
+        start_with(d_prototype.data(), prototype);
+        start_with(d_matrices.data(), make_matrices(channels, p.inverted, shape::real));
+        start_with(d_twiddles.data(), make_twiddles(channels, p.inverted, shape::real));
+        if (shape::real)
+            start_with(d_first_rows.data(), make_first_rows(channels, p.inverted));
+        const std::vector<cfloat> ones(size_t(p.inputs()) * channels, 1.f);
+        set_gains(ones.data(), nullptr);
+        check(cudaStreamSynchronize(nullptr), "copying gains"); // before other streams
+    }
+
+    std::string name() const
+    {
+        return std::string("cuda tensor ") + (shape::digits > 1 ? "f16 + f16" : "f16") +
+               " fft " + std::to_string(channels) + (d_split ? ", inputs split" : "");
+    }
+
+    //! Into [input][rank][gain_words][gain_threads][2], as crews read them.
+    void set_gains(const cfloat* gains, cudaStream_t s)
+    {
+        const device_guard guard(d_device);
+        d_modest_gains = true;
+        for (size_t i = 0; i < d_ordered_gains.size(); i++) {
+            const size_t input = i / gains_of_input;
+            const int rank = int(i / gains_of_rank) % shape::ranks;
+            const int place = int(i % gains_of_rank);
+            const int thread = place / 2 % shape::gain_threads;
+            const int e =
+                4 * (place / 2 / shape::gain_threads * 2 + place % 2) + thread % 4;
+            const int c = thread / 4 % radix;
+            if (shape::real && thread / 4 == 0) {
+                d_ordered_gains[i] = { 0, 0 };
+                continue;
+            }
+            const auto g = gains[input * channels + shape::channel_of(c, e) +
+                                 residue_of(rank, shape::ranks, d_p.inverted)];
+            d_ordered_gains[i] = { float(g.real() / d_scale), float(g.imag() / d_scale) };
+            d_modest_gains = d_modest_gains && std::abs(d_ordered_gains[i].x) < 1e30f &&
+                             std::abs(d_ordered_gains[i].y) < 1e30f;
+        }
+        d_gains.set(d_ordered_gains.data(), s);
+    }
+
+    //! Of all inputs, and what they are by now.
+    void set_delays(const delay* delays, cudaStream_t s)
+    {
+        const device_guard guard(d_device);
+        if (d_split)
+            d_split->set_delays(delays, s);
+        d_delays.set(delays, s);
+    }
+    const input_delays& delays() const { return d_delays; }
+
+    //! Whether all addresses are multiples of 16; those of samples that are delayed or
+    //! taken apart need not be.
+    bool can_do(const pfb::source* sources, const fused_filter::target& to) const
+    {
+        const auto aligned = [](const void* p) {
+            return reinterpret_cast<uintptr_t>(p) % 16 == 0;
+        };
+        const bool any_samples = d_delays.any() || d_split;
+        for (int port = 0; port < d_p.ports; port++)
+            if ((!any_samples && !aligned(sources[port].samples)) ||
+                (to.spectra && !aligned(to.spectra[port])))
+                return false;
+        return true;
+    }
+
+    //! Spectra that another one makes.
+    void leave_out(size_t spectra) { d_delays.pass(spectra); }
+
+    void execute(const pfb::source* sources,
+                 const fused_filter::target& to,
+                 size_t count,
+                 cudaStream_t s)
+    {
+        const device_guard guard(d_device);
+        if (!d_split)
+            filter(sources, to, count, s);
+        else
+            d_split->execute(
+                sources,
+                to,
+                count,
+                s,
+                [&](const pfb::source* apart,
+                    const fused_filter::target& part,
+                    size_t batch,
+                    const input_rows& rows) { filter(apart, part, batch, s, rows); });
+        for (int port = 0; port < d_p.ports; port++)
+            if (!sources[port].samples)
+                clear(port, to, count, s);
+    }
+
+    //! Adds its own counts.
+    void add_counts(pfb::counts& all) const
+    {
+        const auto own = d_counts.read();
+        for (int i = 0; i < d_p.inputs(); i++) {
+            all.output[i] += own[i];
+            all.samples[i] += own[d_p.inputs() + i];
+        }
+    }
+
+private:
+    static constexpr size_t gains_of_rank = 2 * shape::gain_words * shape::gain_threads;
+    static constexpr size_t gains_of_input = shape::ranks * gains_of_rank;
+    // of 1024 samples
+    static inline const double filter_scale = filter_scale_of(shape::step / shape::ranks);
+
+    template <class Call>
+    void load_kernel()
+    {
+        static_assert(shared_bytes<Store, Call> <= 227 << 10);
+        load(channelise<Store, Call>, shared_bytes<Store, Call>);
+        if constexpr (Call::ranks > 1) {
+            const launch_of<Call> l(d_most_blocks, nullptr);
+            int most = 0;
+            check(
+                cudaOccupancyMaxActiveClusters(&most, channelise<Store, Call>, &l.config),
+                "asking for clusters");
+            d_most_blocks = std::min(d_most_blocks, most);
+        }
+    }
+    template <turning Turning>
+    void load_for()
+    {
+        load_kernel<input_call<few_inputs, Turning, shape>>();
+        load_kernel<input_call<most_inputs, Turning, shape>>();
+    }
+
+    //! How so many blocks of threads, or clusters, are launched.
+    template <class Call>
+    struct launch_of {
+        cudaLaunchConfig_t config{};
+        cudaLaunchAttribute attributes[2]{};
+
+        launch_of(int blocks, cudaStream_t s)
+        {
+            config.gridDim = unsigned(blocks * Call::ranks);
+            config.blockDim = threads;
+            config.dynamicSmemBytes = shared_bytes<Store, Call>;
+            config.stream = s;
+            config.attrs = attributes;
+            attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+            attributes[0].val.programmaticStreamSerializationAllowed = 1;
+            attributes[1].id = cudaLaunchAttributeClusterDimension;
+            attributes[1].val.clusterDim = { Call::ranks, 1, 1 };
+            config.numAttrs = Call::ranks > 1 ? 2 : 1;
+        }
+        launch_of(const launch_of&) = delete;
+    };
+
+    //! \param rows as of a fused_filter
+    void filter(const pfb::source* sources,
+                const fused_filter::target& to,
+                size_t count,
+                cudaStream_t s,
+                const input_rows& rows = {})
+    {
+        if (to.spectra) {
+            launch(sources, to, count, 1, s, rows);
+            return;
+        }
+        // whole blocks together, but for delays, which go on from one to the next
+        const int most = d_delays.any() ? 1 : most_inputs / d_p.inputs();
+        const auto put = [&](const fused_filter::target& here,
+                             const part_of_blocks& part) {
+            std::vector<pfb::source> from(sources, sources + d_p.ports);
+            for (auto& source : from)
+                source = pfb::later(d_p, source, part.done);
+            input_rows later = rows;
+            if (later.samples)
+                later.samples += bytes_of(d_p.input, part.done * shape::step, 1);
+            launch(from.data(), here, part.times, part.blocks, s, later);
+        };
+        to.each_part(count, d_p, most, put);
+    }
+
+    //! \param count spectra of each block
+    void launch(const pfb::source* sources,
+                const fused_filter::target& to,
+                size_t count,
+                int blocks,
+                cudaStream_t s,
+                const input_rows& rows)
+    {
+        const int inputs = blocks * d_p.inputs();
+        switch (d_delays.turns()) {
+        case turning::none:
+            launch_for<turning::none>(inputs, sources, to, count, blocks, s, rows);
+            break;
+        case turning::by_slot:
+            launch_for<turning::by_slot>(inputs, sources, to, count, blocks, s, rows);
+            break;
+        case turning::by_spectrum:
+            launch_for<turning::by_spectrum>(inputs, sources, to, count, blocks, s, rows);
+            break;
+        }
+        d_delays.pass(count * blocks);
+    }
+
+    //! \param inputs of all blocks
+    template <turning Turning, class... Arguments>
+    void launch_for(int inputs, const Arguments&... arguments)
+    {
+        if (inputs <= few_inputs)
+            launch_call<input_call<few_inputs, Turning, shape>>(arguments...);
+        else
+            launch_call<input_call<most_inputs, Turning, shape>>(arguments...);
+    }
+
+    template <class Call>
+    void launch_call(const pfb::source* sources,
+                     const fused_filter::target& to,
+                     size_t count,
+                     int blocks,
+                     cudaStream_t s,
+                     const input_rows& rows)
+    {
+        Call c{};
+        const int inputs = d_p.inputs();
+        for (int i = 0; i < blocks * inputs; i++) {
+            const int input = i % inputs, block = i / inputs;
+            const int port = input / d_p.inputs_per_port;
+            const int place = input % d_p.inputs_per_port;
+            c.sources[i] = pfb::later(d_p, sources[port], block * count);
+            if (rows.samples && sources[port].samples)
+                c.sources[i].samples =
+                    rows.samples + input * rows.bytes +
+                    bytes_of(d_p.input, block * count * shape::step, 1);
+            if (to.spectra)
+                c.spectra_of[i] =
+                    static_cast<char*>(to.spectra[port]) + place * c.spectrum_bytes;
+            else
+                c.of_block[i] = { input, block };
+        }
+        c.blocks = blocks;
+        c.pitch = int64_t(d_p.inputs_per_port) * c.spectrum_bytes;
+        tell(c, d_p, to, count);
+        if constexpr (c.delayed)
+            d_delays.tell(c);
+        c.prototype = d_prototype.data();
+        c.twiddles = d_twiddles.data();
+        c.gains = d_gains.data();
+        c.clamped = d_counts.data();
+        c.lowest = d_counts.data() + d_p.inputs();
+        c.matrices = reinterpret_cast<const uint4*>(d_matrices.data());
+        if constexpr (c.real)
+            c.first_rows = reinterpret_cast<const uint4*>(d_first_rows.data());
+        int lead = 0;
+        if constexpr (c.delayed)
+            lead = c.lead;
+        // sets of times begin alike in all segments
+        constexpr int together =
+            c.segments > 1 && Store == store::blocks ? set_times : group;
+        constexpr int64_t multiple = int64_t(c.segments) * together;
+        c.groups = int((c.spectra + lead + multiple - 1) / multiple) * (together / group);
+        c.segment = c.groups * group;
+        c.last_segment = int((c.spectra + lead - 1) / c.segment) * c.segment;
+        const int64_t all = int64_t(c.groups) * c.inputs * blocks;
+        const int shares = int(std::min<int64_t>(all, d_most_blocks));
+        c.harmless_squares = d_modest_gains ? 127 * 127 - 1 : -1;
+        c.inverted = d_p.inverted;
+        c.share = int(all / shares);
+        c.more = int(all % shares);
+        c.boxed = Store == store::blocks && c.selected == c.channels &&
+                  c.times >= set_times &&
+                  (c.times | (c.first_time - lead)) % group == 0 &&
+                  reinterpret_cast<uintptr_t>(c.block) % 16 == 0;
+        CUtensorMap boxes{};
+        if (c.boxed)
+            boxes = box_map(c);
+        const launch_of<Call> l(shares, s);
+        check(cudaLaunchKernelEx(&l.config, channelise<Store, Call>, c, boxes),
+              "channeliser on tensor cores");
+    }
+
+    //! Of a port whose samples were lost.
+    void
+    clear(int port, const fused_filter::target& to, size_t count, cudaStream_t s) const
+    {
+        if (to.spectra) {
+            const size_t spectrum = d_p.inputs_per_port * shape::spectrum_bytes;
+            check(cudaMemsetAsync(to.spectra[port], 0, count * spectrum, s),
+                  "clearing spectra");
+            return;
+        }
+        const size_t row = 2 * size_t(to.times);
+        const int first = port * d_p.inputs_per_port;
+        const auto put = [&](const fused_filter::target& here,
+                             const part_of_blocks& part) {
+            for (int input = first; input < first + d_p.inputs_per_port; input++)
+                check(cudaMemset2DAsync(static_cast<char*>(here.block) + input * row +
+                                            2 * size_t(part.first),
+                                        row * d_p.inputs(),
+                                        0,
+                                        2 * size_t(part.times),
+                                        to.selected,
+                                        s),
+                      "clearing times of a block");
+        };
+        to.each_part(count, d_p, 1, put);
+    }
+
+    const pfb::parameters d_p;
+    const int d_device;
+    int d_most_blocks; // of threads, or clusters, at a time
+    double d_scale;    // of what is filtered and transformed, without gains
+    device_array<float> d_prototype;
+    device_array<uint16_t> d_matrices;
+    device_array<float2> d_twiddles;
+    device_array<uint16_t> d_first_rows; // of real samples
+    uploaded_array<float2> d_gains;
+    std::vector<float2> d_ordered_gains;
+    bool d_modest_gains; // whether they leave finite numbers finite
+    input_delays d_delays;
+    const std::unique_ptr<split_calls> d_split; // of several inputs a port
+    counters d_counts;                          // [clamped output, lowest numbers][input]
+};
+
+/*!
+ * A filter bank or an F-engine; calls that it cannot do it leaves to another.
+ */
+template <class Base, store Store, class Shape>
+class with_tensor_cores : public Base
+{
+public:
+    with_tensor_cores(const pfb::parameters& p, int device, std::unique_ptr<Base> other)
+        : d_other(std::move(other)), d_filter(p, device)
+    {
+    }
+    void set_gains(const cfloat* gains, stream& s) override
+    {
+        d_other->set_gains(gains, s);
+        d_filter.set_gains(gains, native(s));
+    }
+    void set_delays(const delay* delays, stream& s) override
+    {
+        d_other->set_delays(delays, s);
+        d_filter.set_delays(delays, native(s));
+        d_other_behind = false;
+    }
+    pfb::counts clamped() const override
+    {
+        auto all = d_other->clamped();
+        d_filter.add_counts(all);
+        return all;
+    }
+
+protected:
+    //! \return whether this one did it, or there was nothing to do
+    bool done(const pfb::source* sources,
+              const fused_filter::target& to,
+              size_t count,
+              stream& s)
+    {
+        if (count == 0)
+            return true;
+        if (d_filter.can_do(sources, to)) {
+            d_filter.execute(sources, to, count, native(s));
+            d_other_behind = d_filter.delays().any();
+            return true;
+        }
+        if (d_other_behind) // it knows of its own spectra only
+            d_other->set_delays(d_filter.delays().current().data(), s);
+        d_other_behind = false;
+        d_filter.leave_out(count);
+        return false;
+    }
+    const std::unique_ptr<Base> d_other;
+    tensor_filter<Store, Shape> d_filter;
+
+private:
+    bool d_other_behind = false; // with delays
+};
+
+template <class Shape>
+class tensor_pfb : public with_tensor_cores<pfb, store::spectra, Shape>
+{
+    using base = with_tensor_cores<pfb, store::spectra, Shape>;
+
+public:
+    using base::base;
+    std::string implementation() const override { return this->d_filter.name(); }
+    void execute(const pfb::source* sources,
+                 void* const* spectra,
+                 size_t count,
+                 stream& s) override
+    {
+        const fused_filter::target to{ spectra, nullptr, 0, 0, 0, 0 };
+        if (!this->done(sources, to, count, s))
+            this->d_other->execute(sources, spectra, count, s);
+    }
+};
+
+template <class Shape>
+class tensor_f_engine : public with_tensor_cores<f_engine, store::blocks, Shape>
+{
+    using base = with_tensor_cores<f_engine, store::blocks, Shape>;
+
+public:
+    tensor_f_engine(const f_engine::parameters& p,
+                    int device,
+                    std::unique_ptr<f_engine> other)
+        : base(p.filter, device, std::move(other)), d_p(p)
+    {
+    }
+    std::string implementation() const override
+    {
+        return this->d_filter.name() + ", stored by channel";
+    }
+    void execute(
+        const pfb::source* sources, void* block, int first, int count, stream& s) override
+    {
+        const fused_filter::target to{
+            nullptr, block, first, d_p.times, d_p.first_channel, d_p.selected_channels
+        };
+        if (!this->done(sources, to, size_t(count), s))
+            this->d_other->execute(sources, block, first, count, s);
+    }
+
+private:
+    const f_engine::parameters d_p;
+};
+
+/*!
+ * \tparam Made what serves p, for an arrangement \tparam Input, Channels those that
+ * there are \param parameters that it is made with \param other is what comes back where
+ * nothing serves p
+ */
+template <template <class> class Made,
+          sample_type Input,
+          bool Inverted,
+          int Taps,
+          int... Channels,
+          class Parameters,
+          class Base>
+std::unique_ptr<Base> make(const pfb::parameters& p,
+                           const Parameters& parameters,
+                           int device,
+                           std::unique_ptr<Base> other)
+{
+    if (facts_of(device).architecture != 90 || p.taps > Taps || p.taps <= Taps - group ||
+        p.inputs() > most_inputs || p.output != sample_type::sc8 || p.input != Input)
+        return other;
+    const device_guard guard(device);
+    const auto made = [&](auto shape) {
+        if (p.channels != shape.channels || !shape.serves(p.inverted))
+            return false;
+        other =
+            std::make_unique<Made<decltype(shape)>>(parameters, device, std::move(other));
+        return true;
+    };
+    (made(arrangement<Channels, Input, Inverted, Taps>{}) || ...);
+    return other;
+}
+
+template <sample_type Input, bool Inverted, int Taps, int... Channels>
+std::unique_ptr<pfb> part<Input, Inverted, Taps, Channels...>::make(
+    const pfb::parameters& p, int device, std::unique_ptr<pfb> other)
+{
+    return tensor::make<tensor_pfb, Input, Inverted, Taps, Channels...>(
+        p, p, device, std::move(other));
+}
+
+template <sample_type Input, bool Inverted, int Taps, int... Channels>
+std::unique_ptr<f_engine> part<Input, Inverted, Taps, Channels...>::make(
+    const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other)
+{
+    return tensor::make<tensor_f_engine, Input, Inverted, Taps, Channels...>(
+        p.filter, p, device, std::move(other));
+}
+
+} // namespace gr::aperture::kernels::cuda::tensor
+
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_TENSOR_CALLS_CUH */

@@ -1,0 +1,473 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_TENSOR_CLUSTERS_CUH
+#define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_CLUSTERS_CUH
+
+#include "kernels/pfb/tensor/tensor.cuh"
+#include "kernels/pfb/tensor/words.cuh"
+
+namespace gr::aperture::kernels::cuda::tensor {
+
+/*
+ * More than 1024 channels, by the R thread blocks of a cluster. With N = 1024 R, channel
+ * R m + r of the filtered spectrum z is
+ *
+ *   y[R m + r] = sum_n<1024 wN^(n (R m + r)) u_r[n],
+ *   u_r[n] = sum_j<R wR^(j r) z[n + 1024 j],
+ *
+ * which is a transform as that of 1024 channels, with other matrices and twiddles. It is
+ * made by rank r; each rank filters the samples of a range of n for all j, adds them up
+ * to u_r[n] in registers, and sends each rank what is its.
+ *
+ * A slot has, of one rank after the other, what this one has filtered: words of row b
+ * and column a, n = 32 a + b, as [four a][spectrum][eight b][b][a], so that what a warp
+ * writes at a time lies in a row, and what a rank sends, too. The slot's own part is
+ * written where it is wanted, others behind the slot, from where the copy engine takes
+ * them to the other ranks' slots.
+ */
+
+//! Two matrices of 8 x 8 samples, transposed: of column lane / 4 the rows 2 (lane % 4)
+//! and one more. Lane 8 m + r of the first 16 gives the address of row r of matrix m.
+__device__ __forceinline__ void load_transposed(uint2& words, uint32_t address)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(words.x), "=r"(words.y)
+                 : "r"(address)
+                 : "memory");
+}
+
+//! wait_for() by a warp, whose lanes go on at the same time: what they do together then,
+//! such as ldmatrix, wants all of them.
+__device__ __forceinline__ void wait_together(uint64_t* barrier, int parity)
+{
+    int done;
+    do {
+        asm volatile("{\n"
+                     ".reg .pred done;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+                     "selp.s32 %0, 1, 0, done;\n"
+                     "}"
+                     : "=r"(done)
+                     : "r"(shared_address(barrier)), "r"(parity)
+                     : "memory");
+    } while (!__all_sync(~0u, done));
+}
+
+//! copy_bytes() by one thread of a warp, all of which call it with the same arguments.
+__device__ __forceinline__ void
+copy_bytes_together(uint32_t to, const void* from, uint64_t* barrier, int bytes)
+{
+    asm volatile("{\n"
+                 ".reg .pred one;\n"
+                 "elect.sync _|one, 0xffffffff;\n"
+                 "@one cp.async.bulk.shared::cluster.global.mbarrier"
+                 "::complete_tx::bytes [%0], [%1], %2, [%3];\n"
+                 "}" ::"r"(to),
+                 "l"(from),
+                 "r"(bytes),
+                 "r"(shared_address(barrier))
+                 : "memory");
+}
+
+//! Where an address of shared memory is in that of a thread block of the cluster.
+__device__ __forceinline__ uint32_t address_at(uint32_t address, uint32_t rank)
+{
+    uint32_t there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+    return there;
+}
+
+//! Shared memory to that of a thread block of the cluster; its barrier, whose address is
+//! of the cluster as well, counts the bytes.
+__device__ __forceinline__ void
+send_bytes(uint32_t to, uint32_t from, uint32_t barrier, int bytes)
+{
+    asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
+                 " [%0], [%1], %2, [%3];" ::"r"(to),
+                 "r"(from),
+                 "r"(bytes),
+                 "r"(barrier)
+                 : "memory");
+}
+
+constexpr int core_bytes = 128;                           // eight b by four a
+constexpr int core_spectrum = radix / 8 * core_bytes;     // of a spectrum, four a
+constexpr int core_column = slot_spectra * core_spectrum; // four a
+
+//! How the tensor cores find filtered samples in this order.
+class cores_matrix
+{
+public:
+    __device__ __forceinline__ explicit cores_matrix(uint32_t address)
+        : d_low((address & 0x3ffff) >> 4 | (core_column >> 4) << 16)
+    {
+    }
+    //! Of the spectra that begin so many bytes later.
+    __device__ __forceinline__ cores_matrix after(int bytes) const
+    {
+        cores_matrix matrix(*this);
+        matrix.d_low += bytes >> 4;
+        return matrix;
+    }
+    //! Of the columns that begin so many bytes later.
+    __device__ __forceinline__ uint64_t descriptor(int bytes) const
+    {
+        return uint64_t(core_bytes >> 4) << 32 | (d_low + (bytes >> 4));
+    }
+
+private:
+    uint32_t d_low;
+};
+
+__device__ __forceinline__ float2 operator+(float2 a, float2 b)
+{
+    return { __fadd_rn(a.x, b.x), __fadd_rn(a.y, b.y) };
+}
+__device__ __forceinline__ float2 operator-(float2 a, float2 b)
+{
+    return { __fsub_rn(a.x, b.x), __fsub_rn(a.y, b.y) };
+}
+__device__ __forceinline__ float2 times_minus_i(float2 a) { return { a.y, -a.x }; }
+
+//! u_0 to u_3 of four z.
+__device__ __forceinline__ void add_four(float2 (&z)[4])
+{
+    const float2 a = z[0] + z[2], b = z[0] - z[2];
+    const float2 c = z[1] + z[3], d = times_minus_i(z[1] - z[3]);
+    z[0] = a + c, z[1] = b + d, z[2] = a - c, z[3] = b - d;
+}
+
+//! Of another lane.
+__device__ __forceinline__ float2 exchanged(float2 a)
+{
+    return { __shfl_xor_sync(~0u, a.x, 1), __shfl_xor_sync(~0u, a.y, 1) };
+}
+
+/*!
+ * The four samples that a thread of a cluster filters: of 2048 channels two n by two j,
+ * of 4096 four j; of 8192 four j, even or odd ones, the other lane of a pair has the
+ * others.
+ */
+template <class Call>
+class cluster_place
+{
+    static constexpr int ranks = Call::ranks;
+    const int d_rank = int(rank_in_cluster());
+    const int d_lane = threadIdx.x % 32;
+    const int d_warp = threadIdx.x / 32 - loading_thread / 32;
+
+    //! The first of those that a lane with b and `other` filters, of the rank's.
+    __device__ __forceinline__ int first_of(int b, int other) const
+    {
+        const int row = d_warp % 4 * 8 + b;
+        if constexpr (ranks == 8) // other: two a by even and odd j
+            return other % 2 * points + (d_warp / 4 * 2 + other / 2) * radix + row;
+        else
+            return (d_warp / 4 * 4 + other) * radix + row;
+    }
+    //! Where a sample of a line is in a stage.
+    __device__ __forceinline__ static constexpr int bytes_to(int sample)
+    {
+        return sample / points * Call::piece_pitch +
+               sample % points * (Call::sample_bits / 8);
+    }
+
+public:
+    static constexpr int segment = 0;
+    //! Of the first one.
+    __device__ __forceinline__ int in_spectrum() const
+    {
+        return first_of(d_lane / 4, d_lane % 4) + d_rank * (points / ranks);
+    }
+    //! What load() reads, in a stage.
+    __device__ __forceinline__ int in_stage() const
+    {
+        if constexpr (!reads_together<Call>)
+            return bytes_to(first_of(d_lane / 4, d_lane % 4));
+        // lane 8 m + 2 t + i: eight b of sample 2 m + i
+        const int sample = d_lane / 8 % 2 * 2 + d_lane % 2;
+        return bytes_to(first_of(0, d_lane % 8 / 2)) + bytes_to(Call::samples_on(sample));
+    }
+    //! Four samples. By all lanes of a warp.
+    __device__ __forceinline__ static uint2 load(uint32_t address, int)
+    {
+        if constexpr (reads_together<Call>) {
+            uint2 v;
+            load_transposed(v, address);
+            return v;
+        } else {
+            uint32_t each[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                const uint32_t from = address + bytes_to(Call::samples_on(k));
+                each[k] = Call::nibbles ? load_byte(from) : load_short(from);
+            }
+            if constexpr (Call::nibbles)
+                return { __byte_perm(__byte_perm(each[0], each[1], 0x0040),
+                                     __byte_perm(each[2], each[3], 0x0040),
+                                     0x5410),
+                         0 };
+            else
+                return { __byte_perm(each[0], each[1], 0x5410),
+                         __byte_perm(each[2], each[3], 0x5410) };
+        }
+    }
+    //! Where its part of a slot begins, of each word; the slot's address is to be added.
+    __device__ __forceinline__ void find_words(uint32_t (&words)[4]) const
+    {
+        const int other = d_lane % 4, row = d_warp % 4 * core_bytes + d_lane / 4 * 16;
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if constexpr (ranks == 2)
+                words[k] = part(k % 2) + (d_warp / 4 + k / 2 * 2) * core_column + row +
+                           other * 4;
+            else if constexpr (ranks == 4)
+                words[k] = part(k) + d_warp / 4 * core_column + row + other * 4;
+            else // odd lanes' ranks have their a in another order: other banks
+                words[k] = part(other % 2 * 2 + k / 2 + k % 2 * 4) + row +
+                           ((d_warp / 4 * 2 + other / 2) ^ other % 2 * 2) * 4;
+    }
+    //! Adds up and writes a spectrum's words.
+    __device__ __forceinline__ void
+    store(const uint32_t (&words)[4], int spectrum, const float (&filtered)[8]) const
+    {
+        float2 z[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            z[k] = { filtered[2 * k], filtered[2 * k + 1] };
+        if constexpr (ranks == 2) {
+            const float2 u[] = { z[0] + z[1], z[0] - z[1], z[2] + z[3], z[2] - z[3] };
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                z[k] = u[k];
+        } else {
+            add_four(z);
+        }
+        if constexpr (ranks == 8) {
+            // Even lanes have sums of even j for r = 0, 1, 2, 3, odd ones sums of odd j
+            // for 2, 3, 0, 1: see sign(). Each makes four u of the first two.
+            const bool odd = d_lane % 2;
+            const float h = odd ? 0.70710678f : 0.f;
+            const float one = odd ? 0.f : 1.f;
+            const float2 swapped = times_minus_i(z[0]);
+            z[0] = odd ? swapped : z[0];
+            z[1] = rotated(z[1], { one - h, -h }); // w8^3
+            z[3] = rotated(z[3], { one + h, -h }); // w8
+            const float2 x = exchanged(z[2]), y = exchanged(z[3]);
+            const float2 u[] = { z[0] + x, z[0] - x, z[1] + y, z[1] - y };
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                z[k] = u[k];
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            store_word(words[k] + spectrum * core_spectrum, halves(z[k].x, z[k].y));
+    }
+    //! Of a sample's coefficients: what is added up of odd lanes begins with r = 2.
+    __device__ __forceinline__ float sign(int k) const
+    {
+        return ranks == 8 && d_lane % 2 && k % 2 ? -1 : 1;
+    }
+
+private:
+    //! Where what is filtered for a rank goes.
+    __device__ __forceinline__ int part(int rank) const
+    {
+        const int behind = (rank - d_rank + ranks) % ranks;
+        return behind == 0
+                   ? d_rank * Call::part_bytes
+                   : slot_spectra * filtered_bytes + (behind - 1) * Call::part_bytes;
+    }
+    __device__ __forceinline__ static float2 rotated(float2 a, float2 by)
+    {
+        return { __fmaf_rn(a.x, by.x, -__fmul_rn(a.y, by.y)),
+                 __fmaf_rn(a.x, by.y, __fmul_rn(a.y, by.x)) };
+    }
+};
+
+//! A warp has written its words of a slot, which its first lane says; the last one sends
+//! the other ranks' parts.
+template <store Store, class Call>
+__device__ __forceinline__ void leave_words(memory<Store, Call>& m, int slot)
+{
+    constexpr int ranks = Call::ranks;
+    // of each warp's arrival, a part of what others send
+    arrive_expecting(&m.full[slot], (ranks - 1) * Call::part_bytes / filter_warps);
+    if (count_around(&m.written[slot], filter_warps) < filter_warps - 1)
+        return;
+    const uint32_t own = shared_address(m.filtered[slot]);
+    const uint32_t full = shared_address(&m.full[slot]);
+    const uint32_t rank = rank_in_cluster();
+#pragma unroll
+    for (int behind = 1; behind < ranks; behind++) {
+        const uint32_t to = (rank + behind) % ranks;
+        send_bytes(address_at(own + rank * Call::part_bytes, to),
+                   own + slot_spectra * filtered_bytes + (behind - 1) * Call::part_bytes,
+                   address_at(full, to),
+                   Call::part_bytes);
+    }
+}
+
+/*!
+ * Spectra of a cluster. Each rank has every R-th channel of a slot's spectra, and sends
+ * the ranks what they store: of 2048 channels two spectra each, of 4096 one, of 8192 half
+ * of one. What has arrived is stored when the crew's next slot has been sent.
+ */
+template <store Store, class Call>
+class spectra_exchange
+{
+    static constexpr int ranks = Call::ranks;
+    static constexpr int part = collected_bytes / ranks;
+    static constexpr int piece = part < line_bytes ? part : line_bytes; // of a spectrum
+    static constexpr int pieces = part / piece;
+    static constexpr int rounds = collected_bytes / 16 / crew_threads;
+
+    memory<Store, Call>& m;
+    const Call& c;
+    const int d_crew, d_thread, d_rank;
+    const uint32_t d_results; // of the crew
+    ring_place<2> d_at{};
+    // where the slot that has been sent last is to go, and its spectra
+    char* d_to = nullptr;
+    int d_begin = 0, d_end = 0;
+
+public:
+    __device__ __forceinline__ spectra_exchange(memory<Store, Call>& of,
+                                                const Call& call,
+                                                int crew,
+                                                int thread,
+                                                int rank,
+                                                uint32_t results)
+        : m(of), c(call), d_crew(crew), d_thread(thread), d_rank(rank), d_results(results)
+    {
+    }
+    //! Until the results of the slot before the last one have left.
+    __device__ __forceinline__ void wait_for_room()
+    {
+        wait_for(&m.exchange.room[d_crew][d_at.index], d_at.parity ^ 1);
+    }
+    //! A slot's results, which all of the crew have written. \param to its first spectrum
+    //! \param begin, end spectra that are wanted
+    __device__ __forceinline__ void send(char* to, int begin, int end)
+    {
+        if (d_thread == 0) {
+            uint64_t* arrived = &m.exchange.arrived[d_crew][d_at.index];
+            arrive_expecting(arrived, (ranks - 1) * part);
+            const uint32_t there =
+                shared_address(m.exchange.collected[d_crew][d_at.index]) + d_rank * part;
+#pragma unroll
+            for (int i = pieces; i < ranks * pieces; i++) {
+                const uint32_t rank = (d_rank + i / pieces) % ranks;
+                const int first = int(rank) * part + i % pieces * piece;
+                send_bytes(address_at(there + i % pieces * piece, rank),
+                           result(d_at.index, first),
+                           address_at(shared_address(arrived), rank),
+                           piece);
+            }
+        }
+        char* const before = d_to;
+        const int begin_before = d_begin, end_before = d_end;
+        d_to = to, d_begin = begin, d_end = end;
+        const auto at = d_at;
+        d_at.advance();
+        if (before)
+            store({ at.index ^ 1, at.index ? at.parity : at.parity ^ 1 },
+                  before,
+                  begin_before,
+                  end_before);
+    }
+    //! The last slot.
+    __device__ __forceinline__ void finish()
+    {
+        if (d_to)
+            store({ d_at.index ^ 1, d_at.index ? d_at.parity : d_at.parity ^ 1 },
+                  d_to,
+                  d_begin,
+                  d_end);
+    }
+
+private:
+    // Found out whenever spectra are stored: what follows from them would not stay in
+    // registers, and to have it back from memory takes the crew more time than that.
+    __device__ __forceinline__ static int thread_now()
+    {
+        int thread;
+        asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+        return thread % crew_threads;
+    }
+    __device__ __forceinline__ static int rank_now()
+    {
+        int rank;
+        asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+        return rank;
+    }
+
+    //! Where byte `place` of all results of a slot is.
+    __device__ __forceinline__ uint32_t result(int buffer, int place) const
+    {
+        return d_results + buffer * Call::result_bytes +
+               place / line_bytes * Call::result_pitch + place % line_bytes;
+    }
+    __device__ __forceinline__ void store(ring_place<2> at, char* to, int begin, int end)
+    {
+        wait_for(&m.exchange.arrived[d_crew][at.index], at.parity);
+        const int thread = thread_now(), rank = rank_now();
+        const uint32_t from = shared_address(m.exchange.collected[d_crew][at.index]);
+#pragma unroll
+        for (int i = 0; i < rounds; i++) {
+            const int place = i * crew_threads + thread; // of 16 bytes
+            const int spectrum =
+                (rank * part + i * (collected_bytes / rounds / ranks)) / line_bytes;
+            constexpr int rounds_of_piece = rounds / pieces;
+            const uint32_t own =
+                result(at.index, rank * part + i / rounds_of_piece * piece) +
+                (i % rounds_of_piece * crew_threads + thread) * (16 / ranks);
+            const uint4 words = interleaved(from + place * (16 / ranks), own, rank);
+            const int in_spectrum =
+                (rank * collected_bytes + place * 16) % Call::spectrum_bytes;
+            if (spectrum >= begin && spectrum < end)
+                __stcg(reinterpret_cast<uint4*>(to + spectrum * c.pitch + in_spectrum),
+                       words);
+        }
+        if (thread % 32 < ranks)
+            arrive_at(&m.exchange.room[d_crew][at.index], thread % 32);
+    }
+    //! Eight channels in a row. \param from what the first rank has sent \param own the
+    //! same of this one
+    __device__ __forceinline__ uint4 interleaved(uint32_t from,
+                                                 uint32_t own,
+                                                 int own_rank) const
+    {
+        const auto of = [&](int residue) {
+            const int rank = residue_of(residue, ranks, c.inverted);
+            return rank == own_rank ? own : from + rank * part;
+        };
+        const auto low = [](uint32_t a, uint32_t b) { return __byte_perm(a, b, 0x5410); };
+        const auto high = [](uint32_t a, uint32_t b) {
+            return __byte_perm(a, b, 0x7632);
+        };
+        if constexpr (ranks == 2) {
+            const uint2 a = load_eight_bytes(of(0)), b = load_eight_bytes(of(1));
+            return { low(a.x, b.x), high(a.x, b.x), low(a.y, b.y), high(a.y, b.y) };
+        } else if constexpr (ranks == 4) {
+            const uint32_t a = load_word(of(0)), b = load_word(of(1));
+            const uint32_t d = load_word(of(2)), e = load_word(of(3));
+            return { low(a, b), low(d, e), high(a, b), high(d, e) };
+        } else {
+            uint32_t v[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                v[k] = low(load_short(of(2 * k)), load_short(of(2 * k + 1)));
+            return { v[0], v[1], v[2], v[3] };
+        }
+    }
+};
+
+} // namespace gr::aperture::kernels::cuda::tensor
+
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_TENSOR_CLUSTERS_CUH */

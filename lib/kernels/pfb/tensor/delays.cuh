@@ -1,0 +1,341 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_TENSOR_DELAYS_CUH
+#define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_DELAYS_CUH
+
+#include <cstdint>
+#include <utility>
+
+namespace gr::aperture::kernels::cuda::tensor {
+
+/*
+ * Delays of the filter bank on tensor cores. By whole samples lines are read from another
+ * sample on. What is left is a factor exp(2 pi i (start(m) + k slope(m))) of channel k in
+ * spectrum m, worked out from these two numbers alone, so that it is the same wherever a
+ * call begins.
+ */
+
+//! Whether results turn: not at all, with phases so slow that a slot has one, or with
+//! those of each spectrum.
+enum class turning { none, by_slot, by_spectrum };
+
+/*!
+ * phase_slope of an input, in turns of 2^-64; whole turns fall away. So start(m) and
+ * slope(m) are exact sums, however large m.
+ */
+struct phase_turns {
+    uint64_t start, start_rate, slope, slope_rate;
+
+    //! In turns of 2^-32.
+    __device__ __forceinline__ uint32_t start_of(uint64_t m) const
+    {
+        return uint32_t((start + m * start_rate) >> 32);
+    }
+    //! Likewise, to the nearest.
+    __device__ __forceinline__ uint32_t slope_of(uint64_t m) const
+    {
+        return uint32_t((slope + m * slope_rate + (uint64_t(1) << 31)) >> 32);
+    }
+    //! The same from half a spectrum later on.
+    __device__ __forceinline__ phase_turns half_later() const
+    {
+        return { start + uint64_t(int64_t(start_rate) / 2),
+                 start_rate,
+                 slope + uint64_t(int64_t(slope_rate) / 2),
+                 slope_rate };
+    }
+};
+
+__device__ __forceinline__ phase_turns load_turns(const phase_turns* from)
+{
+    phase_turns p;
+    asm volatile("ld.global.nc.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(p.start), "=l"(p.start_rate)
+                 : "l"(&from->start)
+                 : "memory");
+    asm volatile("ld.global.nc.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(p.slope), "=l"(p.slope_rate)
+                 : "l"(&from->slope)
+                 : "memory");
+    return p;
+}
+
+//! What a call with delays is told besides.
+struct delay_call {
+    const int64_t* shifts;    // [input], samples
+    const phase_turns* turns; // [input]
+    uint64_t number;          // of the first spectrum, since the delays were set
+    int lead; // spectra before the first one, back to where a slot begins in any call
+};
+
+//! exp(2 pi i turns / 2^32), to 5e-7
+__device__ __forceinline__ float2 phasor_of(uint32_t turns)
+{
+    const float angle = __fmul_rn(float(int32_t(turns)), 0x1.921fb6p-30f);
+    float2 p;
+    asm("cos.approx.ftz.f32 %0, %1;" : "=f"(p.x) : "f"(angle));
+    asm("sin.approx.ftz.f32 %0, %1;" : "=f"(p.y) : "f"(angle));
+    return p;
+}
+
+//! 2 cos a = 2 - 4 sin^2 a/2, as near 2 it wants all digits.
+__device__ __forceinline__ float twice_cosine_of(uint32_t turns)
+{
+    float sine;
+    asm("sin.approx.ftz.f32 %0, %1;"
+        : "=f"(sine)
+        : "f"(__fmul_rn(float(int32_t(turns)), 0x1.921fb6p-31f)));
+    return __fmaf_rn(__fmul_rn(-4, sine), sine, 2);
+}
+
+__device__ __forceinline__ float reflected(float v, float about, float twice_cosine)
+{
+    return __fmaf_rn(twice_cosine, about, -v);
+}
+__device__ __forceinline__ float2 reflected(float2 v, float2 about, float twice_cosine)
+{
+    return { reflected(v.x, about.x, twice_cosine),
+             reflected(v.y, about.y, twice_cosine) };
+}
+
+//! Phasors, or cosines, equally far apart, one after the other: the next but one is 2
+//! cos(step) times the next one less this one.
+template <class T>
+struct phase_series {
+    T now, next;
+    float twice_cosine;
+
+    __device__ __forceinline__ T take()
+    {
+        const T v = now;
+        now = next;
+        next = reflected(v, now, twice_cosine);
+        return v;
+    }
+};
+
+/*!
+ * Of a slot: phasors of its first two spectra from a channel on, and 2 cos of what they
+ * grow by from spectrum to spectrum. The other spectra follow from these. So a slot must
+ * begin where it would in any other call.
+ */
+struct spectra_phasors {
+    float2 first, second;
+    float twice_cosine;
+};
+struct slot_series {
+    phase_series<float2> first, second;
+    phase_series<float> twice_cosines;
+
+    __device__ __forceinline__ spectra_phasors take()
+    {
+        return { first.take(), second.take(), twice_cosines.take() };
+    }
+};
+
+//! Channels that a thread has, equally far apart.
+struct channels_of_thread {
+    int thread, first, step;
+};
+
+//! What the crews keep of a slot in shared memory, from a time when they wait until it is
+//! wanted.
+template <int Threads>
+struct slot_phases {
+    float4 phasors[2][Threads];  // of spectrum; two of a series
+    float4 common[Threads / 32]; // 2 cos from phasor to phasor of both; rates
+
+    //! \param m number of the slot's first spectrum
+    template <turning Turning>
+    __device__ __forceinline__ void
+    keep(const phase_turns* of, uint64_t m, channels_of_thread own)
+    {
+        if constexpr (Turning == turning::by_spectrum)
+            keep_each(of, m, own);
+        else if constexpr (Turning == turning::by_slot)
+            keep_middle(of, m, own);
+    }
+
+    //! Kept by spectrum.
+    __device__ __forceinline__ slot_series series(channels_of_thread own) const
+    {
+        const float4 a = phasors[0][own.thread], b = phasors[1][own.thread];
+        const float4 c = common[own.thread / 32];
+        const uint32_t slope_rate = __float_as_uint(c.w);
+        const uint32_t rate = __float_as_uint(c.z) + uint32_t(own.first) * slope_rate;
+        const uint32_t rate_step = uint32_t(own.step) * slope_rate;
+        return { { { a.x, a.y }, { a.z, a.w }, c.x },
+                 { { b.x, b.y }, { b.z, b.w }, c.y },
+                 { twice_cosine_of(rate),
+                   twice_cosine_of(rate + rate_step),
+                   twice_cosine_of(rate_step) } };
+    }
+
+    //! Kept by slot.
+    __device__ __forceinline__ phase_series<float2> middle(channels_of_thread own) const
+    {
+        const float4 v = phasors[0][own.thread];
+        return { { v.x, v.y }, { v.z, v.w }, phasors[1][own.thread].x };
+    }
+
+private:
+    //! By a warp. Even lanes work the first spectrum's start and slope out, odd ones the
+    //! second's.
+    __device__ __forceinline__ void
+    keep_each(const phase_turns* of, uint64_t m, channels_of_thread own)
+    {
+        const auto [thread, channel, step] = own;
+        m += thread % 2;
+        const auto p = load_turns(of);
+        const uint32_t own_start = p.start_of(m), own_slope = p.slope_of(m);
+        float twice_cosines[2];
+        __syncwarp(); // all have read those of the slot before
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const uint32_t start = __shfl_sync(~0u, own_start, i, 2);
+            const uint32_t slope = __shfl_sync(~0u, own_slope, i, 2);
+            const uint32_t at = start + uint32_t(channel) * slope;
+            const float2 a = phasor_of(at), b = phasor_of(at + uint32_t(step) * slope);
+            phasors[i][thread] = { a.x, a.y, b.x, b.y };
+            twice_cosines[i] = twice_cosine_of(uint32_t(step) * slope);
+        }
+        if (thread % 32 == 0)
+            common[thread / 32] = {
+                twice_cosines[0],
+                twice_cosines[1],
+                __uint_as_float(uint32_t(p.start_rate >> 32)),
+                __uint_as_float(phase_turns{ 0, 0, p.slope_rate, 0 }.slope_of(0))
+            };
+    }
+
+    //! The same where all spectra of the slot have the phases of its middle.
+    __device__ __forceinline__ void
+    keep_middle(const phase_turns* of, uint64_t m, channels_of_thread own)
+    {
+        const auto [thread, channel, step] = own;
+        const auto p = load_turns(of).half_later();
+        const uint32_t slope = p.slope_of(m + 1), apart = uint32_t(step) * slope;
+        const uint32_t at = p.start_of(m + 1) + uint32_t(channel) * slope;
+        const float2 a = phasor_of(at), b = phasor_of(at + apart);
+        phasors[0][thread] = { a.x, a.y, b.x, b.y };
+        phasors[1][thread].x = twice_cosine_of(apart);
+    }
+};
+
+//! Numbers e = t, t + 4, ... of a thread, in several segments.
+template <class Arrangement>
+struct numbers_of_thread {
+    int thread, c, t;
+    int segment; // spectra from one segment to the next
+};
+
+/*!
+ * The same of several segments, whose slots are apart in time. Phasors of one do not
+ * follow from those of another, or they would depend on where segments begin: each is
+ * worked out when it is wanted, from what the warp keeps. So are those of real samples,
+ * whose channels are not equally far apart.
+ */
+template <class Arrangement, int Warps>
+class segment_phases
+{
+    using numbers = numbers_of_thread<Arrangement>;
+    // of each segment: start and slope of the slot's first two spectra, or of its middle
+    uint4 d_turns[Warps][Arrangement::segments];
+    uint2 d_rates[Warps]; // of start and slope
+
+public:
+    //! \param m number of the first segment's slot's first spectrum
+    template <turning Turning>
+    __device__ __forceinline__ void
+    keep(const phase_turns* of, uint64_t m, const numbers& own)
+    {
+        const int lane = own.thread % 32, warp = own.thread / 32;
+        auto p = load_turns(of);
+        m += uint64_t(lane) * own.segment;
+        uint4 turns{};
+        if constexpr (Turning == turning::by_slot) {
+            p = p.half_later();
+            turns.x = p.start_of(m + 1), turns.y = p.slope_of(m + 1);
+        } else {
+            turns = {
+                p.start_of(m), p.slope_of(m), p.start_of(m + 1), p.slope_of(m + 1)
+            };
+        }
+        __syncwarp(); // all have read those of the slot before
+        if (lane < Arrangement::segments)
+            d_turns[warp][lane] = turns;
+        if (lane == 0)
+            d_rates[warp] = { uint32_t(p.start_rate >> 32),
+                              phase_turns{ 0, 0, p.slope_rate, 0 }.slope_of(0) };
+    }
+
+    //! Turns and channel of a number.
+    __device__ __forceinline__ std::pair<uint4, uint32_t> of(const numbers& own,
+                                                             int e) const
+    {
+        return { d_turns[own.thread / 32][Arrangement::segment_of(e)],
+                 uint32_t(Arrangement::channel_of(own.c, e)) };
+    }
+    __device__ __forceinline__ float2 middle_of(const numbers& own, int e) const
+    {
+        const auto [turns, channel] = of(own, e);
+        return phasor_of(turns.x + channel * turns.y);
+    }
+    __device__ __forceinline__ spectra_phasors spectra_of(const numbers& own, int e) const
+    {
+        const auto [turns, channel] = of(own, e);
+        const uint2 rates = d_rates[own.thread / 32];
+        return { phasor_of(turns.x + channel * turns.y),
+                 phasor_of(turns.z + channel * turns.w),
+                 twice_cosine_of(rates.x + channel * rates.y) };
+    }
+
+    //! One number of the thread after the other.
+    class series_of
+    {
+    public:
+        __device__ __forceinline__ series_of(const segment_phases& of, const numbers& own)
+            : d_of(of), d_own(own)
+        {
+        }
+
+    protected:
+        __device__ __forceinline__ int next() { return 4 * d_next++ + d_own.t; }
+        const segment_phases& d_of;
+        const numbers& d_own;
+        int d_next = 0;
+    };
+    struct spectra_series : series_of {
+        using series_of::series_of;
+        __device__ __forceinline__ spectra_phasors take()
+        {
+            return this->d_of.spectra_of(this->d_own, this->next());
+        }
+    };
+    struct middle_series : series_of {
+        using series_of::series_of;
+        __device__ __forceinline__ float2 take()
+        {
+            return this->d_of.middle_of(this->d_own, this->next());
+        }
+    };
+    //! Kept by spectrum.
+    __device__ __forceinline__ spectra_series series(const numbers& own) const
+    {
+        return { *this, own };
+    }
+    //! Kept by slot.
+    __device__ __forceinline__ middle_series middle(const numbers& own) const
+    {
+        return { *this, own };
+    }
+};
+
+} // namespace gr::aperture::kernels::cuda::tensor
+
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_TENSOR_DELAYS_CUH */

@@ -1,0 +1,83 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/pfb/tensor/input_delays.h"
+#include "kernels/pfb/tensor/tensor.cuh"
+#include <cmath>
+
+namespace gr::aperture::kernels::cuda::tensor {
+
+namespace {
+
+phase_turns turns_of(const phase_slope& p)
+{
+    // whole turns fall away; half of one would be too much for 64 bits with a sign
+    const auto fixed = [](double turns) {
+        return 2 * uint64_t(std::llrint(std::ldexp(std::remainder(turns, 1.), 63)));
+    };
+    return { fixed(p.start0), fixed(p.start_rate), fixed(p.slope0), fixed(p.slope_rate) };
+}
+
+//! Radians that a phase may be off. At an rms of 20 steps, up to 0.2 % of the numbers
+//! are then rounded to another step.
+constexpr double most_error = 2e-4;
+
+//! Whether all spectra of a slot may have the phases of its middle.
+bool is_slow(const phase_slope& p, int channels)
+{
+    constexpr double farthest = (slot_spectra - 1) / 2.;
+    const double last = p.start_rate + (channels - 1) * p.slope_rate;
+    const double rate = 2 * M_PI * std::max(std::abs(p.start_rate), std::abs(last));
+    return rate * farthest <= most_error;
+}
+
+} // namespace
+
+input_delays::input_delays(const pfb::parameters& p)
+    : d_p(p), d_turns(p.inputs(), 3), d_shifts(p.inputs(), 3)
+{
+}
+
+void input_delays::set(const delay* delays, cudaStream_t s)
+{
+    d_number = 0;
+    d_slow = true;
+    d_delays.clear();
+    if (!delays)
+        return;
+    d_delays.assign(delays, delays + d_p.inputs());
+    std::vector<phase_turns> turns;
+    std::vector<int64_t> shifts;
+    for (const auto& d : d_delays) {
+        const auto phases =
+            phase_slope_of(d, d_p.channels, !is_complex(d_p.input), d_p.inverted);
+        turns.push_back(turns_of(phases));
+        d_slow = d_slow && is_slow(phases, d_p.channels);
+        // rows of inputs that are taken apart are shifted already
+        shifts.push_back(d_p.inputs_per_port > 1 ? 0 : d.samples);
+    }
+    d_turns.set(turns.data(), s);
+    d_shifts.set(shifts.data(), s);
+}
+
+void input_delays::tell(delay_call& c) const
+{
+    c.shifts = d_shifts.data();
+    c.turns = d_turns.data();
+    c.number = d_number;
+    c.lead = int(d_all % slot_spectra);
+}
+
+std::vector<delay> input_delays::current() const
+{
+    auto all = d_delays;
+    for (auto& d : all)
+        d = d.after(double(d_number));
+    return all;
+}
+
+} // namespace gr::aperture::kernels::cuda::tensor

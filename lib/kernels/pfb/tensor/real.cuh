@@ -1,0 +1,345 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_TENSOR_REAL_CUH
+#define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_REAL_CUH
+
+#include "kernels/gpu/half_tile.cuh"
+#include "kernels/pfb/pfb_samples.cuh"
+#include "kernels/pfb/tensor/results.cuh"
+#include "kernels/pfb/tensor/tensor.cuh"
+#include "kernels/pfb/tensor/words.cuh"
+
+namespace gr::aperture::kernels::cuda::tensor {
+
+/*
+ * Real samples, of 8 bits or packed: a spectrum of N = 32 R channels is half of the
+ * transform of 2 N samples,
+ *
+ *   y[k] = sum_b w2N^(b k) sum_a<64 w64^(a k) z[R a + b],
+ *
+ * whose inner sums, for c = k mod 64, are the conjugates of those for 64 - c: 32 of them
+ * do. The matrices are as large as with complex samples; a word of a line has samples a
+ * and a + 32 in place of a real and an imaginary part. What the second product makes of c
+ * are channels c + 64 d with d < R / 2, and beyond the middle the conjugates of channels
+ * 64 (R - d) - c. So nothing is transformed twice, and no spectra have to be parted.
+ *
+ * Only c = 0 and c = 32 are their own mirror images, with real sums. They share the first
+ * row, as its real and its imaginary part, and this row has a second matrix of its own,
+ * which mma multiplies.
+ */
+
+// The filter of packed samples; that of 8 bits is in pfb_tensor_dots.cuh.
+
+//! What a thread of the filter has of the prototype.
+template <class Call>
+struct half_coefficients {
+    uint32_t shared;                                     // address of the first tap's
+    float4 last[Call::most_taps - shared_taps<Call>][2]; // of the last taps
+};
+
+__device__ __forceinline__ void interleave(float (&x)[8], float4 low, float4 high)
+{
+    x[0] = low.x, x[2] = low.y, x[4] = low.z, x[6] = low.w;
+    x[1] = high.x, x[3] = high.y, x[5] = high.z, x[7] = high.w;
+}
+
+//! Four samples, and four of the second half, the highest bits first.
+template <int Bits>
+struct packed_halves {
+    uint64_t low, high;
+};
+
+template <int Bits>
+__device__ __forceinline__ void unpack_halves(float (&x)[8], packed_halves<Bits> v)
+{
+    using samples = packed_samples<Bits>;
+    interleave(x, samples::unpack(v.low), samples::unpack(v.high));
+}
+
+/*!
+ * A slot of spectra, two words of each at a time, so that a coefficient is read once for
+ * all of them. \param x the last lines, the slot's from place `part` on \param raw the
+ * slot's samples \param put is told number of the word, spectrum and samples of each word
+ */
+template <class Call, class Raw, class Put>
+__device__ __forceinline__ void filter_halves(float (&x)[Call::most_taps][8],
+                                              int part,
+                                              const Raw (&raw)[slot_spectra],
+                                              const half_coefficients<Call>& h,
+                                              Put put)
+{
+    constexpr int most_taps = Call::most_taps, lines = most_taps - 1 + slot_spectra;
+    constexpr uint32_t quads = sizeof(float4) * Call::channels / 4;
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+        float y[lines][4];
+#pragma unroll
+        for (int line = 0; line < lines; line++) {
+            float own[8];
+            if (line >= most_taps - 1)
+                unpack_halves(own, raw[line - (most_taps - 1)]);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                y[line][k] = line < most_taps - 1
+                                 ? x[(part + line) % most_taps][4 * j + k]
+                                 : own[4 * j + k];
+        }
+        float z[slot_spectra][4];
+#pragma unroll
+        for (int t = 0; t < most_taps; t++) {
+            const float4 four = t < shared_taps<Call>
+                                    ? load_numbers(h.shared + (2 * t + j) * quads)
+                                    : h.last[t - shared_taps<Call>][j];
+            const float own[] = { four.x, four.y, four.z, four.w };
+#pragma unroll
+            for (int s = 0; s < slot_spectra; s++)
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    z[s][k] = t == 0 ? __fmul_rn(own[k], y[s][k])
+                                     : __fmaf_rn(own[k], y[s + t][k], z[s][k]);
+        }
+#pragma unroll
+        for (int s = 0; s < slot_spectra; s++)
+#pragma unroll
+            for (int k = 0; k < 2; k++)
+                put(2 * j + k, s, halves(z[s][2 * k], z[s][2 * k + 1]));
+#pragma unroll
+        for (int line = slot_spectra; line < lines; line++)
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                x[(part + line) % most_taps][4 * j + k] = y[line][k];
+    }
+}
+
+// The transform.
+
+/*!
+ * What the second product makes of c = 0, by a crew: four threads have the operand of a
+ * slot, and each warp makes eight of the numbers. Sums of the other product are not
+ * touched: the compiler would no longer let it work by itself. What becomes of its c = 0
+ * is put where this is put later.
+ */
+class first_row
+{
+    // of two slots by turns, so that nobody waits until all have read what was kept
+    uint32_t d_memory = 0, d_other = 0;
+    static constexpr int words = 2 * steps; // of a lane and spectrum
+
+public:
+    first_row() = default;
+    __device__ __forceinline__ explicit first_row(uint32_t memory)
+        : d_memory(memory), d_other(memory + first_row_bytes)
+    {
+    }
+    //! To the next slot.
+    __device__ __forceinline__ void advance()
+    {
+        const uint32_t here = d_memory;
+        d_memory = d_other;
+        d_other = here;
+    }
+
+    //! Leaves a pair's operand, in rows [lane][spectrum]. By all threads of the crew.
+    __device__ __forceinline__ void keep(int k, const uint32_t (&operand)[steps][4]) const
+    {
+        const int thread = threadIdx.x % crew_threads;
+        if (thread >= 4)
+            return;
+#pragma unroll
+        for (int s = 0; s < pair; s++)
+#pragma unroll
+            for (int i = 0; i < steps; i += 2)
+                store_shared(
+                    d_memory +
+                        4 * (words * (slot_spectra * thread + pair * k + s) + 2 * i),
+                    { operand[i][s],
+                      operand[i][2 + s],
+                      operand[i + 1][s],
+                      operand[i + 1][2 + s] });
+    }
+
+    //! When all threads of the crew know what has been kept: of number 8 warp + g, those
+    //! of spectra 2 t and 2 t + 1, t < 2. \param matrix see make_first_rows()
+    __device__ __forceinline__ void multiply(float2 (&sums)[2], const uint4* matrix) const
+    {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x % crew_threads / 32;
+        // its columns are spectra g, of which there are four
+        const uint32_t from =
+            d_memory + 4 * words * (slot_spectra * (lane % 4) + lane / 4 % slot_spectra);
+        const uint4 first = load_shared(from), second = load_shared(from + sizeof(uint4));
+        const uint32_t b[] = { first.x,  first.y,  first.z,  first.w,
+                               second.x, second.y, second.z, second.w };
+        float four[4]{};
+#pragma unroll
+        for (int i = 0; i < steps; i++) {
+            const uint4 v = __ldg(matrix + (i * crew_warps + warp) * 32 + lane);
+            const uint32_t a[] = { v.x, v.y, v.z, v.w };
+            multiply_add(four, a, b[2 * i], b[2 * i + 1]);
+        }
+        sums[0] = { four[0], four[2] };
+        sums[1] = { four[1], four[3] };
+    }
+};
+
+/*!
+ * Where results of a lane are put. With channel 32 D + C, D is even for c = C and odd for
+ * mirrored ones, c = 32 - C (0 for 0); of reversed channels it is the other way round,
+ * and C is 31 - c and c - 1 (31 for 0). Rows of D / 2 follow each other in segments.
+ */
+template <class Call>
+struct mirrored_rows {
+    static constexpr int radix_here = Call::second_radix, half = radix_here / 2;
+    static constexpr bool reversed = Call::reversed;
+    //! Whether lanes, not numbers, tell which ones are mirrored.
+    static constexpr bool by_lane = radix_here < 8;
+
+    //! Row of number e.
+    static constexpr __host__ __device__ int row_of(int e)
+    {
+        const int d = Call::d_of(e);
+        const int row = d < half ? d : radix_here - 1 - d;
+        return Call::segment_of(e) * half + (reversed ? half - 1 - row : row);
+    }
+    //! Whether numbers that are mirrored or not have an odd D.
+    static constexpr __host__ __device__ bool odd(bool is_mirrored)
+    {
+        return is_mirrored != reversed;
+    }
+    //! C
+    static constexpr __host__ __device__ int place_of(int c, bool is_mirrored)
+    {
+        const int place = is_mirrored && c > 0 ? radix - c : c;
+        return reversed ? radix - 1 - place : place;
+    }
+    //! Whether number i of a lane with t is mirrored.
+    static constexpr __host__ __device__ bool mirrored(int i, int t)
+    {
+        return Call::mirrored(by_lane ? t : 4 * i);
+    }
+    //! What number i adds to a lane's row.
+    static constexpr __host__ __device__ int first_row_of(int i)
+    {
+        return by_lane ? 2 * i : row_of(4 * i) / 4 * 4;
+    }
+    //! Row of a lane with t, of numbers that are mirrored or not.
+    static __device__ int row_of_lane(int t, bool is_mirrored)
+    {
+        return by_lane ? row_of(t) : odd(is_mirrored) ? 3 - t : t;
+    }
+};
+
+//! Boxes of the set of times that a warp stores.
+template <class Call>
+inline constexpr int boxes_of_warp = Call::real ? 4 : 2;
+//! Channel that one of them begins with.
+template <class Call>
+__device__ __forceinline__ int first_of_box(int warp, int box)
+{
+    return Call::real ? (2 * warp + box / 2) * box_channels + box % 2 * radix
+                      : (2 * warp + box) * box_channels;
+}
+//! Rows of boxes that the channels of a block are.
+template <class Call>
+inline constexpr int rows_of_block = Call::second_radix / (Call::real ? 2 : 1);
+//! What of a set of times is stored at once: a warp's channels; of real samples each warp
+//! has some of all warps' boxes.
+template <class Call>
+__device__ __forceinline__ int set_part(int warp)
+{
+    return Call::real ? 0 : warp;
+}
+
+//! Places of a lane's results, of numbers that are not mirrored and that are.
+template <store Store, class Call>
+class mirrored_place
+{
+    using rows = mirrored_rows<Call>;
+    static constexpr bool turned = Store == store::blocks;
+    uint32_t d_words[2];
+
+public:
+    __device__ __forceinline__ mirrored_place(int crew, int thread)
+    {
+        if constexpr (!Call::real)
+            return;
+        const int c = thread / 4, t = thread % 4;
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            const bool mirrored = rows::by_lane ? Call::mirrored(t) : k;
+            const int row = rows::row_of_lane(t, mirrored);
+            const int place = rows::place_of(c, mirrored);
+            d_words[k] = turned ? in_set(row, mirrored, place) + row % 2 * (sector / 2) +
+                                      crew * slot_spectra * 2
+                                : in_spectrum(row, mirrored, place);
+            asm volatile("" : "+r"(d_words[k])); // kept, or it is found out again
+        }
+    }
+
+    //! Of number e of c = 0, whose word is of spectra 2 t, 2 t + 1: in a set of times.
+    static __device__ __forceinline__ uint32_t of_first(int e, int half, int crew, int t)
+    {
+        const int row = rows::row_of(e);
+        const bool mirrored = Call::mirrored(e);
+        return in_set(row, mirrored, rows::place_of(0, mirrored)) +
+               ((row ^ half) & 1) * (sector / 2) + 2 * slot_spectra * crew + 4 * t;
+    }
+    //! As spectra.
+    static __device__ __forceinline__ void store_first(uint32_t at, int e, uint32_t word)
+    {
+        const bool mirrored = Call::mirrored(e);
+        store_halves(
+            at + in_spectrum(rows::row_of(e), mirrored, rows::place_of(0, mirrored)),
+            word);
+    }
+
+    //! In a set of times. \param half of it
+    __device__ __forceinline__ uint32_t of_number(int i, int half) const
+    {
+        return (own(i) ^ half * (sector / 2)) + rows::first_row_of(i) * sector_row;
+    }
+
+    //! Words of numbers i to i + 3 of a pair, as spectra.
+    __device__ __forceinline__ void
+    store_four(uint32_t at, int from, const uint32_t* words) const
+    {
+#pragma unroll
+        for (int i = from; i < from + 4; i++)
+            store_halves(at + own(i) + bytes_of(rows::first_row_of(i)), words[i - from]);
+    }
+
+private:
+    __device__ __forceinline__ uint32_t own(int i) const
+    {
+        return d_words[!rows::by_lane && rows::mirrored(i, 0)];
+    }
+    //! Of a row of spectra.
+    static constexpr __host__ __device__ int bytes_of(int row)
+    {
+        return row / rows::half * Call::segment_pitch + row % rows::half * 4 * radix;
+    }
+    //! Sector of a set of times.
+    static constexpr __host__ __device__ int in_set(int row, bool mirrored, int place)
+    {
+        return place / box_channels * box_bytes + rows::odd(mirrored) * (box_bytes / 2) +
+               row * sector_row + place % box_channels * sector;
+    }
+    static constexpr __host__ __device__ int
+    in_spectrum(int row, bool mirrored, int place)
+    {
+        return bytes_of(row) + rows::odd(mirrored) * 2 * radix + 2 * place;
+    }
+    __device__ __forceinline__ static void store_halves(uint32_t address, uint32_t word)
+    {
+        store_short(address, word);
+        store_short(address + Call::result_pitch, word >> 16);
+    }
+};
+
+} // namespace gr::aperture::kernels::cuda::tensor
+
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_TENSOR_REAL_CUH */

@@ -1,0 +1,527 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_TENSOR_TRANSFORM_CUH
+#define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_TRANSFORM_CUH
+
+#include "kernels/gpu/warp.cuh"
+#include "kernels/pfb/tensor/clusters.cuh"
+#include "kernels/pfb/tensor/gains.cuh"
+#include "kernels/pfb/tensor/products.cuh"
+#include "kernels/pfb/tensor/real.cuh"
+#include "kernels/pfb/tensor/results.cuh"
+
+namespace gr::aperture::kernels::cuda::tensor {
+
+//! By the crews.
+template <store Store, class Call>
+__device__ __forceinline__ void load_tables(memory<Store, Call>& m, const Call& c)
+{
+    constexpr int all = crews * crew_threads;
+    int rank = 0;
+    if constexpr (Call::ranks > 1)
+        rank = int(rank_in_cluster());
+    const uint4* matrices = c.matrices + rank * int(sizeof m.matrices / sizeof(uint4));
+    const auto* twiddles =
+        reinterpret_cast<const float4*>(c.twiddles) + rank * (steps * crew_threads);
+    for (int i = threadIdx.x; i < int(sizeof m.matrices / sizeof(uint4)); i += all)
+        reinterpret_cast<uint4*>(m.matrices)[i] = matrices[i];
+    for (int i = threadIdx.x; i < steps * crew_threads; i += all)
+        m.twiddles[0][i] = twiddles[i];
+    fence_async();
+}
+
+//! What the thread has of a slot's results. \param residue of its channels
+template <class Call>
+__device__ __forceinline__ auto own_numbers(int residue, const Call& c)
+{
+    const int thread = threadIdx.x % crew_threads;
+    if constexpr (has_one_series<Call>)
+        return channels_of_thread{ int(threadIdx.x),
+                                   (thread / 4 + thread % 4 * radix) * Call::ranks +
+                                       residue,
+                                   4 * radix * Call::ranks };
+    else
+        return numbers_of_thread<typename Call::shape>{
+            int(threadIdx.x), thread / 4, thread % 4, c.segment
+        };
+}
+
+/*!
+ * Crews that take turns: one starts its first products when the other has started its
+ * second ones, and so makes use of the time that the other waits for them, where both
+ * would else wait at the same time, for as long as they keep step. With delays that
+ * made some calls faster and others slower, and of real samples it makes blocks slower.
+ */
+template <store Store, class Call>
+inline constexpr bool takes_turns = Call::real        ? Store == store::spectra
+                                    : Call::ranks > 1 ? false
+                                                      : !Call::delayed;
+constexpr int turn_barrier =
+    1 + crews; // the first crew's; those before are the crews' own
+
+__device__ __forceinline__ void sync_crew(int crew)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads) : "memory");
+}
+//! By a crew.
+__device__ __forceinline__ void wait_for_turn(int crew)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(turn_barrier + crew), "n"(crews * crew_threads)
+                 : "memory");
+}
+//! By the other one.
+__device__ __forceinline__ void give_turn(int crew)
+{
+    asm volatile("bar.arrive %0, %1;" ::"r"(turn_barrier + crew),
+                 "n"(crews * crew_threads)
+                 : "memory");
+}
+
+//! Gain and phasor of number e of c = 0, of spectra 2 t and 2 t + 1 of a slot.
+template <class Call, class Phases, class Numbers>
+__device__ __forceinline__ std::pair<float2, float2>
+first_factors(float2 gain, const Phases& phases, Numbers own, int e)
+{
+    if constexpr (!Call::delayed) {
+        return { gain, gain };
+    } else {
+        own.c = 0;
+        if constexpr (Call::how == turning::by_slot) {
+            const float2 turned = times(phases.middle_of(own, e), gain);
+            return { turned, turned };
+        } else {
+            const auto [first, second, twice_cosine] = phases.spectra_of(own, e);
+            const float2 a = times(first, gain), b = times(second, gain);
+            const float2 c = reflected(a, b, twice_cosine);
+            if (own.t == 0)
+                return { a, b };
+            return { c, reflected(b, c, twice_cosine) };
+        }
+    }
+}
+
+/*!
+ * Word of number e of c = 0, of spectra 2 t and 2 t + 1 of a slot, t < 2, that has been
+ * kept. \param gains of the input \param begin, end spectra that are wanted, of the first
+ * segment \param found grows by how many of them were clamped
+ */
+template <class Call, class Phases, class Numbers>
+__device__ __forceinline__ uint32_t first_result(const first_row& row,
+                                                 int e,
+                                                 const float4* gains,
+                                                 const Phases& phases,
+                                                 const Numbers& own,
+                                                 int begin,
+                                                 int end,
+                                                 int& found,
+                                                 const Call& c)
+{
+    float2 sums[2];
+    row.multiply(sums, c.first_rows);
+    const int i = e / 4 % (2 * Call::gain_words), t = threadIdx.x % 4;
+    const float2 gain =
+        __ldg(reinterpret_cast<const float2*>(gains) +
+              2 * (i / 2 * Call::gain_threads + crew_threads + e % 4) + i % 2);
+    const auto [factor, next_factor] = first_factors<Call>(gain, phases, own, e);
+    const float2 y = times(sums[0], factor), z = times(sums[1], next_factor);
+    const int earlier = first_spectrum(Call::segment_of(e), c);
+    const auto counts = [&](int spectrum) {
+        return t < slot_spectra / 2 &&
+               spectrum >= (Call::delayed ? begin - earlier : 0) &&
+               spectrum < end - earlier;
+    };
+    found += (is_clamped(y) && counts(2 * t)) + (is_clamped(z) && counts(2 * t + 1));
+    return rounded(fitting(y), rounded(fitting(z)));
+}
+
+//! \param boxes of the block, if it is stored in boxes
+template <store Store, class Call>
+__device__ __forceinline__ void
+transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
+{
+    constexpr bool turned = Store == store::blocks;
+    const int crew = uniform(int(threadIdx.x / crew_threads));
+    const int thread = threadIdx.x % crew_threads;
+    const int lane = thread % 32, warp = uniform(thread / 32);
+    // whose spectra it stores
+    const int segment = Call::segments == 1 ? 0
+                        : Call::in_a_row    ? warp * Call::segments_of_warp + lane
+                                            : lane;
+    int leads = lane == 0; // its warp; kept, or it would be found out again and again
+    asm volatile("" : "+r"(leads));
+    const rows first_matrix(shared_address(m.matrices[0]));
+    const rows second_matrix(shared_address(m.matrices[1]));
+    const uint32_t results =
+        shared_address(m.results) + (turned ? 0 : crew * 2 * Call::result_bytes);
+    const auto stores_spectra = [&] {
+        return Call::segments == 1 ? leads : lane < Call::segments_of_warp;
+    };
+    // of spectra: column 2 t + spectrum of matrix i has e = 4 i + t
+    uint32_t column =
+        Call::real ? 0
+        : turned   ? (warp * 2 + lane / 16) * box_bytes + lane % 4 * sector_row +
+                       lane / 4 % box_channels * sector + lane % 2 * (sector / 2) +
+                       crew * slot_spectra * 2
+                 : lane % 2 * Call::result_pitch +
+                       Call::result_place(lane / 8 * 4 + lane % 8 / 2) + warp * 16;
+    asm volatile("" : "+r"(column)); // kept, too
+    mirrored_place<Store, Call> mirrored(crew, thread);
+    uint32_t twiddles = shared_address(&m.twiddles[0][thread]);
+    asm volatile("" : "+r"(twiddles));
+    int rank = 0, residue = 0;
+    if constexpr (Call::ranks > 1) {
+        rank = int(rank_in_cluster());
+        residue = residue_of(rank, Call::ranks, c.inverted);
+    }
+    const auto own = own_numbers(residue, c);
+    first_row first;
+    if constexpr (Call::real)
+        first = first_row(shared_address(m.first_rows.of[crew]));
+    ring_place<slots<Store, Call>> slot{};
+    slot.advance(crew);
+    using samples = std::conditional_t<(Call::ranks > 1), cores_matrix, rows>;
+    constexpr int samples_step =
+        Call::ranks > 1 ? 2 * core_column : step_bytes; // to the next step
+    constexpr int samples_pair =
+        pair * (Call::ranks > 1 ? core_spectrum : filtered_bytes);
+    const auto start_first = [&](float(&sums)[32], samples filtered) {
+        wgmma_fence();
+#pragma unroll
+        for (int digit = 0; digit < Call::digits; digit++)
+#pragma unroll
+            for (int i = 0; i < steps; i++)
+                multiply_shared(
+                    sums,
+                    first_matrix.descriptor(i * step_bytes),
+                    filtered.descriptor(digit * digit_bytes + i * samples_step),
+                    digit + i > 0);
+        wgmma_commit();
+    };
+    using operand = second_operand<Call>;
+    const auto start_second = [&](float(&sums)[32], const operand& digits) {
+        wgmma_fence();
+#pragma unroll
+        for (int digit = 0; digit < Call::digits; digit++)
+#pragma unroll
+            for (int i = 0; i < steps; i++)
+                wgmma_half<2 * radix>(sums,
+                                      digits[digit][i],
+                                      second_matrix.descriptor(i * step_bytes),
+                                      digit + i > 0);
+        wgmma_commit();
+    };
+    const auto load_twiddles = [&](int step) {
+        return load_numbers(twiddles + step % steps * int(sizeof m.twiddles[0]));
+    };
+    int buffer = 0;       // of spectra, for a slot's results
+    ring_place<sets> set; // of times
+    set = {};
+    bool leaving = false; // the set before is being stored
+    bool set_begins = true;
+    // Crews that take turns want its room when the next one is complete, others sooner.
+    constexpr bool leaves_late = takes_turns<Store, Call>;
+    const auto wait_for_set = [] { // to have left
+        if (leaves_late)
+            commit_stores();
+        wait_for_stores();
+    };
+    const auto leave_set = [&] {
+        if (leads)
+            wait_for_set();
+        arrive(&m.stored[set.index ^ 1][set_part<Call>(warp)]);
+    };
+    const auto store_set = [&](const time_set& times) {
+        const bool boxed =
+            c.boxed && times.first == 0 && times.end_of(c.last_segment, c) == set_times;
+        fence_async();
+        arrive(&m.kept[set.index][set_part<Call>(warp)]);
+        if (boxed && crew < crews - 1)
+            return;
+        // of a group, this crew's spectra are the last
+        wait_for(&m.kept[set.index][set_part<Call>(warp)], set.parity);
+        const uint32_t from = results + set.index * set_bytes;
+        if (!boxed)
+            store_sectors(from, crew, thread, residue, times, c);
+        else if (leads) {
+#pragma unroll
+            for (int i = 0; i < boxes_of_warp<Call>; i++) {
+                const input_of_block of = c.of_block[times.input];
+                const auto store = [&](auto... segment_and_input) {
+                    store_staying_box(&boxes,
+                                      from + warp * 2 * box_bytes +
+                                          i * (2 * box_bytes / boxes_of_warp<Call>),
+                                      2 * times.time,
+                                      first_of_box<Call>(warp, i),
+                                      of.block * rows_of_block<Call>,
+                                      segment_and_input...);
+                };
+                if constexpr (Call::ranks > 1)
+                    store(residue, of.input);
+                else if constexpr (Call::segments == 1 && !Call::real)
+                    store(of.input);
+                else
+                    store(0, of.input);
+            }
+            // this waits until the copy engine has taken them
+            if (!leaves_late)
+                commit_stores();
+        }
+    };
+    constexpr bool exchanged = memory<Store, Call>::exchanged;
+    spectra_exchange<Store, Call> exchange(m, c, crew, thread, rank, results);
+    constexpr bool by_turns = takes_turns<Store, Call>;
+    if (by_turns && crew == 1)
+        give_turn(0);
+    pieces all(c);
+    piece p;
+#pragma unroll 1
+    while (all.take(p, c)) {
+        const int input = input_of<Store>(p.input, c);
+        uint32_t gains_place = uint32_t(input * Call::ranks + rank) *
+                                   (Call::gain_words * Call::gain_threads) +
+                               thread;
+        char* to = nullptr; // of the crew's next spectrum
+        if (!turned)
+            to = static_cast<char*>(c.spectra_of[p.input]) +
+                 (p.first + first_spectrum(segment, c) + crew * slot_spectra +
+                  (Call::in_a_row || exchanged ? 0 : warp)) *
+                     c.pitch;
+        int time = p.first;
+        const int end = time + p.groups * group;
+        // halves of the first set that the piece lacks, and times of the next half
+        int lacking = unsigned(c.first_time + time) % set_times / group;
+        int unwanted = Call::delayed ? max(0, -time) : 0;
+        int found = 0;
+#pragma unroll 1
+        for (; time < end; time += group) {
+            const int half = unsigned(c.first_time + time) % set_times / group;
+            const int wanted = int(c.spectra) - time - crew * slot_spectra;
+            const int slot_time = time + crew * slot_spectra;
+            float low[32], high[32]; // of the slot's pairs
+            const samples filtered(shared_address(m.filtered[slot.index]));
+            wait_for(&m.full[slot.index], slot.parity);
+            if constexpr (by_turns)
+                wait_for_turn(crew);
+            start_first(low, filtered);
+            start_first(high, filtered.after(samples_pair));
+            if constexpr (Call::delayed)
+                m.phases.template keep<Call::how>(
+                    c.turns + p.input, c.number + uint64_t(int64_t(slot_time)), own);
+            // Registers are scarce: each step's twiddles come when they are wanted,
+            // twice, and most of the second operand when the first one has been used.
+            operand even, odd;
+            float4 now = load_twiddles(0), next = load_twiddles(1);
+            const auto twiddle_step = [&](operand& to, const float(&sums)[32], int i) {
+                twiddle(to, sums, i, now);
+                now = next;
+                next = load_twiddles(i + 2);
+            };
+            wgmma_wait<0>();
+            if constexpr (Call::ranks > 1) {
+                if (lane < Call::ranks)
+                    arrive_at(&m.empty[slot.index], lane);
+            } else if (leads)
+                arrive(&m.empty[slot.index]);
+#pragma unroll
+            for (int i = 0; i < steps; i++)
+                twiddle_step(even, low, i);
+            if constexpr (Call::real)
+                first.keep(0, even[0]);
+            start_second(low, even);
+            constexpr int early = Call::digits > 1 ? 0 : 1; // as registers allow
+            if (early)
+                twiddle_step(odd, high, 0);
+            wgmma_wait<0>();
+#pragma unroll
+            for (int i = early; i < steps; i++)
+                twiddle_step(odd, high, i);
+            if constexpr (Call::real)
+                first.keep(1, odd[0]);
+            start_second(high, odd);
+            if constexpr (by_turns)
+                give_turn(1 - crew);
+            slot.advance(crews);
+            if constexpr (turned) {
+                if (leaves_late ? set_begins : leaving) // what was there
+                    wait_for(&m.stored[set.index][set_part<Call>(warp)], set.parity ^ 1);
+            }
+            if constexpr (exchanged)
+                exchange.wait_for_room();
+            asm volatile("" : "+r"(gains_place)); // so that no register has the address
+            const auto* gains = reinterpret_cast<const float4*>(c.gains) + gains_place;
+            const auto place_in_set = [&](int i) { // of words of both pairs
+                const uint32_t in_set = results + set.index * set_bytes;
+                if constexpr (Call::real)
+                    return in_set + mirrored.of_number(i, half);
+                else
+                    return in_set + (column ^ half * (sector / 2)) + i * 4 * sector_row;
+            };
+            const auto put_in_set = [&](int i, uint32_t low_word, uint32_t high_word) {
+                if (!Call::real || thread >= 4) // those of c = 0 are not wanted
+                    store_words(place_in_set(i), low_word, high_word);
+            };
+            // numbers i to i + 3 of a pair, as spectra
+            const auto store_four = [&](int k, int i, const uint32_t* words) {
+                const uint32_t at =
+                    results + buffer * Call::result_bytes + k * pair * Call::result_pitch;
+                if constexpr (Call::real)
+                    mirrored.store_four(at, i, words);
+                else
+                    store_columns(at + column + Call::result_place(4 * i), words);
+            };
+            const int e = 8 * warp + lane / 4; // of c = 0
+            uint32_t first_word = 0;
+            if constexpr (Call::real) {
+                sync_crew(crew); // all know what has been kept
+                first_word = first_result(first,
+                                          e,
+                                          gains - thread,
+                                          m.phases,
+                                          own,
+                                          Call::delayed ? -slot_time : 0,
+                                          wanted,
+                                          found,
+                                          c);
+                first.advance();
+            }
+            // of a pair: spectra of number i that are wanted
+            const auto begin_of = [&](int k) {
+                return [&, k](int i) {
+                    return Call::delayed
+                               ? -slot_time - k * pair -
+                                     first_spectrum(Call::segment_of(4 * i + lane % 4), c)
+                               : 0;
+                };
+            };
+            const auto end_of = [&](int k) {
+                return [&, k](int i) {
+                    return wanted - k * pair -
+                           first_spectrum(Call::segment_of(4 * i + lane % 4), c);
+                };
+            };
+            if constexpr (Call::how == turning::by_spectrum) {
+                wgmma_wait<0>();
+                __syncwarp(); // all know what the warp keeps
+                found += quantise_turned<Call>(
+                    low,
+                    high,
+                    gains,
+                    [&] { return m.phases.series(own); },
+                    begin_of(0),
+                    end_of(0),
+                    c.harmless_squares,
+                    [&](int from, const uint32_t(&words)[pairs][4]) {
+#pragma unroll
+                        for (int i = 0; i < 4 && turned; i++)
+                            put_in_set(from + i, words[0][i], words[1][i]);
+#pragma unroll
+                        for (int k = 0; k < pairs && !turned; k++)
+                            store_four(k, from, words[k]);
+                    });
+            } else {
+                constexpr int words_kept =
+                    Call::how == turning::by_slot ? 4 : Call::gain_words;
+                float4 factors[words_kept];
+#pragma unroll
+                for (int i = 0; i < words_kept; i++)
+                    factors[i] =
+                        load_numbers(gains + i % Call::gain_words * Call::gain_threads);
+                if constexpr (Call::how == turning::by_slot) {
+                    if constexpr (!has_one_series<Call>)
+                        __syncwarp(); // all know what the warp keeps
+                    turn(factors, m.phases.middle(own));
+                }
+                uint32_t words[pairs][8];
+                const auto put = [&](int k) { // of blocks, once both pairs are here
+#pragma unroll
+                    for (int i = 0; i < 8 && turned && k > 0; i++)
+                        put_in_set(i, words[0][i], words[1][i]);
+#pragma unroll
+                    for (int i = 0; i < 8 && !turned; i += 4)
+                        store_four(k, i, words[k] + i);
+                };
+                wgmma_wait<0>();
+                found += quantise(
+                    words[0], low, factors, begin_of(0), end_of(0), c.harmless_squares);
+                put(0);
+                found += quantise(
+                    words[1], high, factors, begin_of(1), end_of(1), c.harmless_squares);
+                put(1);
+            }
+            if constexpr (Call::real && turned) {
+                if (lane % 4 < slot_spectra / 2)
+                    store_word(results + set.index * set_bytes +
+                                   mirrored.of_first(e, half, crew, lane % 4),
+                               first_word);
+            } else if constexpr (Call::real) {
+                sync_crew(crew); // what this takes the place of has been put
+                if (lane % 4 < slot_spectra / 2)
+                    mirrored.store_first(results + buffer * Call::result_bytes +
+                                             lane % 4 * pair * Call::result_pitch,
+                                         e,
+                                         first_word);
+            }
+            if constexpr (turned) {
+                if (!leaves_late && leaving) {
+                    leave_set();
+                    leaving = false;
+                }
+                set_begins = half == 1 || time + group >= end;
+                if (set_begins) {
+                    if (leaves_late && leaving)
+                        leave_set();
+                    store_set({ p.input,
+                                c.first_time + time - half * group,
+                                lacking * group + unwanted,
+                                half * group + min(group, int(c.spectra) - time),
+                                half * group + int(c.spectra) - time });
+                    set.advance();
+                    leaving = true;
+                    lacking = 0;
+                    unwanted = 0;
+                }
+            } else {
+                fence_async();
+                // Each warp stores a line: tensor cores wait for the slowest one. The
+                // line before, of the other results, has left when all are here.
+                if (!exchanged && stores_spectra())
+                    wait_for_stores();
+                sync_crew(crew);
+                const int there = wanted - first_spectrum(segment, c);
+                const int unwanted_there =
+                    Call::delayed ? -slot_time - first_spectrum(segment, c) : 0;
+                const uint32_t from =
+                    results + buffer * Call::result_bytes + segment * Call::segment_pitch;
+                if constexpr (exchanged)
+                    exchange.send(to, unwanted_there, there);
+                else if constexpr (Call::in_a_row) {
+                    if (stores_spectra())
+                        store_segment(to, from, unwanted_there, there, c);
+                } else if (stores_spectra() && warp < there && warp >= unwanted_there)
+                    store_bytes(
+                        to, from + warp * Call::result_pitch, Call::spectrum_bytes);
+                buffer ^= 1;
+                to += group * c.pitch;
+            }
+        }
+        add_of_warp(c.clamped + input_of<Store>(p.input, c), found);
+    }
+    if (by_turns && crew == 0)
+        wait_for_turn(0); // the last one that was given
+    if constexpr (exchanged)
+        exchange.finish();
+    else if (turned) {
+        if (leads)
+            wait_for_set();
+    } else if (stores_spectra())
+        wait_for_stores();
+}
+
+} // namespace gr::aperture::kernels::cuda::tensor
+
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_TENSOR_TRANSFORM_CUH */

@@ -1,0 +1,125 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_TENSOR_WORDS_CUH
+#define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_WORDS_CUH
+
+#include "kernels/gpu/bulk_copy.cuh"
+#include <cstdint>
+
+namespace gr::aperture::kernels::cuda::tensor {
+
+// Words and numbers that are read and stored where it is said, neither before nor later.
+
+__device__ __forceinline__ uint2 load_eight_bytes(uint32_t address)
+{
+    uint2 v;
+    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];"
+                 : "=r"(v.x), "=r"(v.y)
+                 : "r"(address)
+                 : "memory");
+    return v;
+}
+
+__device__ __forceinline__ uint32_t load_word(uint32_t address)
+{
+    uint32_t v;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
+    return v;
+}
+
+__device__ __forceinline__ uint32_t load_short(uint32_t address)
+{
+    uint16_t v;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(address) : "memory");
+    return v;
+}
+
+__device__ __forceinline__ uint32_t load_byte(uint32_t address)
+{
+    uint32_t v;
+    asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
+    return v;
+}
+
+//! Counts from 0 up to a limit, and from 0 again. \return what it was
+__device__ __forceinline__ int count_around(unsigned* counter, int limit)
+{
+    unsigned before;
+    asm volatile("atom.acq_rel.cta.shared::cta.inc.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "r"(shared_address(counter)), "r"(limit - 1)
+                 : "memory");
+    return int(before);
+}
+
+//! Four numbers of memory that nothing changes meanwhile.
+__device__ __forceinline__ float4 load_numbers(const float4* from)
+{
+    float4 v;
+    asm volatile("ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+                 : "l"(from)
+                 : "memory");
+    return v;
+}
+//! Four numbers of shared memory.
+__device__ __forceinline__ float4 load_numbers(uint32_t from)
+{
+    const uint4 v = load_shared(from);
+    return { __uint_as_float(v.x),
+             __uint_as_float(v.y),
+             __uint_as_float(v.z),
+             __uint_as_float(v.w) };
+}
+
+__device__ __forceinline__ void store_word(uint32_t address, uint32_t word)
+{
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+}
+__device__ __forceinline__ void store_short(uint32_t address, uint32_t word)
+{
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(uint16_t(word))
+                 : "memory");
+}
+__device__ __forceinline__ void store_words(uint32_t address, uint32_t a, uint32_t b)
+{
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(a), "r"(b)
+                 : "memory");
+}
+
+//! In half precision, x in the lower half.
+__device__ __forceinline__ uint32_t halves(float x, float y)
+{
+    uint32_t word;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(y), "f"(x));
+    return word;
+}
+
+//! A number's highest bits, as many as half precision has: from 6e-5 on it has that
+//! number exactly.
+__device__ __forceinline__ float highest_bits(float x)
+{
+    return __uint_as_float(__float_as_uint(x) & 0xffffe000);
+}
+
+//! The same as sums of so many numbers in half precision.
+template <int Digits>
+__device__ __forceinline__ void halves(uint32_t (&digits)[Digits], float x, float y)
+{
+    if constexpr (Digits == 1)
+        digits[0] = halves(x, y);
+    else {
+        const float high_x = highest_bits(x), high_y = highest_bits(y);
+        digits[0] = halves(high_x, high_y);
+        digits[1] = halves(x - high_x, y - high_y);
+    }
+}
+
+} // namespace gr::aperture::kernels::cuda::tensor
+
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_TENSOR_WORDS_CUH */

@@ -1,0 +1,211 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/gpu/memory.h"
+#include "kernels/xengine/cuda_xengine.h"
+#include "kernels/xengine/integer_xengine.h"
+#include "kernels/xengine/real_xengine.h"
+#include <algorithm>
+
+namespace gr::aperture::kernels::cuda {
+
+namespace {
+
+constexpr unsigned sc8 = 1, sc4 = 2;
+
+//! Which implementation is for which voltages, GPUs and numbers of inputs; the first that
+//! fits is the fastest.
+struct choice {
+    const char* name;
+    unsigned types;
+    int least_architecture, most_architecture;
+    int least_inputs, most_inputs;
+    std::unique_ptr<integer_xengine> (*make)(const xengine::parameters&, gpu_facts);
+};
+
+constexpr int any = 1 << 30;
+constexpr choice choices[] = {
+#if defined(APERTURE_CUDA_SM_90A)
+    { "row mma s8", sc8 | sc4, 90, 90, 1, 16, make_row_mma_xengine },
+    { "bulk mma s8", sc8 | sc4, 90, 90, 17, 64, make_bulk_mma_xengine },
+    { "wgmma s8", sc4, 90, 90, 129, 192, make_wgmma_xengine },
+    { "wgmma u8", sc4, 90, 90, 1, any, make_nibbles_xengine },
+    { "wgmma s8", sc8, 90, 90, 1, any, make_wgmma_xengine },
+#endif
+    { "mma s8", sc8 | sc4, 80, any, 1, any, make_mma_xengine },
+    { "turing mma s8", sc8 | sc4, 75, any, 1, any, make_turing_xengine },
+};
+
+bool fits(const choice& c, const xengine::parameters& p, gpu_facts gpu)
+{
+    return (c.types & (p.type == sample_type::sc8 ? sc8 : sc4)) != 0 &&
+           gpu.architecture >= c.least_architecture &&
+           gpu.architecture <= c.most_architecture && p.inputs >= c.least_inputs &&
+           p.inputs <= c.most_inputs;
+}
+
+//! Of fc32. Elsewhere three products of tf32 take longer than one of single precision.
+struct real_choice {
+    const char* name;
+    int least_architecture, most_architecture;
+    std::unique_ptr<real_xengine> (*make)(const xengine::parameters&, gpu_facts);
+};
+
+constexpr real_choice real_choices[] = {
+    { "tf32", 80, 80, make_tf32_xengine },
+    { "tf32", 90, 100, make_tf32_xengine },
+    { "fp32", 0, any, make_fp32_xengine },
+};
+
+bool fits(const real_choice& c, gpu_facts gpu)
+{
+    return gpu.architecture >= c.least_architecture &&
+           gpu.architecture <= c.most_architecture;
+}
+
+// 64-bit atomic additions are of unsigned numbers only, two's complement all the same
+__device__ double value_of(unsigned long long sum) { return double((long long)(sum)); }
+__device__ double value_of(double sum) { return sum; }
+
+//! sums [channel][product][re, im] -> visibilities, and zeros
+template <class sum>
+__global__ void dump_sums(sum* sums,
+                          float2* visibilities,
+                          int64_t count,
+                          int64_t products,
+                          const double* scales, // or nullptr: one for all
+                          double scale)
+{
+    const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
+    if (i >= count)
+        return;
+    const double factor = scales ? scales[i % products] : scale;
+    visibilities[i] = make_float2(float(value_of(sums[2 * i]) * factor),
+                                  float(value_of(sums[2 * i + 1]) * factor));
+    sums[2 * i] = 0;
+    sums[2 * i + 1] = 0;
+}
+
+//! What all share: the running sums.
+template <class sum, class multiplier>
+class cuda_xengine : public xengine
+{
+public:
+    cuda_xengine(const parameters& p,
+                 int device,
+                 const std::string& name,
+                 std::unique_ptr<multiplier> made)
+        : d_p(p),
+          d_device(device),
+          d_architecture(facts_of(device).architecture),
+          d_name(name),
+          d_multiplier(std::move(made)),
+          d_sums(2 * p.products() * p.channels),
+          d_scales(p.products(), 2)
+    {
+        load(dump_sums<sum>);
+        start_with_zeros(d_sums.data(), d_sums.size());
+    }
+
+    std::string implementation() const override
+    {
+        return "cuda sm_" + std::to_string(d_architecture) + " " + d_name;
+    }
+
+    void accumulate(const void* voltages, int blocks, stream& s) override
+    {
+        const device_guard guard(d_device);
+        if (blocks > 0)
+            d_multiplier->accumulate(voltages, blocks, d_sums.data(), native(s));
+    }
+
+    void dump(cfloat* visibilities,
+              const double* scales,
+              size_t scale_count,
+              stream& s) override
+    {
+        const device_guard guard(d_device);
+        if (scale_count > 1)
+            d_scales.set(scales, native(s));
+        const int64_t count = d_p.products() * d_p.channels;
+        dump_sums<<<blocks_for(count, 256), 256, 0, native(s)>>>(
+            d_sums.data(),
+            reinterpret_cast<float2*>(visibilities),
+            count,
+            d_p.products(),
+            scale_count > 1 ? d_scales.data() : nullptr,
+            scales[0]);
+        check_launch("X-engine, dump");
+    }
+
+    void clear(stream& s) override
+    {
+        const device_guard guard(d_device);
+        check(cudaMemsetAsync(d_sums.data(), 0, d_sums.bytes(), native(s)),
+              "clearing sums");
+    }
+
+private:
+    const parameters d_p;
+    const int d_device, d_architecture;
+    const std::string d_name;
+    const std::unique_ptr<multiplier> d_multiplier;
+    device_array<sum> d_sums; // [channel][product][re, im]
+    uploaded_array<double> d_scales;
+};
+
+} // namespace
+
+std::vector<std::string> xengine_implementations(const xengine::parameters& p, int device)
+{
+    const auto gpu = facts_of(device);
+    std::vector<std::string> names;
+    if (p.type == sample_type::fc32) {
+        for (const auto& c : real_choices)
+            if (fits(c, gpu))
+                names.push_back(c.name);
+        return names;
+    }
+    require(p.times % 16 == 0,
+            "times",
+            std::to_string(p.times),
+            "a multiple of 16 for sc8 and sc4 on a GPU");
+    for (const auto& c : choices)
+        if (fits(c, p, gpu))
+            names.push_back(c.name);
+    require(!names.empty(),
+            "device",
+            "a GPU of compute capability " + std::to_string(gpu.architecture / 10) + "." +
+                std::to_string(gpu.architecture % 10),
+            "of 7.5 (Turing) or later");
+    return names;
+}
+
+std::unique_ptr<xengine>
+make_xengine(const xengine::parameters& p, int device, const std::string& implementation)
+{
+    const device_guard guard(device);
+    const auto names = xengine_implementations(p, device);
+    const auto name = implementation.empty() ? names.front() : implementation;
+    require(std::find(names.begin(), names.end(), name) != names.end(),
+            "implementation",
+            "'" + name + "'",
+            "one that this GPU has for these parameters");
+    const auto gpu = facts_of(device);
+    if (p.type == sample_type::fc32)
+        for (const auto& c : real_choices)
+            if (name == c.name)
+                return std::make_unique<cuda_xengine<double, real_xengine>>(
+                    p, device, name, c.make(p, gpu));
+    for (const auto& c : choices)
+        if (name == c.name)
+            return std::make_unique<cuda_xengine<unsigned long long, integer_xengine>>(
+                p, device, name, c.make(p, gpu));
+    throw std::logic_error("X-engine implementation without a maker");
+}
+
+} // namespace gr::aperture::kernels::cuda

@@ -1,0 +1,222 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/common/simd.h"
+#include "kernels/common/voltage.h"
+#include "kernels/xengine/host_xengine.h"
+#include "kernels/xengine/xengine_tiles.h"
+#include <type_traits>
+#include <algorithm>
+#include <stdexcept>
+
+namespace gr::aperture::kernels::host {
+
+namespace {
+
+//! Best first.
+const std::vector<const tile_kernels*>& all_tiles()
+{
+    static const std::vector<const tile_kernels*> all
+    {
+#if defined(__x86_64__)
+        &avx512_tiles, &avx2_tiles,
+#endif
+            &generic_tiles
+    };
+    return all;
+}
+
+struct sc8 {
+    int8_t parts[2];
+    int16_t re() const { return voltage_part(parts[0]); }
+    int16_t im() const { return voltage_part(parts[1]); }
+};
+
+struct sc4 {
+    int8_t nibbles;
+    // -8 is read as -7
+    int16_t re() const { return std::max(nibbles >> 4, -7); }
+    int16_t im() const { return std::max(int8_t(nibbles * 16) >> 4, -7); }
+};
+
+struct fc32 {
+    float parts[2];
+    float re() const { return parts[0]; }
+    float im() const { return parts[1]; }
+};
+
+/*!
+ * One input's voltages of some time as rows of elements: as they are, and turned to
+ * (im, -re).
+ */
+#define APERTURE_UNPACK_ROW(voltage, element)                           \
+    APERTURE_SIMD void unpack_row(                                      \
+        const voltage* in, element* row, element* turned, size_t count) \
+    {                                                                   \
+        for (size_t t = 0; t < count; t++) {                            \
+            const element re = in[t].re(), im = in[t].im();             \
+            row[2 * t] = re;                                            \
+            row[2 * t + 1] = im;                                        \
+            turned[2 * t] = im;                                         \
+            turned[2 * t + 1] = -re;                                    \
+        }                                                               \
+    }
+APERTURE_UNPACK_ROW(sc8, int16_t)
+APERTURE_UNPACK_ROW(sc4, int16_t)
+APERTURE_UNPACK_ROW(fc32, float)
+#undef APERTURE_UNPACK_ROW
+
+template <class voltage>
+class host_xengine : public xengine
+{
+    static constexpr bool exact = !std::is_same_v<voltage, fc32>;
+    using element = std::conditional_t<exact, int16_t, float>;
+    using tile_sum = std::conditional_t<exact, int32_t, float>;
+    using running_sum = std::conditional_t<exact, int64_t, double>;
+    using kernel = tile_kernel<element, tile_sum>;
+
+public:
+    host_xengine(const parameters& p, const char* vectors, const kernel& k)
+        : d_p(p), d_vectors(vectors), d_kernel(k), d_sums(2 * p.products() * p.channels)
+    {
+        // 1024 spectra are far from what an int32 can sum, and rows of 4 KiB a tile fit
+        // into the first-level cache
+        d_chunk = std::min(1024, p.times);
+        d_stride = rounded_up(2 * d_chunk, d_kernel.lanes);
+        d_rows = std::max(rounded_up(p.inputs, d_kernel.rows),
+                          rounded_up(p.inputs, d_kernel.columns));
+    }
+
+    std::string implementation() const override { return "host " + d_vectors; }
+
+    void accumulate(const void* voltages, int blocks, stream&) override
+    {
+        const auto* in = static_cast<const voltage*>(voltages);
+        const int64_t channel_size = int64_t(d_p.inputs) * d_p.times;
+        // a team of threads costs some microseconds
+        const bool worth_threads =
+            blocks * double(d_p.times) * d_p.channels * d_p.products() > 1e6;
+#pragma omp parallel if (worth_threads)
+        {
+            // zeros stay behind the last input and the last time
+            std::vector<element> rows(d_rows * d_stride), turned(d_rows * d_stride);
+#pragma omp for schedule(static)
+            for (int channel = 0; channel < d_p.channels; channel++)
+                for (int block = 0; block < blocks; block++)
+                    add(in + (int64_t(block) * d_p.channels + channel) * channel_size,
+                        d_sums.data() + channel * 2 * d_p.products(),
+                        rows,
+                        turned);
+        }
+    }
+
+    void dump(cfloat* visibilities,
+              const double* scales,
+              size_t scale_count,
+              stream& s) override
+    {
+        const int64_t products = d_p.products();
+        for (int64_t i = 0; i < products * d_p.channels; i++) {
+            const double scale = scales[scale_count == 1 ? 0 : i % products];
+            visibilities[i] = cfloat(float(double(d_sums[2 * i]) * scale),
+                                     float(double(d_sums[2 * i + 1]) * scale));
+        }
+        clear(s);
+    }
+
+    void clear(stream&) override { std::fill(d_sums.begin(), d_sums.end(), 0); }
+
+private:
+    static size_t rounded_up(size_t n, size_t unit)
+    {
+        return (n + unit - 1) / unit * unit;
+    }
+
+    //! One channel of one block, [input][time].
+    void add(const voltage* in,
+             running_sum* sums,
+             std::vector<element>& rows,
+             std::vector<element>& turned)
+    {
+        for (int first = 0; first < d_p.times; first += d_chunk) {
+            const int count = std::min(d_chunk, d_p.times - first);
+            const size_t length = rounded_up(2 * count, d_kernel.lanes);
+            for (int input = 0; input < d_p.inputs; input++) {
+                element* row = rows.data() + input * d_stride;
+                element* row_turned = turned.data() + input * d_stride;
+                unpack_row(
+                    in + int64_t(input) * d_p.times + first, row, row_turned, count);
+                std::fill(row + 2 * count, row + length, 0);
+                std::fill(row_turned + 2 * count, row_turned + length, 0);
+            }
+            for (int a = 0; a < d_p.inputs; a += d_kernel.rows)
+                for (int b = 0; b < std::min(d_p.inputs, a + d_kernel.rows);
+                     b += d_kernel.columns)
+                    add_tile(a, b, length, rows, turned, sums);
+        }
+    }
+
+    void add_tile(int a,
+                  int b,
+                  size_t length,
+                  const std::vector<element>& rows,
+                  const std::vector<element>& turned,
+                  running_sum* sums)
+    {
+        tile_sum re[64], im[64];
+        d_kernel.run(rows.data() + a * d_stride,
+                     turned.data() + a * d_stride,
+                     rows.data() + b * d_stride,
+                     d_stride,
+                     length,
+                     re,
+                     im);
+        for (int r = 0; r < d_kernel.rows && a + r < d_p.inputs; r++)
+            for (int c = 0; c < d_kernel.columns && b + c <= a + r; c++) {
+                const int64_t product = int64_t(a + r) * (a + r + 1) / 2 + b + c;
+                sums[2 * product] += re[r * d_kernel.columns + c];
+                sums[2 * product + 1] += im[r * d_kernel.columns + c];
+            }
+    }
+
+    const parameters d_p;
+    const std::string d_vectors;
+    const kernel d_kernel;
+    int d_chunk;                     // spectra that are unpacked together
+    size_t d_stride;                 // elements of a row
+    size_t d_rows;                   // of inputs, with those that only fill a tile
+    std::vector<running_sum> d_sums; // [channel][product][re, im]
+};
+
+} // namespace
+
+std::vector<std::string> xengine_vectors()
+{
+    std::vector<std::string> names;
+    for (const auto* tiles : all_tiles())
+        if (tiles->supported())
+            names.push_back(tiles->name);
+    return names;
+}
+
+std::unique_ptr<xengine> make_xengine(const xengine::parameters& p,
+                                      const std::string& vectors)
+{
+    for (const auto* tiles : all_tiles())
+        if (tiles->name == vectors && tiles->supported()) {
+            if (p.type == sample_type::sc8)
+                return std::make_unique<host_xengine<sc8>>(
+                    p, tiles->name, tiles->integer);
+            if (p.type == sample_type::sc4)
+                return std::make_unique<host_xengine<sc4>>(
+                    p, tiles->name, tiles->integer);
+            return std::make_unique<host_xengine<fc32>>(p, tiles->name, tiles->real);
+        }
+    throw std::invalid_argument("vectors: '" + vectors + "' is not supported here");
+}
+
+} // namespace gr::aperture::kernels::host

@@ -1,0 +1,89 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_XENGINE_INTEGER_XENGINE_H
+#define INCLUDED_APERTURE_KERNELS_XENGINE_INTEGER_XENGINE_H
+
+#include "kernels/gpu/gpu_facts.h"
+#include "kernels/xengine/xengine.h"
+#include <cuda_runtime.h>
+#include <memory>
+
+namespace gr::aperture::kernels::cuda {
+
+//! What adds the products of sc8 or sc4 voltages to sums [channel][product][re, im].
+class integer_xengine
+{
+public:
+    virtual ~integer_xengine() = default;
+    //! voltages [block][channel][input][time], sums of 64 bits
+    virtual void accumulate(const void* voltages,
+                            int blocks,
+                            unsigned long long* sums,
+                            cudaStream_t) = 0;
+};
+
+/*!
+ * int32 sums of products of two 8-bit complex numbers within +-127 are exact for
+ * (2^31 - 1) / (2 127^2) = 66572 times, of two 4-bit ones times 16 within +-7 for
+ * (2^31 - 1) / (2 112^2) = 85598, of two numbers up to 15 without a sign, times 16, for
+ * (2^32 - 1) / 240^2 = 74565: no thread block sums over more than this.
+ */
+constexpr int exact_times = 65536;
+
+//! The same in bytes of an input.
+inline int exact_bytes(const xengine::parameters& p)
+{
+    return exact_times * int(size_of(p.type));
+}
+
+/*!
+ * Into how many parts of time work is split: so that none is longer than `longest`, and
+ * that `slots` thread blocks at a time are busy to the end.
+ * \param jobs thread blocks without a split
+ * \param length of each, in steps; starting a block costs about as much as `overhead`
+ * steps
+ */
+inline int
+choose_splits(int64_t jobs, int64_t length, int64_t longest, int slots, int overhead)
+{
+    const int64_t least = (length + longest - 1) / longest;
+    int64_t best = least;
+    double best_cost = 1e300;
+    for (int64_t splits = least; splits <= least + 1024 && splits <= length; splits++) {
+        const int64_t waves = (jobs * splits + slots - 1) / slots;
+        const double cost = waves * (double((length + splits - 1) / splits) + overhead);
+        if (cost < 0.99 * best_cost) { // a finer split must be worth its additions
+            best_cost = cost;
+            best = splits;
+        }
+    }
+    return int(best);
+}
+
+//! mma.sync, tiles of 64 inputs squared; from Ampere on, any number of inputs
+std::unique_ptr<integer_xengine> make_mma_xengine(const xengine::parameters&, gpu_facts);
+//! the same with what Turing has
+std::unique_ptr<integer_xengine> make_turing_xengine(const xengine::parameters&,
+                                                     gpu_facts);
+//! mma.sync, fed by copies of pieces of rows; Hopper, up to 16 inputs
+std::unique_ptr<integer_xengine> make_row_mma_xengine(const xengine::parameters&,
+                                                      gpu_facts);
+//! mma.sync, fed by bulk copies; Hopper, up to 64 inputs
+std::unique_ptr<integer_xengine> make_bulk_mma_xengine(const xengine::parameters&,
+                                                       gpu_facts);
+//! of sc8, and of sc4 with 129 to 192 inputs: warp-group matrix instructions fed by bulk
+//! copies; Hopper
+std::unique_ptr<integer_xengine> make_wgmma_xengine(const xengine::parameters&,
+                                                    gpu_facts);
+//! of sc4: the same, three products of integers for a complex one
+std::unique_ptr<integer_xengine> make_nibbles_xengine(const xengine::parameters&,
+                                                      gpu_facts);
+
+} // namespace gr::aperture::kernels::cuda
+
+#endif /* INCLUDED_APERTURE_KERNELS_XENGINE_INTEGER_XENGINE_H */

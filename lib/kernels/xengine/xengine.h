@@ -1,0 +1,55 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_XENGINE_XENGINE_H
+#define INCLUDED_APERTURE_KERNELS_XENGINE_XENGINE_H
+
+#include "kernels/common/types.h"
+#include "runtime/device.h"
+#include <memory>
+
+namespace gr::aperture::kernels {
+
+//! V[a,b] = sum_t x_a(t) conj(x_b(t)), a >= b, product a(a+1)/2 + b.
+class xengine
+{
+public:
+    struct parameters {
+        int channels, inputs, times;
+        sample_type type; //!< sc8, sc4 or fc32
+        int64_t products() const { return int64_t(inputs) * (inputs + 1) / 2; }
+        //! \throws std::invalid_argument
+        void check() const;
+    };
+
+    //! \throws std::invalid_argument; picks the implementation
+    static std::unique_ptr<xengine> make(const parameters&, const device&);
+    virtual ~xengine() = default;
+    virtual std::string implementation() const = 0;
+
+    /*!
+     * voltages [block][channel][input][time]: adds their products to the running sums.
+     *
+     * Sums of sc8 and sc4 are exact below 2^63: for 2^48 spectra, that is for 2.8e8 s at
+     * 1 MHz. Products of fc32 are summed in single precision over at most 1024 times,
+     * these sums in double precision: real and imaginary part of a sum are wrong by at
+     * most 3.2e-5 of the sum of |x_a| |x_b|, of noise by at most 1e-6 of it.
+     */
+    virtual void accumulate(const void* voltages, int blocks, stream&) = 0;
+
+    //! sums -> visibilities [channel][product] = float(double(sum) scale[product]); then
+    //! the sums are zero. `scales` has one element for all products, or one each.
+    virtual void
+    dump(cfloat* visibilities, const double* scales, size_t scale_count, stream&) = 0;
+
+    //! Sets the sums to zero.
+    virtual void clear(stream&) = 0;
+};
+
+} // namespace gr::aperture::kernels
+
+#endif /* INCLUDED_APERTURE_KERNELS_XENGINE_XENGINE_H */

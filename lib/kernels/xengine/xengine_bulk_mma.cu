@@ -1,0 +1,199 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/gpu/bulk_copy.cuh"
+#include "kernels/xengine/integer_xengine.h"
+#include "kernels/xengine/triangle.cuh"
+
+namespace gr::aperture::kernels::cuda {
+
+namespace {
+
+constexpr int warps = 8;
+
+struct extents {
+    int inputs, channels, splits;
+    int steps;     // of box_row bytes, in a block of voltages
+    int64_t total; // steps of all blocks of voltages
+};
+
+constexpr int least_groups = 3;
+constexpr int depth = 3; // boxes on their way to each warp
+//! How many blocks share a multiprocessor.
+template <int Groups>
+constexpr int residents = Groups <= 4 ? 2 : 1;
+
+//! 1024 bytes more: boxes start at multiples of that
+template <int Groups>
+constexpr int shared_bytes = 1024 + warps* depth*(Groups * 8 * box_row + 8);
+
+/*!
+ * A block: all products of one channel and a part of the time, whose steps its warps take
+ * in turn: rows are read in long pieces. Each warp feeds itself through a ring of boxes
+ * of its own. The rows of inputs that are none arrive as zeros.
+ */
+template <int Groups, bool Packed>
+__global__ void __launch_bounds__(32 * warps, residents<Groups>)
+    sum_triangle(const __grid_constant__ CUtensorMap map,
+                 unsigned long long* sums,
+                 extents x)
+{
+    constexpr int tiles = Groups * (Groups + 1) / 2;
+    constexpr int box = Groups * 8 * box_row;
+    static_assert(tiles * 128 * sizeof(int) <= warps * depth * box);
+    extern __shared__ uint8_t unaligned[];
+    uint8_t* memory = unaligned + (-shared_address(unaligned) & 1023);
+    auto* barriers = reinterpret_cast<uint64_t*>(memory + warps * depth * box);
+
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    uint8_t* ring = memory + warp * depth * box;
+    uint64_t* full = barriers + warp * depth;
+    if (lane < depth)
+        init_barrier(full + lane, 1);
+    fence_barriers();
+    __syncwarp();
+
+    const int channel = blockIdx.x / x.splits;
+    const int split = blockIdx.x % x.splits;
+    const int64_t begin = x.total * split / x.splits + warp;
+    const int64_t end = x.total * (split + 1) / x.splits;
+    // the block and the byte of the next box to ask for
+    int block = int(begin / x.steps), step = int(begin % x.steps);
+    const auto request = [&](int stage) {
+        arrive_expecting(full + stage, box);
+        copy_box(shared_address(ring + stage * box),
+                 &map,
+                 full + stage,
+                 step * box_row,
+                 0,
+                 channel,
+                 block);
+        for (step += warps; step >= x.steps; step -= x.steps)
+            block++;
+    };
+    const int count = end > begin ? int((end - begin + warps - 1) / warps) : 0;
+    if (lane == 0)
+        for (int i = 0; i < depth && i < count; i++)
+            request(i);
+
+    int warp_sums[tiles][4] = {};
+    const int row = lane / 4, piece = 2 * (lane % 4);
+    int stage = 0, parity = 0;
+    for (int i = 0; i < count; i++) {
+        wait_for(full + stage, parity);
+        const uint8_t* rows = ring + stage * box + row * box_row;
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            // lanes take every other piece, for odd and even rows to lie in other banks
+            uint4 v[Groups];
+#pragma unroll
+            for (int g = 0; g < Groups; g++)
+                v[g] = *reinterpret_cast<const uint4*>(rows + g * 8 * box_row +
+                                                       16 * ((piece + half) ^ row));
+            multiply_add_triangle<Groups, Packed>(warp_sums, v);
+        }
+        __syncwarp();
+        if (lane == 0 && i + depth < count)
+            request(stage);
+        if (++stage == depth) {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+
+    // the rings are empty now, and their memory free
+    add_triangle<Groups, Packed>(reinterpret_cast<int*>(memory),
+                                 warp_sums,
+                                 sums,
+                                 { x.inputs, x.channels, channel, 1 });
+}
+
+using kernel = void (*)(CUtensorMap, unsigned long long*, extents);
+
+struct variant {
+    kernel sum; // by whether samples are packed: sc4
+    kernel sum_packed;
+    int residents, shared_bytes;
+};
+
+template <int Groups>
+constexpr variant variant_for()
+{
+    return { sum_triangle<Groups, false>,
+             sum_triangle<Groups, true>,
+             residents<Groups>,
+             shared_bytes<Groups> };
+}
+
+class bulk_mma_xengine : public integer_xengine
+{
+public:
+    bulk_mma_xengine(const xengine::parameters& p, gpu_facts gpu)
+        : d_p(p),
+          d_gpu(gpu),
+          d_groups(std::max(least_groups, (p.inputs + 7) / 8)),
+          d_variant(variant_of(d_groups)),
+          d_kernel(p.type == sample_type::sc4 ? d_variant.sum_packed : d_variant.sum),
+          d_row_bytes(int64_t(size_of(p.type)) * p.times)
+    {
+        load(d_kernel, d_variant.shared_bytes);
+    }
+
+    void accumulate(const void* voltages,
+                    int blocks,
+                    unsigned long long* sums,
+                    cudaStream_t s) override
+    {
+        extents x;
+        x.inputs = d_p.inputs;
+        x.channels = d_p.channels;
+        x.steps = (d_row_bytes + box_row - 1) / box_row;
+        x.total = int64_t(x.steps) * blocks;
+        const CUtensorMap map =
+            make_tensor_map(voltages,
+                            { d_row_bytes, d_p.inputs, d_p.channels, blocks },
+                            box_row,
+                            8 * d_groups,
+                            1);
+        x.splits = choose_splits(d_p.channels,
+                                 x.total,
+                                 exact_bytes(d_p) / box_row,
+                                 d_gpu.multiprocessors * d_variant.residents,
+                                 4 * warps);
+        d_kernel<<<unsigned(d_p.channels * x.splits),
+                   32 * warps,
+                   d_variant.shared_bytes,
+                   s>>>(map, sums, x);
+        check_launch("bulk mma s8 X-engine");
+    }
+
+private:
+    static variant variant_of(int groups)
+    {
+        constexpr variant variants[] = { variant_for<3>(), variant_for<4>(),
+                                         variant_for<5>(), variant_for<6>(),
+                                         variant_for<7>(), variant_for<8>() };
+        return variants[groups - least_groups];
+    }
+
+    const xengine::parameters d_p;
+    const gpu_facts d_gpu;
+    const int d_groups; // of 8 inputs
+    const variant d_variant;
+    const kernel d_kernel;
+    const int64_t d_row_bytes;
+};
+
+} // namespace
+
+std::unique_ptr<integer_xengine> make_bulk_mma_xengine(const xengine::parameters& p,
+                                                       gpu_facts gpu)
+{
+    return std::make_unique<bulk_mma_xengine>(p, gpu);
+}
+
+} // namespace gr::aperture::kernels::cuda

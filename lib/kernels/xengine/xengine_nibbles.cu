@@ -1,0 +1,957 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/gpu/bulk_copy.cuh"
+#include "kernels/gpu/ring_place.cuh"
+#include "kernels/gpu/warp.cuh"
+#include "kernels/gpu/wgmma.cuh"
+#include "kernels/xengine/integer_tile.cuh"
+#include "kernels/xengine/integer_xengine.h"
+#include "kernels/xengine/product_rows.cuh"
+#include "kernels/xengine/rehearsed_schedule.cuh"
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace gr::aperture::kernels::cuda {
+
+namespace {
+
+/*
+ * Three products of integers make a complex one. All are numbers without a sign, which
+ * take the fewest instructions to make:
+ *
+ *     of a row a      R = re + 8,  I = im + 8,  16 R + 15 - I
+ *     of a column b   U = re + 8,  V = im + 8,  16 U + V
+ *
+ * The third ones are the nibbles as they lie in a byte, but for bits that are flipped.
+ * With sums over T times, third that of (16 R + 15 - I) (16 U + V),
+ *
+ *     R V + (15 - I) U = (third - 256 R U + I V - 15 V) / 16
+ *     re of a conj(b)  = R U + I V - 8 (R + I + U + V) + 128 T
+ *     im               = -(R V + (15 - I) U) + 8 (R - I + V) + 7 U
+ *
+ * where R, I, U, V are sums of an input alone. In bytes R and U are 16 times their value:
+ * they stay where they are, in the upper half.
+ */
+constexpr int forms = 3, third_form = 2;
+constexpr uint32_t upper = 0xf0f0f0f0, lower = 0x0f0f0f0f;
+constexpr uint32_t column_flip = 0x88888888;
+
+constexpr int strip = 64;     // inputs a of a warp group: the rows of its instructions
+constexpr int unit = 16;      // columns b, of which a warp group has up to
+constexpr int most_units = 8; // so many: what registers are for
+constexpr int strip_units = strip / unit;
+constexpr int most_strips = 3; // of columns that a thread block has
+constexpr int crews = 2;       // warp groups that multiply
+constexpr int helpers = 8;     // warps that make bytes
+constexpr int piece_rows = 8;  // of half a step, what a warp makes at once
+constexpr int threads = 128 * crews + 32 * helpers;
+
+constexpr int step_times = box_row;        // of a stage: a row of nibbles is full
+constexpr int half_times = step_times / 2; // the last step of a block may be half of one
+constexpr int turn_times = 32;             // of an instruction
+constexpr int strip_bytes = strip * box_row; // nibbles of a strip, or bytes of one form
+constexpr int most_byte_stages = 3, least_nibble_stages = 3, most_nibble_stages = 8;
+constexpr int memory_strips = 28; // bytes and nibbles in shared memory
+
+//! Of a thread that multiplies: its sums, and what else it needs.
+constexpr int crew_registers(int units)
+{
+    return units > 6 ? 232 : units > 4 ? 184 : 136;
+}
+// of one that makes bytes: what is left
+constexpr int few_registers = 24, more_registers = 72;
+constexpr bool roomy(int units, int other_units)
+{
+    return 128 * (crew_registers(units) + crew_registers(other_units)) +
+               32 * helpers * more_registers <=
+           65536;
+}
+
+//! A warp group's: a strip of a thread block's, and some units of its columns.
+struct share {
+    int8_t strip, first, units;
+};
+
+//! What a thread block does for one channel: products of some columns b with rows a that
+//! are among the columns, or own ones.
+struct job {
+    int column, row;    // first inputs; negative ones are absent
+    int8_t strips, own; // of columns, and of own rows behind them, one after the other
+    share crew[crews];
+
+    int units() const { return crew[0].units + crew[1].units; }
+    __device__ int column_of(int s) const { return column + s * strip; }
+    __device__ bool owns(int s) const { return s >= strips; }
+    __device__ int row_of(int s) const
+    {
+        return owns(s) ? row + (s - strips) * strip : column_of(s);
+    }
+};
+
+struct extents {
+    rehearsed_schedule blocks;
+    int inputs;
+    int steps;       // of step_times, in a block of voltages
+    int last_halves; // of the last one
+    uint32_t one;    // 1, which the compiler is not to know
+};
+
+/*!
+ * All products of so many inputs, the longest jobs first. Strips of inputs go in pairs.
+ * If they do not fill the strips it is the first one that is not full, and if there is an
+ * odd one it is the first, too: the first pair is a triple then. The copy engine delivers
+ * zeros for inputs with a negative number, and columns that are units of these are left
+ * out.
+ */
+std::vector<job> all_jobs(int inputs)
+{
+    const int strips = (inputs + strip - 1) / strip, odd = strips % 2;
+    const auto input = [&](int s) { return inputs - (strips - s) * strip; };
+    const auto absent = [&](int s) { return std::max(0, -input(s)) / unit; };
+    std::vector<job> jobs;
+    const auto add = [&](int column, int count, int row, int own, share a, share b) {
+        jobs.push_back(
+            { input(column), input(row), int8_t(count), int8_t(own), { a, b } });
+    };
+    const auto units = [&](int strip, int first, int end) {
+        return share{ int8_t(strip), int8_t(first), int8_t(end - first) };
+    };
+    const auto add_triangle = [&](int s) {
+        const int first = absent(s);
+        add(s, 2, s, 0, units(0, first, strip_units), units(1, first, 2 * strip_units));
+    };
+    if (strips == 1)
+        add(0, 1, 0, 0, units(0, absent(0), strip_units), {});
+    else
+        add_triangle(0);
+    if (odd && strips > 1) { // the third strip, with all columns
+        const int first = absent(0), end = 3 * strip_units, middle = (first + end) / 2;
+        add(0, 3, 0, 0, units(2, first, middle), units(2, middle, end));
+    }
+    for (int row = 2 + odd; row < strips; row += 2) {
+        add_triangle(row);
+        for (int column = 0, count; column < row; column += count) {
+            count = odd && column == 0 ? 1 : 2;
+            const int first = absent(column), end = count * strip_units;
+            add(column,
+                count,
+                row,
+                2,
+                units(count, first, end),
+                units(count + 1, first, end));
+        }
+    }
+    std::stable_sort(jobs.begin(), jobs.end(), [](const job& a, const job& b) {
+        return a.units() > b.units();
+    });
+    return jobs;
+}
+
+//! Of a job, in cycles, by clocks in the kernel.
+rehearsed_schedule::cost cost_of(const job& j)
+{
+    constexpr int turns = step_times / turn_times;
+    const double units = j.units();
+    if (!roomy(j.crew[0].units, j.crew[1].units))
+        return { turns * 510, 21000 };
+    if (j.strips == most_strips)
+        return { turns * (290 + 15.4 * units), 7500 + 1000 * units };
+    return j.own ? rehearsed_schedule::cost{ turns * (205 + 19.6 * units),
+                                             6900 + 830 * units }
+                 : rehearsed_schedule::cost{ turns * (204 + 16.8 * units),
+                                             7500 + 650 * units };
+}
+
+//! Of dynamic shared memory, as the copy engine and the tensor cores need it.
+__device__ __forceinline__ uint32_t first_stage()
+{
+    extern __shared__ uint8_t unaligned[];
+    return (shared_address(unaligned) + 1023) & ~1023u;
+}
+
+//! A thread block's part of the work.
+struct part : job {
+    int channel, begin, count; // steps of time
+    int times;                 // of its steps, with those that a block of voltages lacks
+    // kept in shared memory: the compiler would ask for them again in each step
+    int steps, last_halves;
+    uint32_t rings, stages, one; // where they begin; extents::one
+
+    part() = default;
+    __device__ part(const extents& x, const job* jobs, const rehearsed_schedule::part& p)
+        : job(jobs[p.job]), channel(p.channel), begin(p.begin), count(p.count)
+    {
+        const int ends = (begin + count) / x.steps - begin / x.steps;
+        times = count * step_times - ends * (2 - x.last_halves) * half_times;
+        steps = x.steps;
+        last_halves = x.last_halves;
+        stages = first_stage();
+        one = x.one;
+    }
+};
+
+//! Of how many halves the steps of a part are, one after the other.
+class step_halves
+{
+public:
+    __device__ explicit step_halves(const part& p)
+        : d_steps(uniform(p.steps)),
+          d_last(uniform(p.last_halves)),
+          d_left(d_steps - uniform(p.begin) % d_steps)
+    {
+    }
+    __device__ __forceinline__ int next()
+    {
+        if (--d_left > 0)
+            return 2;
+        d_left = d_steps;
+        return d_last;
+    }
+
+private:
+    int d_steps, d_last;
+    int d_left; // steps of the block of voltages
+};
+
+/*!
+ * Barriers of two rings of stages: nibbles, which the copy engine brings, of columns and
+ * own rows; and bytes of the columns in three forms, which the helpers make.
+ */
+struct ring_barriers {
+    uint64_t nibbles_full[most_nibble_stages];
+    uint64_t bytes_full[most_byte_stages], bytes_empty[most_byte_stages];
+};
+
+//! What else is in shared memory, besides the stages.
+struct rings : ring_barriers {
+    uint64_t done; // sums of columns are there, and nobody needs stages any more
+    alignas(16) int2 column_sums[most_strips * strip]; // of U and V
+    part mine;
+};
+
+/*!
+ * Where the stages of a thread block are in its dynamic shared memory.
+ * \param Wide for a job that is not roomy: 128 columns, and 128 own rows
+ */
+template <bool Wide>
+struct stages {
+    uint32_t bytes, nibbles;
+    int form_bytes, byte_stages, nibble_bytes, nibble_stages;
+
+    __device__ explicit stages(const part& p) : bytes(uniform(p.stages))
+    {
+        const int strips = Wide ? 2 : uniform(p.strips), own = Wide ? 2 : uniform(p.own);
+        const auto for_nibbles = [&](int byte_stages) {
+            return (memory_strips - byte_stages * forms * strips) / (strips + own);
+        };
+        byte_stages = most_byte_stages;
+        if (for_nibbles(byte_stages) < least_nibble_stages)
+            byte_stages--;
+        form_bytes = strips * strip_bytes;
+        nibbles = bytes_at(byte_stages);
+        nibble_bytes = (strips + own) * strip_bytes;
+        nibble_stages = min(most_nibble_stages, for_nibbles(byte_stages));
+    }
+    __device__ uint32_t bytes_at(int stage) const
+    {
+        return bytes + stage * forms * form_bytes;
+    }
+    __device__ uint32_t nibbles_at(int stage) const
+    {
+        return nibbles + stage * nibble_bytes;
+    }
+};
+
+//! The rings' barriers.
+class barriers
+{
+public:
+    __device__ explicit barriers(const part& p) : d_rings(uniform(p.rings)) {}
+    __device__ uint32_t nibbles_full(int stage) const
+    {
+        return d_rings + offsetof(ring_barriers, nibbles_full) + stage * sizeof(uint64_t);
+    }
+    __device__ uint32_t bytes_full(int stage) const
+    {
+        return d_rings + offsetof(ring_barriers, bytes_full) + stage * sizeof(uint64_t);
+    }
+    __device__ uint32_t bytes_empty(int stage) const
+    {
+        return d_rings + offsetof(ring_barriers, bytes_empty) + stage * sizeof(uint64_t);
+    }
+    //! Until bytes have been made, or until there is room for them.
+    __device__ __forceinline__ void wait_for_bytes(const ring_place& at) const
+    {
+        wait_for(bytes_full(at.stage()), at.parity());
+    }
+    __device__ __forceinline__ void wait_for_room(const ring_place& at) const
+    {
+        wait_for(bytes_empty(at.stage()), at.parity() ^ 1);
+    }
+
+private:
+    uint32_t d_rings;
+};
+
+//! Whether this is the one lane of its warp that speaks for all.
+__device__ __forceinline__ bool elected()
+{
+    uint32_t is;
+    asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, "
+                 "p;\n}"
+                 : "=r"(is));
+    return is;
+}
+
+//! A step of a part: where its voltages are.
+struct step_place {
+    int block, step;
+    __device__ step_place(const extents& x, const part& p)
+        : block(p.begin / x.steps), step(p.begin % x.steps)
+    {
+    }
+    __device__ void advance(const extents& x, int steps)
+    {
+        for (step += steps; step >= x.steps; step -= x.steps)
+            block++;
+    }
+};
+
+//! How the copy engine finds the nibbles of a strip, and of two that follow each other.
+struct nibble_maps {
+    CUtensorMap strip, pair;
+};
+
+//! What who asks for nibbles needs of a part, in uniform registers: while it is looked up
+//! in shared memory others wait for the bytes that this warp has to make.
+struct wanted {
+    int strips, own, channel, column, row;
+    __device__ explicit wanted(const part& p)
+        : strips(uniform(p.strips)),
+          own(uniform(p.own)),
+          channel(uniform(p.channel)),
+          column(uniform(p.column)),
+          row(uniform(p.row))
+    {
+    }
+};
+
+//! One thread's: asks for the nibbles of a step, in as few copies as can be.
+template <bool Wide>
+__device__ __forceinline__ void ask(const nibble_maps& voltages,
+                                    rings& r,
+                                    const stages<Wide>& at,
+                                    const wanted& p,
+                                    const step_place& from,
+                                    int stage)
+{
+    const int strips = Wide ? 2 : p.strips, odd = strips % 2;
+    uint64_t* const barrier = r.nibbles_full + stage;
+    const uint32_t to = at.nibbles_at(stage);
+    const auto copy = [&](const CUtensorMap& map, int place, int input) {
+        copy_box(to + place * strip_bytes,
+                 &map,
+                 barrier,
+                 from.step * box_row,
+                 input,
+                 p.channel,
+                 from.block);
+    };
+    arrive_expecting(barrier, at.nibble_bytes);
+    if (odd)
+        copy(voltages.strip, 0, p.column);
+    if (strips > 1)
+        copy(voltages.pair, odd, p.column + odd * strip);
+    if (Wide || p.own > 0)
+        copy(voltages.pair, strips, p.row);
+}
+
+//! (nibbles ^ flip) & mask; the compiler would take two instructions.
+__device__ __forceinline__ uint32_t flipped(uint32_t nibbles,
+                                            uint32_t flip,
+                                            uint32_t mask)
+{
+    uint32_t bytes;
+    asm("lop3.b32 %0, %1, %2, %3, 0x28;"
+        : "=r"(bytes)
+        : "r"(nibbles), "r"(flip), "r"(mask));
+    return bytes;
+}
+__device__ __forceinline__ void add_bytes(unsigned& sum, uint32_t bytes)
+{
+    sum = __dp4a(bytes, 0x01010101u, sum);
+}
+
+//! What a lane that makes bytes adds up of a row, or two of its pieces: 16 U, and V.
+struct lane_sums {
+    unsigned re = 0, im = 0;
+};
+
+/*!
+ * 16 bytes of each form of 16 times of a row, from its nibbles.
+ * \param Pieces so many at a time, which go `step_bytes` apart
+ * \param read_next called when a piece's nibbles leave registers for others
+ */
+template <int Pieces, class ReadNext>
+__device__ __forceinline__ void make_bytes(const uint4* nibbles,
+                                           uint32_t one,
+                                           uint32_t to,
+                                           int step_bytes,
+                                           int form_bytes,
+                                           lane_sums* sums,
+                                           ReadNext read_next)
+{
+    uint32_t words[Pieces][4];
+    const auto store = [&](int piece, int form, const uint32_t(&w)[4]) {
+        store_shared(to + piece * step_bytes + form * form_bytes,
+                     { w[0], w[1], w[2], w[3] });
+    };
+#pragma unroll
+    for (int i = 0; i < Pieces; i++) {
+        words[i][0] = nibbles[i].x;
+        words[i][1] = nibbles[i].y;
+        words[i][2] = nibbles[i].z;
+        words[i][3] = nibbles[i].w;
+#pragma unroll
+        for (auto& w : words[i])
+            w = clamped(w, one) ^ column_flip;
+    }
+#pragma unroll
+    for (int i = 0; i < Pieces; i++) {
+        uint32_t bytes[4];
+        store(i, third_form, words[i]);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            bytes[k] = words[i][k] & upper;
+            add_bytes(sums[i].re, bytes[k]);
+        }
+        store(i, 0, bytes);
+        read_next();
+#pragma unroll
+        for (auto& w : words[i]) {
+            w &= lower;
+            add_bytes(sums[i].im, w);
+        }
+        store(i, 1, words[i]);
+    }
+}
+
+/*!
+ * Some warps': makes bytes of the columns' nibbles, and their sums. Nibbles and bytes
+ * have rows as long as each other with the same swizzle, so that a piece stays where it
+ * is. A warp has pieces of 8 rows and half a step, the same ones in each step. What is
+ * absent is left as it is: its products are, too.
+ *
+ * They ask for nibbles in turn. Own rows are done with when the bytes of their step are.
+ * \param Pieces so many, those of a Wide job in pairs of a whole step
+ */
+template <bool Wide, int Pieces>
+__device__ __forceinline__ void
+expand(const extents& x, const nibble_maps& voltages, rings& r, int warp)
+{
+    constexpr int rows = piece_rows, piece_rows_bytes = rows * box_row;
+    constexpr int askers = helpers / 2; // the last ones: they may have fewer pieces
+    const stages<Wide> at(r.mine);
+    const int count = uniform(r.mine.count);
+    const wanted mine(r.mine);
+    const int own = Wide ? 2 : mine.own;
+    const int lag = own > 0 ? at.byte_stages : 1; // until nibbles are done with
+    const barriers ring(r.mine);
+    step_place next(x, r.mine); // that this warp asks for
+    if (warp == 0 && elected()) {
+        step_place first = next;
+        for (int step = 0; step < min(count, at.nibble_stages); step++) {
+            ask(voltages, r, at, mine, first, step);
+            first.advance(x, 1);
+        }
+    }
+    next.advance(x, at.nibble_stages + unsigned(warp) % askers);
+    __syncwarp();
+    const int lane = threadIdx.x % 32;
+    // where there are few registers a warp has both halves of its rows, for one sum,
+    const int group = Wide ? warp : max(0, -uniform(r.mine.column)) / rows + warp / 2;
+    const auto group_of = [](int piece) {
+        return Wide ? piece / 2 * helpers : piece * helpers / 2;
+    };
+    const auto half_of = [&](int piece) { return Wide ? piece % 2 : warp % 2; };
+    const uint32_t place = group * piece_rows_bytes + lane % 8 * box_row +
+                           (16 * (lane / 8 ^ lane % 8) ^ half_times * half_of(0));
+    const auto place_of = [&](int piece) {
+        const uint32_t at_half = Wide ? place ^ half_times * half_of(piece) : place;
+        return at_half + group_of(piece) * piece_rows_bytes;
+    };
+    constexpr int sum_count = Wide ? Pieces / 2 : Pieces;
+    lane_sums sums[std::max(1, sum_count)];
+    step_halves halves(r.mine);
+    const uint32_t one = Wide ? x.one : r.mine.one;
+    // and reads a piece when it makes its bytes; elsewhere so many a step ahead
+    constexpr int ahead = Wide ? 0 : Pieces > 4 ? 2 : Pieces;
+    uint4 pieces[Wide ? 1 : std::max(1, Pieces)];
+    ring_place nibbles, bytes;
+    const auto read = [&] {
+        wait_for(ring.nibbles_full(nibbles.stage()), nibbles.parity());
+#pragma unroll
+        for (int i = 0; i < ahead; i++)
+            pieces[i] = load_shared(at.nibbles_at(nibbles.stage()) + place_of(i));
+    };
+    if (count > 0)
+        read();
+#pragma unroll 1
+    for (int step = 0; step < count; step++) {
+        ring.wait_for_room(bytes);
+        const uint32_t from = at.nibbles_at(nibbles.stage());
+        const uint32_t to = at.bytes_at(bytes.stage());
+        const bool whole = halves.next() == 2;
+        if constexpr (Wide) {
+#pragma unroll
+            for (int i = 0; i < Pieces; i++) {
+                const auto read_next = [&] {
+                    if (i + 1 < Pieces)
+                        pieces[0] = load_shared(from + place_of(i + 1));
+                };
+                if (i == 0)
+                    pieces[0] = load_shared(from + place_of(0));
+                if (half_of(i) == 0 || whole)
+                    make_bytes<1>(pieces,
+                                  one,
+                                  to + place_of(i),
+                                  0,
+                                  at.form_bytes,
+                                  sums + i / 2,
+                                  read_next);
+                else
+                    read_next();
+            }
+        } else if (half_of(0) == 0 || whole) {
+            constexpr int step_bytes = helpers / 2 * piece_rows_bytes;
+#pragma unroll
+            for (int i = 0; i < Pieces; i++) {
+                if (i >= ahead)
+                    pieces[i] = load_shared(from + place_of(i));
+                if (i % 2)
+                    make_bytes<2>(pieces + i - 1,
+                                  one,
+                                  to + place_of(i - 1),
+                                  step_bytes,
+                                  at.form_bytes,
+                                  sums + i - 1,
+                                  [] {});
+            }
+            if constexpr (Pieces % 2) {
+                constexpr int last = Pieces - 1;
+                make_bytes<1>(pieces + last,
+                              one,
+                              to + place_of(last),
+                              0,
+                              at.form_bytes,
+                              sums + last,
+                              [] {});
+            }
+        }
+        fence_async();
+        arrive(ring.bytes_full(bytes.stage())); // each lane for what it wrote
+        const int done = step - lag;            // its nibbles are
+        if (done >= 0 && warp == askers + done % askers) {
+            if (own == 0) // all who make bytes have read the nibbles, then
+                wait_for(ring.bytes_full(bytes.before(at.byte_stages)),
+                         bytes.parity_before());
+            if (done + at.nibble_stages < count && elected())
+                ask(voltages,
+                    r,
+                    at,
+                    mine,
+                    next,
+                    nibbles.stage() - lag +
+                        (nibbles.stage() < lag ? at.nibble_stages : 0));
+            next.advance(x, askers);
+            __syncwarp();
+        }
+        if constexpr (Wide) { // constants, for which no register is taken
+            nibbles = ring_place(step + 1, at.nibble_stages);
+            bytes = ring_place(step + 1, at.byte_stages);
+        } else {
+            nibbles.advance(at.nibble_stages);
+            bytes.advance(at.byte_stages);
+        }
+        if (step + 1 < count)
+            read();
+    }
+#pragma unroll
+    for (int i = 0; i < sum_count; i++) {
+        auto& sum = sums[i];
+#pragma unroll
+        for (int other = 16; other >= 8; other /= 2) {
+            sum.re += __shfl_xor_sync(~0u, sum.re, other);
+            sum.im += __shfl_xor_sync(~0u, sum.im, other);
+        }
+        const int piece = Wide ? 2 * i : i;
+        int2& of_column = r.column_sums[(group + group_of(piece)) * rows + lane % rows];
+        if (lane < rows) {
+            atomicAdd(&of_column.x, int(sum.re / 16));
+            atomicAdd(&of_column.y, int(sum.im));
+        }
+    }
+    arrive(&r.done);
+}
+
+//! The same for as many pieces as this warp has, which nobody asks about in each step.
+__device__ __forceinline__ void
+expand_pieces(const extents& x, const nibble_maps& voltages, rings& r, int warp)
+{
+    constexpr int together = helpers / 2; // groups of rows
+    const int groups = r.mine.strips * strip / piece_rows -
+                       (max(0, -r.mine.column) / piece_rows + warp / 2);
+    switch (uniform((groups + together - 1) / together)) {
+#define APERTURE_PIECES(n) \
+    case n:                \
+        return expand<false, n>(x, voltages, r, warp);
+        APERTURE_PIECES(1)
+        APERTURE_PIECES(2)
+        APERTURE_PIECES(3)
+        APERTURE_PIECES(4)
+        APERTURE_PIECES(5)
+        APERTURE_PIECES(6)
+#undef APERTURE_PIECES
+    default:
+        return expand<false, 0>(x, voltages, r, warp);
+    }
+}
+
+//! What a lane's rows, 8 apart, add up to: R and I.
+struct row_sums {
+    int re[2], im[2];
+};
+
+/*!
+ * Adds a warp group's products to the sums of its channel.
+ * \param rows of this warp
+ * \param inputs of the X-engine
+ */
+template <int Units>
+__device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Units],
+                                            const row_sums& row,
+                                            const int2* column_sums,
+                                            const part& p,
+                                            const share& mine,
+                                            product_rows& rows,
+                                            unsigned long long* sums,
+                                            int inputs)
+{
+    constexpr int most = product_rows::most_columns / unit; // units at a time
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+    column_sums += mine.first * unit;
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const int R = row.re[half], I = row.im[half];
+        const int of_re = 128 * p.times - 8 * (R + I), of_im = 8 * (R - I);
+#pragma unroll
+        for (int first = 0; first < Units; first += most) {
+            const int end = min(first + most, Units);
+#pragma unroll
+            for (int i = 2 * first; i < 2 * end; i++) {
+                const int4 column =
+                    reinterpret_cast<const int4*>(column_sums)[i * 4 + lane % 4];
+                const auto put = [&](int k, int U, int V) {
+                    const int place = i * 4 + 2 * half + k;
+                    const unsigned RU = products[0][place]; // as both are 16 times, 256
+                    const unsigned IV = products[1][place], third = products[2][place];
+                    const int re = int(RU >> 8) + int(IV) + of_re - 8 * (U + V);
+                    const int im =
+                        of_im + 7 * U + 8 * V - int((third - RU + IV - 15 * V) >> 4);
+                    rows.put(8 * i - unit * first, k, re, im);
+                };
+                put(0, column.x, column.y);
+                put(1, column.z, column.w);
+            }
+            rows.ready();
+            for (int from = first, to; from < end; from = to) { // of a strip of columns
+                const int column = mine.first + from, s = column / strip_units;
+                to = min(end, (s + 1) * strip_units - mine.first);
+                rows.add_to(sums,
+                            inputs,
+                            p.row_of(mine.strip) +
+                                (warp * 2 + half) * product_rows::inputs,
+                            p.column_of(s) + column % strip_units * unit,
+                            (from - first) * unit,
+                            (to - from) * unit);
+            }
+            rows.next();
+        }
+    }
+    rows.finish();
+}
+
+template <int Units>
+using strip_products = int[forms][unit * Units / 2];
+
+/*!
+ * A warp group's products of a strip: rows that are among the columns are there as bytes
+ * of the third form, own ones as nibbles, with -8. While two of the three
+ * products are under way the operand of the third is made.
+ */
+template <int Units, bool Own>
+__device__ __forceinline__ void multiply_strip(const extents& x,
+                                               rings& r,
+                                               const share& mine,
+                                               strip_products<Units>& products,
+                                               row_sums& row)
+{
+    constexpr uint32_t flip = Own ? column_flip : 0, third_flip = flip ^ lower;
+    const stages<Own && !roomy(Units, Units)> at(r.mine);
+    const barriers ring(r.mine);
+    const int count = uniform(r.mine.count);
+    const int lane = threadIdx.x % 32, lane_row = lane % 16;
+    const uint32_t lane_offset = uniform(mine.strip) * strip_bytes +
+                                 (Own ? 0 : third_form * at.form_bytes) +
+                                 (threadIdx.x / 32 % 4 * 16 + lane_row) * box_row +
+                                 16 * (lane / 16 ^ lane_row % 8);
+    const uint32_t columns_offset = uniform(mine.first) * unit * box_row;
+    step_halves halves(r.mine);
+    uint32_t words[4], re[4], im[4], third[4];
+    unsigned re_sums[2] = {}, im_sums[2] = {};
+    const uint32_t one = r.mine.one;
+    int stage = 0; // of nibbles
+    ring_place at_bytes;
+#pragma unroll 1
+    for (int step = 0; step < count; step++) {
+        const int turns = halves.next() * (half_times / turn_times);
+        // who made the bytes had waited for the nibbles of the rows, too
+        ring.wait_for_bytes(at_bytes);
+        const uint32_t bytes = at.bytes_at(at_bytes.stage());
+        const rows_matrix<8 * box_row> step_columns(bytes + columns_offset);
+        const uint32_t from = (Own ? at.nibbles_at(stage) : bytes) + lane_offset;
+        load_matrices(words, from);
+        // unrolled it would take operands for four products at a time, for which there
+        // are no registers
+#pragma unroll 1
+        for (int turn = 0; turn < turns; turn++) {
+            const auto columns = step_columns.after(turn_times * turn);
+            const auto multiply = [&](int form, const uint32_t(&a)[4]) {
+                wgmma_fence();
+                wgmma<uint8_t, unit * Units>(products[form],
+                                             a[0],
+                                             a[1],
+                                             a[2],
+                                             a[3],
+                                             columns.descriptor(form * at.form_bytes),
+                                             step > 0 || turn > 0);
+                wgmma_commit();
+            };
+            if constexpr (Own)
+#pragma unroll
+                for (auto& w : words)
+                    w = clamped(w, one);
+            wgmma_wait<2>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                re[i] = flipped(words[i], flip, upper);
+            multiply(0, re);
+            wgmma_wait<2>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                im[i] = flipped(words[i], flip, lower);
+            multiply(1, im);
+            wgmma_wait<2>();
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                third[i] = words[i] ^ third_flip;
+            if (turn + 1 < turns)
+                load_matrices(words, from ^ (turn_times * (turn + 1)));
+            multiply(2, third);
+            if constexpr (Own)
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    add_bytes(re_sums[i % 2], re[i]);
+                    add_bytes(im_sums[i % 2], im[i]);
+                }
+        }
+        // not while the next step is multiplied: for that, bytes must be there first
+        wgmma_wait<0>();
+        arrive(ring.bytes_empty(at_bytes.stage())); // each lane for what it read
+        at_bytes.advance(at.byte_stages);
+        if (Own && ++stage == at.nibble_stages)
+            stage = 0;
+    }
+    if constexpr (Own)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+#pragma unroll
+            for (int other = 2; other > 0; other /= 2) {
+                re_sums[half] += __shfl_xor_sync(~0u, re_sums[half], other);
+                im_sums[half] += __shfl_xor_sync(~0u, im_sums[half], other);
+            }
+            row.re[half] = re_sums[half] / 16;
+            row.im[half] = im_sums[half];
+        }
+}
+
+//! What a warp group does for a part of the work: a strip with Units units of columns.
+template <int Units, bool Own>
+__device__ __forceinline__ void
+sum_strip(const extents& x, rings& r, unsigned long long* sums)
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(crew_registers(Units)));
+    const int crew = uniform(threadIdx.x / 128);
+    strip_products<Units> products;
+    row_sums row;
+    if (uniform(r.mine.count) == 0)
+        return;
+    multiply_strip<Units, Own>(x, r, r.mine.crew[crew], products, row);
+    arrive(&r.done); // each lane for what it read
+    wait_for(&r.done, 0);
+    const part& p = r.mine;
+    const share& mine = p.crew[crew];
+    if constexpr (!Own)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const int2 as_column =
+                r.column_sums[mine.strip * strip + threadIdx.x / 32 % 4 * 16 + 8 * half +
+                              threadIdx.x % 32 / 4];
+            row.re[half] = as_column.x;
+            row.im[half] = as_column.y;
+        }
+    product_rows rows(first_stage() + threadIdx.x / 32 * product_rows::bytes);
+    add_to_sums<Units>(products,
+                       row,
+                       r.column_sums,
+                       p,
+                       mine,
+                       rows,
+                       sums + 2 * p.channel * product_index(x.inputs, 0),
+                       x.inputs);
+}
+
+//! A warp group's part of the work.
+__device__ __forceinline__ void
+multiply(const extents& x, rings& r, unsigned long long* sums)
+{
+    const int crew = uniform(threadIdx.x / 128);
+    const int units = uniform(r.mine.crew[crew].units);
+    const bool own = uniform(r.mine.owns(r.mine.crew[crew].strip));
+    switch (own ? most_units + units : units) {
+#define APERTURE_UNITS(n)                       \
+    case n:                                     \
+        return sum_strip<n, false>(x, r, sums); \
+    case most_units + n:                        \
+        return sum_strip<n, true>(x, r, sums);
+        APERTURE_UNITS(1)
+        APERTURE_UNITS(2)
+        APERTURE_UNITS(3)
+        APERTURE_UNITS(4)
+        APERTURE_UNITS(5)
+        APERTURE_UNITS(6)
+        APERTURE_UNITS(7)
+        APERTURE_UNITS(8)
+#undef APERTURE_UNITS
+    default: // nothing to multiply; the stages still pass
+        const barriers ring(r.mine);
+        const int byte_stages = stages<false>(r.mine).byte_stages;
+        ring_place at;
+        for (int step = 0; step < r.mine.count; step++) {
+            ring.wait_for_bytes(at);
+            arrive(ring.bytes_empty(at.stage()));
+            at.advance(byte_stages);
+        }
+        arrive(&r.done);
+    }
+}
+
+//! A block: one job of one channel and a part of the time.
+__global__ void __launch_bounds__(threads, 1)
+    sum_jobs(const __grid_constant__ nibble_maps voltages,
+             const job* __restrict__ jobs,
+             unsigned long long* sums,
+             const __grid_constant__ extents x)
+{
+    __shared__ rings r;
+    if (threadIdx.x < most_strips * strip)
+        r.column_sums[threadIdx.x] = {};
+    if (threadIdx.x == 0) {
+        r.mine = part(x, jobs, x.blocks.of(blockIdx.x));
+        r.mine.rings = shared_address(static_cast<ring_barriers*>(&r));
+        for (int i = 0; i < most_nibble_stages; i++)
+            init_barrier(r.nibbles_full + i, 1);
+        for (int i = 0; i < most_byte_stages; i++) {
+            init_barrier(r.bytes_full + i, 32 * helpers);
+            init_barrier(r.bytes_empty + i, 128 * crews);
+        }
+        init_barrier(&r.done, threads);
+        fence_barriers();
+    }
+    __syncthreads();
+    const int warp = uniform(threadIdx.x / 32);
+    if (warp < 4 * crews)
+        multiply(x, r, sums);
+    else if (uniform(roomy(r.mine.crew[0].units, r.mine.crew[1].units))) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(more_registers));
+        expand_pieces(x, voltages, r, warp - 4 * crews);
+    } else {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(few_registers));
+        expand<true, 2 * strip / piece_rows * 2 / helpers>(
+            x, voltages, r, warp - 4 * crews);
+    }
+}
+
+class nibbles_xengine : public integer_xengine
+{
+public:
+    nibbles_xengine(const xengine::parameters& p, gpu_facts gpu) : d_p(p)
+    {
+        const auto jobs = all_jobs(p.inputs);
+        d_jobs = device_array<job>(jobs.size());
+        start_with(d_jobs.data(), jobs);
+        std::vector<rehearsed_schedule::cost> costs;
+        for (const auto& j : jobs)
+            costs.push_back(cost_of(j));
+        d_schedules = rehearsed_schedules(
+            p.channels, costs, exact_times / step_times, gpu.multiprocessors);
+        load(sum_jobs, shared_bytes);
+    }
+
+    void accumulate(const void* voltages,
+                    int blocks,
+                    unsigned long long* sums,
+                    cudaStream_t s) override
+    {
+        extents x;
+        x.inputs = d_p.inputs;
+        x.steps = (d_p.times + step_times - 1) / step_times;
+        x.last_halves = (d_p.times - 1) % step_times < half_times ? 1 : 2;
+        x.one = 1;
+        x.blocks = d_schedules.of(x.steps * blocks);
+        const auto map_of = [&](int inputs) {
+            return make_tensor_map(voltages,
+                                   { d_p.times, d_p.inputs, d_p.channels, blocks },
+                                   box_row,
+                                   inputs,
+                                   1);
+        };
+        const nibble_maps maps{ map_of(strip), map_of(2 * strip) };
+        sum_jobs<<<x.blocks.blocks(), threads, shared_bytes, s>>>(
+            maps, d_jobs.data(), sums, x);
+        check_launch("wgmma X-engine of nibbles");
+    }
+
+private:
+    static constexpr int shared_bytes =
+        memory_strips * strip_bytes + 1024; // and what alignment takes
+    const xengine::parameters d_p;
+    device_array<job> d_jobs;
+    rehearsed_schedules d_schedules;
+};
+
+} // namespace
+
+std::unique_ptr<integer_xengine> make_nibbles_xengine(const xengine::parameters& p,
+                                                      gpu_facts gpu)
+{
+    return std::make_unique<nibbles_xengine>(p, gpu);
+}
+
+} // namespace gr::aperture::kernels::cuda

@@ -1,0 +1,477 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "control/message_text.h"
+#include "kernels/common/number_text.h"
+#include "kernels/common/types.h"
+#include "stream/clocked_block.h"
+#include <gnuradio/aperture/tags.h>
+#include <gnuradio/block_detail.h>
+#include <gnuradio/buffer.h>
+#include <gnuradio/buffer_reader.h>
+#include <algorithm>
+#include <cmath>
+
+namespace gr::aperture {
+
+namespace {
+
+const pmt::pmt_t status_port = pmt::mp("status");
+
+// A clock that jumps further than this was set anew: zeros of that length help nobody.
+constexpr double longest_gap = 86400; // seconds
+constexpr double longest_overlap = 1;
+
+pmt::pmt_t key(const char* name) { return pmt::intern(name); }
+
+//! The tag's number, or nothing (and an unknown type is nothing, too).
+std::optional<double> number_of(const pmt::pmt_t& value)
+{
+    if (!pmt::is_number(value) || pmt::is_complex(value))
+        return std::nullopt;
+    const double number =
+        pmt::is_uint64(value) ? double(pmt::to_uint64(value)) : pmt::to_double(value);
+    return std::isfinite(number) ? std::optional<double>(number) : std::nullopt;
+}
+
+//! Tuners round: to a fraction of a hertz, or some hundred at most.
+bool same_frequency(double a, double b)
+{
+    return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
+}
+
+} // namespace
+
+void require_ports(int ports)
+{
+    require(
+        ports <= 1000,
+        "inputs / inputs_per_port",
+        std::to_string(ports) + " ports",
+        "at most 1000: GNU Radio has no memory for more; let a port carry several inputs "
+        "(inputs_per_port)");
+}
+
+int ports_of(int inputs, int inputs_per_port)
+{
+    require_range("inputs", inputs, 1, 65536);
+    require_range("inputs_per_port", inputs_per_port, 1, inputs);
+    require(inputs % inputs_per_port == 0,
+            "inputs_per_port",
+            std::to_string(inputs_per_port),
+            "a divisor of " + std::to_string(inputs) + " inputs");
+    require_ports(inputs / inputs_per_port);
+    return inputs / inputs_per_port;
+}
+
+int frame_item_size(int channels, int inputs, int times, sample_type type)
+{
+    return item_size(
+        "block",
+        { { "channels", channels }, { "inputs", inputs }, { "times", times } },
+        size_of(type));
+}
+
+clocked_block::clocked_block(const device& d, int ports, int64_t window, int64_t step)
+    : device_block(d),
+      d_window(window),
+      d_timeline(ports, window, step),
+      d_ports(ports),
+      d_end(ports)
+{
+    set_tag_propagation_policy(TPP_DONT);
+    message_port_register_out(status_port);
+}
+
+bool clocked_block::start()
+{
+    d_timeline.reset();
+    d_begun = d_ended = d_approximate = false;
+    d_rate = d_bandwidth = 0;
+    d_samples_per_item = 0;
+    d_start = {};
+    d_frequency.reset();
+    d_changes.clear();
+    for (size_t port = 0; port < d_ports.size(); port++) {
+        // With history there are zeros before item 0, but not after lock() and unlock():
+        // what is there says more than history().
+        auto reader = detail()->input(port);
+        gr::thread::scoped_lock guard(*reader->mutex());
+        d_ports[port] = {};
+        d_ports[port].preload = int64_t(nitems_read(port)) + reader->items_available() -
+                                int64_t(reader->buffer()->nitems_written());
+    }
+    return device_block::start();
+}
+
+void clocked_block::require_window(gr_vector_int& required)
+{
+    for (size_t port = 0; port < d_ports.size(); port++) {
+        const int64_t first = first_item(port);
+        if (!d_begun)
+            required[port] = 1 + std::max<int64_t>(0, -first);
+        else if (d_timeline.next_is_missing(port))
+            required[port] = 0;
+        else if (const int64_t from = d_timeline.needed_from(port); from > first)
+            required[port] = 1; // to pass over
+        else
+            required[port] = d_window;
+
+        auto reader = detail()->input(port);
+        gr::thread::scoped_lock guard(*reader->mutex());
+        // in this order: what is there may grow until done() is true, not later
+        if (reader->done() && reader->items_available() < required[port])
+            d_ended = true;
+    }
+    // The scheduler ends a block that asks for more than there will ever be without a
+    // last call; one that asks for nothing is called.
+    if (d_ended)
+        std::fill(required.begin(), required.end(), 0);
+}
+
+bool clocked_block::update(const gr_vector_int& available)
+{
+    if (failed())
+        return false;
+    for (size_t port = 0; port < d_ports.size(); port++)
+        d_end[port] = first_item(port) + available[port];
+    if (!d_begun) {
+        if (*std::min_element(d_end.begin(), d_end.end()) < 1)
+            return false;
+        begin();
+    }
+    for (size_t port = 0; port < d_ports.size() && !failed(); port++)
+        read_tags(port);
+    return !failed();
+}
+
+timestamp clocked_block::absolute(int port, const timestamp& t) const
+{
+    return t.is_relative() ? d_ports[port].epoch.after(t.since({}), 1) : t;
+}
+
+void clocked_block::begin()
+{
+    std::vector<std::optional<timestamp>> times(d_ports.size());
+    for (size_t port = 0; port < d_ports.size(); port++) {
+        std::vector<gr::tag_t> tags;
+        get_tags_in_range(tags, port, 0, 1);
+        for (const auto& t : tags) {
+            if (t.key == key(tags::rx_time))
+                times[port] = timestamp::from_pmt(t.value);
+            else if (t.key == key(tags::approximate))
+                d_approximate = d_approximate || pmt::is_true(t.value);
+            else if (t.key == key(tags::rx_rate))
+                set_rate(port, 0, number_of(t.value));
+            else if (auto number = number_of(t.value)) {
+                if (t.key == key(tags::rx_freq))
+                    d_ports[port].frequency = number;
+                else if (t.key == key(tags::bandwidth))
+                    d_bandwidth = *number;
+                else if (t.key == key(tags::samples_per_item))
+                    d_samples_per_item = int64_t(*number);
+            }
+        }
+    }
+    set_epochs(times);
+    for (size_t port = 0; port < d_ports.size(); port++) {
+        // a port that does not know the time begins with the last one that does
+        const double late = d_ports[port].anchor.since(d_start);
+        if (late < 0 && d_rate <= 0)
+            d_logger->warn("port {:d} begins {:g} s before another one, but without "
+                           "rx_rate they cannot be lined up",
+                           port,
+                           -late);
+        const int64_t tick = d_rate > 0 ? std::llround(late * d_rate) : 0;
+        if (tick < 0)
+            d_logger->info("port {:d}: {:d} items before the first one of the last port "
+                           "are dropped",
+                           port,
+                           -tick);
+        d_timeline.add_segment(port, 0, tick);
+    }
+    for (size_t port = 0; port < d_ports.size(); port++) {
+        const auto& frequency = d_ports[port].frequency;
+        if (frequency && d_frequency && !same_frequency(*frequency, *d_frequency))
+            fail("rx_freq of port " + std::to_string(port) + " is " +
+                 text_of(*frequency) + " Hz, but that of another port " +
+                 text_of(*d_frequency) + " Hz; all must be tuned alike");
+        else if (frequency)
+            change_frequency(0, *frequency);
+    }
+    d_begun = true;
+    if (!failed())
+        on_begin();
+}
+
+void clocked_block::set_epochs(const std::vector<std::optional<timestamp>>& times)
+{
+    std::optional<timestamp> known; // the latest beginning of those that know the time
+    double least = 0; // and the earliest of those that count from their start
+    bool counting = false;
+    for (const auto& t : times) {
+        if (t && t->is_relative()) {
+            least = counting ? std::min(least, t->since({})) : t->since({});
+            counting = true;
+        } else if (t && (!known || t->since(*known) > 0)) {
+            known = t;
+        }
+    }
+    d_approximate = d_approximate || !known;
+    d_start = known ? *known : timestamp::now();
+    // Streams that count from their own start began with those that know the time; where
+    // none does, they share one epoch: as far as anyone can tell, they began together.
+    for (size_t port = 0; port < times.size(); port++)
+        if (times[port] && times[port]->is_relative())
+            d_ports[port].epoch =
+                d_start.after(known ? -times[port]->since({}) : -least, 1);
+    for (size_t port = 0; port < times.size(); port++)
+        if (times[port] && absolute(port, *times[port]).since(d_start) > 0)
+            d_start = absolute(port, *times[port]);
+    for (size_t port = 0; port < times.size(); port++)
+        d_ports[port].anchor = times[port] ? absolute(port, *times[port]) : d_start;
+}
+
+void clocked_block::read_tags(int port)
+{
+    auto& state = d_ports[port];
+    std::vector<gr::tag_t> tags;
+    get_tags_in_range(tags, port, state.seen, d_end[port]);
+    std::stable_sort(tags.begin(), tags.end(), gr::tag_t::offset_compare);
+    for (size_t i = 0; i < tags.size() && !failed();) {
+        size_t end = i;
+        while (end < tags.size() && tags[end].offset == tags[i].offset)
+            end++;
+        read_tags_of_item(port, tags[i].offset, { tags.begin() + i, tags.begin() + end });
+        i = end;
+    }
+    state.seen = d_end[port];
+}
+
+void clocked_block::read_tags_of_item(int port,
+                                      int64_t item,
+                                      const std::vector<gr::tag_t>& tags)
+{
+    std::optional<timestamp> time;
+    std::optional<double> frequency;
+    bool resumed = false; // what a source says again after it stopped
+    for (const auto& t : tags) {
+        if (t.key == key(tags::rx_time)) {
+            time = timestamp::from_pmt(t.value);
+        } else if (t.key == key(tags::rx_rate)) {
+            set_rate(port, item, number_of(t.value));
+            resumed = true;
+        } else if (t.key == key(tags::rx_freq)) {
+            frequency = number_of(t.value);
+            resumed = true;
+        } else if (t.key != key(tags::bandwidth) && t.key != key(tags::approximate) &&
+                   t.key != key(tags::samples_per_item)) {
+            on_tag(port, t);
+        }
+    }
+    if (item == 0)
+        return; // begin() has read the rest
+    auto& state = d_ports[port];
+    const bool retuned = frequency && frequency != state.frequency;
+    if (time) {
+        jump_to(port, item, absolute(port, *time), retuned);
+    } else if (resumed) {
+        report("lost_unknown", port, item, -1);
+        d_timeline.add_segment(port, item, tick_of(port, item));
+    }
+    if (retuned) {
+        state.frequency = frequency;
+        change_frequency(tick_of(port, item), *frequency);
+    }
+}
+
+void clocked_block::change_frequency(int64_t tick, double frequency)
+{
+    // all ports are tuned together: the first that says so speaks for all
+    if (!d_frequency || !same_frequency(frequency, *d_frequency))
+        d_changes.push_back({ tick, frequency });
+    d_frequency = frequency;
+}
+
+void clocked_block::set_rate(int port, int64_t item, std::optional<double> given)
+{
+    const double rate = given.value_or(NAN);
+    if (!(rate > 0))
+        fail("rx_rate of port " + std::to_string(port) + ": " + text_of(rate) +
+             " is not allowed; it must be a number above 0");
+    else if (d_rate > 0 && std::abs(rate - d_rate) > 1e-9 * d_rate)
+        fail("rx_rate of port " + std::to_string(port) + " is " + text_of(rate) +
+             " at item " + std::to_string(item) + ", but was " + text_of(d_rate) +
+             " before or on another port; all items must have one rate");
+    else
+        d_rate = rate;
+}
+
+void clocked_block::jump_to(int port, int64_t item, const timestamp& time, bool boundary)
+{
+    auto& state = d_ports[port];
+    int64_t jump = 0;
+    if (d_rate > 0) {
+        const double expected = (item - state.anchor_item) / d_rate;
+        const double late = time.since(state.anchor) - expected;
+        if (late > longest_gap || late < -longest_overlap) {
+            report("clock_jump", port, item, -1);
+            boundary = true;
+        } else {
+            jump = std::llround(late * d_rate);
+            if (jump)
+                report(jump > 0 ? "lost" : "overlap", port, item, std::abs(jump));
+        }
+    }
+    if (jump || boundary)
+        d_timeline.add_segment(port, item, tick_of(port, item) + jump);
+    state.anchor_item = item;
+    state.anchor = time;
+}
+
+void clocked_block::on_tag(int, const gr::tag_t&) {}
+
+std::vector<const char*>
+clocked_block::starts_of(const timeline::run& run,
+                         const gr_vector_const_void_star& input_items)
+{
+    const int64_t size = input_signature()->sizeof_stream_item(0);
+    std::vector<const char*> starts(d_ports.size());
+    for (size_t port = 0; port < starts.size(); port++)
+        if (const int64_t item = run.first_item[port]; item >= 0)
+            starts[port] = static_cast<const char*>(input_items[port]) +
+                           (item - first_item(port)) * size;
+    return starts;
+}
+
+void clocked_block::consume_passed()
+{
+    for (size_t port = 0; port < d_ports.size(); port++) {
+        const int64_t passed = std::min(d_timeline.needed_from(port), d_end[port]);
+        if (passed > first_item(port))
+            consume(port, passed - first_item(port));
+    }
+}
+
+timestamp clocked_block::time_of(double tick) const
+{
+    return d_rate > 0 ? d_start.after(tick, d_rate) : d_start;
+}
+
+std::vector<clocked_block::change> clocked_block::take_changes(int64_t tick)
+{
+    auto end = std::find_if(d_changes.begin(), d_changes.end(), [=](const change& c) {
+        return c.tick > tick;
+    });
+    std::vector<change> taken(d_changes.begin(), end);
+    d_changes.erase(d_changes.begin(), end);
+    return taken;
+}
+
+void clocked_block::tag(int port,
+                        uint64_t item,
+                        const char* name,
+                        const pmt::pmt_t& value)
+{
+    add_item_tag(port, item, key(name), value, alias_pmt());
+}
+
+void clocked_block::tag_description(int port, uint64_t item, const description& d)
+{
+    tag(port, item, tags::rx_time, d.time.to_pmt());
+    if (d_approximate)
+        tag(port, item, tags::approximate, pmt::PMT_T);
+    if (d.rate > 0)
+        tag(port, item, tags::rx_rate, pmt::from_double(d.rate));
+    if (d.bandwidth > 0)
+        tag(port, item, tags::bandwidth, pmt::from_double(d.bandwidth));
+    if (d.samples_per_item > 0)
+        tag(port, item, tags::samples_per_item, pmt::from_uint64(d.samples_per_item));
+}
+
+void clocked_block::tag_frequency(int port,
+                                  uint64_t item,
+                                  const timestamp& time,
+                                  double frequency)
+{
+    if (item > 0) // tag_description() has said it
+        tag(port, item, tags::rx_time, time.to_pmt());
+    tag(port, item, tags::rx_freq, pmt::from_double(frequency));
+}
+
+std::optional<clocked_block::lost_spectra>
+clocked_block::read_missing(const gr::tag_t& tag, int port, int inputs)
+{
+    if (tag.key != key(tags::missing) || !pmt::is_dict(tag.value))
+        return std::nullopt;
+    auto number = [&](const char* name) {
+        const auto value = pmt::dict_ref(tag.value, key(name), pmt::PMT_NIL);
+        return int64_t(number_of(value).value_or(-1));
+    };
+    const int64_t input = number(tags::input);
+    const lost_spectra lost{ int(input), number(tags::first), number(tags::count) };
+    if (input < 0 || input >= inputs || lost.first < 0 || lost.count < 0) {
+        refuse("missing: " + text_of(tag.value) + " on port " + std::to_string(port) +
+               " must have an input from 0 to " + std::to_string(inputs - 1) +
+               ", first and count");
+        return std::nullopt;
+    }
+    return lost;
+}
+
+void clocked_block::tag_missing(
+    int port, uint64_t item, int input, uint64_t first, uint64_t count)
+{
+    pmt::pmt_t dict = pmt::make_dict();
+    dict = pmt::dict_add(dict, key(tags::input), pmt::from_long(input));
+    dict = pmt::dict_add(dict, key(tags::first), pmt::from_uint64(first));
+    dict = pmt::dict_add(dict, key(tags::count), pmt::from_uint64(count));
+    tag(port, item, tags::missing, dict);
+}
+
+void clocked_block::report(const std::string& event,
+                           int port,
+                           int64_t item,
+                           int64_t count)
+{
+    pmt::pmt_t dict = pmt::make_dict();
+    dict = pmt::dict_add(dict, key(tags::event), pmt::intern(event));
+    dict = pmt::dict_add(dict, key(tags::port), pmt::from_long(port));
+    dict = pmt::dict_add(dict, key(tags::item), pmt::from_uint64(item));
+    if (count >= 0)
+        dict = pmt::dict_add(dict, key(tags::count), pmt::from_uint64(count));
+    message_port_pub(status_port, dict);
+    d_logger->warn("{:s} at item {:d} of port {:d}{:s}",
+                   event,
+                   item,
+                   port,
+                   count >= 0 ? ": " + std::to_string(count) + " items" : "");
+}
+
+void clocked_block::take_settings(const char* port,
+                                  const std::function<void(const pmt::pmt_t&)>& receive)
+{
+    message_port_register_in(pmt::mp(port));
+    set_msg_handler(pmt::mp(port), [this, receive](const pmt::pmt_t& message) {
+        try {
+            receive(message);
+        } catch (const std::exception& e) {
+            refuse(e.what());
+        }
+    });
+}
+
+void clocked_block::refuse(const std::string& reason)
+{
+    pmt::pmt_t dict = pmt::make_dict();
+    dict = pmt::dict_add(dict, key(tags::event), pmt::mp("refused"));
+    dict = pmt::dict_add(dict, key(tags::reason), pmt::mp(reason));
+    message_port_pub(status_port, dict);
+    d_logger->warn("message refused: {:s}", reason);
+}
+
+} // namespace gr::aperture

@@ -1,0 +1,172 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_STREAM_CLOCKED_BLOCK_H
+#define INCLUDED_APERTURE_STREAM_CLOCKED_BLOCK_H
+
+#include "kernels/common/types.h"
+#include "runtime/device_block.h"
+#include "stream/timeline.h"
+#include "stream/timestamp.h"
+#include <gnuradio/block.h>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gr::aperture {
+
+/*!
+ * Ports of an edge in host memory take two of 4096 shared memory segments each: above
+ * this number GNU Radio 3.10.5 aborts when a flowgraph starts. inputs_per_port is the way
+ * out.
+ */
+void require_ports(int ports);
+//! Ports of so many inputs. \throws std::invalid_argument
+int ports_of(int inputs, int inputs_per_port);
+//! Bytes of a block [channel][input][time]. \throws std::invalid_argument
+int frame_item_size(int channels, int inputs, int times, sample_type type);
+
+/*!
+ * What blocks with a clock share: they read rx_time, rx_rate and rx_freq on their inputs,
+ * line the ports up, notice losses, and see when the input ends.
+ *
+ * In forecast() and process() a derived block calls update() and then takes run
+ * after run off next_run().
+ */
+class clocked_block : public device_block
+{
+public:
+    bool start() override;
+
+protected:
+    //! Windows as in timeline.
+    clocked_block(const device& d, int ports, int64_t window, int64_t step);
+
+    //! forecast(): what the next window needs of each port; nothing once the input ended.
+    void require_window(gr_vector_int& required);
+
+    /*!
+     * At the start of process(): reads the tags of the items that are new.
+     * \returns false if there is nothing to do, or nothing that can be done: see failed()
+     */
+    bool update(const gr_vector_int& available);
+    //! A port's input is done, and what is left of it holds no window.
+    bool ended() const { return d_ended; }
+
+    //! The next windows, at most so many.
+    timeline::run next_run(int64_t most) const { return d_timeline.next(d_end, most); }
+    void advance(int64_t windows) { d_timeline.advance(windows); }
+    //! Where the first window of a run begins on each port, in what process() got;
+    //! nullptr where it is missing.
+    std::vector<const char*> starts_of(const timeline::run& run,
+                                       const gr_vector_const_void_star& input_items);
+    //! Consumes on all ports what no later window needs.
+    void consume_passed();
+
+    //! Tick of the next window's first item, from 0.
+    int64_t position() const { return d_timeline.position(); }
+    int64_t tick_of(int port, int64_t item) const
+    {
+        return d_timeline.tick_of(port, item);
+    }
+    //! Items a second; 0 if nobody said.
+    double rate() const { return d_rate; }
+    //! Time of a tick (or between two); of tick 0 where the rate is not known.
+    timestamp time_of(double tick) const;
+
+    //! A setting of the stream that is passed on with the item of a tick.
+    struct change {
+        int64_t tick;
+        double frequency; //!< rx_freq
+    };
+    //! Takes the changes off that belong to a window at or before a tick.
+    std::vector<change> take_changes(int64_t tick);
+
+    //! What an output stream is: goes onto its first item. 0: not known
+    struct description {
+        timestamp time; //!< of the first item
+        double rate = 0;
+        double bandwidth = 0;
+        int64_t samples_per_item = 0;
+    };
+    void tag_description(int port, uint64_t item, const description& d);
+    //! rx_freq, and rx_time beside it: alone it would mean a loss
+    void tag_frequency(int port, uint64_t item, const timestamp& time, double frequency);
+    void tag(int port, uint64_t item, const char* key, const pmt::pmt_t& value);
+    //! What a `missing` tag says.
+    struct lost_spectra {
+        int input;
+        int64_t first, count;
+    };
+    //! Nothing if the tag is another one; refuses inputs that the edge does not have.
+    std::optional<lost_spectra> read_missing(const gr::tag_t& tag, int port, int inputs);
+    //! One `missing` tag.
+    void tag_missing(int port, uint64_t item, int input, uint64_t first, uint64_t count);
+
+    //! bandwidth and samples_per_item as the input says; 0 where it does not
+    double input_bandwidth() const { return d_bandwidth; }
+    int64_t input_samples_per_item() const { return d_samples_per_item; }
+
+    //! All other tags, in order.
+    virtual void on_tag(int port, const gr::tag_t& tag);
+    //! After the ports were lined up and before the first window: may set_position().
+    virtual void on_begin() {}
+    void set_position(int64_t tick) { d_timeline.set_position(tick); }
+
+    //! Logs a warning and publishes it on port `status`. `count` below 0: not known.
+    void report(const std::string& event, int port, int64_t item, int64_t count);
+    //! Logs that a message was refused and publishes it on port `status`.
+    void refuse(const std::string& reason);
+    //! In the constructor: an input port for messages with settings. What `receive`
+    //! throws refuses the message: a bad one must not end the flowgraph.
+    void take_settings(const char* port,
+                       const std::function<void(const pmt::pmt_t&)>& receive);
+
+private:
+    struct port_state {
+        int64_t preload = 0; // zeros that GNU Radio put before item 0
+        int64_t seen = 0;    // items whose tags were read
+        int64_t anchor_item = 0;
+        timestamp anchor;                // time of anchor_item
+        std::optional<double> frequency; // rx_freq at the newest item that was read
+        timestamp epoch; // of rx_time that counts from the start of the stream
+    };
+
+    //! What in[0] of process() is.
+    int64_t first_item(int port)
+    {
+        return int64_t(nitems_read(port)) - d_ports[port].preload;
+    }
+    //! A port's rx_time, from wherever it counts, as time since 1970.
+    timestamp absolute(int port, const timestamp& t) const;
+    //! Decides what time it is at item 0 of each port.
+    void set_epochs(const std::vector<std::optional<timestamp>>& times);
+    void begin();
+    void read_tags(int port);
+    void read_tags_of_item(int port, int64_t item, const std::vector<gr::tag_t>& tags);
+    void set_rate(int port, int64_t item, std::optional<double> rate);
+    void change_frequency(int64_t tick, double frequency);
+    //! rx_time in the middle of the stream; `boundary`: no window may reach over it
+    void jump_to(int port, int64_t item, const timestamp& time, bool boundary);
+
+    const int64_t d_window;
+    timeline d_timeline;
+    std::vector<port_state> d_ports;
+    std::vector<int64_t> d_end; // item behind the last one there, each port
+    bool d_begun = false, d_ended = false;
+    double d_rate = 0, d_bandwidth = 0;
+    int64_t d_samples_per_item = 0;
+    timestamp d_start; // time of tick 0
+    bool d_approximate = false;
+    std::optional<double> d_frequency;
+    std::vector<change> d_changes;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_STREAM_CLOCKED_BLOCK_H */

@@ -1,0 +1,233 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/common/types.h"
+#include "stream/detecting_block.h"
+#include <gnuradio/aperture/tags.h>
+#include <algorithm>
+
+namespace gr::aperture {
+
+detecting_block::detecting_block(const device& d, const parameters& p)
+    : frame_reader(d, p.sources, p.times), d_p(p)
+{
+    set_latency(p.latency);
+    // all integrations of a block come out of one call
+    if (const int parts = p.detect.integrations(p.times); parts > 0) {
+        set_output_multiple(parts);
+        set_relative_rate(parts, 1);
+    } else {
+        set_relative_rate(1, p.detect.spectra / p.times);
+    }
+}
+
+io_signature::sptr detecting_block::output_signature_of(const device& d,
+                                                        const parameters& p)
+{
+    return signature_on(
+        d,
+        1,
+        item_size("powers",
+                  { { p.detect.of_pairs() ? "pairs" : "beams", p.detect.rows(p.beams) },
+                    { "products", p.detect.product_count() },
+                    { "channels", p.channels / p.detect.summed_channels } },
+                  sizeof(float)));
+}
+
+bool detecting_block::start()
+{
+    d_summed = 0;
+    return frame_reader::start();
+}
+
+void detecting_block::before_first_call() { kernel().clear(work_stream()); }
+
+int detecting_block::process(int noutput_items,
+                             gr_vector_int& ninput_items,
+                             gr_vector_const_void_star& input_items,
+                             gr_vector_void_star& output_items)
+{
+    if (!update(ninput_items))
+        return failed() || ended() ? WORK_DONE : 0;
+
+    auto* out = static_cast<float*>(output_items[0]);
+    const size_t item = output_signature()->sizeof_stream_item(0) / sizeof(float);
+    const bool within = d_p.detect.integrations(d_p.times) > 0;
+    int done = 0;
+    while (done < noutput_items) {
+        float* to = out + done * item;
+        const int made = within ? integrate_parts(input_items, to, noutput_items - done)
+                                : integrate_blocks(input_items, to);
+        if (made == 0)
+            break;
+        for (int i = 0; i < made; i++, done++) {
+            // the clock stands behind them
+            const int64_t length =
+                within ? d_p.detect.spectra : d_summed * int64_t(d_p.times);
+            const int64_t end = position() * int64_t(d_p.times) - (made - 1 - i) * length;
+            tag_integration(
+                nitems_written(0) + done, end - length, end, counted(end - length, end));
+        }
+        d_summed = 0;
+        forget_before(position() * d_p.times);
+    }
+    consume_passed();
+    return done == 0 && ended() ? int(WORK_DONE) : done;
+}
+
+int detecting_block::integrate_parts(const gr_vector_const_void_star& in,
+                                     float* out,
+                                     int most)
+{
+    const int parts = d_p.detect.integrations(d_p.times);
+    const auto run = next_run(std::min<int64_t>(most / parts, prepare()));
+    if (run.windows == 0)
+        return 0;
+    int64_t blocks = run.windows;
+    const char* start = starts_of(run, in)[0];
+    if (!start) {
+        lose(blocks);
+        work_stream().clear(out,
+                            blocks * parts * output_signature()->sizeof_stream_item(0));
+    } else {
+        const int64_t first = position() * d_p.times;
+        std::vector<float> factors;
+        if (any_lost(first, first + blocks * d_p.times)) {
+            blocks = 1;
+            for (int i = 0; i < parts; i++) {
+                const int64_t from = first + i * d_p.detect.spectra;
+                auto of_one = scales(counted(from, from + d_p.detect.spectra));
+                if (of_one.size() == 1)
+                    of_one.assign(d_p.detect.rows(d_p.beams) * d_p.detect.parts(),
+                                  of_one[0]);
+                factors.insert(factors.end(), of_one.begin(), of_one.end());
+            }
+        } else {
+            factors = scales({ uint64_t(d_p.detect.spectra) });
+        }
+        kernel().execute(
+            start, out, int(blocks), { factors.data(), factors.size() }, work_stream());
+    }
+    advance(blocks);
+    return int(blocks) * parts;
+}
+
+int detecting_block::integrate_blocks(const gr_vector_const_void_star& in, float* out)
+{
+    const int64_t wanted = d_p.detect.spectra / d_p.times;
+    while (d_summed < wanted) {
+        const auto run = next_run(std::min(wanted - d_summed, prepare()));
+        if (run.windows == 0)
+            break;
+        if (const char* start = starts_of(run, in)[0])
+            kernel().accumulate(start, int(run.windows), work_stream());
+        else
+            lose(run.windows);
+        advance(run.windows);
+        d_summed += run.windows;
+    }
+    if (d_summed == 0 || (d_summed < wanted && !ended()))
+        return 0;
+    const int64_t end = position() * d_p.times;
+    const auto factors = scales(counted(end - d_summed * d_p.times, end));
+    kernel().dump(out, { factors.data(), factors.size() }, work_stream());
+    return 1;
+}
+
+std::vector<intervals::interval> detecting_block::lost_of(
+    int beam, const std::vector<intervals>& lost, int64_t first, int64_t end)
+{
+    return lost[beam].within(first, end);
+}
+
+std::vector<uint64_t> detecting_block::counted(int64_t first, int64_t end)
+{
+    const uint64_t spectra = end - first;
+    if (!any_lost(first, end))
+        return { spectra };
+    std::vector<uint64_t> counts;
+    for (int row = 0; row < d_p.detect.rows(d_p.beams); row++) {
+        if (!d_p.detect.of_pairs()) {
+            counts.push_back(spectra - size_of(lost_of(row, lost(), first, end)));
+            continue;
+        }
+        const auto x = lost_of(2 * row, lost(), first, end);
+        const auto y = lost_of(2 * row + 1, lost(), first, end);
+        for (int64_t lost : { size_of(x), size_of(y), size_of_union(x, y) })
+            counts.push_back(spectra - lost);
+    }
+    if (std::all_of(counts.begin(), counts.end(), [&](auto c) { return c == counts[0]; }))
+        counts.resize(1);
+    return counts;
+}
+
+std::vector<float> detecting_block::scales(const std::vector<uint64_t>& counts) const
+{
+    std::vector<float> factors;
+    for (const uint64_t count : counts)
+        factors.push_back(!d_p.mean ? 1.f
+                          : count
+                              ? float(1. / (double(count) * d_p.detect.summed_channels))
+                              : 0.f);
+    return factors;
+}
+
+void detecting_block::tag_integration(uint64_t item,
+                                      int64_t first,
+                                      int64_t end,
+                                      const std::vector<uint64_t>& counts)
+{
+    const auto& detect = d_p.detect;
+    const double times = d_p.times;
+    const double length = double(detect.spectra) / times; // blocks
+    const timestamp time = time_of(first / times);
+    const double width = input_bandwidth() / d_p.channels;
+    if (item == 0)
+        tag_description(0,
+                        item,
+                        { time,
+                          rate() / length,
+                          input_bandwidth(),
+                          int64_t(input_samples_per_item() * length) });
+    else
+        tag(0, item, tags::rx_time, time.to_pmt());
+    // from channel floor(n/2) of those that come in to that of those that go out
+    const int summed = detect.summed_channels;
+    const double shift =
+        d_p.channels / summed / 2 * summed + (summed - 1) / 2. - d_p.channels / 2;
+    for (const auto& change : take_changes(first / d_p.times)) {
+        if (shift != 0 && width == 0)
+            d_logger->warn("rx_freq of the summed channels is not known: the tag "
+                           "bandwidth is missing");
+        else
+            tag(0,
+                item,
+                tags::rx_freq,
+                pmt::from_double(change.frequency + shift * width));
+    }
+    tag(0, item, tags::spectra, pmt::from_uint64(end - first));
+
+    // of rows and parts -> of rows and products
+    auto numbers = counts;
+    if (counts.size() > 1 && detect.of_pairs()) {
+        numbers.clear();
+        const bool parts = detect.products == kernels::detection::product_set::coherency;
+        for (size_t row = 0; row < counts.size(); row += 3)
+            for (int product = 0; product < detect.product_count(); product++)
+                numbers.push_back(counts[row + (parts ? std::min(product, 2) : 2)]);
+    }
+    tag(0, item, tags::counted, pmt::init_u64vector(numbers.size(), numbers));
+
+    // a block that the input ended within is filled with zeros
+    bool padded = input_end() >= 0 && end > input_end() * d_p.times;
+    for (const auto& gaps : lost())
+        padded = padded && !gaps.within(end - 1, end).empty();
+    if (padded || end - first < detect.spectra)
+        tag(0, item, tags::partial, pmt::PMT_T);
+}
+
+} // namespace gr::aperture

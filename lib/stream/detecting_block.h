@@ -1,0 +1,81 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_STREAM_DETECTING_BLOCK_H
+#define INCLUDED_APERTURE_STREAM_DETECTING_BLOCK_H
+
+#include "kernels/beams/detection.h"
+#include "stream/frame_reader.h"
+
+namespace gr::aperture {
+
+/*!
+ * What power_detector and beam_power share: integrations, what they count, their tags.
+ */
+class detecting_block : public frame_reader
+{
+public:
+    struct parameters {
+        int channels; //!< of the blocks that come in
+        int sources;  //!< that `missing` tags tell of: beams or inputs
+        int beams;    //!< that are detected
+        int times;
+        kernels::detection detect;
+        bool mean;
+        double latency;
+    };
+
+    bool start() override;
+
+protected:
+    detecting_block(const device& d, const parameters& p);
+
+    //! The detection of a block's parameters. \throws std::invalid_argument
+    template <class block_parameters>
+    static kernels::detection detection_of(const block_parameters& p)
+    {
+        return { kernels::parse_products(p.products),
+                 kernels::parse_basis(p.basis),
+                 p.spectra,
+                 p.summed_channels };
+    }
+    static io_signature::sptr output_signature_of(const device& d, const parameters& p);
+
+    virtual kernels::detecting_kernel& kernel() = 0;
+    //! Blocks from the next one on that can be done in one call.
+    virtual int64_t prepare() { return int64_t(1) << 40; }
+    //! Spectra that a beam lacks, of those that its sources do.
+    virtual std::vector<intervals::interval>
+    lost_of(int beam, const std::vector<intervals>& lost, int64_t first, int64_t end);
+
+private:
+    int process(int noutput_items,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star& input_items,
+                gr_vector_void_star& output_items) override;
+    void before_first_call() override;
+
+    //! Integrations within blocks, and of blocks; each returns how many items it made.
+    int integrate_parts(const gr_vector_const_void_star& in, float* out, int most);
+    int integrate_blocks(const gr_vector_const_void_star& in, float* out);
+
+    //! Spectra that were summed, of each row and part; one number if all agree.
+    std::vector<uint64_t> counted(int64_t first, int64_t end);
+    std::vector<float> scales(const std::vector<uint64_t>& counts) const;
+    //! \param counts from counted()
+    void tag_integration(uint64_t item,
+                         int64_t first,
+                         int64_t end,
+                         const std::vector<uint64_t>& counts);
+
+    const parameters d_p;
+    int64_t d_summed = 0; // blocks of an integration of several
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_STREAM_DETECTING_BLOCK_H */

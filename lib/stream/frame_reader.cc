@@ -1,0 +1,58 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "stream/frame_reader.h"
+#include <gnuradio/aperture/tags.h>
+#include <algorithm>
+
+namespace gr::aperture {
+
+frame_reader::frame_reader(const device& d, int sources, int times)
+    : clocked_block(d, 1, 1, 1), d_times(times), d_lost(sources)
+{
+}
+
+bool frame_reader::start()
+{
+    d_input_end = -1;
+    std::fill(d_lost.begin(), d_lost.end(), intervals());
+    return clocked_block::start();
+}
+
+void frame_reader::forecast(int, gr_vector_int& required) { require_window(required); }
+
+void frame_reader::on_tag(int port, const gr::tag_t& tag)
+{
+    const int64_t block = tick_of(port, tag.offset);
+    if (tag.key == pmt::intern(tags::partial) && pmt::is_true(tag.value))
+        d_input_end = block;
+    if (const auto lost = read_missing(tag, port, int(d_lost.size()))) {
+        const int64_t first = block * d_times + lost->first % d_times;
+        d_lost[lost->input].add(first, first + lost->count);
+    }
+}
+
+void frame_reader::lose(int64_t blocks)
+{
+    for (auto& lost : d_lost)
+        lost.add(position() * d_times, (position() + blocks) * d_times);
+}
+
+bool frame_reader::any_lost(int64_t first, int64_t end) const
+{
+    return std::any_of(d_lost.begin(), d_lost.end(), [=](const intervals& lost) {
+        return !lost.within(first, end).empty();
+    });
+}
+
+void frame_reader::forget_before(int64_t spectrum)
+{
+    for (auto& lost : d_lost)
+        lost.drop_before(spectrum);
+}
+
+} // namespace gr::aperture

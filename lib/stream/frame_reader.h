@@ -1,0 +1,51 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_STREAM_FRAME_READER_H
+#define INCLUDED_APERTURE_STREAM_FRAME_READER_H
+
+#include "stream/clocked_block.h"
+#include "stream/intervals.h"
+
+namespace gr::aperture {
+
+/*!
+ * What blocks share that read blocks `[channel][source][time]` from one port, the sources
+ * being inputs or beams: which spectra of which source are lost, and where the input
+ * ended. A tick is a block; spectra count from the start of the stream.
+ */
+class frame_reader : public clocked_block
+{
+public:
+    bool start() override;
+    void forecast(int noutput_items, gr_vector_int& required) override;
+
+protected:
+    frame_reader(const device& d, int sources, int times);
+
+    //! The next blocks are lost, of all sources.
+    void lose(int64_t blocks);
+    //! Whether a source lacks any of some spectra.
+    bool any_lost(int64_t first, int64_t end) const;
+    //! Of each source.
+    const std::vector<intervals>& lost() const { return d_lost; }
+    //! Nobody asks for spectra before one any more.
+    void forget_before(int64_t spectrum);
+    //! The block within which the input ended, or -1.
+    int64_t input_end() const { return d_input_end; }
+
+private:
+    void on_tag(int port, const gr::tag_t& tag) override;
+
+    const int64_t d_times; // of a block
+    int64_t d_input_end = -1;
+    std::vector<intervals> d_lost;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_STREAM_FRAME_READER_H */

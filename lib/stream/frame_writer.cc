@@ -1,0 +1,171 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/common/number_text.h"
+#include "stream/frame_writer.h"
+#include <gnuradio/aperture/tags.h>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gr::aperture {
+
+void require_align(double align)
+{
+    require(std::isfinite(align) && align >= 0,
+            "align",
+            text_of(align),
+            "0 or a number of seconds");
+}
+
+frame_writer::frame_writer(const device& d,
+                           const kernels::corner_turn::parameters& layout,
+                           int64_t window,
+                           int64_t step,
+                           double align)
+    : clocked_block(d, layout.ports, window, step),
+      d_layout(layout),
+      d_step(step),
+      d_align(align),
+      d_lost(layout.inputs()),
+      d_missing(layout.inputs())
+{
+}
+
+bool frame_writer::start()
+{
+    d_origin = 0;
+    d_filled = 0;
+    std::fill(d_lost.begin(), d_lost.end(), intervals());
+    return clocked_block::start();
+}
+
+void frame_writer::on_begin()
+{
+    if (d_align > 0) {
+        const auto f = facts();
+        if (f.rate <= 0) {
+            fail("align: " + text_of(d_align) +
+                 " s needs the tag rx_rate on the first item");
+            return;
+        }
+        // a millionth of a spectrum for the rounding of the time
+        const double wait = f.start.until_multiple_of(d_align) * f.rate;
+        set_position(std::llround(std::ceil(wait - 1e-6)) * d_step);
+        const double spectra = d_align * f.rate;
+        if (std::abs(spectra - std::round(spectra)) > 1e-6 * spectra)
+            d_logger->info(
+                "align: {:g} s are {:f} spectra: integrations of {:.0f} spectra "
+                "drift by {:g} s each",
+                d_align,
+                spectra,
+                std::round(spectra),
+                std::round(spectra) / f.rate - d_align);
+    }
+    d_origin = next_spectrum();
+}
+
+void frame_writer::forecast(int, gr_vector_int& required) { require_window(required); }
+
+int frame_writer::process(int noutput_items,
+                          gr_vector_int& ninput_items,
+                          gr_vector_const_void_star& input_items,
+                          gr_vector_void_star& output_items)
+{
+    if (!update(ninput_items))
+        return failed() || ended() ? WORK_DONE : 0;
+
+    const size_t block_size = output_signature()->sizeof_stream_item(0);
+    int done = 0;
+    while (done < noutput_items) {
+        // Spectra go to their place as they come, call after call: the output's memory
+        // stays the same until the block is passed on.
+        void* block = static_cast<char*>(output_items[0]) + done * block_size;
+        const int64_t room =
+            std::min<int64_t>(int64_t(noutput_items - done) * d_layout.times,
+                              std::numeric_limits<int>::max()) -
+            d_filled;
+        const auto run = next_run(std::min(room, prepare(next_spectrum())));
+        int padding = 0;
+        if (run.windows > 0) {
+            fill(run, starts_of(run, input_items), block);
+            advance(run.windows);
+        } else if (ended() && d_filled > 0) {
+            padding = int(d_layout.times - d_filled);
+            fill({ padding, std::vector<int64_t>(d_layout.ports, -1) },
+                 std::vector<const char*>(d_layout.ports),
+                 block);
+        } else {
+            break;
+        }
+        for (; d_filled >= d_layout.times; d_filled -= d_layout.times, done++) {
+            const int64_t behind = d_filled - d_layout.times; // spectra of later blocks
+            tag_block(
+                nitems_written(0) + done, next_spectrum() + padding - behind, padding);
+        }
+    }
+    consume_passed();
+    return done == 0 && ended() ? int(WORK_DONE) : done;
+}
+
+void frame_writer::fill(const timeline::run& run,
+                        const std::vector<const char*>& starts,
+                        void* block)
+{
+    const int64_t first = next_spectrum(), count = run.windows;
+    for (int input = 0; input < d_layout.inputs(); input++)
+        if (!starts[input / d_layout.inputs_per_port])
+            miss(input, first, first + count);
+    write(run, starts, block, int(d_filled), int(count));
+    d_filled += count;
+}
+
+timestamp frame_writer::time_of_spectrum(int64_t spectrum) const
+{
+    const auto f = facts();
+    return f.rate > 0 ? f.start.after(spectrum, f.rate) : f.start;
+}
+
+void frame_writer::tag_block(uint64_t item, int64_t end, int padding)
+{
+    const int64_t first = end - d_layout.times;
+    const auto f = facts();
+    const timestamp time = time_of_spectrum(first);
+    const double width = f.bandwidth / d_layout.channels;
+    if (first == d_origin)
+        tag_description(0,
+                        item,
+                        { time,
+                          f.rate / d_layout.times,
+                          width * d_layout.selected_channels,
+                          f.samples * d_layout.times });
+    const int shift =
+        d_layout.first_channel + d_layout.selected_channels / 2 - d_layout.channels / 2;
+    for (const auto& change : take_changes(first * d_step)) {
+        if (shift != 0 && width == 0)
+            d_logger->warn("rx_freq of the selected channels is not known: the "
+                           "bandwidth is not");
+        else
+            tag_frequency(
+                0, item, time, change.frequency + f.rx_freq_shift + shift * width);
+    }
+    if (padding)
+        tag(0, item, tags::partial, pmt::PMT_T);
+    for (int input = 0; input < d_layout.inputs(); input++) {
+        for (const auto& lost : d_lost[input].within(first, end))
+            tag_missing(0, item, input, lost.first - d_origin, lost.end - lost.first);
+        d_missing[input] += size_of(d_lost[input].within(first, end - padding));
+        d_lost[input].drop_before(end);
+    }
+}
+
+std::vector<uint64_t> frame_writer::missing_spectra() const
+{
+    return { d_missing.begin(), d_missing.end() };
+}
+
+} // namespace gr::aperture

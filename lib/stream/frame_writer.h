@@ -1,0 +1,97 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_STREAM_FRAME_WRITER_H
+#define INCLUDED_APERTURE_STREAM_FRAME_WRITER_H
+
+#include "kernels/corner_turn/corner_turn.h"
+#include "stream/clocked_block.h"
+#include "stream/intervals.h"
+#include <atomic>
+
+namespace gr::aperture {
+
+/*!
+ * What GNU Radio blocks share that write blocks [channel][input][time]: alignment,
+ * filling call after call, padding at the end, and the tags of a block.
+ *
+ * They make a spectrum of each window of clocked_block, number n of the one at tick n
+ * step.
+ */
+class frame_writer : public clocked_block
+{
+public:
+    bool start() override;
+    void forecast(int noutput_items, gr_vector_int& required) override;
+    bool writes_windows() const final { return false; } // blocks are filled over calls
+
+protected:
+    //! \param window, step as of clocked_block; \param align seconds, 0: none
+    frame_writer(const device& d,
+                 const kernels::corner_turn::parameters& layout,
+                 int64_t window,
+                 int64_t step,
+                 double align);
+
+    //! The spectra that go into the blocks. 0: not known
+    struct spectra_facts {
+        timestamp start;      //!< time of spectrum 0
+        double rate;          //!< a second
+        double bandwidth;     //!< Hz, of all channels
+        int64_t samples;      //!< from one to the next
+        double rx_freq_shift; //!< Hz, from the input's rx_freq to channel n/2
+    };
+    virtual spectra_facts facts() const = 0;
+    //! Settings for a spectrum; returns for how many they hold.
+    virtual int64_t prepare(int64_t spectrum) = 0;
+    /*!
+     * Puts spectra of all ports at times first ... first+count-1 of a block; if it ends
+     * before, they go on in the next one, which lies behind it.
+     * \param starts where the first one begins on each port; nullptr: zeros
+     */
+    virtual void write(const timeline::run& run,
+                       const std::vector<const char*>& starts,
+                       void* block,
+                       int first,
+                       int count) = 0;
+
+    //! Marks spectra of an input as missing.
+    void miss(int input, int64_t first, int64_t end) { d_lost[input].add(first, end); }
+    //! For each input, spectra that were lost (the padding at the end not counted).
+    std::vector<uint64_t> missing_spectra() const;
+
+private:
+    int process(int noutput_items,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star& input_items,
+                gr_vector_void_star& output_items) final;
+    void on_begin() final;
+    int64_t next_spectrum() const { return position() / d_step; }
+    timestamp time_of_spectrum(int64_t spectrum) const;
+    //! One run of spectra goes to its place, or zeros where a port has none.
+    void
+    fill(const timeline::run& run, const std::vector<const char*>& starts, void* block);
+    //! \param end spectrum behind the last one of the block
+    //! \param padding spectra at the end that are none
+    void tag_block(uint64_t item, int64_t end, int padding);
+
+    const kernels::corner_turn::parameters d_layout;
+    const int64_t d_step; // ticks
+    const double d_align; // seconds
+
+    int64_t d_origin = 0;          // first spectrum of the first block
+    int64_t d_filled = 0;          // spectra of the blocks that are being filled
+    std::vector<intervals> d_lost; // of each input, in spectra
+    std::vector<std::atomic<uint64_t>> d_missing;
+};
+
+//! \throws std::invalid_argument
+void require_align(double align);
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_STREAM_FRAME_WRITER_H */

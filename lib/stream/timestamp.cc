@@ -1,0 +1,76 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "stream/timestamp.h"
+#include <chrono>
+#include <cmath>
+
+namespace gr::aperture {
+
+namespace {
+
+timestamp normalised(int64_t seconds, double fraction)
+{
+    const double whole = std::floor(fraction);
+    seconds += int64_t(whole);
+    fraction -= whole;
+    if (fraction >= 1) { // a tiny negative fraction rounds up to 1
+        seconds++;
+        fraction = 0;
+    }
+    return { seconds, fraction };
+}
+
+} // namespace
+
+timestamp timestamp::now()
+{
+    const auto t = std::chrono::system_clock::now().time_since_epoch();
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(t).count();
+    return { ns / 1000000000, (ns % 1000000000) * 1e-9 };
+}
+
+std::optional<timestamp> timestamp::from_pmt(const pmt::pmt_t& value)
+{
+    if (!pmt::is_tuple(value) || pmt::length(value) != 2 ||
+        !pmt::is_uint64(pmt::tuple_ref(value, 0)) ||
+        !pmt::is_real(pmt::tuple_ref(value, 1)))
+        return std::nullopt;
+    const double fraction = pmt::to_double(pmt::tuple_ref(value, 1));
+    const uint64_t seconds = pmt::to_uint64(pmt::tuple_ref(value, 0));
+    if (!std::isfinite(fraction) || std::abs(fraction) > 1e9 ||
+        seconds > uint64_t(1) << 60)
+        return std::nullopt;
+    return normalised(seconds, fraction);
+}
+
+pmt::pmt_t timestamp::to_pmt() const
+{
+    return pmt::make_tuple(pmt::from_uint64(seconds), pmt::from_double(fraction));
+}
+
+timestamp timestamp::after(double items, double rate) const
+{
+    // whole seconds apart: items / rate alone has too few bits for a stream of days
+    const double whole = std::floor(items / rate);
+    const double rest = (items - whole * rate) / rate;
+    return normalised(seconds + int64_t(whole), fraction + rest);
+}
+
+double timestamp::since(const timestamp& earlier) const
+{
+    return double(seconds - earlier.seconds) + (fraction - earlier.fraction);
+}
+
+double timestamp::until_multiple_of(double period) const
+{
+    const long double time = (long double)(seconds) + fraction;
+    const long double gone = std::fmod(time, (long double)(period));
+    return gone == 0 ? 0 : double(period - gone);
+}
+
+} // namespace gr::aperture

@@ -1,0 +1,391 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_TESTS_CPP_QA_DEVICE_H
+#define INCLUDED_APERTURE_TESTS_CPP_QA_DEVICE_H
+
+#include "runtime/device_block.h"
+#include "runtime/emulated.h"
+#include <gnuradio/sync_block.h>
+#include <gnuradio/top_block.h>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+/*
+ * Blocks for flowgraphs on the emulated device. A stream is a sequence of bytes that
+ * depend on their place, so that a byte at a wrong place, or too early, is a wrong byte.
+ */
+namespace qa {
+
+using namespace gr::aperture;
+
+//! Byte b of item i of a stream; items before 0 are history.
+using model = std::function<uint8_t(int64_t item, size_t byte)>;
+
+inline uint8_t sequence_byte(uint64_t position)
+{
+    return uint8_t(position * 0x9e3779b97f4a7c15u >> 56);
+}
+
+//! What a source of some port sends.
+inline model sequence(size_t item_size, int port = 0)
+{
+    return [=](int64_t i, size_t b) {
+        return i < 0 ? 0 : uint8_t(sequence_byte(i * item_size + b) + port);
+    };
+}
+
+//! What a step with a delay makes of it.
+inline model stepped(model m, int delay = 0)
+{
+    return [=](int64_t i, size_t b) {
+        return i < 0 ? 0 : uint8_t(m(i, b) + 1 - (delay ? m(i - delay, b) : 0));
+    };
+}
+
+//! Odd lengths, so that calls never line up with the ends of rings.
+class chunks
+{
+public:
+    explicit chunks(unsigned seed) : d_state(seed) {}
+    int next(int most)
+    {
+        d_state = d_state * 1664525u + 1013904223u;
+        const int n = 1 + int((d_state >> 8) % unsigned(std::max(1, most)));
+        return n > 1 && n % 2 == 0 ? n - 1 : n;
+    }
+
+private:
+    unsigned d_state;
+};
+
+//! A host source, all of whose ports carry a sequence.
+class source : public gr::sync_block
+{
+public:
+    //! tags: one each so many items, with the item's number
+    source(size_t item_size, int64_t items, int tags = 0, int ports = 1)
+        : gr::sync_block("source",
+                         gr::io_signature::make(0, 0, 0),
+                         gr::io_signature::make(1, ports, int(item_size))),
+          d_size(item_size),
+          d_items(items),
+          d_tags(tags),
+          d_chunks(unsigned(item_size))
+    {
+    }
+
+    bool start() override
+    {
+        d_sent = 0;
+        return true;
+    }
+
+    int work(int noutput_items,
+             gr_vector_const_void_star&,
+             gr_vector_void_star& output_items) override
+    {
+        if (d_sent == d_items)
+            return WORK_DONE;
+        const int n = int(
+            std::min<int64_t>(whole_calls ? noutput_items : d_chunks.next(noutput_items),
+                              d_items - d_sent));
+        for (size_t port = 0; port < output_items.size(); port++) {
+            auto* out = static_cast<uint8_t*>(output_items[port]);
+            for (size_t k = 0; k < n * d_size; k++)
+                out[k] = uint8_t(sequence_byte(d_sent * d_size + k) + port);
+            for (int i = 0; d_tags && i < n; i++)
+                if ((d_sent + i) % d_tags == 0)
+                    add_item_tag(int(port),
+                                 nitems_written(0) + i,
+                                 pmt::intern("number"),
+                                 pmt::from_uint64(d_sent + i));
+        }
+        d_sent += n;
+        return n;
+    }
+
+    bool whole_calls = false;
+
+private:
+    const size_t d_size;
+    const int64_t d_items;
+    const int d_tags;
+    int64_t d_sent = 0;
+    chunks d_chunks;
+};
+
+//! A host sink that compares with a model.
+class sink : public gr::sync_block
+{
+public:
+    //! pause: of each call, in microseconds
+    sink(size_t item_size, model m, int pause = 0)
+        : gr::sync_block("sink",
+                         gr::io_signature::make(1, 1, int(item_size)),
+                         gr::io_signature::make(0, 0, 0)),
+          d_size(item_size),
+          d_model(std::move(m)),
+          d_pause(pause),
+          d_chunks(unsigned(item_size + 1))
+    {
+    }
+
+    bool start() override
+    {
+        items = wrong = tags = wrong_tags = 0;
+        return true;
+    }
+
+    int work(int noutput_items,
+             gr_vector_const_void_star& input_items,
+             gr_vector_void_star&) override
+    {
+        const int n = d_chunks.next(noutput_items);
+        auto* in = static_cast<const uint8_t*>(input_items[0]);
+        if (d_pause)
+            std::this_thread::sleep_for(std::chrono::microseconds(d_pause));
+        int64_t bad = 0;
+        for (int i = 0; i < n; i++)
+            for (size_t b = 0; b < d_size; b++)
+                bad += *in++ != d_model(items + i, b);
+        wrong += bad;
+        std::vector<gr::tag_t> found;
+        get_tags_in_window(found, 0, 0, n, pmt::intern("number"));
+        for (const auto& t : found) {
+            tags++;
+            wrong_tags += pmt::to_uint64(t.value) != t.offset;
+        }
+        items += n;
+        return n;
+    }
+
+    std::atomic<int64_t> items{ 0 }, wrong{ 0 }, tags{ 0 }, wrong_tags{ 0 };
+
+private:
+    const size_t d_size;
+    const model d_model;
+    const int d_pause;
+    chunks d_chunks;
+};
+
+//! A device block: y[i] = x[i] + 1, or x[i] + 1 - x[i - delay] with a delay above 0.
+class step : public device_block
+{
+public:
+    step(size_t item_size, int delay = 0, int multiple = 1)
+        : gr::block("step",
+                    signature_on(device::select("emulated"), 1, int(item_size)),
+                    signature_on(device::select("emulated"), 1, int(item_size))),
+          device_block(device::select("emulated")),
+          d_size(item_size),
+          d_delay(delay),
+          d_chunks(unsigned(item_size * 3 + delay))
+    {
+        set_history(delay + 1);
+        if (multiple > 1)
+            set_output_multiple(multiple);
+        set_latency(0); // as many calls at a time as there can be
+    }
+
+    int process(int noutput_items,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star& input_items,
+                gr_vector_void_star& output_items) override
+    {
+        calls++;
+        call_times.push_back(std::chrono::steady_clock::now());
+        if (fail_at == calls)
+            throw std::runtime_error("the test wanted an error");
+        int n = std::min(noutput_items, ninput_items[0] - d_delay);
+        if (one_at_a_time)
+            n = 1;
+        else if (!whole_calls)
+            n = d_chunks.next(n);
+        n = std::max(1, n / output_multiple()) * output_multiple();
+        const auto* in = static_cast<const uint8_t*>(input_items[0]);
+        auto* out = static_cast<uint8_t*>(output_items[0]);
+        const size_t bytes = n * d_size, lag = d_delay * d_size;
+        const int wait = pause;
+        const bool fails = fail_in_kernel_at == calls;
+        const bool within_call = fails && fail_within_call;
+        const auto asked_for_all = std::make_shared<std::atomic<bool>>(!within_call);
+        dynamic_cast<emulated::stream&>(work_stream()).run([=] {
+            if (wait)
+                std::this_thread::sleep_for(std::chrono::microseconds(wait));
+            while (!*asked_for_all)
+                std::this_thread::yield();
+            if (fails)
+                throw std::runtime_error("the test wanted an error in a kernel");
+            constexpr auto m = emulated::mask;
+            for (size_t k = 0; k < bytes; k++)
+                out[k] = uint8_t((in[k + lag] ^ m) + 1 - (lag ? in[k] ^ m : 0)) ^ m;
+        });
+        consume_each(n);
+        if (within_call) {
+            const event_sptr failed = work_stream().record();
+            *asked_for_all = true;
+            while (!failed->done())
+                std::this_thread::yield();
+        }
+        return n;
+    }
+
+    // to be set before the flowgraph runs
+    int pause = 0; // of each kernel, in microseconds
+    bool whole_calls = false, one_at_a_time = false;
+    int fail_at = 0, fail_in_kernel_at = 0; // number of the call
+    // The kernel fails before its call returns, and after that has asked for all its
+    // work: what meets the error is the buffer, when GNU Radio publishes the items.
+    bool fail_within_call = false;
+    int calls = 0;
+    std::vector<std::chrono::steady_clock::time_point> call_times;
+
+private:
+    const size_t d_size;
+    const int d_delay;
+    chunks d_chunks;
+};
+
+//! A device sink that compares with a model.
+class device_sink : public device_block
+{
+public:
+    device_sink(size_t item_size, model m)
+        : gr::block("device_sink",
+                    signature_on(device::select("emulated"), 1, int(item_size)),
+                    signature_on(device::select("emulated"), 0, int(item_size))),
+          device_block(device::select("emulated")),
+          d_size(item_size),
+          d_model(std::move(m))
+    {
+    }
+
+    bool start() override
+    {
+        items = wrong = 0;
+        return device_block::start();
+    }
+
+    int process(int,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star& input_items,
+                gr_vector_void_star&) override
+    {
+        const int n = ninput_items[0];
+        const auto* in = static_cast<const uint8_t*>(input_items[0]);
+        const int64_t first = items;
+        dynamic_cast<emulated::stream&>(work_stream()).run([=] {
+            int64_t bad = 0;
+            for (int i = 0; i < n; i++)
+                for (size_t b = 0; b < d_size; b++)
+                    bad += uint8_t(in[i * d_size + b] ^ emulated::mask) !=
+                           d_model(first + i, b);
+            wrong += bad;
+        });
+        items += n;
+        consume_each(n);
+        return 0;
+    }
+
+    std::atomic<int64_t> items{ 0 }, wrong{ 0 };
+
+private:
+    const size_t d_size;
+    const model d_model;
+};
+
+//! A device source whose bytes have one value. Zeros are not worth a kernel: with them it
+//! is never slow.
+class device_source : public device_block
+{
+public:
+    device_source(size_t item_size, int64_t items, uint8_t value = 0)
+        : gr::block("device_source",
+                    gr::io_signature::make(0, 0, 0),
+                    signature_on(device::select("emulated"), 1, int(item_size))),
+          device_block(device::select("emulated")),
+          d_size(item_size),
+          d_items(items),
+          d_value(value)
+    {
+    }
+
+    bool start() override
+    {
+        d_sent = 0;
+        return device_block::start();
+    }
+
+    int process(int noutput_items,
+                gr_vector_int&,
+                gr_vector_const_void_star&,
+                gr_vector_void_star& output_items) override
+    {
+        if (d_sent == d_items)
+            return WORK_DONE;
+        const int n = int(std::min<int64_t>(noutput_items, d_items - d_sent));
+        if (d_value)
+            dynamic_cast<emulated::stream&>(work_stream())
+                .run([out = output_items[0], value = d_value, bytes = n * d_size] {
+                    std::memset(out, value ^ emulated::mask, bytes);
+                });
+        d_sent += n;
+        largest_call = std::max(largest_call, n);
+        return n;
+    }
+
+    int largest_call = 0; // items
+
+private:
+    const size_t d_size;
+    const int64_t d_items;
+    const uint8_t d_value;
+    int64_t d_sent = 0;
+};
+
+//! Settings of the emulated device, as they were before at the end of its life.
+class emulation
+{
+public:
+    emulation()
+    {
+        auto& s = emulated::current_settings();
+        d_delay = s.delay;
+        d_clear_delay = s.clear_delay;
+        d_ring = s.default_ring;
+        d_granularity = s.granularity;
+        d_memory = s.memory_size;
+    }
+    ~emulation()
+    {
+        auto& s = emulated::current_settings();
+        s.delay = d_delay;
+        s.clear_delay = d_clear_delay;
+        s.default_ring = d_ring;
+        s.granularity = d_granularity;
+        s.memory_size = d_memory;
+    }
+
+private:
+    int d_delay, d_clear_delay;
+    size_t d_ring, d_granularity, d_memory;
+};
+
+template <class block, class... arguments>
+std::shared_ptr<block> make(arguments&&... a)
+{
+    return gnuradio::make_block_sptr<block>(std::forward<arguments>(a)...);
+}
+
+} // namespace qa
+
+#endif /* INCLUDED_APERTURE_TESTS_CPP_QA_DEVICE_H */

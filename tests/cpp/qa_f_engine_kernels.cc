@@ -1,0 +1,295 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/f_engine/f_engine.h"
+#include "kernels/pfb/prototype.h"
+#include <cppunit/extensions/HelperMacros.h>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+using namespace gr::aperture;
+
+namespace {
+
+//! Bytes where a device can read them.
+class bytes_on
+{
+public:
+    bytes_on(const device& d, stream& s, const std::vector<uint8_t>& bytes)
+        : d_stream(s), d_plain(bytes)
+    {
+        if (const auto& own = d.own_memory()) {
+            d_memory = own->allocate(bytes.size());
+            s.copy(d_memory.get(), bytes.data(), bytes.size(), direction::host_to_device);
+            s.synchronize();
+        }
+    }
+    uint8_t* data()
+    {
+        return d_memory ? reinterpret_cast<uint8_t*>(d_memory.get()) : d_plain.data();
+    }
+    const std::vector<uint8_t>& read()
+    {
+        if (d_memory)
+            d_stream.copy(d_plain.data(),
+                          d_memory.get(),
+                          d_plain.size(),
+                          direction::device_to_host);
+        d_stream.synchronize();
+        return d_plain;
+    }
+
+private:
+    stream& d_stream;
+    std::vector<uint8_t> d_plain;
+    memory d_memory;
+};
+
+} // namespace
+
+/*!
+ * What the blocks do not reach of the filter bank's kernels, or not in all ways: packed
+ * samples of several inputs, delays, and blocks that are written in pieces.
+ */
+class qa_f_engine_kernels : public CppUnit::TestFixture
+{
+    CPPUNIT_TEST_SUITE(qa_f_engine_kernels);
+    CPPUNIT_TEST(packed_samples);
+    CPPUNIT_TEST(delays);
+    CPPUNIT_TEST(blocks_in_pieces);
+    CPPUNIT_TEST_SUITE_END();
+
+    const device d_cpu = device::select("cpu");
+    std::unique_ptr<stream> d_stream = d_cpu.make_stream();
+    std::mt19937 d_random{ 1 };
+
+    std::vector<uint8_t> random_bytes(size_t count)
+    {
+        std::vector<uint8_t> bytes(count);
+        for (auto& b : bytes)
+            b = uint8_t(d_random());
+        return bytes;
+    }
+
+    /*!
+     * f_engine in calls of odd sizes, more spectra than are filtered at once, against a
+     * filter bank and a corner turn on the CPU. Of the ports the second one is lost.
+     */
+    void check_blocks(const device& d, sample_type type, sample_type output, bool delayed)
+    {
+        const int channels = 20, taps = 3, ports = 3, per_port = 2;
+        const int times = 75, of_block = 25;
+        const int reach = 60; // samples around those of the spectra
+        kernels::f_engine::parameters p{
+            { channels, taps, ports, per_port, type, output, true, {} }, of_block, 3, 11
+        };
+        const int step = p.filter.step();
+        p.filter.prototype = kernels::prototype(step, taps, "hann");
+        const auto bytes = [&](int samples) { return bytes_of(type, samples, per_port); };
+        std::vector<cfloat> gains(p.inputs() * channels);
+        for (auto& g : gains)
+            g = cfloat(float(d_random() % 1000) / 1000, .3f);
+        std::vector<kernels::delay> delays;
+        for (int input = 0; input < p.inputs(); input++)
+            delays.push_back({ input * 24 - reach, .1 * input, .01, .3 * input, .02 });
+
+        auto s = d.make_stream();
+        auto both = kernels::f_engine::make_composed(p, d, 32);
+        auto filter = kernels::pfb::make(p.filter, d_cpu);
+        auto turn = kernels::corner_turn::make(p.turn(), d_cpu);
+        both->set_gains(gains.data(), *s);
+        filter->set_gains(gains.data(), *d_stream);
+        if (delayed) {
+            both->set_delays(delays.data(), *s);
+            filter->set_delays(delays.data(), *d_stream);
+        }
+        std::vector<std::vector<uint8_t>> samples, spectra;
+        std::vector<bytes_on> on_device;
+        std::vector<kernels::pfb::source> from;
+        std::vector<void*> to;
+        std::vector<const void*> filtered;
+        for (int port = 0; port < ports; port++) {
+            samples.push_back(random_bytes(bytes((times - 1 + taps) * step + 2 * reach)));
+            if (type == sample_type::fc32) // numbers that are none would spread
+                for (auto& b : samples[port])
+                    b &= 0x3f;
+            spectra.emplace_back(times * channels * per_port * size_of(output));
+        }
+        for (int port = 0; port < ports; port++) {
+            on_device.emplace_back(d, *s, samples[port]);
+            from.push_back(
+                { port == 1 ? nullptr : samples[port].data() + bytes(reach), 0 });
+            to.push_back(spectra[port].data());
+            filtered.push_back(spectra[port].data());
+        }
+        std::vector<uint8_t> expected(11 * p.inputs() * times * size_of(output));
+        filter->execute(from.data(), to.data(), times, *d_stream);
+        turn->execute(filtered.data(), expected.data(), 0, times, *d_stream);
+
+        const size_t counted = (taps - 1) * step;
+        bytes_on out(d, *s, random_bytes(expected.size()));
+        for (auto [first, count] :
+             { std::pair(0, 2), std::pair(2, 71), std::pair(73, 2) }) {
+            for (int port = 0; port < ports; port++)
+                if (port != 1)
+                    from[port] = { on_device[port].data() + bytes(reach + first * step),
+                                   first ? counted : 0 };
+            const size_t block = expected.size() / times * of_block;
+            both->execute(from.data(),
+                          out.data() + first / of_block * block,
+                          first % of_block,
+                          count,
+                          *s);
+        }
+        CPPUNIT_ASSERT(out.read() == expected);
+        CPPUNIT_ASSERT(both->clamped().output == filter->clamped().output);
+        CPPUNIT_ASSERT(both->clamped().samples == filter->clamped().samples);
+        CPPUNIT_ASSERT(type != sample_type::sc8 || filter->clamped().samples[0] > 0);
+        CPPUNIT_ASSERT(output != sample_type::sc8 || type != sample_type::s12 ||
+                       filter->clamped().output[0] > 0);
+    }
+
+public:
+    void packed_samples()
+    {
+        // the same numbers in a wider type give the same bits
+        for (auto type : { sample_type::s10, sample_type::s12, sample_type::sc4 })
+            for (int inputs : { 1, 2, 3, 4 }) {
+                const bool four = type == sample_type::sc4;
+                const int bits = four ? 4 : bits_of(type), parts = four ? 2 : 1;
+                kernels::pfb::parameters p{ 10,    3, 1, inputs, type, sample_type::fc32,
+                                            false, {} };
+                p.prototype = kernels::prototype(p.step(), 3, "hann");
+                const size_t spectra = 9, samples = (spectra - 1 + 3) * p.step();
+                const size_t item = samples_in_item(type, inputs);
+                CPPUNIT_ASSERT_EQUAL(size_t(0), samples * inputs * bits_of(type) % 8);
+                CPPUNIT_ASSERT_EQUAL(size_t(0), samples % item);
+                std::vector<uint8_t> packed(bytes_of(type, samples, inputs));
+                std::vector<int16_t> wide;
+                uint64_t lowest = 0;
+                for (size_t i = 0; i < samples * inputs; i++) {
+                    bool low = false;
+                    for (int part = 0; part < parts; part++) {
+                        const int range = 1 << bits;
+                        const int value = int(d_random() % range) - range / 2;
+                        for (int bit = 0; bit < bits; bit++) {
+                            const size_t at = (i * parts + part) * bits + bit;
+                            const int one = value >> (bits - 1 - bit) & 1;
+                            packed[at / 8] |= one << (7 - at % 8);
+                        }
+                        low = low || (four && value == -8);
+                        wide.push_back(int16_t(four ? std::max(value, -7) : value));
+                    }
+                    lowest += low;
+                }
+                auto kernel = kernels::pfb::make(p, d_cpu);
+                p.input = four ? sample_type::sc16 : sample_type::s16;
+                auto reference = kernels::pfb::make(p, d_cpu);
+                std::vector<cfloat> out(spectra * inputs * 10, cfloat(7, 7)),
+                    expected(out);
+                const kernels::pfb::source from{ packed.data(), 0 },
+                    from_wide{ wide.data(), 0 };
+                void *to = out.data(), *to_expected = expected.data();
+                kernel->execute(&from, &to, spectra, *d_stream);
+                reference->execute(&from_wide, &to_expected, spectra, *d_stream);
+                CPPUNIT_ASSERT(out == expected);
+                uint64_t counted = 0;
+                for (auto c : kernel->clamped().samples)
+                    counted += c;
+                CPPUNIT_ASSERT_EQUAL(lowest, counted);
+            }
+    }
+
+    void delays()
+    {
+        // A tone of each channel that is delayed: the whole response is that of the
+        // formula, where the tone lies in the channel's middle. Single precision.
+        const int n = 16, taps = 4, inputs = 2, spectra = 7, reach = 40;
+        const kernels::delay delays[] = { { 37, .25, .003, 1., -.2 },
+                                          { -21, -.4, .0, -2., .1 } };
+        for (auto type : { sample_type::fc32, sample_type::f32 })
+            for (bool inverted : { false, true })
+                for (int k = 0; k < n; k++) {
+                    const bool real = type == sample_type::f32;
+                    kernels::pfb::parameters p{ n,        taps, 1,
+                                                inputs,   type, sample_type::fc32,
+                                                inverted, {} };
+                    const int step = p.step();
+                    p.prototype = kernels::prototype(step, taps, "hann");
+                    // turns per sample at sky frequencies, of what is sampled
+                    const double sky = double(real ? k : k - n / 2) / step;
+                    const double sampled = !inverted ? sky
+                                           : real    ? double(n - 1 - k) / step
+                                                     : -sky;
+                    // a real tone near 0 or fs/2 meets its mirror image
+                    const int edge =
+                        std::min(inverted ? n - 1 - k : k, inverted ? k + 1 : n - k);
+                    if (real && edge == 0)
+                        continue;
+                    const double tolerance = real && edge < 5 ? 3e-3 : 2e-5;
+                    const int length = (spectra - 1 + taps) * step;
+                    std::vector<float> x;
+                    for (int t = -reach; t < length + reach; t++)
+                        for (int i = 0; i < inputs; i++) {
+                            x.push_back(float(std::cos(2 * M_PI * sampled * t)));
+                            if (!real)
+                                x.push_back(float(std::sin(2 * M_PI * sampled * t)));
+                        }
+                    const float* start = &x[reach * inputs * (real ? 1 : 2)];
+                    auto kernel = kernels::pfb::make(p, d_cpu);
+                    std::vector<cfloat> gains(inputs * n, cfloat(.5f, 2.f)),
+                        plain(spectra * inputs * n), out(plain);
+                    kernel->set_gains(gains.data(), *d_stream);
+                    const kernels::pfb::source from{ start, 0 };
+                    void *to_plain = plain.data(), *to = out.data();
+                    kernel->execute(&from, &to_plain, spectra, *d_stream);
+                    kernel->set_delays(delays, *d_stream);
+                    // in two calls: the delay goes on
+                    kernel->execute(&from, &to, 3, *d_stream);
+                    const kernels::pfb::source rest{
+                        start + 3 * step * inputs * (real ? 1 : 2), 0
+                    };
+                    to = &out[3 * inputs * n];
+                    kernel->execute(&rest, &to, spectra - 3, *d_stream);
+                    for (int m = 0; m < spectra; m++)
+                        for (int i = 0; i < inputs; i++) {
+                            const auto& d = delays[i];
+                            const double length_of_d =
+                                d.samples + d.fraction + d.fraction_rate * m;
+                            const auto factor = std::polar(1.,
+                                                           d.phase + d.phase_rate * m -
+                                                               2 * M_PI * (k - n / 2.) /
+                                                                   step * length_of_d);
+                            const size_t at = (m * inputs + i) * n + k;
+                            CPPUNIT_ASSERT(std::abs(plain[at]) > .5);
+                            CPPUNIT_ASSERT(
+                                std::abs(std::complex<double>(plain[at]) * factor -
+                                         std::complex<double>(out[at])) < tolerance);
+                        }
+                    kernel->set_delays(nullptr, *d_stream);
+                    std::vector<cfloat> again(plain.size());
+                    to = again.data();
+                    kernel->execute(&from, &to, spectra, *d_stream);
+                    CPPUNIT_ASSERT(again == plain);
+                }
+    }
+
+    void blocks_in_pieces()
+    {
+        for (const char* name : { "cpu", "emulated" })
+            for (auto type : { sample_type::sc8,
+                               sample_type::sc4,
+                               sample_type::s12,
+                               sample_type::fc32 })
+                for (auto output : { sample_type::sc8, sample_type::fc32 })
+                    for (bool delayed : { false, true })
+                        check_blocks(device::select(name), type, output, delayed);
+    }
+};
+
+CPPUNIT_TEST_SUITE_REGISTRATION(qa_f_engine_kernels);
