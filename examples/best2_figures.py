@@ -26,9 +26,11 @@ from dataclasses import replace
 
 import numpy as np
 from gnuradio import aperture, blocks, gr
-from gnuradio.aperture import geometry, plot_beams
-from gnuradio.aperture.beams import Beam, grid, offset
-from gnuradio.aperture.plot_data import decibels
+from gnuradio.aperture.array import geometry
+from gnuradio.aperture.beams.beams import Beam, grid, offset
+from gnuradio.aperture.beams.weights import array_factor, beam_weights
+from gnuradio.aperture.plots import plot_beams
+from gnuradio.aperture.plots.plot_data import decibels
 import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)
@@ -132,8 +134,8 @@ def draw_drift(array, filename, seconds=4800):
     fine = np.linspace(-seconds / 120, seconds / 120, 400)
     places = geometry.direction(*geometry.radec_to_azel(
         ra, dec, transit + 60 * fine, array.latitude, array.longitude, array.height))
-    weights = aperture.weights.beam_weights(array, row, [array.center_frequency])
-    factor = aperture.weights.array_factor(array, weights, places, [array.center_frequency])[0]
+    weights = beam_weights(array, row, [array.center_frequency])
+    factor = array_factor(array, weights, places, [array.center_frequency])[0]
     for number, curve in enumerate(curves):
         colour = plt.get_cmap("viridis")(number / 8.5)
         axes[0].plot(minutes, curve, ".", ms=4, color=colour, label=row[number].name)

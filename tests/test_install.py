@@ -59,12 +59,16 @@ class TestInstall(unittest.TestCase):
         names = [pathlib.PurePath(path) for path in self.installed]
         in_source = {
             "include/gnuradio/aperture": (SOURCE / "include/gnuradio/aperture").glob("*.h"),
-            "gnuradio/aperture": [path for path in (SOURCE / "python/aperture").glob("*.py")
-                                  if not path.name.startswith("qa_")],
-            "gnuradio/aperture/arrays": (SOURCE / "python/aperture/arrays").glob("*.y*ml"),
+            "gnuradio/aperture/array/arrays":
+                (SOURCE / "python/aperture/array/arrays").glob("*.y*ml"),
             "share/gnuradio/grc/blocks": (SOURCE / "grc").glob("*.block.yml"),
             "bin": [path for path in (SOURCE / "apps").glob("aperture_*") if path.is_file()],
         }
+        for module in (SOURCE / "python/aperture").rglob("*.py"):
+            folder = module.parent.relative_to(SOURCE / "python")
+            if (module.parent / "__init__.py").exists() and not module.name.startswith("qa_"):
+                in_source.setdefault(f"gnuradio/{folder}", []).append(module)
+        self.assertIn("gnuradio/aperture/array", in_source)
         for folder, sources in in_source.items():
             wanted = {path.name for path in sources}
             there = {path.name for path in names if str(path.parent).endswith(folder)}
@@ -103,8 +107,10 @@ class TestInstall(unittest.TestCase):
         """Nothing that was installed is left, and no folder of our own."""
         self.assertGreater(len(self.installed), 20)
         # byte code, as it appears when somebody has imported the package
-        (self.python_path / "gnuradio/aperture/__pycache__").mkdir(exist_ok=True)
-        (self.python_path / "gnuradio/aperture/__pycache__/tags.cpython-3.pyc").write_text("")
+        for folder in ("gnuradio/aperture", "gnuradio/aperture/array"):
+            cache = self.python_path / folder / "__pycache__"
+            cache.mkdir(exist_ok=True)
+            (cache / "tags.cpython-3.pyc").write_text("")
         run_or_fail(self, CMAKE, "--build", BUILD, "--target", "uninstall")
         self.assertEqual(files_below(self.stage), [])
         folders = [path for path in self.stage.rglob("*aperture*") if path.is_dir()]

@@ -82,7 +82,7 @@ class TestSourceTree(unittest.TestCase):
 
     def test_copyright(self):
         """Every source file of ours says whose it is and under which licence."""
-        for pattern in ("lib/**/*.cc", "lib/**/*.h", "python/aperture/*.py", "tests/**/*.py",
+        for pattern in ("lib/**/*.cc", "lib/**/*.h", "python/aperture/**/*.py", "tests/**/*.py",
                         "include/**/*.h", "grc/*.yml", "tools/*", "apps/*"):
             paths = [path for path in SOURCE.glob(pattern) if path.is_file()]
             for path in paths:

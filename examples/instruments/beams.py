@@ -29,9 +29,9 @@ import time
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr
-from gnuradio.aperture.beams import Beam, offset
-from gnuradio.aperture.fx import device_name, positive_seconds, whole_number
-from gnuradio.aperture.weights import array_factor, array_frequencies, beam_weights
+from gnuradio.aperture.beams.beams import Beam, offset
+from gnuradio.aperture.commands.fx import device_name, positive_seconds, whole_number
+from gnuradio.aperture.beams.weights import array_factor, array_frequencies, beam_weights
 from instrument import (BEST2, RMS, SOURCE, SPECTRA, find_device, four_bits, items_per_second,
                         simulate)
 

@@ -9,12 +9,12 @@
 from .aperture_python import *
 
 # pure Python
-from . import geometry
-from .array_description import (Antenna, ArrayDescription, ArrayDescriptionError, Input, Source,
-                                find_array, load_array, save_array, shipped_arrays)
+from .array import geometry
+from .array.array_description import (Antenna, ArrayDescription, ArrayDescriptionError, Input,
+                                      Source, find_array, load_array, save_array, shipped_arrays)
+from .array.products import products
+from .beams.beams import Beam, load_beams
 from .array_source import array_source
-from .beams import Beam, load_beams
 from .filterbank_sink import filterbank_sink
 from .pointing import pointing
-from .products import products
 from .uvh5_sink import uvh5_sink

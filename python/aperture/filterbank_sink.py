@@ -16,15 +16,16 @@ import numpy as np
 import pmt
 from gnuradio import gr
 
-from . import earth_rotation, geometry, tags
-from .array_description import ArrayDescription, load_array
-from .array_model import refuse
-from .filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
-from .filterbank_writer import MISSING, MissingSamples, RecentMean, SampleFile, take_places
-from .growing_file import check_path, file_name
+from . import tags
+from .array import earth_rotation, geometry
+from .array.array_description import ArrayDescription, load_array
+from .array.array_model import refuse
+from .beams.weights import beam_directions, find_polarizations
+from .files.filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
+from .files.filterbank_writer import MISSING, MissingSamples, RecentMean, SampleFile, take_places
+from .files.growing_file import check_path, file_name
 from .pointing import as_beams
-from .tag_values import tag_value, time_of
-from .weights import beam_directions, find_polarizations
+from .streams.tag_values import tag_value, time_of
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 LONGEST_GAP = 600.0       # s: clocks that jump further forward,

@@ -15,14 +15,15 @@ import numpy as np
 import pmt
 from gnuradio import gr
 
-from . import c32vector, earth_rotation, tags
-from .array_description import ArrayDescription, load_array
-from .array_model import refuse
-from .beams import Beam, beams_of, coherent, in_order
-from .geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
-from .stream_band import Band, StreamBand
-from .tag_values import tag_value
-from .weights import beam_directions, beam_weights, channel_frequencies
+from . import c32vector, tags
+from .array import earth_rotation
+from .array.array_description import ArrayDescription, load_array
+from .array.array_model import refuse
+from .array.geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
+from .beams.beams import Beam, beams_of, coherent, in_order
+from .beams.weights import beam_directions, beam_weights, channel_frequencies
+from .streams.stream_band import Band, StreamBand
+from .streams.tag_values import tag_value
 
 YEAR_2000 = 946684800.0  # an rx_time before it does not come from a clock
 MAX_CHANNELS = 1 << 24   # what the blocks take
@@ -103,7 +104,7 @@ class pointing(gr.sync_block):
     `lead` seconds before its time, and made for the middle of the time in which it holds. A
     beamformer changes at the start of a block: what a block lasts comes on top of that error.
 
-    Weights: see `aperture.weights.beam_weights`; beams: `aperture.beams`. An array with two
+    Weights: see `aperture.beams.weights.beam_weights`; beams: `aperture.beams.beams`. An array with two
     polarisations has two beams for each one here, 2m and 2m + 1. Where rx_time does not come from a
     clock, or there is none, the host's clock at the first item is taken.
 

@@ -13,9 +13,8 @@ import re
 import unittest
 
 import numpy as np
-import qa_tools
 from gnuradio import aperture, gr_unittest
-from gnuradio.aperture import reference
+from gnuradio.aperture.testing import qa_tools, reference
 
 aperture = qa_tools.on_device(aperture)
 

@@ -13,7 +13,8 @@ import time
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
-from gnuradio.aperture import ArrayDescription, Antenna, Input, Source, geometry
+from gnuradio.aperture import Antenna, ArrayDescription, Input, Source
+from gnuradio.aperture.array import geometry
 
 ZENITH = Source("zenith", azimuth=0, elevation=90)
 

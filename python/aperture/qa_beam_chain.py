@@ -7,11 +7,12 @@
 """Beams on simulated sources, from samples to powers: what comes out is the array factor."""
 
 import numpy as np
-import qa_tools
 from gnuradio import aperture, blocks, gr, gr_unittest
-from gnuradio.aperture import array_source, geometry, pointing
-from gnuradio.aperture.array_description import Antenna, ArrayDescription, Input, Source
-from gnuradio.aperture.beams import Beam, grid
+from gnuradio.aperture import array_source, pointing
+from gnuradio.aperture.array import geometry
+from gnuradio.aperture.array.array_description import Antenna, ArrayDescription, Input, Source
+from gnuradio.aperture.beams.beams import Beam, grid
+from gnuradio.aperture.testing import qa_tools
 
 aperture = qa_tools.on_device(aperture)
 

@@ -16,10 +16,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-import qa_tools
 from gnuradio import aperture, gr, gr_unittest
-from gnuradio.aperture import reference
-from qa_tools import ByteSink, ByteSource, rx_time, tags_of
+from gnuradio.aperture.testing import qa_tools, reference
+from gnuradio.aperture.testing.qa_tools import ByteSink, ByteSource, rx_time, tags_of
 
 aperture = qa_tools.on_device(aperture)
 

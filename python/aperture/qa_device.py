@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
-from qa_tools import DEVICE
+from gnuradio.aperture.testing.qa_tools import DEVICE
 
 #: a device with memory of its own
 ON_DEVICE = DEVICE if DEVICE.startswith("cuda") else "emulated"

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 from gnuradio import aperture, gr, gr_unittest
-from qa_tools import DEVICE, PATIENCE, run
+from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE, run
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})
 

@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Filterbank files, read back by their definition; python/aperture/outside has blimpy."""
+"""Filterbank files, read back by their definition; python/aperture/testing/outside has blimpy."""
 
 import errno
 import os
@@ -22,9 +22,11 @@ from unittest import mock
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
-from gnuradio.aperture import filterbank, filterbank_sink, geometry, tags
-from gnuradio.aperture.array_description import Antenna, ArrayDescription, Input
-from gnuradio.aperture.beams import Beam
+from gnuradio.aperture import filterbank_sink, tags
+from gnuradio.aperture.array import geometry
+from gnuradio.aperture.array.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.beams.beams import Beam
+from gnuradio.aperture.files import filterbank
 
 BEAMS = [Beam("A", 120.0, 50.0), Beam("Cas A/1", ra=350.85, dec=58.815), Beam("c", 0.0, 90.0)]
 
@@ -637,9 +639,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
     def check_killed(self, bits):
         progress = self.folder / "progress"
         script = f"""
-import sys
-sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
-from qa_filterbank_sink import *
+from gnuradio.aperture.qa_filterbank_sink import *
 top = gr.top_block()
 sink = filterbank_sink({str(self.path)!r}, array_of(), BEAMS, 64, {bits})
 source = blocks.vector_source_f(list(range(192)) * 20000, False, 192, tags_of(0))

@@ -11,10 +11,9 @@ import time
 
 import numpy as np
 import pmt
-import qa_tools
 from gnuradio import aperture, gr_unittest
-from gnuradio.aperture import reference
-from qa_tools import Flowgraph, rx_time, tags_of
+from gnuradio.aperture.testing import qa_tools, reference
+from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, tags_of
 
 aperture = qa_tools.on_device(aperture)
 

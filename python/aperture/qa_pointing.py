@@ -12,10 +12,11 @@ import time as host
 import numpy as np
 import pmt
 from gnuradio import blocks, gr, gr_unittest
-from gnuradio.aperture import geometry, pfb_channelizer, pointing, tags
-from gnuradio.aperture.array_description import Antenna, ArrayDescription, Input
-from gnuradio.aperture.beams import Beam
-from gnuradio.aperture.weights import beam_weights, channel_frequencies
+from gnuradio.aperture import pfb_channelizer, pointing, tags
+from gnuradio.aperture.array import geometry
+from gnuradio.aperture.array.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.beams.beams import Beam
+from gnuradio.aperture.beams.weights import beam_weights, channel_frequencies
 
 START = 1704067200
 

@@ -9,10 +9,10 @@
 import threading
 
 import numpy as np
-import qa_tools
 from gnuradio import aperture, gr_unittest
-from gnuradio.aperture import reference
-from qa_tools import EPOCH, RATE, Flowgraph, block_tags, missing_tags, rx_time, tags_of
+from gnuradio.aperture.testing import qa_tools, reference
+from gnuradio.aperture.testing.qa_tools import (EPOCH, RATE, Flowgraph, block_tags, missing_tags,
+                                                rx_time, tags_of)
 
 aperture = qa_tools.on_device(aperture)
 

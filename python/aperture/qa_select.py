@@ -9,10 +9,9 @@
 import threading
 
 import numpy as np
-import qa_tools
 from gnuradio import aperture, gr_unittest
-from gnuradio.aperture import reference
-from qa_tools import Flowgraph, tags_of
+from gnuradio.aperture.testing import qa_tools, reference
+from gnuradio.aperture.testing.qa_tools import Flowgraph, tags_of
 
 
 class qa_select(gr_unittest.TestCase):

@@ -12,11 +12,12 @@ import numpy as np
 import pmt
 from gnuradio import gr
 
-from . import earth_rotation, tags
-from .array_description import ArrayDescription, load_array
-from .growing_file import GrowingFile, check_path, file_name
-from .tag_values import tag_value, time_of
-from .uvh5 import MOUNTS, Uvh5Layout, map_products
+from . import tags
+from .array import earth_rotation
+from .array.array_description import ArrayDescription, load_array
+from .files.growing_file import GrowingFile, check_path, file_name
+from .files.uvh5 import MOUNTS, Uvh5Layout, map_products
+from .streams.tag_values import tag_value, time_of
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 

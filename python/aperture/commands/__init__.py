@@ -1,0 +1,6 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The programs aperture_fx, aperture_beams and aperture_plot."""

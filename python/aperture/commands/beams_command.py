@@ -1,0 +1,271 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""aperture_beams: tied-array beams from samples to filterbank files.
+
+source -> f_engine -> beam_power -> filterbank_sink, all inputs in one port;
+`pointing`, between source and f_engine, sends weights to beam_power, unless all beams are
+incoherent.
+"""
+
+import argparse
+import sys
+from dataclasses import replace
+
+import numpy as np
+from gnuradio import gr
+
+from .. import beam_power, f_engine
+from ..array_source import DEFAULT_START_TIME
+from ..beams.beams import coherent, in_order, load_beams
+from ..beams.weights import (NORMS, TAPERS, beam_directions, beam_masks, find_polarizations,
+                             incoherent_masks, live_beams)
+from ..files.growing_file import check_path
+from ..filterbank_sink import PRODUCTS, filterbank_sink, paths_of, row_names
+from ..pointing import pointing
+from .beams_plan import make_beams_plan
+from .beams_report import beam_table, summary
+from .fx import (BYTES, INTERRUPTED, FxError, add_input_options, block_multiple,
+                 channelizer_parameters, error_text, fill_gains, gain_text, keep_what_is_read,
+                 length_of, measure_gains, open_input, positive_seconds, run_chain, say, silent,
+                 warn, whole_number)
+from .fx_report import ProgressBar, seconds_text, with_prefix
+
+PROGRAM = "aperture_beams"
+
+
+def start_of(source):
+    """(whole seconds, fraction) since 1970 of the first sample."""
+    return source.start_time() if hasattr(source, "start_time") else (DEFAULT_START_TIME, 0.0)
+
+
+class BeamChain(gr.top_block):
+    """The beamformer as a flowgraph, made but not started.
+
+    beams: list of Beam, incoherent ones behind the others; gains: of each input, for sc8; None for
+    fc32.
+    """
+
+    def __init__(self, signals, plan, options, beams, gains):
+        super().__init__(PROGRAM)
+        array, inputs, channels = signals.description, signals.inputs, plan.channels
+        self.beams = beams
+        self.source = signals.source(plan.samples or 0)
+        self.f_engine = f_engine(output_type=options.format, times=plan.times,
+                                 gain=0 if gains is None else float(gains[0]),
+                                 **channelizer_parameters(signals, plan, options))
+        for number, gain in enumerate([] if gains is None else gains):
+            self.f_engine.set_gain(complex(gain), number)
+        sizes = dict(channels=channels, inputs=inputs, times=plan.times, type=options.format,
+                     device=options.device)
+        polarizations = find_polarizations(array)
+        pointed, others = coherent(beams), [beam for beam in beams if beam.incoherent]
+        masks = [beam_masks(array, pointed)] if pointed else []
+        masks += [incoherent_masks(array, others)] if others else []
+        self.pointing = self._make_pointing(signals, plan, options, gains) if pointed else None
+        self.beamformer = beam_power(
+            beams=len(pointed) * len(polarizations),
+            incoherent_beams=len(others) * len(polarizations), masks=np.concatenate(masks),
+            products=options.products, basis="circular" if polarizations[0] in "rl" else "linear",
+            spectra=plan.integrated, summed_channels=options.sum_channels, **sizes)
+        self.sink = silent(filterbank_sink, filename=options.output, array=array, beams=beams,
+                           channels=channels // options.sum_channels, products=options.products,
+                           nbits=options.nbits)
+        for block in (self.f_engine, self.beamformer):
+            block.set_log_level("warning")  # lost samples, for example
+        self.connect(*[block for block in (self.source, self.pointing, self.f_engine,
+                                           self.beamformer, self.sink) if block])
+        if self.pointing:
+            self.msg_connect(self.pointing, "weights", self.beamformer, "weights")
+
+    def _make_pointing(self, signals, plan, options, gains):
+        """What sends weights of the coherent beams."""
+        array = signals.description
+        # what was levelled for 8 bits is the same in all inputs: the weights take it out
+        calibration = None
+        if gains is not None:
+            gains_of_inputs = np.array([entry.gain for entry in array.inputs])
+            calibration = np.divide(np.max(gains), gains_of_inputs * gains,
+                                    out=np.zeros(signals.inputs, complex),
+                                    where=gains_of_inputs != 0)
+        return silent(
+            pointing, array=array, beams=self.beams, channels=plan.channels,
+            phase_error=options.phase_error, calibration=calibration, taper=options.taper,
+            normalise=options.normalise,
+            item_size=self.source.output_signature().sizeof_stream_item(0), real=signals.real,
+            inverted=signals.inverted)
+
+    def samples_done(self):
+        """Samples of each input that the F-engine has taken."""
+        return self.f_engine.nitems_read(0)
+
+    def errors(self):
+        """What went wrong while it ran, as texts."""
+        return [text for block in (self.source, self.pointing, self.f_engine, self.beamformer,
+                                   self.sink)
+                for text in [getattr(block, "error", lambda: "")()] if text]
+
+
+def beams_to_form(options, array, time):
+    """What --beams and --incoherent name; time: of the start, s."""
+    beams = load_beams(options.beams, array, time)
+    if options.incoherent is None:
+        return beams
+    antennas = tuple(options.incoherent.split("+")) if options.incoherent else None
+    names = {beam.name for beam in beams}
+    name = "incoherent"
+    while name in names:
+        name += "_"
+    # of a direction only its file knows
+    more = replace(beams[0], name=name, antennas=antennas, incoherent=True)
+    incoherent_masks(array, [more])  # complains about antennas
+    return in_order([*beams, more])
+
+
+def blind_beams(beams, array, time):
+    """Warnings of beams that cannot see where they look, or anything at all."""
+    pointed = coherent(beams)
+    if not pointed:
+        return []
+    low = beam_directions(array, pointed, time)[:, 2] < 0
+    dead = ~live_beams(array, pointed).all(axis=1)
+    texts = []
+    for what, which in (("below the horizon at the start", low),
+                        ("zeros, as all inputs of a polarisation have a gain of 0", dead)):
+        names = [repr(beam.name) for beam, is_one in zip(pointed, which) if is_one]
+        if names:
+            more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+            texts.append(f"{what}: {', '.join(names[:4])}{more}")
+    return texts
+
+
+def form_beams(options):
+    """Does what the options say; returns the exit code. Raises FxError and what the blocks
+    raise for parameters that they refuse."""
+    signals = open_input(options)
+    array = signals.description
+    samples, duration = length_of(signals, options.duration)
+    plan = make_beams_plan(inputs=signals.inputs, sample_rate=signals.sample_rate,
+                           real=signals.real, taps=options.taps,
+                           bytes_per_value=BYTES[options.format], samples=samples,
+                           duration=duration, channels=options.channels,
+                           integration=options.integration, multiple=block_multiple(options))
+    if plan.channels % options.sum_channels:
+        raise FxError(f"--sum-channels {options.sum_channels}: it must divide the "
+                      f"{plan.channels} channels")
+    polarizations = find_polarizations(array)
+    if options.products is None:
+        options.products = "I" if len(polarizations) == 2 else "power"
+    elif options.products != "power" and len(polarizations) != 2:
+        raise FxError(f"--products {options.products}: array {array.name!r} has one polarisation")
+    seconds, fraction = start_of(signals.source(1))
+    beams = beams_to_form(options, array, seconds + fraction)
+    # before gains are measured, which takes a while
+    paths = paths_of(options.output, row_names(array, beams, options.products))
+    keep_what_is_read(options, paths)
+    for path in paths:
+        check_path(path, overwrite=True)
+    for text in (*signals.warnings, *blind_beams(beams, array, seconds + fraction)):
+        warn(text, PROGRAM)
+    length = "until Ctrl-C" if plan.samples is None else \
+        seconds_text(plan.spectra * plan.hop / plan.sample_rate)
+    say(f"{options.input}: {signals.inputs} input{'s'[:signals.inputs > 1]}, "
+        f"{signals.sample_type}, {with_prefix(plan.sample_rate, 'sample/s')}, {length}")
+    say(f"{len(beams)} beam{'s'[:len(beams) > 1]}, {plan.channels} channels of "
+        f"{with_prefix(plan.sample_rate / plan.hop, 'Hz')}, integrations of "
+        f"{seconds_text(plan.integration)}: {plan.integrated} spectra; blocks of {plan.times}")
+    say(beam_table(beams))
+    for text in plan.notes:
+        say("note: " + text)
+    gains = None
+    if options.format == "sc8":
+        gains, warnings = fill_gains(measure_gains(signals, plan, options), array.input_names)
+        for text in warnings:
+            warn(text, PROGRAM)
+        say(f"gain of the inputs: {gain_text(gains)}")
+
+    chain = BeamChain(signals, plan, options, beams, gains)
+    bar = ProgressBar(sys.stderr, plan.samples, plan.sample_rate)
+    elapsed, interrupts = run_chain(chain, bar)
+    bar.clear()
+    errors = chain.errors()
+    if errors:
+        raise FxError("; ".join(errors))
+    if chain.sink.integrations() == 0:
+        raise FxError(f"{options.output}: nothing was written, the input gave no integration")
+    say(summary(chain, signals, plan, options, elapsed))
+    if interrupts > 1:
+        warn("stopped at once: what was in flight is not in the file", PROGRAM)
+        return INTERRUPTED
+    if interrupts and plan.samples is not None:
+        warn("interrupted before the end of the input", PROGRAM)
+        return INTERRUPTED
+    return 0
+
+
+def degrees(low, high):
+    """An argparse type."""
+    def convert(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = None
+        if value is None or not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text}: expected {low:g} to {high:g} degrees")
+        return value
+    return convert
+
+
+def parser():
+    """The command line of aperture_beams."""
+    result = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description="Tied-array beams: channelises all inputs of a recording or of a simulated "
+        "array, adds them in phase for each direction, detects powers or Stokes parameters, "
+        "integrates, and writes filterbank files.",
+        epilog="Ctrl-C ends the input and writes all that was in flight; once more, it stops at "
+        "once. Exit code: 0 only if all went well, 1 after an error, 2 for wrong arguments, 130 "
+        "if the input was interrupted (not for endless simulations, which end so).")
+    add = result.add_argument
+    add_input_options(add)
+    add("--beams", required=True, metavar="BEAMS",
+        help="a YAML file, or grid:az=180,el=60,columns=8,rows=2,spacing=1.5 (degrees; ra and dec "
+        "instead follow the sky), or grid:ra=83.63,dec=22.01,width=3,overlap=0.5 to fill a circle")
+    add("--incoherent", nargs="?", const="", metavar="ANTENNA+ANTENNA",
+        help="one more beam: the sum of the powers of all inputs, or of those of these antennas")
+    add("-o", "--output", required=True, metavar="FILE.fil",
+        help="filterbank file of all beams, or with {beam} in its name one for each; files of that "
+        "name are replaced")
+    add("--products", choices=tuple(PRODUCTS),
+        help="(default: I of an array with two polarisations, else power)")
+    add("--integration", type=positive_seconds(False), metavar="SECONDS",
+        help="rounded to whole spectra, and of more than 8 MB of voltages to whole blocks "
+        "(default: 0.001)")
+    add("--sum-channels", type=whole_number(1, 65536), default=1, metavar="N",
+        help="neighbours that become one in the file (default: %(default)s)")
+    add("--nbits", type=int, choices=(8, 32), default=32, help="(default: %(default)s)")
+    add("--taper", choices=TAPERS, default="none",
+        help="of the weights from the middle of the array to its edge (default: %(default)s)")
+    add("--normalise", choices=NORMS, default="noise",
+        help="noise: a beam has the noise of an input; signal: a source has the power that it has "
+        "in an input (default: %(default)s)")
+    add("--phase-error", type=degrees(0.001, 90), default=1.0, metavar="DEGREES",
+        help="that weights of beams on the sky may be off (default: %(default)s)")
+    return result
+
+
+def main(arguments=None):
+    """Runs the command; returns its exit code."""
+    options = parser().parse_args(arguments)
+    # GNU Radio tells much about its buffers, as warnings too, that is of no use here.
+    gr.logging().set_default_level(gr.log_levels.err)
+    try:
+        return form_beams(options)
+    except KeyboardInterrupt:
+        print(f"{PROGRAM}: interrupted before the beamformer started", file=sys.stderr)
+        return INTERRUPTED
+    except (FxError, ValueError, OSError, RuntimeError) as error:
+        print(f"{PROGRAM}: error: {error_text(error)}", file=sys.stderr)
+        return 1

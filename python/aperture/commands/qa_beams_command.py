@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The command aperture_beams."""
+
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+from gnuradio import gr_unittest
+from gnuradio.aperture import pointing
+from gnuradio.aperture.array import geometry
+from gnuradio.aperture.array.array_description import (Antenna, ArrayDescription, Input, Source,
+                                                       save_array)
+from gnuradio.aperture.array_source import DEFAULT_START_TIME
+from gnuradio.aperture.commands import beams_command
+from gnuradio.aperture.commands.qa_fx import noise, write_dada
+from gnuradio.aperture.files.filterbank import FilterbankFile
+from gnuradio.aperture.testing.qa_tools import DEVICE
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+APP = os.path.join(HERE, "..", "..", "..", "apps", "aperture_beams")
+
+
+def array_of(letters="x", gains=True):
+    """Ten antennas within 60 m, 150 MHz, and a source of flux 2."""
+    rng = np.random.default_rng(5)
+    places = [Antenna(f"A{i}", (*rng.uniform(-60, 60, 2), 0.0)) for i in range(10)]
+    inputs = [Input(place.name, letter, complex(*rng.uniform(0.5, 2, 2)) if gains else 1,
+                    rng.uniform(0, 2e-8)) for place in places for letter in letters]
+    return ArrayDescription(name="test", latitude=52.0, longitude=5.0, height=10.0,
+                            antennas=places, inputs=inputs, sample_rate=1e6,
+                            center_frequency=1.5e8,
+                            sources=[Source("s", azimuth=170.0, elevation=55.0, flux=2.0)])
+
+
+def run(command, *arguments):
+    """Exit code, stdout and stderr of main() in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = command.main([str(argument) for argument in arguments])
+        except SystemExit as error:
+            code = error.code
+    return code, out.getvalue(), err.getvalue()
+
+
+class Observations:
+    """Of tests: a folder in which there are files of beams."""
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = self._folder.name
+
+    def tearDown(self):
+        self._folder.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def array(self, **arguments):
+        save_array(array_of(**arguments), self.path("array.yaml"))
+        return "sim:" + self.path("array.yaml")
+
+    def observe(self, *arguments, source=None, output="out.fil"):
+        """Runs the command on 32 channels; its stdout."""
+        code, out, err = run(beams_command, "--input", source or self.array(), "--channels", 32,
+                             "--duration", 0.2, "--device", DEVICE, "-o", self.path(output),
+                             *arguments)
+        self.assertEqual(code, 0, err)
+        return out
+
+
+class qa_beams_command(Observations, gr_unittest.TestCase):
+
+    def test_a_beam_on_a_source(self):
+        # the noise of ten inputs adds up in power, a source in voltage; 6400 values of mean 1
+        for format, normalise, gains, expected in (
+                ("fc32", "signal", True, 2 + 1 / 10), ("fc32", "noise", False, 2 * 10 + 1),
+                # an rms of 20 steps in both parts is the noise and the source of an input
+                ("sc8", "noise", True, (2 * 10 + 1) * 800 / 3)):
+            out = self.observe("--beams", "grid:az=170,el=55", "--format", format,
+                               "--normalise", normalise, source=self.array(gains=gains))
+            file = FilterbankFile(self.path("out.fil"))
+            self.assertAlmostEqual(file.read()[:, 0, 1:].mean() / expected, 1, delta=0.08)
+            self.assertIn("beams         1, 0 of which follow the sky", out)
+            self.assertIn("real time", out)
+            # 0.2 s in integrations of 31 spectra, 0.992 ms
+            self.assertEqual(file.samples, 202)
+
+    def test_products(self):
+        source = self.array(letters="xy", gains=False)
+        grid = "grid:az=170,el=55,columns=3,spacing=2,name=b"
+        for products, ifs in ((None, 1), ("IQUV", 4), ("coherency", 4)):
+            self.observe("--beams", grid, *(["--products", products] if products else []),
+                         "--format", "fc32", source=source, output="b-{beam}.fil")
+            powers = [FilterbankFile(self.path(f"b-b_{i}.fil")).read()[..., 1:].mean(axis=(0, 2))
+                      for i in range(3)]
+            self.assertEqual({len(power) for power in powers}, {ifs})
+            # the source is unpolarised: 2 x (20 + 1) in I, half of it in XX and YY
+            expected = {1: [42], 4: [42, 0, 0, 0] if products == "IQUV" else [21, 21, 0, 0]}[ifs]
+            np.testing.assert_allclose(powers[1], expected, atol=1.5)
+            self.assertLess(powers[0][0], 30)
+        self.observe("--beams", grid, "--products", "power", source=source, output="p-{beam}.fil")
+        self.assertTrue(os.path.exists(self.path("p-b_0_y.fil")))
+
+    def test_beams_from_a_file_that_move_and_stand(self):
+        with open(self.path("beams.yaml"), "w") as file:
+            file.write("beams:\n  - {name: moves, ra: 10, dec: 60}\n"
+                       "  - {name: stays, azimuth: 170, elevation: 55}\n")
+        out = self.observe("--beams", self.path("beams.yaml"), "--nbits", 8, "--sum-channels", 4,
+                           "--phase-error", 0.001)
+        self.assertIn("beams         2, 1 of which follow the sky", out)
+        self.assertIn("ra 10.0000° dec +60.0000°, follows", out)
+        file = FilterbankFile(self.path("out.fil"))
+        self.assertEqual((len(file.frequencies), file.header["nbits"], file.ifs), (8, 8, 2))
+
+    def test_sub_arrays_and_incoherent_beams_beside_the_others(self):
+        """One flowgraph: a beam that tracks, one that stands still, sub-arrays, sums of powers."""
+        ra, dec = geometry.azel_to_radec(170.0, 55.0, DEFAULT_START_TIME, 52.0, 5.0, 10.0)
+        with open(self.path("beams.yaml"), "w") as file:
+            file.write(f"""beams:
+  - {{name: field, incoherent: true}}
+  - {{name: tracks, ra: {float(ra)}, dec: {float(dec)}}}
+  - {{name: some, incoherent: true, antennas: [A1, A8, A5]}}
+  - {{name: stays, azimuth: 170, elevation: 55}}
+  - {{name: four, azimuth: 170, elevation: 55, antennas: [A0, A3, A5, A9]}}
+""")
+        # beams of n antennas, normalised to the noise of one: 2 n + 1; sums of n powers: 3 n
+        expected = {"tracks": 21, "stays": 21, "four": 9, "field": 30, "some": 9, "incoherent": 3}
+        for letters, products in (("x", "power"), ("xy", "IQUV"), ("xy", "coherency")):
+            out = self.observe("--beams", self.path("beams.yaml"), "--format", "fc32",
+                               "--products", products, "--incoherent", "A2",
+                               source=self.array(letters=letters, gains=False),
+                               output=products + "-{beam}.fil")
+            self.assertIn("6, 1 of which follow the sky, 3 incoherent", out)
+            for name, level in expected.items():
+                file = FilterbankFile(self.path(f"{products}-{name}.fil"))
+                found = file.read()[..., 1:].mean(axis=(0, 2)) / level
+                # 6200 values of noise and source: 5 deviations
+                np.testing.assert_allclose(
+                    found, {"power": [1], "IQUV": [2, 0, 0, 0], "coherency": [1, 1, 0, 0]}[products],
+                    atol=0.13, err_msg=f"{products} {name}")
+
+    def test_incoherent_beams_alone(self):
+        with open(self.path("beams.yaml"), "w") as file:
+            file.write("beams: [{name: field, incoherent: true}]\n")
+        self.observe("--beams", self.path("beams.yaml"), "--format", "fc32",
+                     source=self.array(gains=False))
+        file = FilterbankFile(self.path("out.fil"))
+        self.assertAlmostEqual(file.read()[..., 1:].mean(), 30, delta=2)
+
+    def test_weights_are_for_the_channels_of_a_recording(self):
+        """Also of an inverted band, real or complex: those frequencies are in the file."""
+        for dimensions in (1, 2):
+            for bandwidth in (16, -16):
+                write_dada(self.path("a.dada"), np.ones((4000, 2, dimensions), int).squeeze(),
+                           bandwidth=bandwidth)
+                made = []
+
+                def make(**given):
+                    made.append(pointing(**given))
+                    return made[-1]
+
+                with mock.patch.object(beams_command, "pointing", make):
+                    self.observe("--beams", "grid:az=170,el=55", "--format", "fc32", "--duration",
+                                 1e-4, source="dada:" + self.path("a.dada"))
+                np.testing.assert_allclose(FilterbankFile(self.path("out.fil")).frequencies,
+                                           made[0].frequencies(), rtol=1e-12)
+
+    def test_an_input_that_begins_with_zeros(self):
+        """Is said, and has the weight of the others when it comes alive."""
+        samples = noise(100000, rms=1.5)
+        samples[:50000, 1] = 0
+        write_dada(self.path("a.dada"), samples)
+        array = array_of()
+        array.antennas = [Antenna("A", (0.0, 0.0, 0.0)), Antenna("B", (15.0, 0.0, 0.0))]
+        array.inputs = [Input("A", "x"), Input("B", "x")]
+        save_array(array, self.path("two.yaml"))
+        code, _, err = run(beams_command, "--input", "dada:" + self.path("a.dada"), "--array",
+                           self.path("two.yaml"), "--channels", 32, "--device", DEVICE, "-o",
+                           self.path("out.fil"), "--beams", "grid:az=0,el=90", "--integration", 1e-4)
+        self.assertEqual(code, 0)
+        self.assertIn("aperture_beams: warning: input Bx is zero where the gain is measured: its gain "
+                      "is 13", err)
+        powers = FilterbankFile(self.path("out.fil")).read().mean(axis=(1, 2))
+        # of two inputs of 20 steps rms with weights of 1/sqrt(2), which share a fifth of their power
+        np.testing.assert_allclose(powers[2:28], 800 / 2, rtol=0.1)
+        np.testing.assert_allclose(powers[34:60], 800 * 1.2, rtol=0.1)
+
+    def test_beams_below_the_horizon_are_said(self):
+        for beams, names in (("grid:ra=0,dec=-60,columns=5,spacing=1",
+                              "'beam 0', 'beam 1', 'beam 2', 'beam 3' and 1 more"),
+                             ("grid:ra=0,dec=-60", "'beam'"), ("grid:ra=0,dec=85", None),
+                             ("grid:az=0,el=0", None)):
+            code, _, err = run(beams_command, "--input", self.array(), "--channels", 32, "--format",
+                               "fc32", "--duration", 0.01, "--device", DEVICE, "-o",
+                               self.path("out.fil"), "--beams", beams)
+            self.assertEqual(code, 0)
+            self.assertEqual(err, "" if names is None else
+                             f"aperture_beams: warning: below the horizon at the start: {names}\n")
+
+    def test_beams_of_dead_inputs_are_said(self):
+        array = array_of("xy")
+        dead = [replace(entry, gain=0) if entry.antenna in ("A1", "A2") or
+                (entry.antenna, entry.polarization) == ("A3", "y") else entry
+                for entry in array.inputs]
+        save_array(replace(array, inputs=dead), self.path("dead.yaml"))
+        with open(self.path("beams.yaml"), "w") as file:
+            file.write("beams:\n")
+            for name, antennas in (("none", "A1, A2"), ("x", "A1, A3"), ("one", "A0, A1")):
+                file.write(f"  - {{name: {name}, azimuth: 0, elevation: 80, "
+                           f"antennas: [{antennas}]}}\n")
+        code, _, err = run(beams_command, "--input", "sim:" + self.path("dead.yaml"),
+                           "--channels", 32, "--format", "fc32", "--duration", 0.01,
+                           "--device", DEVICE, "-o", self.path("out.fil"),
+                           "--beams", self.path("beams.yaml"))
+        self.assertEqual((code, err), (0, "aperture_beams: warning: zeros, as all inputs of a "
+                                       "polarisation have a gain of 0: 'none', 'x'\n"))
+
+    def test_an_error_of_pointing_is_an_error_of_the_command(self):
+        def refuse(*_):
+            raise ValueError("no weights today")
+
+        with mock.patch.object(pointing, "_follow", refuse):
+            code, _, err = run(beams_command, "--input", self.array(), "--channels", 32, "--format",
+                               "fc32", "--duration", 0.01, "--device", DEVICE, "-o",
+                               self.path("out.fil"), "--beams", "grid:ra=0,dec=85")
+        self.assertEqual((code, err), (1, "aperture_beams: error: no weights today\n"))
+
+    def test_errors(self):
+        source = self.array()
+        for arguments, code, text in (
+                (["--beams", "grid:az=1"], 1, "beam 'beam' has azimuth"),
+                (["--beams", "/nowhere.yaml"], 1, "/nowhere.yaml"),
+                (["--beams", ""], 1, "beams: '' is not allowed; it must be the name of a file"),
+                (["--beams", "grid:az=1,el=1", "--duration", "1e300"], 1,
+                 "--duration 1e+300: expected at most 4.6"),
+                (["--beams", "grid:az=1,el=1", "-o", self.path("x" * 245 + ".fil")], 1,
+                 ".fil: the name of this file has more than 247 bytes"),
+                (["--beams", "grid:az=1,el=1", "--products", "IQUV"], 1, "one polarisation"),
+                (["--beams", "grid:az=1,el=1", "--incoherent", "A1+B7"], 1, "'B7'"),
+                (["--beams", "grid:az=1,el=1,antennas=B7"], 1, "beams[0].beam 'beam': antennas: 'B7'"),
+                (["--beams", "grid:az=1,el=1", "--sum-channels", "3"], 1, "--sum-channels 3"),
+                (["--beams", "grid:az=1,el=1", "-o", "/nowhere/x.fil"], 1, "no folder"),
+                (["--beams", "grid:az=1,el=1", "-o", ""], 1, "filename: '' is not allowed; it must be"),
+                (["--beams", "grid:az=1,el=1", "-o", "/proc/{beam}.fil"], 1,
+                 "/proc/beam.fil: no file can be made in its folder"),
+                (["--beams", "grid:az=1,el=1", "--nbits", "16"], 2, "--nbits"),
+                ([], 2, "--beams")):
+            found, out, err = run(beams_command, "--input", source, "--channels", 32, "-o",
+                                  self.path("x.fil"), *arguments)
+            self.assertEqual(found, code, err)
+            self.assertNotIn("gain", out)  # nothing has been computed
+            self.assertIn(text, err)
+            self.assertNotIn("Traceback", err)
+            self.assertFalse(os.path.exists(self.path("x.fil")))
+
+    def test_what_is_read_is_not_replaced(self):
+        source = self.array()
+        write_dada(self.path("a.dada"), noise(1000, 1))
+        os.symlink(self.path("a.dada"), self.path("b-one.fil"))
+        with open(self.path("beams.yaml"), "w") as file:
+            file.write("beams: [{name: one, azimuth: 1, elevation: 60}]")
+        recording, beams = "dada:" + self.path("a.dada"), self.path("beams.yaml")
+        before = {name: os.stat(self.path(name)).st_size for name in os.listdir(self.folder)}
+        for given, output, option in (
+                (source, "array.yaml", "--input"), (recording, "a.dada", "--input"),
+                (recording, "b-{beam}.fil", "--input"), (recording, "../{}/a.dada".format(
+                    os.path.basename(self.folder)), "--input"), (source, "beams.yaml", "--beams")):
+            code, _, err = run(beams_command, "--input", given, "--beams", beams, "--channels", 32,
+                               "--device", DEVICE, "--duration", 1e-4, "-o", self.path(output))
+            self.assertEqual(code, 1)
+            self.assertRegex(err, f"-o .*: is the file that {option} names, and would be replaced")
+        self.assertEqual({name: os.stat(self.path(name)).st_size
+                          for name in os.listdir(self.folder)}, before)
+
+    def test_interrupt(self):
+        child = subprocess.Popen(
+            [sys.executable, APP, "--input", self.array(), "--beams", "grid:az=170,el=55",
+             "--channels", "32", "--duration", "inf", "--format", "fc32", "--device", DEVICE, "-o",
+             self.path("x.fil")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(child.kill)
+        until = time.monotonic() + 60
+        while not (os.path.exists(self.path("x.fil")) and
+                   os.path.getsize(self.path("x.fil")) > 10000):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 0, err)
+        self.assertIn("integrations", out)
+        self.assertGreater(FilterbankFile(self.path("x.fil")).samples, 50)
+
+
+if __name__ == '__main__':
+    gr_unittest.run(qa_beams_command)

@@ -1,0 +1,624 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+
+import contextlib
+import io
+import os
+import pty
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from types import SimpleNamespace
+from unittest import mock
+
+import h5py
+import numpy as np
+from gnuradio import gr_unittest
+
+from gnuradio import aperture
+from gnuradio.aperture.array import telescopes
+from gnuradio.aperture.array.array_description import (Antenna, ArrayDescription, Input, Source,
+                                                       save_array)
+from gnuradio.aperture.commands import fx
+from gnuradio.aperture.testing import reference
+from gnuradio.aperture.testing.qa_tools import DEVICE
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+APP = os.path.join(HERE, "..", "..", "..", "apps", "aperture_fx")
+DATA = os.environ.get("APERTURE_DATA",
+                      os.path.join(HERE, "..", "..", "..", "..", "shared", "data"))
+RECORDING = os.path.join(DATA, "effelsberg-b2016+28.dada")
+
+HEADER = """HEADER DADA
+HDR_VERSION 1.0
+HDR_SIZE 4096
+UTC_START 2013-07-02-01:37:40
+OBS_OFFSET 6400000000
+TELESCOPE {telescope}
+SOURCE 2016+28
+FREQ 320.0
+BW {bandwidth}
+TSAMP {interval}
+NBIT 8
+NDIM {dimensions}
+NPOL {streams}
+NCHAN 1
+"""
+# UTC_START and the 100 s of OBS_OFFSET, 4 bytes a sample
+FIRST_SAMPLE = 2456475.5 + (1 * 3600 + 37 * 60 + 40 + 100) / 86400
+
+
+def write_dada(filename, samples, telescope="Effelsberg", bandwidth=16):
+    """samples: int8 [time][stream] (real), or [time][stream][2]; bandwidth: MHz"""
+    dimensions = samples.ndim - 1
+    text = HEADER.format(telescope=telescope, dimensions=dimensions, streams=samples.shape[1],
+                         bandwidth=bandwidth, interval=dimensions / 2 / abs(bandwidth))
+    if samples.shape[1:] != (2, 2):
+        text = text.replace("6400000000", "0")
+    with open(filename, "wb") as file:
+        file.write(text.encode().ljust(4096, b"\0") + samples.astype(np.int8).tobytes())
+
+
+def noise(samples, streams=2, rms=18.0, seed=7):
+    """Gaussian int8 [time][stream][2] whose streams share a fifth of their power."""
+    random = np.random.default_rng(seed)
+    common = random.normal(size=(samples, 1, 2))
+    own = random.normal(size=(samples, streams, 2))
+    values = rms * (np.sqrt(0.2) * common + np.sqrt(0.8) * own)
+    return np.clip(np.rint(values), -127, 127).astype(np.int8)
+
+
+def small_array(sample_rate=1e5, antennas=2):
+    """Antennas 15 m apart in a line, and a source of the flux 0.5."""
+    places = [Antenna(f"A{i + 1}", (15.0 * i, 0.0, 0.0)) for i in range(antennas)]
+    return ArrayDescription(
+        name="line", latitude=50.0, longitude=7.0, height=100.0, antennas=places,
+        inputs=[Input(place.name, "x") for place in places], sample_rate=sample_rate,
+        center_frequency=4.08e8, sources=[Source("s", azimuth=80.0, elevation=40.0, flux=0.5)])
+
+
+def run(*arguments):
+    """Exit code, stdout and stderr of main() in this process, on DEVICE unless said otherwise."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = fx.main(["--device", DEVICE, *map(str, arguments)])
+        except SystemExit as error:
+            code = error.code
+    return code, out.getvalue(), err.getvalue()
+
+
+def start_app(*arguments, **options):
+    """The program as a process of its own, on DEVICE unless said otherwise."""
+    return subprocess.Popen([sys.executable, APP, "--device", DEVICE, *map(str, arguments)],
+                            text=True, stdout=subprocess.PIPE,
+                            **{"stderr": subprocess.PIPE, **options})
+
+
+def visibilities(filename):
+    """The file's data as [integration][row of a time][channel][polarisation], and the rest as a
+    dictionary."""
+    with h5py.File(filename, "r") as file:
+        header = {name: file["Header"][name][()] for name in file["Header"]
+                  if isinstance(file["Header"][name], h5py.Dataset)}
+        times = len(np.unique(header["time_array"]))
+        shape = (times, -1, len(header["freq_array"].ravel()), len(header["polarization_array"]))
+        for name in ("visdata", "flags", "nsamples"):
+            header[name] = file["Data"][name][()].reshape(shape)
+    header["times"] = np.unique(header["time_array"])
+    return header
+
+
+class qa_fx(gr_unittest.TestCase):
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = self._folder.name
+        self.output = self.path("out.uvh5")
+
+    def tearDown(self):
+        self._folder.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def recording(self):
+        """The Effelsberg recording, or where that is not there noise with its header; and the
+        samples int8 [time][polarisation][2]."""
+        filename = RECORDING
+        if not os.path.exists(filename):
+            filename = self.path("made-up.dada")
+            write_dada(filename, noise(16000))
+        with open(filename, "rb") as file:
+            data = np.frombuffer(file.read()[4096:], np.int8)
+        return filename, data.reshape(-1, 2, 2)
+
+    def simulation(self, **changes):
+        filename = self.path("line.yaml")
+        save_array(small_array(**changes), filename)
+        return "sim:" + filename
+
+    def spectra(self, samples, channels, taps=8, window="hann"):
+        """complex128 [input][spectrum][channel] of the reference model"""
+        values = reference.decode(samples, "sc8")[0].T
+        return reference.pfb(values, channels, reference.prototype(channels, taps, window))
+
+    def check_one_dish(self, found, expected, atol):
+        """found: from visibilities(); expected: [integration][channel][product of two inputs]"""
+        hands = list(found["polarization_array"])
+        # conj(x) y is V[1,0]
+        for number, product in ((-5, expected[..., 0]), (-6, expected[..., 2]),
+                                (-7, expected[..., 1]), (-8, expected[..., 1].conj())):
+            np.testing.assert_allclose(found["visdata"][:, 0, :, hands.index(number)], product,
+                                       atol=atol)
+
+    # the main job
+
+    def test_recording_equals_the_reference_model(self):
+        filename, samples = self.recording()
+        code, text, warnings = run("--input", "dada:" + filename, "--format", "fc32",
+                                   "-o", self.output)
+        self.assertEqual((code, warnings), (0, ""), text)
+        # 16000 samples: 128 channels give 125 - 7 spectra, one integration
+        spectra = self.spectra(samples, 128)
+        blocks, missing = reference.corner_turn(spectra, 118)
+        expected, counted = reference.correlate(blocks, 1, missing)
+        self.assertTrue(np.all(counted == 118))
+        found = visibilities(self.output)
+        # fp32 filter and FFT: relative errors of a few 1e-7 of the rms, which averages
+        self.check_one_dish(found, expected, 1e-5 * np.abs(expected).max())
+        self.assertTrue(np.all(found["nsamples"] == 1))
+        self.assertFalse(np.any(found["flags"]))
+        np.testing.assert_allclose(found["freq_array"].ravel(),
+                                   320e6 + (np.arange(128) - 64) * 125e3)
+        np.testing.assert_allclose(found["integration_time"], 118 * 128 / 16e6)
+        # the middle of the 15992... samples: Julian dates resolve 40 us
+        middle = (8 * 128 - 1) / 2 + 117 / 2 * 128
+        self.assertLess(abs(found["times"][0] - FIRST_SAMPLE - middle / 16e6 / 86400) * 86400, 1e-4)
+        self.assertEqual(found["telescope_name"], b"Effelsberg")
+        for expected_text in ("128 channels", "spectra       118 of each input",
+                              "missing       0 spectra", "integrations  1 of 944 µs"):
+            self.assertIn(expected_text, text)
+
+    def test_8_bits_equal_the_reference_model(self):
+        filename, samples = self.recording()
+        spectra = self.spectra(samples, 100, 6, "hamming")
+        # independent of fx.gains_for() but for its definition; the data have no carriers
+        gains = 20 / np.sqrt(np.mean(np.abs(spectra)**2, axis=(1, 2)) / 2)
+        code, text, _ = run("--input", "dada:" + filename, "--channels", 100, "--taps", 6,
+                            "--window", "hamming", "--integration", 1e-3, "-o", self.output)
+        self.assertEqual(code, 0)
+        printed = [float(value) for value in
+                   re.search(r"gain for an rms of 20 steps: (.*)", text)[1].split(" to ")]
+        np.testing.assert_allclose(printed, [gains.min(), gains.max()], rtol=2e-2)
+
+        options = fx.parser().parse_args(["--input", "dada:" + filename, "--window", "hamming",
+                                          "--taps", "6", "--device", DEVICE, "-o", self.output])
+        signals = fx.open_input(options)
+        plan = fx.make_plan(inputs=2, sample_rate=16e6, real=False, taps=6, bytes_per_value=2,
+                            samples=16000, channels=100, integration=1e-3,
+                            multiple=fx.block_multiple(options))
+        used = fx.measure_gains(signals, plan, options)
+        voltages = reference.quantise(spectra * used.astype(np.float32)[:, None, None])[0]
+        blocks, missing = reference.corner_turn(voltages, plan.times)
+        expected, counted = reference.correlate(blocks, plan.blocks, missing)
+        found = visibilities(self.output)["visdata"][:, 0]
+        # A voltage in 1e4 may be rounded to the other side, by 1 of some 20 steps (60 at most)
+        self.assertLess(np.mean(found[..., 0] != expected[..., 0]), 0.05)
+        self.check_one_dish(visibilities(self.output), expected, 2 * 2 * 60 / plan.times)
+        # so is the rms that was asked for: re and im at 20 make 800
+        self.assertAlmostEqual(np.mean(found[..., 0].real), 800, delta=40)
+
+    def test_no_spectrum_is_lost_at_the_end(self):
+        filename, samples = self.recording()
+        # 64 channels: 250 - 7 = 243 spectra in integrations of 40: 6 and one of 3
+        code, text, _ = run("--input", "dada:" + filename, "--channels", 64, "--format", "fc32",
+                            "--integration", 40 * 64 / 16e6, "--spectra-per-block", 10,
+                            "-o", self.output)
+        self.assertEqual(code, 0)
+        found = visibilities(self.output)
+        self.assertEqual(len(found["times"]), 7)
+        np.testing.assert_allclose(found["nsamples"][:6], 1)
+        # the last block of 10 was padded; float32
+        np.testing.assert_allclose(found["nsamples"][6], 3 / 10, rtol=1e-6)
+        seconds = found["integration_time"].reshape(7, -1)[:, 0]
+        np.testing.assert_allclose(seconds, [160e-6] * 6 + [40e-6])
+        blocks, missing = reference.corner_turn(self.spectra(samples, 64), 10)
+        expected, counted = reference.correlate(blocks, 4, missing)
+        self.assertEqual(list(counted[:, 0]), [40] * 6 + [3])
+        self.check_one_dish(found, expected, 1e-5 * np.abs(expected).max())
+        self.assertIn("integrations  7 of 160 µs (4 x 10 spectra)", text)
+
+    def test_real_samples_and_inverted_bands(self):
+        random = np.random.default_rng(5)
+        # coloured, so that reversed channels differ
+        real = np.convolve(random.normal(size=4001) * 20, [1, 0.7], "same")
+        real = np.clip(np.rint(real), -127, 127)[:, None]
+        pair = noise(2100, 1).astype(float)
+        turned = 0.7 * pair[:-1, :, ::-1] * (-1, 1)  # 0.7i times the sample before
+        pair[1:] += turned
+        pair = np.rint(pair)
+        for samples, bandwidth, hop in ((real, 16, 20), (real, -16, 20), (pair, 16, 10),
+                                        (pair, -16, 10)):
+            with self.subTest(bandwidth=bandwidth, hop=hop):
+                filename = self.path("band.dada")
+                write_dada(filename, samples, bandwidth=bandwidth)
+                code, text, error = run("--input", "dada:" + filename, "--channels", 10,
+                                        "--taps", 3, "--format", "fc32", "-o", self.output)
+                self.assertEqual(code, 0, error)
+                kind = "s8" if hop == 20 else "sc8"
+                expected = reference.pfb(reference.decode(samples, kind)[0].T, 10,
+                                         reference.prototype(hop, 3), bandwidth < 0)
+                self.assertIn(f"spectra       {len(samples) // hop - 2} of each input", text)
+                power = np.mean(np.abs(expected[0])**2, axis=0)
+                self.assertGreater(abs(power[2] - power[7]), 0.1 * power[2])
+                found = visibilities(self.output)
+                # fp32 filter and FFT
+                np.testing.assert_allclose(found["visdata"][0, 0, :, 0].real, power, rtol=1e-5)
+                frequencies = found["freq_array"].ravel()
+                self.assertTrue(np.all(np.diff(frequencies) > 0))
+                # complex: the middle of the band is channel 5; real: channel 0 is its lowest end,
+                # or if inverted the last one is its highest
+                lowest = 312e6 + (1.6e6 if hop == 20 and bandwidth < 0 else 0)
+                np.testing.assert_allclose(frequencies[0], lowest)
+
+    def test_simulation_shows_the_source(self):
+        code, text, _ = run("--input", self.simulation(sample_rate=1e6, antennas=3), "--duration",
+                            0.5, "--integration", 0.25, "--channels", 50, "-o", self.output)
+        self.assertEqual(code, 0, text)
+        found = visibilities(self.output)
+        self.assertEqual(found["visdata"].shape[:3], (2, 6, 50))
+        self.assertTrue(np.all(found["nsamples"] == 1))
+        # the direction east of a source at azimuth 80 and elevation 40 degrees
+        east = np.sin(np.radians(80)) * np.cos(np.radians(40))
+        frequencies = found["freq_array"].ravel()
+        pairs = list(zip(found["ant_1_array"][:6], found["ant_2_array"][:6]))
+        autos = [np.mean(found["visdata"][:, pairs.index((a, a)), :, 0].real, axis=0)
+                 for a in range(3)]
+        for auto in autos:
+            # an rms of 20 steps in re and im; 20000 values in the gain, 10000 in a channel
+            np.testing.assert_allclose(auto[1:], 800, rtol=0.06)  # [0]: see below
+        for a in range(3):
+            for b in range(a + 1, 3):
+                delay = -15.0 * (b - a) * east / 299792458.0
+                rho = np.mean(found["visdata"][:, pairs.index((a, b)), :, 0], axis=0) / np.sqrt(
+                    autos[a] * autos[b])
+                turned = rho * np.exp(2j * np.pi * frequencies * delay)
+                # S/(1+S) = 1/3, noise 1/sqrt(10000) in each of 50 channels; without the edge
+                # channel, which the source does not fill
+                self.assertLess(np.abs(turned[1:] - 1 / 3).max(), 0.05)
+                self.assertLess(abs(np.mean(turned[1:]) - 1 / 3), 0.01)
+
+    def test_a_seed_repeats_a_simulation(self):
+        data = []
+        for seed in (3, 3, 4):
+            code, _, _ = run("--input", self.simulation(), "--duration", 0.1, "--channels", 16,
+                             "--seed", seed, "-o", self.output)
+            self.assertEqual(code, 0)
+            data.append(visibilities(self.output)["visdata"])
+        np.testing.assert_array_equal(data[0], data[1])
+        self.assertTrue(np.any(data[0] != data[2]))
+
+    def test_array_of_a_recording(self):
+        filename, _ = self.recording()
+        description = small_array(sample_rate=16e6)
+        save_array(description, self.path("array.yaml"))
+        code, _, warnings = run("--input", "dada:" + filename, "--array", self.path("array.yaml"),
+                                "-o", self.output)
+        self.assertEqual(code, 0)
+        self.assertRegex(warnings, "centre frequency 408000000 Hz.*320000000 Hz, which is used")
+        found = visibilities(self.output)
+        self.assertEqual(set(found["ant_1_array"]) | set(found["ant_2_array"]), {0, 1})
+        self.assertAlmostEqual(found["freq_array"].ravel()[64], 320e6)
+
+        save_array(small_array(antennas=3), self.path("array.yaml"))
+        code, _, error = run("--input", "dada:" + filename, "--array", self.path("array.yaml"),
+                             "-o", self.output)
+        self.assertEqual(code, 1)
+        self.assertRegex(error, "array.yaml: it has 3 inputs, .* has 2")
+
+    def test_duration_of_a_recording(self):
+        filename, _ = self.recording()
+        code, text, _ = run("--input", "dada:" + filename, "--duration", 5e-4, "--channels", 64,
+                            "-o", self.output)
+        self.assertEqual(code, 0)
+        self.assertIn(f"spectra       {125 - 7} of each input", text)
+        code, _, warnings = run("--input", "dada:" + filename, "--duration", 2, "-o", self.output)
+        self.assertEqual(code, 0)
+        self.assertIn("--duration 2: the recording ends after 1 ms", warnings)
+
+    def test_unknown_telescope(self):
+        filename = self.path("a.dada")
+        write_dada(filename, noise(3000, 3), telescope="Nowhere")
+        code, _, warnings = run("--input", "dada:" + filename, "-o", self.output)
+        self.assertEqual(code, 0)
+        self.assertIn("telescope 'Nowhere' is not known: taken to be at latitude 0°", warnings)
+        self.assertIn("3 streams: taken to be antennas A1 to A3", warnings)
+        self.assertEqual(visibilities(self.output)["latitude"], 0)
+
+    def test_telescopes(self):
+        name, latitude, longitude, height = telescopes.find_telescope("EFFELSBERG_100m")
+        self.assertEqual(name, "Effelsberg")
+        self.assertAlmostEqual(latitude, 50.5248, places=3)
+        self.assertAlmostEqual(longitude, 6.8836, places=3)
+        self.assertIsNone(telescopes.find_telescope("Nowhere"))
+        for alias, name in telescopes.ALIASES.items():
+            self.assertEqual(telescopes.find_telescope(alias.upper())[0], name)
+        for latitude, longitude, height in telescopes.TELESCOPES.values():
+            self.assertTrue(-90 < latitude < 90 and -180 < longitude < 180 and 0 < height < 5000)
+        description, warnings = telescopes.array_of_recording("Effelsberg", 2, 1e6, 1e9)
+        self.assertEqual((description.input_names, warnings),
+                         (["Effelsbergx", "Effelsbergy"], []))
+
+    def test_what_is_read_is_not_replaced(self):
+        write_dada(self.path("a.dada"), noise(3000))
+        save_array(small_array(), self.path("array.yaml"))
+        for arguments, option in ((["dada:" + self.path("a.dada"), "-o", "a.dada"], "--input"),
+                                  (["dada:" + self.path("a.dada"), "--array",
+                                    self.path("array.yaml"), "-o", "array.yaml"], "--array"),
+                                  (["sim:" + self.path("array.yaml"), "-o", "array.yaml"],
+                                   "--input")):
+            read = [self.path("a.dada"), self.path("array.yaml")]
+            before = [os.stat(path).st_size for path in read]
+            code, _, error = run("--input", *arguments[:-1], self.path(arguments[-1]))
+            self.assertEqual(code, 1)
+            self.assertIn(f": is the file that {option} names, and would be replaced", error)
+            self.assertEqual([os.stat(path).st_size for path in read], before)
+
+    # gains
+
+    def test_interference_does_not_set_the_gain(self):
+        random = np.random.default_rng(8)
+        shape = (200, 3, 64)
+        spectra = 3 * (random.normal(size=shape) + 1j * random.normal(size=shape))
+        spectra[:, 1, 7] += 1e4
+        spectra[50:, 0] = 0  # lost
+        spectra[:, 2] = 0    # dead
+        gains = fx.gains_for(spectra.astype(np.complex64))
+        # 50 x 64 complex values: 0.9 %
+        np.testing.assert_allclose(gains[:2], 20 / 3, rtol=0.03)
+        self.assertTrue(np.isnan(gains[2]))
+
+    def test_gains_of_dead_inputs(self):
+        nan = np.nan
+        for gains, filled, texts in (
+                ([3.0, 5.0], [3.0, 5.0], []),
+                ([3.0, nan, 5.0, 9.0], [3.0, 5.0, 5.0, 9.0],
+                 ["input b is zero where the gain is measured: its gain is 5, as that of the others"]),
+                ([nan, nan], [1.0, 1.0], [f"input {name} is zero where the gain is measured: its gain "
+                                          "is 1" for name in "ab"])):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found, told = fx.fill_gains(np.array(gains), "abcd"[:len(gains)])
+            np.testing.assert_array_equal(found, filled)
+            self.assertEqual(told, texts)
+
+    def test_a_dead_input_is_said(self):
+        samples = noise(3000)
+        samples[:, 1] = 0
+        write_dada(self.path("a.dada"), samples)
+        code, text, warnings = run("--input", "dada:" + self.path("a.dada"), "-o", self.output)
+        self.assertEqual(code, 0)
+        self.assertIn("Effelsbergy is zero", warnings)
+
+    # Ctrl-C
+
+    def wait_for_data(self, process, integrations=2, seconds=60):
+        """Until the file has integrations, or the process has ended."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and process.poll() is None:
+            with contextlib.suppress(OSError, KeyError, RuntimeError), \
+                    h5py.File(self.output, "r", locking=False) as file:
+                if file["Header/Ntimes"][()] >= integrations:
+                    return
+            time.sleep(0.1)
+        self.fail("no data: " + str(process.communicate() if process.poll() is not None else ""))
+
+    def test_interrupt_writes_all_that_was_in_flight(self):
+        process = start_app("--input", self.simulation(sample_rate=2e5), "--duration", "inf",
+                            "--integration", 0.5, "--channels", 64, "-o", self.output)
+        try:
+            self.wait_for_data(process)
+            process.send_signal(signal.SIGINT)
+            text, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        self.assertEqual((process.returncode, errors), (0, ""))
+        found = visibilities(self.output)
+        said = int(re.search(r"integrations +(\d+) of", text)[1])
+        self.assertEqual(len(found["times"]), said)
+        self.assertGreaterEqual(said, 3)
+        # every spectrum that the F-engine made is in the file
+        spectra = int(re.search(r"spectra +(\d+) of each", text)[1])
+        spanned = found["integration_time"].reshape(said, -1)[:, 0] * 2e5 / 64
+        counted = np.rint(found["nsamples"][:, 0, 0, 0] * spanned)
+        self.assertEqual(counted.sum(), spectra)
+        self.assertTrue(np.all(found["nsamples"][:-1] == 1))
+
+    def test_interrupt_of_a_finite_input_is_no_success(self):
+        process = start_app("--input", self.simulation(sample_rate=2e5), "--duration", 3600,
+                            "--integration", 0.5, "--channels", 64, "-o", self.output)
+        try:
+            self.wait_for_data(process)
+            process.send_signal(signal.SIGINT)
+            text, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("interrupted before the end of the input", errors)
+        self.assertEqual(len(visibilities(self.output)["times"]),
+                         int(re.search(r"integrations +(\d+) of", text)[1]))
+
+    def test_second_interrupt_stops_at_once(self):
+        calls, ended = [], threading.Event()
+
+        def stop():
+            calls.append("stop")
+            ended.set()
+
+        chain = SimpleNamespace(
+            source=SimpleNamespace(finish=lambda: calls.append("finish")), stop=stop,
+            start=lambda: calls.append("start"), wait=lambda: ended.wait(30),
+            samples_done=lambda: 0)
+
+        def interrupt():
+            for number in (1, 2):
+                os.kill(os.getpid(), signal.SIGINT)
+                while len(calls) <= number and not ended.is_set():
+                    time.sleep(0.05)
+                time.sleep(1.5 * fx.TOGETHER)
+
+        before = signal.getsignal(signal.SIGINT)
+        thread = threading.Timer(0.3, interrupt)
+        thread.start()
+        _, count = fx.run_chain(chain, SimpleNamespace(show=lambda *_: None))
+        thread.join()
+        self.assertEqual((calls, count), (["start", "finish", "stop"], 2))
+        self.assertEqual(signal.getsignal(signal.SIGINT), before)
+
+    def test_interrupts_that_come_together_are_one(self):
+        with fx.Interrupts() as interrupts:
+            for count in (1, 2):
+                for _ in range(2):
+                    os.kill(os.getpid(), signal.SIGINT)
+                    time.sleep(0.01)
+                self.assertEqual(interrupts.count, count)
+                time.sleep(1.5 * fx.TOGETHER)
+
+    # what the user sees
+
+    def test_progress_on_a_terminal(self):
+        leader, follower = pty.openpty()
+        process = start_app("--input", self.simulation(), "--duration", 5, "--channels", 64,
+                            "-o", self.output, stderr=follower)
+        os.close(follower)
+        shown = b""
+        with contextlib.suppress(OSError):  # the end of a pty
+            while piece := os.read(leader, 4096):
+                shown += piece
+        text, _ = process.communicate(timeout=60)
+        os.close(leader)
+        self.assertEqual(process.returncode, 0, shown)
+        self.assertRegex(shown.decode(), r"\r\[[#-]+\] +\d+ % .*sample/s, \S+ x real time")
+        for row in ("inputs", "channels", "integrations", "spectra", "missing", "clamped",
+                    "gain", "rate", "real time", "device", "file"):
+            self.assertRegex(text, rf"\n  {row} ")
+        # which GPU, where it is one
+        self.assertRegex(text, r"\n  device +(cpu|cuda:0 \(.+\)): F-engine \w.*, X-engine \w")
+
+    def test_help(self):
+        process = start_app("--help")
+        text, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        for option in ("--input", "--array", "--channels", "--taps", "--window",
+                       "--spectra-per-block", "--format", "--integration", "--duration",
+                       "--device", "--seed", "-o"):
+            self.assertIn(option, text)
+
+    # errors: exit code, one line, no traceback
+
+    def check_error(self, code, pattern, *arguments, output=None):
+        found, text, error = run(*arguments, "-o", self.output if output is None else output)
+        self.assertEqual(found, code, text + error)
+        self.assertNotIn("Traceback", error)
+        lines = [line for line in error.splitlines() if "error:" in line]
+        self.assertEqual(len(lines), 1, error)
+        self.assertRegex(lines[0], pattern)
+        return text
+
+    def test_argument_errors(self):
+        recording = ("--input", "dada:" + self.recording()[0])
+        for arguments, pattern in (
+                (("--channels", "7"), "--channels: 7: expected an even number from 4 to 65536"),
+                (("--channels", "x"), "--channels: x: expected an even number"),
+                (("--taps", "65"), "--taps: 65: expected a whole number from 1 to 64"),
+                (("--format", "sc4"), "--format: .*'sc4'.*sc8.*fc32"),
+                (("--integration", "-1"), "--integration: -1: expected a number of seconds"),
+                (("--integration", "inf"), "--integration: inf: expected"),
+                (("--integration", "nan"), "--integration: nan: expected"),
+                (("--duration", "0"), "--duration: 0: expected .* or inf"),
+                (("--spectra-per-block", "0"), "--spectra-per-block: 0: expected"),
+                (("--device", "gpu"), "--device: gpu: expected auto, cpu, cuda or cuda:N")):
+            with self.subTest(arguments=arguments):
+                self.check_error(2, pattern, *recording, *arguments)
+
+    def test_input_errors(self):
+        recording = ("--input", "dada:" + self.recording()[0])
+        absent = self.path("absent.dada")
+        with open(self.path("text.dada"), "w") as file:
+            file.write("no header")
+        for arguments, pattern in (
+                (("--input", "file.dada"), "--input file.dada: expected sim:ARRAY.yaml"),
+                (("--input", "dada:" + absent), "absent.dada"),
+                (("--input", "dada:" + self.path("text.dada")), "text.dada"),
+                (("--input", "sim:nowhere"), "nowhere"),
+                (("--input", self.simulation(), "--array", "x"), "--array x: a simulation has"),
+                ((*recording, "--seed", "1"), "--seed 1: only simulations"),
+                ((*recording, "--window", "welch"), "window: 'welch' is not allowed"),
+                ((*recording, "--channels", "4096"), "the input has 16000 samples")):
+            with self.subTest(arguments=arguments):
+                self.check_error(1, pattern, *arguments)
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_output_errors(self):
+        recording = ("--input", "dada:" + self.recording()[0])
+        self.check_error(1, "nowhere", *recording, output=self.path("nowhere/out.uvh5"))
+        self.check_error(1, re.escape(self.folder), *recording, output=self.folder)
+        for output, pattern in (("", "filename: '' is not allowed; it must be the name of a file"),
+                                ("/proc/x.uvh5", "/proc/x.uvh5: no file can be made in its folder")):
+            text = self.check_error(1, pattern, *recording, output=output)
+            self.assertNotIn("gain", text)  # nothing has been computed
+        if os.path.exists("/dev/full"):
+            self.check_error(1, "/dev/full", *recording, output="/dev/full")
+
+    def test_a_file_that_cannot_grow(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
+
+        # what a GPU shares with the host is a file to the system, and would not fit, either
+        process = start_app("--input", self.simulation(), "--duration", 60, "--integration", 0.5,
+                            "--channels", 256, "--device", "cpu", "-o", self.output,
+                            preexec_fn=limit)
+        text, errors = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(errors, "^aperture_fx: error: .*out.uvh5: File too large\n$")
+        self.assertNotIn("integrations  ", text)
+        # what was written before is there
+        self.assertGreater(len(visibilities(self.output)["times"]), 3)
+
+    def test_an_error_of_a_device_is_an_error_of_the_command(self):
+        """Here one that ends a running flowgraph: an edge from one device to another."""
+        def on(device, make):
+            return lambda **parameters: make(**{**parameters, "device": device})
+
+        with mock.patch.object(fx, "f_engine", on("emulated", fx.f_engine)), \
+                mock.patch.object(fx, "xengine", on("emulated:1", fx.xengine)):
+            self.check_error(1, "runs on emulated:1, but another block .* on emulated: an edge",
+                             "--input", self.simulation())
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_no_gpu(self):
+        if any(device.startswith("cuda") for device in aperture.devices()):
+            self.skipTest("there is a GPU")
+        self.check_error(1, "device: 'cuda' was asked for.*found: cpu", "--input",
+                         self.simulation(), "--device", "cuda")
+
+    def test_the_exit_code_reaches_the_shell(self):
+        process = start_app("--input", "sim:nowhere", "-o", self.output)
+        _, error = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(error.count("\n"), 1, error)
+
+
+if __name__ == '__main__':
+    gr_unittest.run(qa_fx)

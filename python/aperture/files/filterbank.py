@@ -1,0 +1,211 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""SIGPROC's filterbank files (.fil): headers, numbers of telescopes, reading and 8-bit levels.
+
+The format is that of the SIGPROC manual (Lorimer 2011, sigproc.sourceforge.net): a header of
+keywords, each a length (int32), that many characters and a value; then samples
+[sample][if][channel], one after the other until the file ends. What is given here in ascending
+frequency is written as most programs expect it: the highest channel first, foff negative.
+"""
+
+import os
+import struct
+import unicodedata
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..array.telescopes import find_telescope
+
+#: names of telescopes.py -> SIGPROC's telescope_id
+TELESCOPE_IDS = {"Arecibo": 1, "Ooty": 2, "Nancay": 3, "Parkes": 4, "Lovell": 5, "GBT": 6,
+                 "GMRT": 7, "Effelsberg": 8, "ATCA": 9, "SRT": 10, "LOFAR": 11, "VLA": 12,
+                 "CHIME": 20, "FAST": 21, "MeerKAT": 64}
+
+# keyword -> how its value is stored ("s": a string with its length in front)
+KEYWORDS = {"source_name": "s", "rawdatafile": "s", "machine_id": "i", "telescope_id": "i",
+            "data_type": "i", "nchans": "i", "nbits": "i", "nifs": "i", "nbeams": "i",
+            "ibeam": "i", "nsamples": "i", "barycentric": "i", "pulsarcentric": "i",
+            "fch1": "d", "foff": "d", "tstart": "d", "tsamp": "d", "src_raj": "d",
+            "src_dej": "d", "az_start": "d", "za_start": "d", "refdm": "d", "period": "d",
+            "signed": "b"}
+NEEDED = ("fch1", "foff", "nchans", "nbits", "nifs", "tsamp")
+# 8 bits: where the mean is put, and the standard deviation; 0.4 % of the signal-to-noise ratio is lost
+LEVEL, SIGNED_LEVEL = 64.0, 128.0
+DEVIATION = 10.0
+MOST_CHANNELS = 1 << 24   # in a file that is read; more are a broken header
+SCALED_AT_ONCE = 1 << 16  # values: what stays in the cache
+
+
+class FilterbankError(ValueError):
+    """A file that is not a filterbank file; the message is for the user."""
+
+
+def telescope_id(name):
+    """SIGPROC's number of a telescope, 0 if it has none."""
+    place = find_telescope(name)
+    return TELESCOPE_IDS.get(place[0], 0) if place else 0
+
+
+def sexagesimal(degrees, hours):
+    """An angle as SIGPROC writes it: hhmmss.s (of degrees / 15) or ddmmss.s, in one number."""
+    value = abs(degrees) / (15 if hours else 1)
+    # to 0.1 ms of time or 1 mas, so that there never are 60 seconds
+    digits = 4 if hours else 3
+    total = round(value * 3600, digits)
+    whole = int(total // 60)
+    packed = whole // 60 * 10000 + whole % 60 * 100 + round(total - 60 * whole, digits)
+    return packed if degrees >= 0 else -packed
+
+
+def _string(text):
+    # readers want ASCII: é becomes e, and what has no such likeness ?
+    plain = "".join(letter for letter in unicodedata.normalize("NFKD", text)
+                    if not unicodedata.combining(letter))
+    data = plain.encode("ascii", "replace")[:80]
+    return struct.pack("<i", len(data)) + data
+
+
+def header_bytes(values):
+    """The header for a dictionary of keywords and values."""
+    parts = [_string("HEADER_START")]
+    for key, value in values.items():
+        kind = KEYWORDS[key]
+        parts += [_string(key), _string(value) if kind == "s" else struct.pack("<" + kind, value)]
+    return b"".join(parts) + _string("HEADER_END")
+
+
+@dataclass
+class Levels:
+    """How powers become bytes: round((power - offset) / step), clamped to 0 ... 255.
+
+    offset, step: [if][channel], or more axes.
+    """
+    offset: np.ndarray
+    step: np.ndarray
+
+    @classmethod
+    def of(cls, powers, signed=False):
+        """Such that powers [sample][if][channel] have their mean at 64 (at 128 where they may be
+        negative) and the standard deviation 10; what does not vary gets steps of 1/64 of it. What is
+        no finite number does not count."""
+        powers = np.asarray(powers, dtype=np.float64)
+        powers = np.where(np.isfinite(powers), powers, np.nan)
+        count = np.maximum(np.sum(~np.isnan(powers), axis=0), 1)
+        mean = np.nansum(powers, axis=0) / count
+        deviation = np.sqrt(np.nansum((powers - mean) ** 2, axis=0) / count)
+        level = np.where(np.broadcast_to(np.reshape(signed, (-1, 1)), mean.shape), SIGNED_LEVEL,
+                         LEVEL)
+        step = np.where(deviation > 1e-6 * np.abs(mean), deviation / DEVIATION,
+                        np.abs(mean) / LEVEL)
+        step = np.where(step > 0, step, 1.0)
+        return cls(mean - level * step, step)
+
+    def write_bytes(self, powers, to):
+        """Puts the bytes of powers [sample][if][channel] into a uint8 array of that shape."""
+        count = max(1, SCALED_AT_ONCE // self.step.size)
+        scratch = np.empty((min(count, len(powers)), *self.step.shape))
+        for first in range(0, len(powers), count):
+            part = powers[first:first + count]
+            scaled = scratch[:len(part)]
+            np.subtract(part, self.offset, out=scaled)
+            scaled /= self.step
+            np.rint(scaled, out=scaled)
+            # of a number and NaN, fmax takes the number
+            np.fmax(scaled, 0, out=scaled)
+            np.minimum(scaled, 255, out=scaled)
+            np.copyto(to[first:first + count], scaled, casting="unsafe")
+
+
+class FilterbankFile:
+    """A filterbank file, opened for reading, of 8, 16 or 32 bits.
+
+    Attributes: `header`, a dictionary; `frequencies` [channel], Hz, ascending; `samples`; `ifs`;
+    `interval`, s; `start`, modified Julian date.
+    """
+
+    def __init__(self, filename):
+        self.filename = os.fspath(filename)
+        with open(filename, "rb") as file:
+            self.header = self._read_header(file)
+            self._begin = file.tell()
+        absent = [key for key in NEEDED if key not in self.header]
+        if absent:
+            raise FilterbankError(f"{filename}: the header lacks {', '.join(absent)}")
+        kinds = {8: np.uint8, 16: np.uint16, 32: np.float32}
+        channels, self.ifs = self.header["nchans"], self.header["nifs"]
+        if (self.header["nbits"] not in kinds or not 1 <= channels <= MOST_CHANNELS
+                or not 1 <= self.ifs <= MOST_CHANNELS):
+            raise FilterbankError(f"{filename}: {self.header['nbits']} bits, {self.ifs} IFs, "
+                                  f"{channels} channels: 8, 16 or 32 bits are understood, and 1 to "
+                                  f"{MOST_CHANNELS} IFs and channels")
+        for key in ("fch1", "foff", "tsamp", "tstart"):
+            value = self.header.get(key, 1.0)
+            # the Julian dates of the years 0 to 3000; frequencies in MHz
+            low, high = {"tsamp": (1e-15, 1e15), "tstart": (-7e5, 8e5)}.get(key, (-1e12, 1e12))
+            if not low <= value <= high or (key == "foff" and value == 0):
+                raise FilterbankError(f"{filename}: {key} is {value:g}, which makes no sense")
+        self._kind = np.dtype(kinds[self.header["nbits"]])
+        self._sample = channels * self.ifs * self._kind.itemsize
+        self.samples = (os.path.getsize(filename) - self._begin) // self._sample
+        self.interval, self.start = self.header["tsamp"], self.header.get("tstart", 0.0)
+        frequencies = 1e6 * (self.header["fch1"] + self.header["foff"] * np.arange(channels))
+        self._direction = -1 if self.header["foff"] < 0 else 1
+        self.frequencies = frequencies[::self._direction]
+
+    def _read_header(self, file):
+        def value(kind):
+            data = file.read(struct.calcsize("<" + kind))
+            if len(data) < struct.calcsize("<" + kind):
+                raise EOFError
+            return struct.unpack("<" + kind, data)[0]
+
+        def string():
+            length = value("i")
+            if not 1 <= length <= 256:
+                raise ValueError
+            return value(f"{length}s").decode("utf-8", "replace")
+
+        header, begun = {}, False
+        try:
+            if string() != "HEADER_START":
+                raise ValueError
+            begun = True
+            while (key := string()) != "HEADER_END":
+                kind = KEYWORDS.get(key)
+                if kind is None:
+                    raise FilterbankError(f"{self.filename}: keyword {key!r} is not known")
+                header[key] = string() if kind == "s" else value(kind)
+        except FilterbankError:
+            raise
+        except (ValueError, EOFError) as error:
+            if begun and isinstance(error, EOFError):
+                raise FilterbankError(f"{self.filename}: the file ends within its header") from None
+            raise FilterbankError(f"{self.filename}: not a filterbank file of SIGPROC") from None
+        return header
+
+    def read(self, first=0, count=None):
+        """float32 [sample][if][channel], channels in ascending order."""
+        count = self.samples - first if count is None else min(count, self.samples - first)
+        data = np.fromfile(self.filename, self._kind, max(0, count) * self._sample
+                           // self._kind.itemsize, offset=self._begin + first * self._sample)
+        data = data.reshape(-1, self.ifs, len(self.frequencies))
+        return data[..., ::self._direction].astype(np.float32)
+
+    def averaged(self, most, count=None):
+        """The first `count` samples (None: all) as by read(), float64, neighbours averaged so that
+        there are at most `most`; and the number of samples in each. What is no finite number does not
+        count; NaN: nothing else is there."""
+        count = self.samples if count is None else min(count, self.samples)
+        each = max(1, -(-count // most))
+        found = np.empty((count // each, self.ifs, len(self.frequencies)))
+        for index in range(len(found)):
+            part = self.read(index * each, each)
+            there = np.isfinite(part)
+            sums = np.sum(part, axis=0, dtype=np.float64, where=there)
+            with np.errstate(invalid="ignore"):
+                found[index] = sums / there.sum(axis=0)
+        return found, each

@@ -1,0 +1,344 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""A file that grows stays whole: killed writers, full disks, readers, no hard links."""
+
+import errno
+import os
+import random
+import resource
+import shutil
+import signal
+import tempfile
+import time
+from pathlib import Path
+from unittest import mock
+
+import h5py
+import numpy as np
+from gnuradio import gr_unittest
+from gnuradio.aperture.array.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.files.growing_file import GrowingFile
+from gnuradio.aperture.files.uvh5 import Uvh5Layout
+
+CHANNELS, INPUTS = 64, 4
+PRODUCTS = INPUTS * (INPUTS + 1) // 2
+
+ARRAY = ArrayDescription(
+    name="test", latitude=52.0, longitude=5.0, height=10.0,
+    antennas=[Antenna(f"A{i}", (10.0 * i, 0.0, 0.0)) for i in range(INPUTS)],
+    inputs=[Input(f"A{i}", "x") for i in range(INPUTS)],
+    sample_rate=1e6, center_frequency=1e8)
+LAYOUT = Uvh5Layout(ARRAY, 1e8 + 1e3 * np.arange(CHANNELS), 1e3)
+
+
+def integration(number):
+    """One whose values say which it is."""
+    values = np.full((CHANNELS, PRODUCTS), number, np.complex64)
+    return LAYOUT.integration(values, 2460310.5 + number / 86400, 100, [100], 0.01)
+
+
+def open_file(path, **arguments):
+    return GrowingFile(path, LAYOUT.create, LAYOUT.append, LAYOUT.bytes, **arguments)
+
+
+class qa_growing_file(gr_unittest.TestCase):
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="qa_growing_file"))
+        self.path = self.folder / "test.uvh5"
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def check(self, path=None):
+        """The file is whole: integrations 0 ... n-1, everywhere. Returns n."""
+        with h5py.File(path or self.path, "r") as file:
+            header, data = file["Header"], file["Data"]
+            count, rows = int(header["Ntimes"][()]), int(header["Nblts"][()])
+            self.assertEqual(rows, count * PRODUCTS)
+            expected = np.repeat(np.arange(count), PRODUCTS)
+            for values in (*data.values(), *(header[name] for name in header
+                                             if name.startswith("phase_center_app")
+                                             or name in ("time_array", "lst_array",
+                                                         "ant_1_array", "uvw_array"))):
+                self.assertEqual(len(values), rows)
+            np.testing.assert_array_equal(
+                data["visdata"][()], np.broadcast_to(expected[:, np.newaxis, np.newaxis],
+                                                     (rows, CHANNELS, 1)))
+            np.testing.assert_array_equal(data["nsamples"][()], 1)
+            np.testing.assert_array_equal(data["flags"][()], False)
+            np.testing.assert_allclose(header["time_array"][()], 2460310.5 + expected / 86400,
+                                       rtol=0, atol=1e-9)
+        return count
+
+    def names(self):
+        return sorted(entry.name for entry in self.folder.iterdir())
+
+    def test_grows(self):
+        file = open_file(self.path)
+        self.assertEqual(self.names(), [])
+        number = 0
+        for count in (1, 1, 2, 5, 1, 1):
+            file.add([integration(number + i) for i in range(count)])
+            number += count
+            self.assertEqual(self.check(), number)
+        file.close()
+        self.assertEqual(self.names(), ["test.uvh5"])
+        self.assertEqual(self.check(), number)
+        # what was reserved for an integration and not needed is given back
+        self.assertLess(self.path.stat().st_size, LAYOUT.bytes([None] * number))
+
+    def test_reserves_enough(self):
+        # values that cannot be compressed, and one baseline (many small chunks)
+        rng = np.random.default_rng(1)
+        one = ArrayDescription(name="one", latitude=0.0, longitude=0.0, height=0.0,
+                               antennas=ARRAY.antennas[:1], inputs=ARRAY.inputs[:1],
+                               sample_rate=1e6, center_frequency=1e8)
+        for layout in (LAYOUT, Uvh5Layout(one, [1e8], 1e3)):
+            products = layout.map.product.max() + 1
+            path = self.folder / "reserved"
+            layout.create(path)
+            size = path.stat().st_size
+            for count in (1,) * 100 + (30, 100):
+                pieces = [layout.integration(
+                    rng.normal(size=(len(layout.frequencies), products, 2))
+                    .astype(np.float32).view(np.complex64)[:, :, 0], 2460310.5, 1000,
+                    rng.integers(0, 1001, products), 0.01) for _ in range(count)]
+                layout.append(path, pieces)
+                self.assertLessEqual(path.stat().st_size - size, layout.bytes(pieces))
+                size = path.stat().st_size
+
+    # ---- what may happen to a writer
+
+    def write_until_killed(self, pipe):
+        """In a child process: adds integrations and reports each that was added."""
+        try:
+            file = open_file(self.path)
+            for number in range(10**6):
+                file.add([integration(number)])
+                os.write(pipe, b".")
+        finally:
+            os._exit(1)
+
+    def test_killed(self):
+        moments = random.Random(1)
+        counts = []
+        for _ in range(50):
+            self.path.unlink(missing_ok=True)
+            reader, writer = os.pipe()
+            child = os.fork()
+            if child == 0:
+                os.close(reader)
+                self.write_until_killed(writer)
+            os.close(writer)
+            reported = moments.randrange(1, 40)
+            for _ in range(reported):
+                os.read(reader, 1)
+            # an integration takes some 6 ms
+            time.sleep(moments.uniform(0, 0.01))
+            os.kill(child, signal.SIGKILL)
+            self.assertTrue(os.WIFSIGNALED(os.waitpid(child, 0)[1]))
+            while got := len(os.read(reader, 4096)):
+                reported += got
+            os.close(reader)
+            # the last one may be there and its report not
+            self.assertIn(self.check() - reported, (0, 1))
+            counts.append(reported)
+        self.assertGreater(len(set(counts)), 10)
+        # the next writer removes what is left of the killed one
+        file = open_file(self.path)
+        file.add([integration(0)])
+        file.close()
+        self.assertEqual(self.names(), ["test.uvh5"])
+
+    def test_disk_full(self):
+        # a limit of the file size stands for a disk: any place where it ends
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        for limit in range(300_000, 500_000, 20_011):
+            self.path.unlink(missing_ok=True)
+            file = open_file(self.path)
+            number = 0
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+            try:
+                with self.assertRaises(OSError) as caught:
+                    while True:
+                        file.add([integration(number)])
+                        number += 1
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            self.assertEqual(caught.exception.errno, errno.EFBIG)
+            if number or self.path.exists():
+                self.assertEqual(self.check(), number)
+            # the disk has room again: nothing was lost but what could not be added
+            file.add([integration(number)])
+            self.assertEqual(self.check(), number + 1)
+            file.close()
+            self.assertEqual(self.names(), ["test.uvh5"])
+
+    def test_write_fails(self):
+        # an error that reserving space did not foresee
+        append = LAYOUT.append
+        number = 0
+
+        def failing(path, pieces):
+            append(path, pieces)
+            with open(path, "r+b") as half:
+                half.truncate(2000)
+            raise OSError(errno.EIO, "test")
+
+        file = open_file(self.path)
+        for good in (0, 1, 3):
+            for _ in range(good):
+                file.add([integration(number)])
+                number += 1
+            with mock.patch.object(file, "_append", failing), self.assertRaises(OSError):
+                file.add([integration(number)])
+            self.assertEqual(self.path.exists(), number > 0)
+            if number:
+                self.assertEqual(self.check(), number)
+
+    # ---- other users of the file
+
+    def test_readers(self):
+        # readers that keep the file open see what was there when they opened it
+        file = open_file(self.path)
+        readers = []
+        for number in range(12):
+            file.add([integration(number)])
+            if number % 3 != 2:
+                # another process's lock: HDF5 in this one would share its state
+                reader, ready = self.child_that_reads()
+                readers.append((number + 1, reader, ready))
+        file.close()
+        for count, reader, ready in readers:
+            os.write(ready, b"x")
+            os.close(ready)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(reader, 0)[1]), count)
+        self.assertEqual(self.check(), 12)
+
+    def child_that_reads(self):
+        """A process that opens the file, waits for a byte, and exits with the number of
+        integrations that it sees then, each with the right value."""
+        wait, ready = os.pipe()
+        opened, report = os.pipe()
+        child = os.fork()
+        if child == 0:
+            # so that it ends when this process does
+            os.close(ready)
+            seen = 255
+            try:
+                with h5py.File(self.path, "r") as file:
+                    os.write(report, b"x")
+                    os.read(wait, 1)
+                    values = file["Data/visdata"][::PRODUCTS, 0, 0]
+                    if np.array_equal(values, np.arange(len(values))):
+                        seen = len(values)
+            finally:
+                os._exit(seen)
+        os.close(wait)
+        os.close(report)
+        self.assertEqual(os.read(opened, 1), b"x")
+        os.close(opened)
+        return child, ready
+
+    def test_reader_in_this_process(self):
+        file = open_file(self.path)
+        file.add([integration(0)])
+        with h5py.File(self.path, "r") as reader:
+            for number in range(1, 5):
+                file.add([integration(number)])
+            self.assertEqual(reader["Header/Ntimes"][()], 1)
+        self.assertEqual(self.check(), 5)
+        file.close()
+
+    def test_no_hard_links(self):
+        refuse = mock.Mock(side_effect=OSError(errno.EPERM, "no hard links here"))
+        with mock.patch("os.link", refuse):
+            file = open_file(self.path)
+            for number in range(5):
+                file.add([integration(number)])
+                self.assertEqual(self.check(), number + 1)
+            file.close()
+        self.assertEqual(refuse.call_count, 5)
+        self.assertEqual(self.names(), ["test.uvh5"])
+
+    def test_two_writers(self):
+        """The second one is kept out and costs the first one nothing, until that has closed the file."""
+        first, second = open_file(self.path), open_file(self.path)
+        for number in range(2):
+            first.add([integration(number)])
+        for _ in range(2):
+            with self.assertRaises(FileExistsError) as caught:
+                second.add([integration(0)])
+            self.assertRegex(str(caught.exception), f"another program or block.*{self.path}")
+            second.close()
+        first.add([integration(2)])
+        self.assertEqual(self.check(), 3)
+        first.close()
+        second.add([integration(0)])
+        self.assertEqual(self.check(), 1)
+        second.close()
+        self.assertEqual(self.names(), ["test.uvh5"])
+
+    def test_no_locks(self):
+        """Where the file system has none, one writer can do without."""
+        with mock.patch("fcntl.flock", side_effect=OSError(errno.ENOLCK, "no locks here")):
+            file = open_file(self.path)
+            for number in range(3):
+                file.add([integration(number)])
+            file.close()
+        self.assertEqual(self.check(), 3)
+        self.assertEqual(self.names(), ["test.uvh5"])
+
+    # ---- where it may be
+
+    def test_overwrite(self):
+        self.path.write_text("precious")
+        with self.assertRaises(FileExistsError) as caught:
+            open_file(self.path, overwrite=False)
+        self.assertIn(str(self.path), str(caught.exception))
+        file = open_file(self.path)
+        self.assertEqual(self.path.read_text(), "precious")
+        file.add([integration(0)])
+        self.assertEqual(self.check(), 1)
+        file.close()
+        # it comes while the first integration is computed
+        other = self.folder / "other.uvh5"
+        file = open_file(other, overwrite=False)
+        other.write_text("precious")
+        with self.assertRaises(FileExistsError):
+            file.add([integration(0)])
+        self.assertEqual(other.read_text(), "precious")
+
+    def test_bad_places(self):
+        with self.assertRaises(FileNotFoundError) as caught:
+            open_file(self.folder / "absent" / "test.uvh5")
+        self.assertIn("absent", str(caught.exception))
+        with self.assertRaises(FileExistsError):
+            open_file(self.folder)
+        with self.assertRaisesRegex(OSError, "no file can be made in its folder.*/proc/test.uvh5"):
+            open_file("/proc/test.uvh5")
+        for path in ("", f"{self.folder}/new/"):
+            with self.assertRaises(ValueError) as caught:
+                open_file(path)
+            self.assertEqual(str(caught.exception),
+                             f"filename: {path!r} is not allowed; it must be the name of a file")
+        self.assertEqual(self.names(), [])
+
+    def test_symbolic_link(self):
+        target = self.folder / "target.uvh5"
+        self.path.symlink_to(target)
+        file = open_file(self.path)
+        file.add([integration(0)])
+        file.add([integration(1)])
+        file.close()
+        self.assertTrue(self.path.is_symlink())
+        self.assertEqual(self.check(target), 2)
+
+
+if __name__ == "__main__":
+    gr_unittest.run(qa_growing_file)

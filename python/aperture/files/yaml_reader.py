@@ -1,0 +1,106 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""YAML files that users write, with the line of each field for what is wrong with it."""
+
+import yaml
+
+from ..array.array_model import ArrayDescriptionError
+
+MERGE = "tag:yaml.org,2002:merge"  # the key <<: what it names is taken where it is not given
+MOST_VALUES = 1 << 18  # of a file; aliases of aliases make any number of them
+
+
+class Scalar(str):
+    """A value as it was written. YAML's own idea of numbers is not used: it takes 1e6 for text,
+    5:30 for 330, and a name like 1 or no for something else."""
+
+    quoted = False
+
+    def __repr__(self):
+        return repr(str(self))
+
+
+class YamlReader:
+    """Reads a file, and remembers on which line each field stands."""
+
+    def __init__(self, name):
+        self.name = name
+        self.lines = {}
+        self._values = 0
+
+    def tree(self, file):
+        """
+        What is in the file: dict, list and Scalar.
+
+        Raises
+        ------
+        ArrayDescriptionError
+            It is not YAML, a key comes twice, or there are too many values.
+        """
+        try:
+            node = yaml.compose(file, Loader=yaml.SafeLoader)
+            return self._plain(node, "") if node is not None else {}
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = mark.line + 1 if mark else 1
+            raise ArrayDescriptionError("", f"not YAML: {error.problem or error.context}",
+                                        f"{self.name}:{line}") from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise ArrayDescriptionError("", f"not a text file: {str(error).splitlines()[0]}",
+                                        self.name) from None
+        except RecursionError:
+            raise ArrayDescriptionError("", "lists or mappings are nested too deeply",
+                                        self.name) from None
+
+    def with_line(self, make, *arguments):
+        """What make(*arguments) returns; an ArrayDescriptionError gets the file and the line."""
+        try:
+            return make(*arguments)
+        except ArrayDescriptionError as error:
+            raise ArrayDescriptionError(error.field, error.problem,
+                                        f"{self.name}:{self._line(error.field)}") from None
+
+    def _line(self, path):
+        """Of a field, or of what it is part of where it is not there itself."""
+        while path and path not in self.lines:
+            path = path[:max(path.rfind("."), path.rfind("["), 0)]
+        return self.lines.get(path, 1)
+
+    def _plain(self, node, path):
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        self._values += 1
+        if self._values > MOST_VALUES:
+            raise ArrayDescriptionError(path, "too many values: at most "
+                                        f"{MOST_VALUES} are allowed, what aliases name counted "
+                                        "each time", f"{self.name}:{node.start_mark.line + 1}")
+        if isinstance(node, yaml.SequenceNode):
+            return [self._plain(child, f"{path}[{index}]")
+                    for index, child in enumerate(node.value)]
+        if isinstance(node, yaml.ScalarNode):
+            scalar = Scalar(node.value)
+            scalar.quoted = node.style is not None
+            return scalar
+        values, merged = {}, {}
+        for key, child in node.value:
+            if key.tag == MERGE:
+                # of several, the first one counts
+                for other in child.value if isinstance(child, yaml.SequenceNode) else [child]:
+                    found = self._plain(other, path)
+                    if not isinstance(found, dict):
+                        raise ArrayDescriptionError(path, f"<<: {found!r} is not allowed; it must be "
+                                                    "a mapping, or a list of such",
+                                                    f"{self.name}:{key.start_mark.line + 1}")
+                    merged = {**found, **merged}
+                continue
+            name = key.value if isinstance(key, yaml.ScalarNode) else "?"
+            child_path = f"{path}.{name}" if path else name
+            if name in values:
+                raise ArrayDescriptionError(
+                    child_path, f"given twice, first on line {self.lines[child_path]}",
+                    f"{self.name}:{key.start_mark.line + 1}")
+            self.lines[child_path] = key.start_mark.line + 1
+            values[name] = self._plain(child, child_path)
+        return {**merged, **values}

@@ -1,0 +1,74 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The band of a stream, as its tags say it."""
+
+import math
+from dataclasses import dataclass
+
+import pmt
+
+from .. import tags
+from ..array.array_model import refuse
+from .tag_values import tag_value
+
+
+@dataclass(frozen=True)
+class Band:
+    """Hz: sky frequency of the middle (of n channels, of channel n // 2), and width."""
+    center: float
+    width: float
+
+    def holds(self, other, channel):
+        """Whether another band lies within this one, but for a channel's width: that of an odd number
+        of channels is named after one that is not its middle, and real channels that were reversed
+        are off by one."""
+        return (other.width <= self.width * (1 + 1e-6)
+                and abs(other.center - self.center)
+                <= (self.width - other.width) / 2 + channel * (1 + 1e-6))
+
+    def __str__(self):
+        return f"{self.center:.10g} Hz, {self.width:.10g} Hz"
+
+
+class StreamBand:
+    """
+    Follows rx_freq, rx_rate and bandwidth of a stream whose items are so many samples of each input,
+    or come from a channeliser, which says its bandwidth.
+
+    band: a Band, at first what the stream is without these tags; tuned: whether it has said its
+    rx_freq. inverted: as the channeliser has it.
+    """
+
+    def __init__(self, band, real=False, inverted=False, samples_per_item=1):
+        self.band, self.tuned = band, False
+        self._bandwidth = False  # whether the stream has said it
+        self._hertz_per_item = samples_per_item / (2 if real else 1)
+        self._reversed = real and inverted
+
+    def of_channels(self, channels):
+        """The Band of so many channels that a channeliser makes, or has made, of all of the stream."""
+        if not self._reversed or self._bandwidth:
+            return self.band
+        # the channel at a quarter of the rate is channel n/2; reversed, the one below that
+        return Band(self.band.center + self.band.width / channels, self.band.width)
+
+    def take(self, found):
+        """The tags of an item, key to value; returns the band from there on."""
+        center, width = self.band.center, self.band.width
+        if tags.rx_freq in found:
+            center = tag_value(found, tags.rx_freq, pmt.to_double)
+            if not 0 <= center < math.inf:
+                refuse("rx_freq", center, "a number of Hz from 0")
+            self.tuned = True
+        if tags.bandwidth in found:
+            width = tag_value(found, tags.bandwidth, pmt.to_double)
+            if not 0 < width < math.inf:
+                refuse("bandwidth", width, "a number of Hz above 0")
+            self._bandwidth = True
+        elif tags.rx_rate in found and not self._bandwidth:
+            width = tag_value(found, tags.rx_rate, pmt.to_double) * self._hertz_per_item
+        self.band = Band(center, width)
+        return self.band

@@ -1,0 +1,6 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What only tests use: the reference model in NumPy, and how tests run flowgraphs."""

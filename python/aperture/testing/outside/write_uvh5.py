@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Writes the files that check_uvh5.py checks with pyuvdata: write_uvh5.py FOLDER
+
+This part runs with GNU Radio's Python, the other in the venv of tools/outside-venv. What the
+numbers in a file are to be goes into a JSON or NumPy file beside it.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from gnuradio import aperture, gr
+from gnuradio.aperture.array import earth_rotation, geometry
+from gnuradio.aperture.array.array_description import (Antenna, ArrayDescription, Input, Source,
+                                                       load_array)
+from gnuradio.aperture.files.growing_file import GrowingFile
+from gnuradio.aperture.files.uvh5 import Uvh5Layout
+
+DATA = os.environ.get("APERTURE_DATA", Path(__file__).resolve().parents[4] / "../shared/data")
+RECORDING = Path(DATA, "effelsberg-b2016+28.dada")
+
+DATES = {"2013": 1372729060, "2024": 1704067200, "2026": 1780000000}
+LEAP_SECOND = {"leap": 1483225200}  # an hour before one
+
+PLACES = {"B2": (3.0, 140.0, 1.0), "A10": (-220.0, 5.0, -3.0), "A9": (0.0, 0.0, 0.0),
+          "C": (100.0, -50.0, 2.0)}
+
+
+def array_of(inputs, site=(52.0, 5.0, 10.0)):
+    return ArrayDescription(
+        name="test", latitude=site[0], longitude=site[1], height=site[2],
+        antennas=[Antenna(name, place) for name, place in PLACES.items()],
+        inputs=[Input(name[:-1], name[-1]) for name in inputs],
+        sample_rate=1e6, center_frequency=1.4e9)
+
+
+def write(path, layout, integrations):
+    file = GrowingFile(path, layout.create, layout.append, layout.bytes)
+    for integration in integrations:
+        file.add([integration])
+    file.close()
+
+
+def write_products(folder):
+    """Random voltages; their products are left to the checker."""
+    rng = np.random.default_rng(1)
+    for name, inputs in (("linear", ["C" "y", "A9y", "B2x", "A9x", "B2y", "A10x", "C" "x", "A10y"]),
+                         ("circular", ["B2l", "A9r", "B2r", "A9l"]),
+                         ("single", ["C" "x", "A9x", "A10x"]),
+                         ("only-y", ["A9y"]),
+                         ("lacking", ["C" "x", "A10y", "A9x", "A9y"])):
+        channels, spectra = 6, 20
+        parts = rng.integers(-7, 8, (2, 3, len(inputs), channels, spectra))
+        voltages = parts[0] + 1j * parts[1]
+        layout = Uvh5Layout(array_of(inputs), 1.4e9 + 1e5 * np.arange(channels), 1e5, "a test")
+        a, b = np.tril_indices(len(inputs))
+        counted = rng.integers(0, spectra + 1, (3, len(a)))
+        integrations = [
+            layout.integration(np.sum(x[a] * x[b].conj(), axis=-1).T.astype(np.complex64),
+                               earth_rotation.julian_date(1704067200 + moment, 0.25), spectra,
+                               counted[moment], 1e-5)
+            for moment, x in enumerate(voltages)]
+        write(folder / f"products-{name}.uvh5", layout, integrations)
+        np.savez(folder / f"products-{name}.npz", inputs=inputs, voltages=voltages,
+                 counted=counted, spectra=spectra)
+
+
+def write_dates(folder):
+    for name, seconds in {**DATES, **LEAP_SECOND}.items():
+        for site in ((52.0, 5.0, 10.0), (-30.7, -170.0, 1050.0)):
+            layout = Uvh5Layout(array_of(["A9x", "C" "x"], site), [1.4e9], 1e6)
+            integrations = [
+                layout.integration(np.ones((1, 3), np.complex64),
+                                   earth_rotation.julian_date(seconds + 600 * i), 1, [1], 1.0)
+                for i in range(6)]
+            write(folder / f"date-{name}-{site[1]:.0f}.uvh5", layout, integrations)
+
+
+def visibilities_of_source(array, ra, dec, frequencies, seconds):
+    """[channel][product] of one source at a time, by the definitions of signal and product."""
+    azimuth, elevation = geometry.radec_to_azel(ra, dec, seconds, array.latitude,
+                                                array.longitude, array.height)
+    delays = geometry.delays(array.input_positions(),
+                             geometry.direction(azimuth, elevation))
+    voltages = np.exp(-2j * np.pi * np.multiply.outer(frequencies, delays))
+    a, b = np.tril_indices(len(delays))
+    return (voltages[:, a] * voltages[:, b].conj()).astype(np.complex64)
+
+
+def write_source(folder):
+    """A source at an exact place, without noise: phases are good to a float's rounding."""
+    for name, seconds in DATES.items():
+        array = array_of(["A9x", "A9y", "B2y", "A10x", "A10y", "B2x", "C" "x"])
+        ra, dec = geometry.azel_to_radec(130.0, 40.0, seconds, array.latitude, array.longitude,
+                                         array.height)
+        frequencies = 1.4e9 + 1e6 * np.arange(5)
+        layout = Uvh5Layout(array, frequencies, 1e6)
+        integrations = [
+            layout.integration(
+                visibilities_of_source(array, ra, dec, frequencies, seconds + 900 * i),
+                earth_rotation.julian_date(seconds + 900 * i), 1, [1], 1e-3)
+            for i in range(8)]
+        write(folder / f"source-{name}.uvh5", layout, integrations)
+        write_json(folder / f"source-{name}.json", ra=float(ra), dec=float(dec))
+
+
+def write_json(path, **values):
+    path.write_text(json.dumps(values))
+
+
+def run_chain(source, inputs, path, array, channels, integration, input_type, format):
+    gain = 0 if input_type == "sc8" or format == "fc32" else 10
+    blocks = [
+        source,
+        aperture.pfb_channelizer(channels=channels, inputs=inputs, inputs_per_port=inputs,
+                                 input_type=input_type, output_type=format, gain=gain),
+        aperture.corner_turn(channels=channels, inputs=inputs, inputs_per_port=inputs, times=16,
+                             type=format),
+        aperture.xengine(channels=channels, inputs=inputs, times=16, type=format,
+                         integration=integration),
+        aperture.uvh5_sink(path, array, channels)]
+    top = gr.top_block()
+    top.connect(*blocks)
+    top.run()
+    if blocks[-1].error() is not None:
+        raise SystemExit(blocks[-1].error())
+
+
+def write_chain(folder):
+    """Simulated arrays through all blocks; one of them in two orders of inputs and antennas."""
+    rng = np.random.default_rng(1)
+    # 8 antennas within 600 m at 1.4 GHz; 32 dual-polarisation ones within 350 m, of which 6
+    y8, mwa = load_array("y8"), load_array("mwa-32t")
+    some = {antenna.name for antenna in mwa.antennas[::6]}
+    mwa = replace(mwa, antennas=[entry for entry in mwa.antennas if entry.name in some],
+                  inputs=[entry for entry in mwa.inputs if entry.antenna in some])
+    shuffled = replace(mwa, antennas=list(rng.permutation(np.array(mwa.antennas, object))),
+                       inputs=list(rng.permutation(np.array(mwa.inputs, object))))
+    for name, array, format, seconds in (("y8", y8, "fc32", 1372729060),
+                                         ("mwa", mwa, "sc8", 1704067200),
+                                         ("mwa-shuffled", shuffled, "sc8", 1704067200)):
+        ra, dec = geometry.azel_to_radec(200.0, 60.0, seconds, array.latitude, array.longitude,
+                                         array.height)
+        sky = [Source("test", ra=float(ra), dec=float(dec), flux=25.0)]
+        inputs, channels = len(array.inputs), 32
+        source = aperture.array_source(array, sky, samples=100000, start_time=seconds,
+                                       inputs_per_port=inputs)
+        run_chain(source, inputs, folder / f"chain-{name}.uvh5", array, channels, 50, "fc32",
+                  format)
+        write_json(folder / f"chain-{name}.json", ra=float(ra), dec=float(dec), flux=25.0)
+
+
+def write_recording(folder):
+    if not RECORDING.exists():
+        return
+    source = aperture.dada_source(str(RECORDING))
+    array = ArrayDescription(
+        name="Effelsberg", latitude=50.524836, longitude=6.883616, height=416.7,
+        antennas=[Antenna("Effelsberg", (0.0, 0.0, 0.0))],
+        inputs=[Input("Effelsberg", "x"), Input("Effelsberg", "y")],
+        sample_rate=source.sample_rate(), center_frequency=source.center_frequency())
+    run_chain(source, 2, folder / "recording.uvh5", array, 64, 4, "sc8", "sc8")
+
+
+def write_killed(folder):
+    """What a process that is killed leaves behind."""
+    layout = Uvh5Layout(array_of(["A9x", "A9y", "C" "x"]), 1.4e9 + 1e5 * np.arange(6), 1e5)
+    path = folder / "killed.uvh5"
+    path.unlink(missing_ok=True)
+    child = os.fork()
+    if child == 0:
+        file = GrowingFile(path, layout.create, layout.append, layout.bytes)
+        for number in range(10**6):
+            file.add([layout.integration(np.full((6, 6), number, np.complex64),
+                                         earth_rotation.julian_date(1704067200 + number), 1, [1],
+                                         1.0)])
+    while not path.exists():
+        time.sleep(0.001)
+    time.sleep(0.123)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    for old in target.iterdir():
+        old.unlink()
+    write_products(target)
+    write_dates(target)
+    write_source(target)
+    write_killed(target)
+    write_chain(target)
+    write_recording(target)
