@@ -16,7 +16,7 @@ from . import tags
 from .array import earth_rotation
 from .array.array_description import ArrayDescription, load_array
 from .files.growing_file import GrowingFile, check_path, file_name
-from .files.uvh5 import MOUNTS, Uvh5Layout, map_products
+from .files.uvh5 import MOUNTS, map_products
 from .streams.tag_values import tag_value, time_of
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
@@ -93,6 +93,9 @@ class uvh5_sink(gr.sync_block):
                              f"products x 8 bytes = {channels * products * 8} bytes: at most "
                              f"{LARGEST_ITEM} are allowed")
         map_products(array)  # complains about what no file can hold
+        # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
+        from .files.uvh5_writer import Uvh5Layout
+        self._make_layout = Uvh5Layout
         self._filename, self._array, self._channels = file_name(filename), array, int(channels)
         self._shape = (int(channels), products)
         self._overwrite, self._history, self._mount = overwrite, history, mount
@@ -208,8 +211,8 @@ class uvh5_sink(gr.sync_block):
         if old is None:
             width = new.bandwidth / self._channels
             channels = np.arange(self._channels) - self._channels // 2
-            self._layout = Uvh5Layout(self._array, new.frequency + channels * width, width,
-                                      self._history, self._mount)
+            self._layout = self._make_layout(self._array, new.frequency + channels * width,
+                                             width, self._history, self._mount)
             self._file = GrowingFile(self._filename, self._layout.create, self._layout.append,
                                      self._layout.bytes, self._overwrite)
             self._setting = new

@@ -26,8 +26,9 @@ from matplotlib.ticker import MaxNLocator  # noqa: E402
 
 from ..array.array_description import shipped_arrays  # noqa: E402
 from ..files.growing_file import check_path  # noqa: E402
+from ..files.uvh5_reader import VisibilityFile  # noqa: E402
 from ..plots.plot_beams import filterbank_figure, pattern_figure  # noqa: E402
-from ..plots.plot_data import (PlotError, VisibilityFile, coherence, decibels,  # noqa: E402
+from ..plots.plot_data import (PlotError, coherence, correlation_matrix, decibels,  # noqa: E402
                                find_products, root_mean_square_lags, spread)
 
 MAX_PANELS = 28        # the baselines of 8 antennas; more would be too small to read
@@ -148,7 +149,7 @@ def draw_matrix(figure, place, file, integration):
     """Correlation coefficients (below the diagonal) and phases (above) of all pairs."""
     parts = place.subgridspec(1, 3, width_ratios=(20, 1, 1), wspace=0.3)
     axis = figure.add_subplot(parts[0], anchor="E")
-    matrix, inputs = file.correlation_matrix(integration)
+    matrix, inputs = correlation_matrix(file, integration)
     below = np.tril(np.ones(matrix.shape, bool), -1)
     amplitude = np.where(below, np.abs(matrix), np.nan)
     phase = np.where(below.T, np.angle(matrix, deg=True), np.nan)

@@ -16,8 +16,9 @@ import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.commands import plot
+from gnuradio.aperture.files.uvh5_reader import Product, VisibilityFile
 from gnuradio.aperture.plots import plot_data
-from gnuradio.aperture.plots.plot_data import PlotError, Product, VisibilityFile
+from gnuradio.aperture.plots.plot_data import PlotError
 
 C = 299792458.0
 NUMBER = {"xx": -5, "yy": -6, "xy": -7, "yx": -8}
@@ -180,7 +181,7 @@ class qa_plot(gr_unittest.TestCase):
                                   correlation=0.2)
         centre = (frequencies[0] + frequencies[-1]) / 2
         with VisibilityFile(self.uvh5) as file:
-            matrix, inputs = file.correlation_matrix(0)
+            matrix, inputs = plot_data.correlation_matrix(file, 0)
         self.assertEqual(inputs, [(a, p) for a in range(3) for p in "xy"])
         for i, (a, _) in enumerate(inputs):
             for j, (b, _) in enumerate(inputs[:i]):

@@ -22,7 +22,7 @@ import numpy as np
 from gnuradio import gr_unittest
 from gnuradio.aperture.array.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.files.growing_file import GrowingFile
-from gnuradio.aperture.files.uvh5 import Uvh5Layout
+from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
 
 CHANNELS, INPUTS = 64, 4
 PRODUCTS = INPUTS * (INPUTS + 1) // 2

@@ -24,7 +24,7 @@ from gnuradio.aperture.array import earth_rotation, geometry
 from gnuradio.aperture.array.array_description import (Antenna, ArrayDescription, Input, Source,
                                                        load_array)
 from gnuradio.aperture.files.growing_file import GrowingFile
-from gnuradio.aperture.files.uvh5 import Uvh5Layout
+from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
 
 DATA = os.environ.get("APERTURE_DATA", Path(__file__).resolve().parents[4] / "../shared/data")
 RECORDING = Path(DATA, "effelsberg-b2016+28.dada")

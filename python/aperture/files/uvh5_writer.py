@@ -1,0 +1,223 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Writes UVH5 files with h5py, an integration after another."""
+
+import errno
+from dataclasses import dataclass
+
+import h5py
+import numpy as np
+
+from ..array.earth_rotation import sidereal_time
+from ..array.geometry import enu_to_ecef_rotation
+from .uvh5 import MOUNTS, POLARIZATIONS, map_products
+
+
+def _open_to_append(path):
+    try:
+        return h5py.File(path, "r+")
+    except OSError as error:
+        # of another process the lock is reported as this; of a reader in this process without
+        # an error number
+        raise BlockingIOError(errno.EAGAIN, str(error), path) from error
+
+
+@dataclass
+class Integration:
+    """One integration as the file has it; made by `Uvh5Layout.integration`."""
+    #: Julian date (UTC) of its middle
+    time: float
+    #: seconds
+    length: float
+    #: [baseline][channel][polarisation]
+    visibilities: np.ndarray
+    #: [baseline][polarisation], 0 to 1
+    fractions: np.ndarray
+
+
+class Uvh5Layout:
+    """
+    What is the same for all integrations of a file, and how it is written with h5py.
+
+    Parameters
+    ----------
+    array : ArrayDescription
+    frequencies : array of float
+        Centre of each channel in Hz.
+    channel_width : float
+        Hz
+    history : str
+        For the file's `history`.
+    mount : str
+        How the antennas are mounted, one of `MOUNTS`.
+    """
+
+    def __init__(self, array, frequencies, channel_width, history="", mount="fixed"):
+        if mount not in MOUNTS:
+            raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
+        self.array = array
+        self.map = map_products(array)
+        self.frequencies = np.asarray(frequencies, float)
+        self.channel_width = float(channel_width)
+        self.history = history
+        self.mount = mount
+        self._enu = np.array([antenna.position for antenna in self.map.antennas], float)
+
+    @property
+    def baselines(self):
+        """Baselines of an integration, autocorrelations included."""
+        return len(self.map.ant_1)
+
+    def integration(self, visibilities, time, spectra, counted, spectrum_length):
+        """
+        Parameters
+        ----------
+        visibilities : array of complex64
+            [channel][product] of the X-engine
+        time : float
+            Julian date (UTC) of the middle of the integration
+        spectra : int
+            that it spans
+        counted : array of int
+            spectra that were summed, of each product or one number for all
+        spectrum_length : float
+            seconds from one spectrum to the next
+        """
+        return Integration(time, spectra * spectrum_length, self.map.gather(visibilities),
+                           self.map.fractions(counted, spectra))
+
+    def bytes(self, integrations):
+        """A file grows by at most this many bytes when these integrations are added."""
+        values = self.baselines * len(self.frequencies) * len(self.map.polarizations)
+        # visibilities, flags and nsamples (compressed; if that fails, a little more than as they
+        # are), the header's rows, and the format's own tables
+        each = values * (8 + 1 + 4) * 1.01 + self.baselines * 128 + 4096
+        return int(len(integrations) * each) + (1 << 18)
+
+    def create(self, path):
+        """Writes a file without integrations; `append` adds them."""
+        with h5py.File(path, "w") as file:
+            self._write_header(file.create_group("Header"))
+            data = file.create_group("Data")
+            shape = (self.baselines, len(self.frequencies), len(self.map.polarizations))
+            # a chunk is an integration: each is compressed and written once
+            common = dict(shape=(0, *shape[1:]), maxshape=(None, *shape[1:]), chunks=shape)
+            data.create_dataset("visdata", dtype=np.complex64, **common)
+            # both hardly vary; gzip is the filter that every HDF5 library has
+            data.create_dataset("flags", dtype=bool, compression="gzip", compression_opts=1,
+                                **common)
+            data.create_dataset("nsamples", dtype=np.float32, compression="gzip",
+                                compression_opts=1, **common)
+
+    def append(self, path, integrations):
+        """
+        Adds integrations at the end of a file that `create` made.
+
+        Raises
+        ------
+        BlockingIOError
+            The file is open elsewhere, or is no HDF5 file; nothing was written.
+        """
+        with _open_to_append(path) as file:
+            header, data = file["Header"], file["Data"]
+            old = header["time_array"].shape[0]
+            new = old + len(integrations) * self.baselines
+            for name, values in self._rows(integrations).items():
+                header[name].resize(new, axis=0)
+                header[name][old:] = values
+            for name in ("visdata", "flags", "nsamples"):
+                data[name].resize(new, axis=0)
+            channels = len(self.frequencies)
+            for i, integration in enumerate(integrations):
+                rows = slice(old + i * self.baselines, old + (i + 1) * self.baselines)
+                fractions = np.repeat(integration.fractions[:, np.newaxis, :], channels, axis=1)
+                data["visdata"][rows] = integration.visibilities
+                data["nsamples"][rows] = fractions
+                data["flags"][rows] = fractions == 0
+            header["Nblts"][()] = new
+            header["Ntimes"][()] = new // self.baselines
+
+    def _rows(self, integrations):
+        """What each row (a baseline at a time) has in the header."""
+        count = len(integrations)
+        times = np.array([integration.time for integration in integrations])
+        lengths = np.array([integration.length for integration in integrations])
+        sidereal = sidereal_time(times, self.array.longitude)
+        each_row = lambda values: np.repeat(values, self.baselines)
+        rows = count * self.baselines
+        return {
+            "time_array": each_row(times),
+            "integration_time": each_row(lengths),
+            "lst_array": each_row(sidereal),
+            "ant_1_array": np.tile(self.map.ant_1, count),
+            "ant_2_array": np.tile(self.map.ant_2, count),
+            # unprojected: east, north, up, from ant_1 to ant_2
+            "uvw_array": np.tile(self._enu[self.map.ant_2] - self._enu[self.map.ant_1],
+                                 (count, 1)),
+            "phase_center_id_array": np.zeros(rows, int),
+            # the zenith
+            "phase_center_app_ra": each_row(sidereal),
+            "phase_center_app_dec": np.full(rows, np.deg2rad(self.array.latitude)),
+            "phase_center_frame_pa": np.zeros(rows),
+        }
+
+    def _write_header(self, header):
+        array, antennas, feeds = self.array, self.map.antennas, self.map.feeds
+        text = np.bytes_
+        # x points north and y east; circular feeds have no angle to speak of
+        angles = {"x": 0.0, "y": np.pi / 2, "r": 0.0, "l": 0.0}
+        values = {
+            "version": text("1.2"),
+            "telescope_frame": text("itrs"),
+            "latitude": float(array.latitude),
+            "longitude": float(array.longitude),
+            "altitude": float(array.height),
+            "telescope_name": text(array.name.encode()),
+            "instrument": text("gr-aperture"),
+            "Nants_telescope": len(antennas),
+            "antenna_names": np.array([antenna.name.encode() for antenna in antennas]),
+            "antenna_numbers": np.arange(len(antennas)),
+            "antenna_positions": self._enu @ enu_to_ecef_rotation(array.latitude,
+                                                                  array.longitude).T,
+            "mount_type": np.array([self.mount.encode()] * len(antennas)),
+            "Nfeeds": len(feeds),
+            "feed_array": np.array([[feed.encode() for feed in feeds]] * len(antennas)),
+            "feed_angle": np.array([[angles[feed] for feed in feeds]] * len(antennas)),
+            "Nants_data": len(set(self.map.ant_1)),
+            "Nbls": self.baselines,
+            "Nblts": 0,
+            "Ntimes": 0,
+            "Nfreqs": len(self.frequencies),
+            "Npols": len(self.map.polarizations),
+            "Nspws": 1,
+            "freq_array": self.frequencies,
+            "channel_width": np.full(len(self.frequencies), self.channel_width),
+            "polarization_array": np.array([POLARIZATIONS[name]
+                                            for name in self.map.polarizations]),
+            "spw_array": np.array([0]),
+            "flex_spw_id_array": np.zeros(len(self.frequencies), int),
+            "vis_units": text("uncalib"),
+            "history": text(self.history.encode()),
+            "Nphase": 1,
+            "blt_order": text("time, baseline"),
+            "blts_are_rectangular": True,
+            "time_axis_faster_than_bls": False,
+        }
+        if set(feeds) <= set("xy"):
+            # what programs that do not know feed_angle read
+            values["x_orientation"] = text("north")
+        for name, value in values.items():
+            header[name] = value
+        zenith = header.create_group("phase_center_catalog/0")
+        for name, value in {"cat_name": text("unprojected"), "cat_type": text("unprojected"),
+                            "cat_lon": 0.0, "cat_lat": np.pi / 2, "cat_frame": text("altaz"),
+                            "info_source": text("gr-aperture")}.items():
+            zenith[name] = value
+        # rows are added to these; about 1000 of them in a chunk, whole integrations
+        rows = self.baselines * -(-1024 // self.baselines)
+        for name, value in self._rows([]).items():
+            header.create_dataset(name, data=value, maxshape=(None, *value.shape[1:]),
+                                  chunks=(rows, *value.shape[1:]))
