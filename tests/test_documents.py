@@ -17,6 +17,22 @@ from gnuradio.aperture.beams import beams as beams_module
 from places import SOURCE, main
 
 README = (SOURCE / "README.md").read_text()
+PAGES = [SOURCE / "README.md", *(SOURCE / "docs").rglob("*.md")]
+
+# docs/glossary.md has the words for these: producer, consumer, work tile, schedule, sc4, sc16,
+# multiplied by -i, rows of tiles, frame
+OTHER_WORDS = re.compile(
+    r"\b(crews?|helper warps?|helpers|feeders?|rehears\w*|nibbles?|shorts|turned|turning|strips?"
+    r"|spectra (in )?a block|blocks? of (spectra|voltages))\b", re.IGNORECASE)
+
+
+def headings_of(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    found = set()
+    for title in re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE):
+        kept = re.sub(r"[^\w\- ]", "", title.lower())
+        found.add(kept.replace(" ", "-"))
+    return found
 
 
 def own_public_names():
@@ -111,14 +127,47 @@ class TestDocuments(unittest.TestCase):
             self.assertEqual(getattr(aperture.tags, name), key)
 
     def test_links(self):
-        """Relative links of the pages lead somewhere."""
-        pages = [SOURCE / "README.md", *(SOURCE / "docs").glob("*.md")]
-        self.assertGreater(len(pages), 2)
-        for page in pages:
-            links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
-            for link in links:
-                if "://" not in link:
-                    self.assertTrue((page.parent / link).exists(), f"{page.name}: {link}")
+        """Relative links of the pages lead to a file, and to a heading of it."""
+        self.assertGreater(len(PAGES), 15)
+        for page in PAGES:
+            text = page.read_text()
+            for link, heading in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", text):
+                if "://" in link:
+                    continue
+                target = page.parent / link if link else page
+                self.assertTrue(target.exists(), f"{page.name}: {link}")
+                if heading:
+                    self.assertIn(heading, headings_of(target), f"{page.name}: {link}")
+
+    def test_every_page_is_linked(self):
+        """A reader who begins at the README or docs/index.md comes to every page and picture."""
+        reached, new = set(), [SOURCE / "README.md", SOURCE / "docs/index.md"]
+        while new:
+            page = new.pop()
+            reached.add(page)
+            if page.suffix == ".md":
+                for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+                    target = (page.parent / link).resolve()
+                    if target.suffix in (".md", ".svg") and target not in reached:
+                        new.append(target)
+        here = [path for path in (SOURCE / "docs").rglob("*.*") if path.suffix in (".md", ".svg")]
+        self.assertEqual([path for path in here if path not in reached], [])
+
+    def test_performance_page_is_short(self):
+        """What was tried goes to docs/notes; the page of current figures stays readable."""
+        lines = (SOURCE / "docs/performance.md").read_text().splitlines()
+        self.assertLessEqual(len(lines), 250)
+        self.assertLessEqual(max(len(line) for line in lines if not line.startswith("|")), 200)
+
+    def test_words(self):
+        """The pages use the glossary's words, not those that an earlier draft had made up."""
+        found = []
+        for path in [*PAGES, *(SOURCE / "docs").glob("*.svg")]:
+            if path.parent.name == "notes":
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), start=1):
+                found += [f"{path.name}:{number}: {word[0]}" for word in OTHER_WORDS.finditer(line)]
+        self.assertEqual(found, [])
 
     def test_docstrings(self):
         """Public classes, functions, and the methods and properties of our classes."""
