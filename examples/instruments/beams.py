@@ -30,7 +30,7 @@ import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr
 from gnuradio.aperture.beams.beams import Beam, offset
-from gnuradio.aperture.commands.fx import device_name, positive_seconds, whole_number
+from gnuradio.aperture.arguments.argument_types import device_name, positive_seconds, whole_number
 from gnuradio.aperture.beams.weights import array_factor, array_frequencies, beam_weights
 from instrument import (BEST2, RMS, SOURCE, SPECTRA, find_device, four_bits, items_per_second,
                         simulate)

@@ -25,7 +25,7 @@ import argparse
 
 import numpy as np
 from gnuradio import aperture, blocks, gr
-from gnuradio.aperture.commands.fx import device_name, positive_seconds, whole_number
+from gnuradio.aperture.arguments.argument_types import device_name, positive_seconds, whole_number
 from instrument import (BEST2, BEST2_SPECTRA, PORTS, RMS, SOURCE, SPECTRA, TAPS, Instrument,
                         find_device, four_bits, items_per_second, simulate)
 

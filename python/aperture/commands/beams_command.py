@@ -18,7 +18,7 @@ import numpy as np
 from gnuradio import gr
 
 from .. import beam_power, f_engine
-from ..array_source import DEFAULT_START_TIME
+from ..arguments.argument_types import degrees, positive_seconds, whole_number
 from ..beams.beams import coherent, in_order, load_beams
 from ..beams.weights import (NORMS, TAPERS, beam_directions, beam_masks, find_polarizations,
                              incoherent_masks, live_beams)
@@ -27,18 +27,15 @@ from ..filterbank_sink import PRODUCTS, filterbank_sink, paths_of, row_names
 from ..pointing import pointing
 from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
-from .fx import (BYTES, INTERRUPTED, FxError, add_input_options, block_multiple,
-                 channelizer_parameters, error_text, fill_gains, gain_text, keep_what_is_read,
-                 length_of, measure_gains, open_input, positive_seconds, run_chain, say, silent,
-                 warn, whole_number)
-from .fx_report import ProgressBar, seconds_text, with_prefix
+from .engines import BYTES, block_multiple, channelizer_parameters
+from .input_options import add_input_options
+from .inputs import keep_what_is_read, length_of, open_input, silent, start_of
+from .levels import fill_gains, gain_text, measure_gains
+from .progress import ProgressBar
+from .running import INTERRUPTED, CommandError, error_text, run_chain, say, warn
+from .tables import seconds_text, with_prefix
 
 PROGRAM = "aperture_beams"
-
-
-def start_of(source):
-    """(whole seconds, fraction) since 1970 of the first sample."""
-    return source.start_time() if hasattr(source, "start_time") else (DEFAULT_START_TIME, 0.0)
 
 
 class BeamChain(gr.top_block):
@@ -142,7 +139,7 @@ def blind_beams(beams, array, time):
 
 
 def form_beams(options):
-    """Does what the options say; returns the exit code. Raises FxError and what the blocks
+    """Does what the options say; returns the exit code. Raises CommandError and what the blocks
     raise for parameters that they refuse."""
     signals = open_input(options)
     array = signals.description
@@ -153,13 +150,14 @@ def form_beams(options):
                            duration=duration, channels=options.channels,
                            integration=options.integration, multiple=block_multiple(options))
     if plan.channels % options.sum_channels:
-        raise FxError(f"--sum-channels {options.sum_channels}: it must divide the "
-                      f"{plan.channels} channels")
+        raise CommandError(f"--sum-channels {options.sum_channels}: it must divide the "
+                           f"{plan.channels} channels")
     polarizations = find_polarizations(array)
     if options.products is None:
         options.products = "I" if len(polarizations) == 2 else "power"
     elif options.products != "power" and len(polarizations) != 2:
-        raise FxError(f"--products {options.products}: array {array.name!r} has one polarisation")
+        raise CommandError(f"--products {options.products}: array {array.name!r} has one "
+                           "polarisation")
     seconds, fraction = start_of(signals.source(1))
     beams = beams_to_form(options, array, seconds + fraction)
     # before gains are measured, which takes a while
@@ -192,9 +190,9 @@ def form_beams(options):
     bar.clear()
     errors = chain.errors()
     if errors:
-        raise FxError("; ".join(errors))
+        raise CommandError("; ".join(errors))
     if chain.sink.integrations() == 0:
-        raise FxError(f"{options.output}: nothing was written, the input gave no integration")
+        raise CommandError(f"{options.output}: nothing was written, the input gave no integration")
     say(summary(chain, signals, plan, options, elapsed))
     if interrupts > 1:
         warn("stopped at once: what was in flight is not in the file", PROGRAM)
@@ -203,19 +201,6 @@ def form_beams(options):
         warn("interrupted before the end of the input", PROGRAM)
         return INTERRUPTED
     return 0
-
-
-def degrees(low, high):
-    """An argparse type."""
-    def convert(text):
-        try:
-            value = float(text)
-        except ValueError:
-            value = None
-        if value is None or not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{text}: expected {low:g} to {high:g} degrees")
-        return value
-    return convert
 
 
 def parser():
@@ -266,6 +251,6 @@ def main(arguments=None):
     except KeyboardInterrupt:
         print(f"{PROGRAM}: interrupted before the beamformer started", file=sys.stderr)
         return INTERRUPTED
-    except (FxError, ValueError, OSError, RuntimeError) as error:
+    except (CommandError, ValueError, OSError, RuntimeError) as error:
         print(f"{PROGRAM}: error: {error_text(error)}", file=sys.stderr)
         return 1

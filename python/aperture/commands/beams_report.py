@@ -10,7 +10,7 @@ import os
 import numpy as np
 
 from .fx_plan import spectra_of
-from .fx_report import device_text, seconds_text, table, with_prefix
+from .tables import device_text, seconds_text, table, with_prefix
 
 
 def beam_text(beam):

@@ -6,13 +6,10 @@
 #
 """The command aperture_beams."""
 
-import contextlib
-import io
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import replace
 from unittest import mock
@@ -21,67 +18,16 @@ import numpy as np
 from gnuradio import gr_unittest
 from gnuradio.aperture import pointing
 from gnuradio.aperture.array import geometry
-from gnuradio.aperture.array.array_description import (Antenna, ArrayDescription, Input, Source,
-                                                       save_array)
+from gnuradio.aperture.array.array_description import Antenna, Input, save_array
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.commands import beams_command
-from gnuradio.aperture.commands.qa_fx import noise, write_dada
 from gnuradio.aperture.files.filterbank import FilterbankFile
+from gnuradio.aperture.testing.observations import Observations, array_of, run
 from gnuradio.aperture.testing.qa_tools import DEVICE
+from gnuradio.aperture.testing.recordings import noise, write_dada
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 APP = os.path.join(HERE, "..", "..", "..", "apps", "aperture_beams")
-
-
-def array_of(letters="x", gains=True):
-    """Ten antennas within 60 m, 150 MHz, and a source of flux 2."""
-    rng = np.random.default_rng(5)
-    places = [Antenna(f"A{i}", (*rng.uniform(-60, 60, 2), 0.0)) for i in range(10)]
-    inputs = [Input(place.name, letter, complex(*rng.uniform(0.5, 2, 2)) if gains else 1,
-                    rng.uniform(0, 2e-8)) for place in places for letter in letters]
-    return ArrayDescription(name="test", latitude=52.0, longitude=5.0, height=10.0,
-                            antennas=places, inputs=inputs, sample_rate=1e6,
-                            center_frequency=1.5e8,
-                            sources=[Source("s", azimuth=170.0, elevation=55.0, flux=2.0)])
-
-
-def run(command, *arguments):
-    """Exit code, stdout and stderr of main() in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code = command.main([str(argument) for argument in arguments])
-        except SystemExit as error:
-            code = error.code
-    return code, out.getvalue(), err.getvalue()
-
-
-class Observations:
-    """Of tests: a folder in which there are files of beams."""
-
-    def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.folder = self._folder.name
-
-    def tearDown(self):
-        self._folder.cleanup()
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def array(self, **arguments):
-        save_array(array_of(**arguments), self.path("array.yaml"))
-        return "sim:" + self.path("array.yaml")
-
-    def observe(self, *arguments, source=None, output="out.fil"):
-        """Runs the command on 32 channels; its stdout."""
-        code, out, err = run(beams_command, "--input", source or self.array(), "--channels", 32,
-                             "--duration", 0.2, "--device", DEVICE, "-o", self.path(output),
-                             *arguments)
-        self.assertEqual(code, 0, err)
-        return out
-
-
 class qa_beams_command(Observations, gr_unittest.TestCase):
 
     def test_a_beam_on_a_source(self):

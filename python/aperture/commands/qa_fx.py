@@ -15,10 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-import warnings
-from types import SimpleNamespace
 from unittest import mock
 
 import h5py
@@ -26,12 +23,13 @@ import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio import aperture
-from gnuradio.aperture.array import telescopes
-from gnuradio.aperture.array.array_description import (Antenna, ArrayDescription, Input, Source,
-                                                       save_array)
-from gnuradio.aperture.commands import fx
+from gnuradio.aperture.array.array_description import save_array
+from gnuradio.aperture.commands import engines, fx, inputs, levels
+from gnuradio.aperture.commands.fx_plan import make_plan
 from gnuradio.aperture.testing import reference
 from gnuradio.aperture.testing.qa_tools import DEVICE
+from gnuradio.aperture.testing.recordings import (noise, small_array, visibilities,
+                                                 write_dada)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 APP = os.path.join(HERE, "..", "..", "..", "apps", "aperture_fx")
@@ -39,52 +37,8 @@ DATA = os.environ.get("APERTURE_DATA",
                       os.path.join(HERE, "..", "..", "..", "..", "shared", "data"))
 RECORDING = os.path.join(DATA, "effelsberg-b2016+28.dada")
 
-HEADER = """HEADER DADA
-HDR_VERSION 1.0
-HDR_SIZE 4096
-UTC_START 2013-07-02-01:37:40
-OBS_OFFSET 6400000000
-TELESCOPE {telescope}
-SOURCE 2016+28
-FREQ 320.0
-BW {bandwidth}
-TSAMP {interval}
-NBIT 8
-NDIM {dimensions}
-NPOL {streams}
-NCHAN 1
-"""
-# UTC_START and the 100 s of OBS_OFFSET, 4 bytes a sample
+# UTC_START of recordings.py and the 100 s of OBS_OFFSET, 4 bytes a sample
 FIRST_SAMPLE = 2456475.5 + (1 * 3600 + 37 * 60 + 40 + 100) / 86400
-
-
-def write_dada(filename, samples, telescope="Effelsberg", bandwidth=16):
-    """samples: int8 [time][stream] (real), or [time][stream][2]; bandwidth: MHz"""
-    dimensions = samples.ndim - 1
-    text = HEADER.format(telescope=telescope, dimensions=dimensions, streams=samples.shape[1],
-                         bandwidth=bandwidth, interval=dimensions / 2 / abs(bandwidth))
-    if samples.shape[1:] != (2, 2):
-        text = text.replace("6400000000", "0")
-    with open(filename, "wb") as file:
-        file.write(text.encode().ljust(4096, b"\0") + samples.astype(np.int8).tobytes())
-
-
-def noise(samples, streams=2, rms=18.0, seed=7):
-    """Gaussian int8 [time][stream][2] whose streams share a fifth of their power."""
-    random = np.random.default_rng(seed)
-    common = random.normal(size=(samples, 1, 2))
-    own = random.normal(size=(samples, streams, 2))
-    values = rms * (np.sqrt(0.2) * common + np.sqrt(0.8) * own)
-    return np.clip(np.rint(values), -127, 127).astype(np.int8)
-
-
-def small_array(sample_rate=1e5, antennas=2):
-    """Antennas 15 m apart in a line, and a source of the flux 0.5."""
-    places = [Antenna(f"A{i + 1}", (15.0 * i, 0.0, 0.0)) for i in range(antennas)]
-    return ArrayDescription(
-        name="line", latitude=50.0, longitude=7.0, height=100.0, antennas=places,
-        inputs=[Input(place.name, "x") for place in places], sample_rate=sample_rate,
-        center_frequency=4.08e8, sources=[Source("s", azimuth=80.0, elevation=40.0, flux=0.5)])
 
 
 def run(*arguments):
@@ -103,20 +57,6 @@ def start_app(*arguments, **options):
     return subprocess.Popen([sys.executable, APP, "--device", DEVICE, *map(str, arguments)],
                             text=True, stdout=subprocess.PIPE,
                             **{"stderr": subprocess.PIPE, **options})
-
-
-def visibilities(filename):
-    """The file's data as [integration][row of a time][channel][polarisation], and the rest as a
-    dictionary."""
-    with h5py.File(filename, "r") as file:
-        header = {name: file["Header"][name][()] for name in file["Header"]
-                  if isinstance(file["Header"][name], h5py.Dataset)}
-        times = len(np.unique(header["time_array"]))
-        shape = (times, -1, len(header["freq_array"].ravel()), len(header["polarization_array"]))
-        for name in ("visdata", "flags", "nsamples"):
-            header[name] = file["Data"][name][()].reshape(shape)
-    header["times"] = np.unique(header["time_array"])
-    return header
 
 
 class qa_fx(gr_unittest.TestCase):
@@ -193,7 +133,7 @@ class qa_fx(gr_unittest.TestCase):
     def test_8_bits_equal_the_reference_model(self):
         filename, samples = self.recording()
         spectra = self.spectra(samples, 100, 6, "hamming")
-        # independent of fx.gains_for() but for its definition; the data have no carriers
+        # independent of levels.gains_for() but for its definition; the data have no carriers
         gains = 20 / np.sqrt(np.mean(np.abs(spectra)**2, axis=(1, 2)) / 2)
         code, text, _ = run("--input", "dada:" + filename, "--channels", 100, "--taps", 6,
                             "--window", "hamming", "--integration", 1e-3, "-o", self.output)
@@ -204,11 +144,11 @@ class qa_fx(gr_unittest.TestCase):
 
         options = fx.parser().parse_args(["--input", "dada:" + filename, "--window", "hamming",
                                           "--taps", "6", "--device", DEVICE, "-o", self.output])
-        signals = fx.open_input(options)
-        plan = fx.make_plan(inputs=2, sample_rate=16e6, real=False, taps=6, bytes_per_value=2,
+        signals = inputs.open_input(options)
+        plan = make_plan(inputs=2, sample_rate=16e6, real=False, taps=6, bytes_per_value=2,
                             samples=16000, channels=100, integration=1e-3,
-                            multiple=fx.block_multiple(options))
-        used = fx.measure_gains(signals, plan, options)
+                            multiple=engines.block_multiple(options))
+        used = levels.measure_gains(signals, plan, options)
         voltages = reference.quantise(spectra * used.astype(np.float32)[:, None, None])[0]
         blocks, missing = reference.corner_turn(voltages, plan.times)
         expected, counted = reference.correlate(blocks, plan.blocks, missing)
@@ -346,20 +286,6 @@ class qa_fx(gr_unittest.TestCase):
         self.assertIn("3 streams: taken to be antennas A1 to A3", warnings)
         self.assertEqual(visibilities(self.output)["latitude"], 0)
 
-    def test_telescopes(self):
-        name, latitude, longitude, height = telescopes.find_telescope("EFFELSBERG_100m")
-        self.assertEqual(name, "Effelsberg")
-        self.assertAlmostEqual(latitude, 50.5248, places=3)
-        self.assertAlmostEqual(longitude, 6.8836, places=3)
-        self.assertIsNone(telescopes.find_telescope("Nowhere"))
-        for alias, name in telescopes.ALIASES.items():
-            self.assertEqual(telescopes.find_telescope(alias.upper())[0], name)
-        for latitude, longitude, height in telescopes.TELESCOPES.values():
-            self.assertTrue(-90 < latitude < 90 and -180 < longitude < 180 and 0 < height < 5000)
-        description, warnings = telescopes.array_of_recording("Effelsberg", 2, 1e6, 1e9)
-        self.assertEqual((description.input_names, warnings),
-                         (["Effelsbergx", "Effelsbergy"], []))
-
     def test_what_is_read_is_not_replaced(self):
         write_dada(self.path("a.dada"), noise(3000))
         save_array(small_array(), self.path("array.yaml"))
@@ -375,33 +301,7 @@ class qa_fx(gr_unittest.TestCase):
             self.assertIn(f": is the file that {option} names, and would be replaced", error)
             self.assertEqual([os.stat(path).st_size for path in read], before)
 
-    # gains
-
-    def test_interference_does_not_set_the_gain(self):
-        random = np.random.default_rng(8)
-        shape = (200, 3, 64)
-        spectra = 3 * (random.normal(size=shape) + 1j * random.normal(size=shape))
-        spectra[:, 1, 7] += 1e4
-        spectra[50:, 0] = 0  # lost
-        spectra[:, 2] = 0    # dead
-        gains = fx.gains_for(spectra.astype(np.complex64))
-        # 50 x 64 complex values: 0.9 %
-        np.testing.assert_allclose(gains[:2], 20 / 3, rtol=0.03)
-        self.assertTrue(np.isnan(gains[2]))
-
-    def test_gains_of_dead_inputs(self):
-        nan = np.nan
-        for gains, filled, texts in (
-                ([3.0, 5.0], [3.0, 5.0], []),
-                ([3.0, nan, 5.0, 9.0], [3.0, 5.0, 5.0, 9.0],
-                 ["input b is zero where the gain is measured: its gain is 5, as that of the others"]),
-                ([nan, nan], [1.0, 1.0], [f"input {name} is zero where the gain is measured: its gain "
-                                          "is 1" for name in "ab"])):
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                found, told = fx.fill_gains(np.array(gains), "abcd"[:len(gains)])
-            np.testing.assert_array_equal(found, filled)
-            self.assertEqual(told, texts)
+    # inputs without a signal
 
     def test_a_dead_input_is_said(self):
         samples = noise(3000)
@@ -458,42 +358,6 @@ class qa_fx(gr_unittest.TestCase):
         self.assertIn("interrupted before the end of the input", errors)
         self.assertEqual(len(visibilities(self.output)["times"]),
                          int(re.search(r"integrations +(\d+) of", text)[1]))
-
-    def test_second_interrupt_stops_at_once(self):
-        calls, ended = [], threading.Event()
-
-        def stop():
-            calls.append("stop")
-            ended.set()
-
-        chain = SimpleNamespace(
-            source=SimpleNamespace(finish=lambda: calls.append("finish")), stop=stop,
-            start=lambda: calls.append("start"), wait=lambda: ended.wait(30),
-            samples_done=lambda: 0)
-
-        def interrupt():
-            for number in (1, 2):
-                os.kill(os.getpid(), signal.SIGINT)
-                while len(calls) <= number and not ended.is_set():
-                    time.sleep(0.05)
-                time.sleep(1.5 * fx.TOGETHER)
-
-        before = signal.getsignal(signal.SIGINT)
-        thread = threading.Timer(0.3, interrupt)
-        thread.start()
-        _, count = fx.run_chain(chain, SimpleNamespace(show=lambda *_: None))
-        thread.join()
-        self.assertEqual((calls, count), (["start", "finish", "stop"], 2))
-        self.assertEqual(signal.getsignal(signal.SIGINT), before)
-
-    def test_interrupts_that_come_together_are_one(self):
-        with fx.Interrupts() as interrupts:
-            for count in (1, 2):
-                for _ in range(2):
-                    os.kill(os.getpid(), signal.SIGINT)
-                    time.sleep(0.01)
-                self.assertEqual(interrupts.count, count)
-                time.sleep(1.5 * fx.TOGETHER)
 
     # what the user sees
 

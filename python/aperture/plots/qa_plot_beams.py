@@ -16,9 +16,9 @@ import numpy as np
 from gnuradio import gr_unittest
 from gnuradio.aperture.array.array_description import save_array
 from gnuradio.aperture.commands import plot
-from gnuradio.aperture.commands.qa_beams_command import Observations, array_of, run
 from gnuradio.aperture.files.filterbank import FilterbankFile
 from gnuradio.aperture.plots import plot_beams
+from gnuradio.aperture.testing.observations import Observations, array_of, run
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgba
 from matplotlib.image import imread

@@ -1,0 +1,60 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Types of argparse for what is given on command lines; an error says what is allowed."""
+
+
+import argparse
+import math
+
+
+def whole_number(low, high, even=False):
+    """An argparse type: a whole (or even) number from low to high."""
+    def convert(text):
+        kind = "an even number" if even else "a whole number"
+        try:
+            value = int(text)
+        except ValueError:
+            value = None
+        if value is None or not low <= value <= high or (even and value % 2):
+            raise argparse.ArgumentTypeError(f"{text}: expected {kind} from {low} to {high}")
+        return value
+    return convert
+
+
+def positive_seconds(endless):
+    """An argparse type: seconds above 0, `inf` where endless is true."""
+    def convert(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not value > 0 or (math.isinf(value) and not endless):
+            allowed = "a number of seconds above 0" + (" or inf" if endless else "")
+            raise argparse.ArgumentTypeError(f"{text}: expected {allowed}")
+        return value
+    return convert
+
+
+def device_name(text):
+    """An argparse type: auto, cpu, cuda, cuda:N."""
+    number = text.partition(":")[2]
+    if text not in ("auto", "cpu", "cuda") and not (text.startswith("cuda:") and
+                                                    number.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text}: expected auto, cpu, cuda or cuda:N")
+    return text
+
+
+def degrees(low, high):
+    """An argparse type."""
+    def convert(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = None
+        if value is None or not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text}: expected {low:g} to {high:g} degrees")
+        return value
+    return convert

@@ -1,0 +1,25 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What the engines of the commands are given."""
+
+
+from .. import devices
+
+GPU_SPECTRA = 16         # the X-engine takes 8-bit blocks of a multiple of this on a GPU
+BYTES = {"sc8": 2, "fc32": 8}
+
+
+def block_multiple(options):
+    """What the number of spectra in a block must be a multiple of."""
+    on_cpu = options.device == "cpu" or (options.device == "auto" and devices() == ["cpu"])
+    return 1 if on_cpu or options.format != "sc8" else GPU_SPECTRA
+
+
+def channelizer_parameters(signals, plan, options):
+    """What the F-engine is given in both passes."""
+    return dict(channels=plan.channels, inputs=signals.inputs, inputs_per_port=signals.inputs,
+                input_type=signals.sample_type, taps=options.taps, window=options.window,
+                inverted=signals.inverted, device=options.device)

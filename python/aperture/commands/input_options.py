@@ -1,0 +1,38 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The options of all commands that channelise an input."""
+
+
+from ..arguments.argument_types import device_name, positive_seconds, whole_number
+from .inputs import DEFAULT_DURATION
+from .levels import TARGET_RMS
+
+
+def add_input_options(add):
+    """Those of the commands that channelise an input."""
+    add("--input", required=True, metavar="INPUT",
+        help="sim:ARRAY.yaml or sim:NAME of a shipped array (simulation), or dada:FILE "
+        "(PSRDADA recording)")
+    add("--array", metavar="FILE",
+        help="array description of a recording (default: from its header; of two streams the "
+        "first is x, the second y)")
+    add("--channels", type=whole_number(4, 65536, even=True), metavar="N",
+        help="even, 4 to 65536 (default: 1024, fewer of an input with less than 100 spectra)")
+    add("--taps", type=whole_number(1, 64), default=8, metavar="T",
+        help="of the polyphase filter bank, 1 to 64 (default: %(default)s)")
+    add("--window", default="hann", metavar="NAME",
+        help="hann, hamming, blackman, rect or kaiser(BETA) (default: %(default)s)")
+    add("--format", choices=("sc8", "fc32"), default="sc8",
+        help="of the voltages after the F-engine; for sc8 the gain of each input is measured "
+        f"from the first part of the input, for an rms of {TARGET_RMS:g} steps of the real and "
+        "the imaginary part (default: %(default)s)")
+    add("--duration", type=positive_seconds(True), metavar="SECONDS",
+        help=f"of a simulation (default: {DEFAULT_DURATION:g}; inf: until Ctrl-C), or of a "
+        "recording from its start (default: all)")
+    add("--device", type=device_name, default="auto", metavar="NAME",
+        help="auto, cpu, cuda or cuda:N (default: %(default)s: a GPU if there is one)")
+    add("--seed", type=whole_number(0, 2**31 - 1), metavar="N",
+        help="of a simulation (default: 1)")

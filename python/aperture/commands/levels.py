@@ -1,0 +1,80 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Gains that bring the voltages of each input to the middle of the range of 8 bits."""
+
+
+import numpy as np
+from gnuradio import blocks, gr
+
+from .. import pfb_channelizer
+from .engines import channelizer_parameters
+from .running import CommandError
+
+TARGET_RMS = 20.0        # steps of 8 bits, of the real and of the imaginary part
+GAIN_SPECTRA = 256       # that the gain is measured from, at most
+GAIN_BYTES = 64 << 20    # and the memory for them
+
+
+def gains_for(spectra):
+    """The gain of each input that brings its voltages to an rms of TARGET_RMS steps.
+
+    spectra: complex [spectrum][input][channel] at gain 1. The rms is that of the real and
+    imaginary parts. Channels with more than ten times the power that nine in ten channels stay
+    below (interference) do not count, because one strong carrier would drown all other
+    channels in the rounding; spectra that are all zero (lost samples) do not either.
+    Returns gains [input], NaN for an input that is zero throughout.
+    """
+    gains = np.full(spectra.shape[1], np.nan)
+    for number in range(spectra.shape[1]):
+        voltages = spectra[:, number]
+        voltages = voltages[np.any(voltages != 0, axis=1)]
+        if len(voltages):
+            power = np.mean(np.abs(voltages.astype(np.complex128))**2, axis=0)
+            power = power[power <= 10 * np.percentile(power, 90)]
+            gains[number] = TARGET_RMS / np.sqrt(np.mean(power) / 2)
+    return gains
+
+
+def fill_gains(gains, names):
+    """Of inputs that were zero where the gains were measured, that of the others (their median, 1 if
+    there are none): they may come alive. Returns gains [input] and warnings for the user."""
+    unknown = np.isnan(gains)
+    filled = np.where(unknown, 1.0 if unknown.all() else np.nanmedian(gains), gains)
+    return filled, [f"input {names[number]} is zero where the gain is measured: its gain is "
+                    f"{filled[number]:.4g}" + ("" if unknown.all() else ", as that of the others")
+                    for number in np.flatnonzero(unknown)]
+
+
+def measure_gains(signals, plan, options):
+    """Channelises the first part of the input and returns gains_for() it."""
+    inputs, channels = signals.inputs, plan.channels
+    count = max(1, min(GAIN_SPECTRA, GAIN_BYTES // (8 * inputs * channels)))
+    if plan.spectra is not None:
+        count = min(count, plan.spectra)
+    flowgraph = gr.top_block("aperture_fx gains")
+    source = signals.source((count + plan.taps - 1) * plan.hop)
+    channelizer = pfb_channelizer(output_type="fc32",
+                                  **channelizer_parameters(signals, plan, options))
+    sink = blocks.vector_sink_c(inputs * channels)
+    flowgraph.connect(source, channelizer, sink)
+    flowgraph.handle_sigint = False  # it would swallow Ctrl-C
+    try:
+        flowgraph.run()
+    except KeyboardInterrupt:
+        flowgraph.stop()
+        raise
+    spectra = np.array(sink.data(), np.complex64).reshape(-1, inputs, channels)
+    if len(spectra) == 0:
+        raise CommandError("the gain cannot be measured: the first part of the input gave no "
+                           "spectra")
+    return gains_for(spectra)
+
+
+def gain_text(gains):
+    """The gains in one cell of a table."""
+    low, high = np.min(gains), np.max(gains)
+    return f"{low:.4g}" if len(gains) == 1 or high - low < 1e-3 * high \
+        else f"{low:.4g} to {high:.4g}"

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The progress bar and the tables of the commands."""
+
+import io
+import time
+
+from gnuradio import gr_unittest
+from gnuradio.aperture.commands import progress, tables
+
+
+class terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class qa_progress(gr_unittest.TestCase):
+
+    def test_progress_bar_is_for_terminals(self):
+        stream = io.StringIO()
+        progress.ProgressBar(stream, 1000, 1e3).show(500)
+        self.assertEqual(stream.getvalue(), "")
+
+        stream = terminal()
+        bar = progress.ProgressBar(stream, 1000, 1e3)
+        time.sleep(0.05)
+        bar.show(500)
+        bar.show(750, "ending")
+        bar.clear()
+        first, second, empty = stream.getvalue().split("\r")[1:4]
+        self.assertRegex(first, r"^\[#+-+\]  50 % .*sample/s, \S+ x real time, 1 s left")
+        self.assertLessEqual(abs(first.count("#") - first.count("-")), 1)
+        self.assertRegex(second, r"  75 % .*ending")
+        self.assertEqual(empty.strip(), "")
+        self.assertLess(max(map(len, (first, second))), 80)
+
+        stream = terminal()
+        progress.ProgressBar(stream, None, 1e3).show(1500)
+        self.assertIn("1.5 s of signal", stream.getvalue())
+
+    def test_numbers_with_units(self):
+        self.assertEqual(tables.with_prefix(16e6, "sample/s"), "16 Msample/s")
+        self.assertEqual(tables.with_prefix(2.4414e4, "Hz"), "24.41 kHz")
+        self.assertEqual(tables.with_prefix(0.5, "Hz"), "0.5 Hz")
+        self.assertEqual(tables.seconds_text(0.000944), "944 µs")
+        self.assertEqual(tables.seconds_text(3600), "3600 s")
+        self.assertEqual(tables.table([("a", "1"), ("long", "22", "3")]),
+                         "  a     1\n  long  22  3")
+
+
+if __name__ == '__main__':
+    gr_unittest.run(qa_progress)

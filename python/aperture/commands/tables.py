@@ -1,0 +1,42 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Numbers with units, and tables of them, as the commands print them."""
+
+
+PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+
+
+def with_prefix(value, unit):
+    """For example 16 Msample/s of 1.6e7 and "sample/s"; three to four digits."""
+    for size, letter in PREFIXES:
+        if abs(value) >= size:
+            return f"{value / size:.4g} {letter}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def seconds_text(seconds, digits=6):
+    """A length of time with the unit that fits it."""
+    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= size:
+            return f"{seconds / size:.{digits}g} {unit}"
+    return f"{seconds * 1e9:.{digits}g} ns"
+
+
+def device_text(*blocks):
+    """Where blocks run, all on one device, and how; blocks: (what it is, block) of each."""
+    _, block = blocks[0]
+    what = block.device_description()
+    return (block.device_name() + (f" ({what})" if what else "") + ": "
+            + ", ".join(f"{name} {one.implementation()}" for name, one in blocks))
+
+
+def table(rows):
+    """Rows of texts, the first of each a name, as lines of aligned columns."""
+    widths = [max(len(row[i]) for row in rows if i < len(row))
+              for i in range(max(map(len, rows)))]
+    return "\n".join("  " + "  ".join(cell.ljust(width)
+                                      for cell, width in zip(row, widths)).rstrip()
+                     for row in rows)

@@ -1,0 +1,66 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What tests of aperture_beams and of its files share."""
+
+import contextlib
+import io
+import os
+import tempfile
+
+import numpy as np
+
+from ..array.array_description import Antenna, ArrayDescription, Input, Source, save_array
+from ..commands import beams_command
+from .qa_tools import DEVICE
+
+
+def array_of(letters="x", gains=True):
+    """Ten antennas within 60 m, 150 MHz, and a source of flux 2."""
+    rng = np.random.default_rng(5)
+    places = [Antenna(f"A{i}", (*rng.uniform(-60, 60, 2), 0.0)) for i in range(10)]
+    inputs = [Input(place.name, letter, complex(*rng.uniform(0.5, 2, 2)) if gains else 1,
+                    rng.uniform(0, 2e-8)) for place in places for letter in letters]
+    return ArrayDescription(name="test", latitude=52.0, longitude=5.0, height=10.0,
+                            antennas=places, inputs=inputs, sample_rate=1e6,
+                            center_frequency=1.5e8,
+                            sources=[Source("s", azimuth=170.0, elevation=55.0, flux=2.0)])
+
+
+def run(command, *arguments):
+    """Exit code, stdout and stderr of main() in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = command.main([str(argument) for argument in arguments])
+        except SystemExit as error:
+            code = error.code
+    return code, out.getvalue(), err.getvalue()
+
+
+class Observations:
+    """Of tests: a folder in which there are files of beams."""
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = self._folder.name
+
+    def tearDown(self):
+        self._folder.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def array(self, **arguments):
+        save_array(array_of(**arguments), self.path("array.yaml"))
+        return "sim:" + self.path("array.yaml")
+
+    def observe(self, *arguments, source=None, output="out.fil"):
+        """Runs the command on 32 channels; its stdout."""
+        code, out, err = run(beams_command, "--input", source or self.array(), "--channels", 32,
+                             "--duration", 0.2, "--device", DEVICE, "-o", self.path(output),
+                             *arguments)
+        self.assertEqual(code, 0, err)
+        return out
