@@ -26,7 +26,7 @@ from dataclasses import replace
 
 import numpy as np
 from gnuradio import aperture, blocks, gr
-from gnuradio.aperture.array import geometry
+from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.beams.beams import Beam, grid, offset
 from gnuradio.aperture.beams.weights import array_factor, beam_weights
 from gnuradio.aperture.plots import plot_beams

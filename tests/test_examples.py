@@ -74,7 +74,7 @@ class TestExamples(unittest.TestCase):
         # (2400000 samples / 256 channels - 7) spectra in integrations of 1280
         self.assertEqual(visibilities.shape, (8, 256))
 
-        # arrays/two-dish.yml: B 10 m east of A, the source at azimuth 150, elevation 30
+        # descriptions/two-dish.yml: B 10 m east of A, the source at azimuth 150, elevation 30
         azimuth, elevation = np.radians([150, 30])
         delay = -10 * np.sin(azimuth) * np.cos(elevation) / 299792458
         frequency = 1420.4e6 + (np.arange(256) - 128) * 2.4e6 / 256

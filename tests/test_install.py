@@ -59,8 +59,8 @@ class TestInstall(unittest.TestCase):
         names = [pathlib.PurePath(path) for path in self.installed]
         in_source = {
             "include/gnuradio/aperture": (SOURCE / "include/gnuradio/aperture").glob("*.h"),
-            "gnuradio/aperture/array/arrays":
-                (SOURCE / "python/aperture/array/arrays").glob("*.y*ml"),
+            "gnuradio/aperture/arrays/descriptions":
+                (SOURCE / "python/aperture/arrays/descriptions").glob("*.y*ml"),
             "share/gnuradio/grc/blocks": (SOURCE / "grc").glob("*.block.yml"),
             "bin": [path for path in (SOURCE / "apps").glob("aperture_*") if path.is_file()],
         }
@@ -68,7 +68,7 @@ class TestInstall(unittest.TestCase):
             folder = module.parent.relative_to(SOURCE / "python")
             if (module.parent / "__init__.py").exists() and not module.name.startswith("qa_"):
                 in_source.setdefault(f"gnuradio/{folder}", []).append(module)
-        self.assertIn("gnuradio/aperture/array", in_source)
+        self.assertIn("gnuradio/aperture/arrays", in_source)
         for folder, sources in in_source.items():
             wanted = {path.name for path in sources}
             there = {path.name for path in names if str(path.parent).endswith(folder)}
@@ -107,7 +107,7 @@ class TestInstall(unittest.TestCase):
         """Nothing that was installed is left, and no folder of our own."""
         self.assertGreater(len(self.installed), 20)
         # byte code, as it appears when somebody has imported the package
-        for folder in ("gnuradio/aperture", "gnuradio/aperture/array"):
+        for folder in ("gnuradio/aperture", "gnuradio/aperture/arrays"):
             cache = self.python_path / folder / "__pycache__"
             cache.mkdir(exist_ok=True)
             (cache / "tags.cpython-3.pyc").write_text("")

@@ -92,6 +92,21 @@ class TestSourceTree(unittest.TestCase):
                 self.assertIn("SPDX-License-Identifier: GPL-3.0-or-later", head, path)
                 self.assertIn("Copyright", head, path)
 
+    def test_no_standard_module_is_hidden(self):
+        """No folder that a test or script is started from hides a module of Python's own.
+
+        Python puts the folder of the script first in sys.path, so that a package `array` beside
+        it would be taken for the standard module of that name, also by other packages.
+        """
+        folders = {path.parent for folder in ("python", "tests", "examples", "bench")
+                   for path in (SOURCE / folder).rglob("*.py")}
+        self.assertGreater(len(folders), 8)
+        hidden = [str(path.relative_to(SOURCE)) for folder in sorted(folders)
+                  for path in sorted(folder.iterdir())
+                  if (path.is_dir() and any(path.glob("*.py")) or path.suffix == ".py")
+                  and path.stem in sys.stdlib_module_names]
+        self.assertEqual(hidden, [])
+
     @unittest.skipUnless(shutil.which("clang-format"), "clang-format is not installed")
     def test_format(self):
         """C++ is as .clang-format wants it."""

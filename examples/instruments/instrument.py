@@ -29,7 +29,7 @@ class Instrument:
     paper: str
     antennas: int
     polarizations: str
-    radius: float            # m: a spiral, as in arrays/mwa-32t.yml
+    radius: float            # m: a spiral, as in arrays/descriptions/mwa-32t.yml
     sample_rate: float       # Hz, of a stream
     streams: int             # parts of the band, which are treated one like the other
     center_frequency: float  # Hz

@@ -9,10 +9,10 @@
 from .aperture_python import *
 
 # pure Python
-from .array import geometry
-from .array.array_description import (Antenna, ArrayDescription, ArrayDescriptionError, Input,
+from .arrays import geometry
+from .arrays.array_description import (Antenna, ArrayDescription, ArrayDescriptionError, Input,
                                       Source, find_array, load_array, save_array, shipped_arrays)
-from .array.products import products
+from .arrays.products import products
 from .beams.beams import Beam, load_beams
 from .array_source import array_source
 from .filterbank_sink import filterbank_sink

@@ -9,8 +9,8 @@ import math
 from numbers import Real
 
 from . import aperture_python
-from .array.array_description import ArrayDescription, Source, load_array
-from .array.geometry import radec_to_azel
+from .arrays.array_description import ArrayDescription, Source, load_array
+from .arrays.geometry import radec_to_azel
 
 DEFAULT_START_TIME = 1704067200  # 2024-01-01T00:00:00Z
 

@@ -17,9 +17,9 @@ import pmt
 from gnuradio import gr
 
 from . import tags
-from .array import earth_rotation, geometry
-from .array.array_description import ArrayDescription, load_array
-from .array.array_model import refuse
+from .arrays import earth_rotation, geometry
+from .arrays.array_description import ArrayDescription, load_array
+from .arrays.array_model import refuse
 from .beams.weights import beam_directions, find_polarizations
 from .files.filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
 from .files.filterbank_writer import MISSING, MissingSamples, RecentMean, SampleFile, take_places

@@ -16,10 +16,10 @@ import pmt
 from gnuradio import gr
 
 from . import c32vector, tags
-from .array import earth_rotation
-from .array.array_description import ArrayDescription, load_array
-from .array.array_model import refuse
-from .array.geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
+from .arrays import earth_rotation
+from .arrays.array_description import ArrayDescription, load_array
+from .arrays.array_model import refuse
+from .arrays.geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
 from .beams.beams import Beam, beams_of, coherent, in_order
 from .beams.weights import beam_directions, beam_weights, channel_frequencies
 from .streams.stream_band import Band, StreamBand

@@ -14,7 +14,7 @@ import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture import Antenna, ArrayDescription, Input, Source
-from gnuradio.aperture.array import geometry
+from gnuradio.aperture.arrays import geometry
 
 ZENITH = Source("zenith", azimuth=0, elevation=90)
 

@@ -9,8 +9,8 @@
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture import array_source, pointing
-from gnuradio.aperture.array import geometry
-from gnuradio.aperture.array.array_description import Antenna, ArrayDescription, Input, Source
+from gnuradio.aperture.arrays import geometry
+from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, Source
 from gnuradio.aperture.beams.beams import Beam, grid
 from gnuradio.aperture.testing import qa_tools
 

@@ -13,8 +13,8 @@ import numpy as np
 import pmt
 from gnuradio import blocks, gr, gr_unittest
 from gnuradio.aperture import pfb_channelizer, pointing, tags
-from gnuradio.aperture.array import geometry
-from gnuradio.aperture.array.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.arrays import geometry
+from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.beams.weights import beam_weights, channel_frequencies
 

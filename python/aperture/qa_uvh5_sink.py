@@ -24,7 +24,7 @@ from astropy.time import Time
 from astropy.utils import iers
 from gnuradio import blocks, gr, gr_unittest
 from gnuradio.aperture import corner_turn, pfb_channelizer, tags, uvh5_sink, xengine
-from gnuradio.aperture.array.array_description import Antenna, ArrayDescription, Input, save_array
+from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, save_array
 
 CODES = {"xx": -5, "yy": -6, "xy": -7, "yx": -8, "rr": -1, "ll": -2, "rl": -3, "lr": -4}
 

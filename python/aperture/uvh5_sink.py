@@ -13,8 +13,8 @@ import pmt
 from gnuradio import gr
 
 from . import tags
-from .array import earth_rotation
-from .array.array_description import ArrayDescription, load_array
+from .arrays import earth_rotation
+from .arrays.array_description import ArrayDescription, load_array
 from .files.growing_file import GrowingFile, check_path, file_name
 from .files.uvh5 import MOUNTS, map_products
 from .streams.tag_values import tag_value, time_of

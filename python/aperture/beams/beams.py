@@ -36,9 +36,9 @@ from typing import Optional
 
 import numpy as np
 
-from ..array import geometry
-from ..array.array_description import ArrayDescription, load_array
-from ..array.array_model import ArrayDescriptionError, Target, refuse
+from ..arrays import geometry
+from ..arrays.array_description import ArrayDescription, load_array
+from ..arrays.array_model import ArrayDescriptionError, Target, refuse
 from ..files.yaml_reader import YamlReader
 from .weights import array_factor, beam_masks, beam_weights, find_polarizations
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 from gnuradio import gr_unittest
 from gnuradio.aperture import load_array
-from gnuradio.aperture.array import geometry
-from gnuradio.aperture.array.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.arrays import geometry
+from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam, beams_of, grid, load_beams, offset, tile
 
 C = 299792458.0

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 from gnuradio import gr_unittest
-from gnuradio.aperture.array import geometry
-from gnuradio.aperture.array.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.arrays import geometry
+from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams import weights
 from gnuradio.aperture.beams.beams import Beam
 

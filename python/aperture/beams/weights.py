@@ -16,8 +16,8 @@ lines all inputs up. f is that of each channel: there is no phase for the whole 
 
 import numpy as np
 
-from ..array import geometry
-from ..array.array_model import refuse
+from ..arrays import geometry
+from ..arrays.array_model import refuse
 
 TAPERS = ("none", "gaussian", "hamming")
 NORMS = ("noise", "signal", "none")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from gnuradio import gr
 
 from .. import dada_source
-from ..array.array_description import load_array
-from ..array.telescopes import array_of_recording
+from ..arrays.array_description import load_array
+from ..arrays.telescopes import array_of_recording
 from ..array_source import DEFAULT_START_TIME, array_source
 from .running import CommandError
 from .tables import seconds_text

@@ -24,7 +24,7 @@ import numpy as np  # noqa: E402
 from matplotlib.backend_bases import FigureCanvasBase  # noqa: E402
 from matplotlib.ticker import MaxNLocator  # noqa: E402
 
-from ..array.array_description import shipped_arrays  # noqa: E402
+from ..arrays.array_description import shipped_arrays  # noqa: E402
 from ..files.growing_file import check_path  # noqa: E402
 from ..files.uvh5_reader import VisibilityFile  # noqa: E402
 from ..plots.plot_beams import filterbank_figure, pattern_figure  # noqa: E402

@@ -17,8 +17,8 @@ from unittest import mock
 import numpy as np
 from gnuradio import gr_unittest
 from gnuradio.aperture import pointing
-from gnuradio.aperture.array import geometry
-from gnuradio.aperture.array.array_description import Antenna, Input, save_array
+from gnuradio.aperture.arrays import geometry
+from gnuradio.aperture.arrays.array_description import Antenna, Input, save_array
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.commands import beams_command
 from gnuradio.aperture.files.filterbank import FilterbankFile

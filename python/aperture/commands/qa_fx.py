@@ -23,7 +23,7 @@ import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio import aperture
-from gnuradio.aperture.array.array_description import save_array
+from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.commands import engines, fx, inputs, levels
 from gnuradio.aperture.commands.fx_plan import make_plan
 from gnuradio.aperture.testing import reference

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..array.telescopes import find_telescope
+from ..arrays.telescopes import find_telescope
 
 #: names of telescopes.py -> SIGPROC's telescope_id
 TELESCOPE_IDS = {"Arecibo": 1, "Ooty": 2, "Nancay": 3, "Parkes": 4, "Lovell": 5, "GBT": 6,

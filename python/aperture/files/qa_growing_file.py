@@ -20,7 +20,7 @@ from unittest import mock
 import h5py
 import numpy as np
 from gnuradio import gr_unittest
-from gnuradio.aperture.array.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.files.growing_file import GrowingFile
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import h5py
 import numpy as np
 
-from ..array.earth_rotation import sidereal_time
-from ..array.geometry import enu_to_ecef_rotation
+from ..arrays.earth_rotation import sidereal_time
+from ..arrays.geometry import enu_to_ecef_rotation
 from .uvh5 import MOUNTS, POLARIZATIONS, map_products
 
 

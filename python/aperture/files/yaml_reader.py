@@ -7,7 +7,7 @@
 
 import yaml
 
-from ..array.array_model import ArrayDescriptionError
+from ..arrays.array_model import ArrayDescriptionError
 
 MERGE = "tag:yaml.org,2002:merge"  # the key <<: what it names is taken where it is not given
 MOST_VALUES = 1 << 18  # of a file; aliases of aliases make any number of them

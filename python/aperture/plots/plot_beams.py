@@ -12,8 +12,8 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.ticker import MaxNLocator
 
-from ..array import geometry
-from ..array.array_description import load_array
+from ..arrays import geometry
+from ..arrays.array_description import load_array
 from ..beams.beams import coherent, load_beams, offset
 from ..beams.weights import array_factor, beam_weights, live_beams
 from ..files.filterbank import FilterbankError, FilterbankFile

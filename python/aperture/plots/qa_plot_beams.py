@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 from gnuradio import gr_unittest
-from gnuradio.aperture.array.array_description import save_array
+from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.commands import plot
 from gnuradio.aperture.files.filterbank import FilterbankFile
 from gnuradio.aperture.plots import plot_beams

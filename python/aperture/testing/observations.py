@@ -12,7 +12,7 @@ import tempfile
 
 import numpy as np
 
-from ..array.array_description import Antenna, ArrayDescription, Input, Source, save_array
+from ..arrays.array_description import Antenna, ArrayDescription, Input, Source, save_array
 from ..commands import beams_command
 from .qa_tools import DEVICE
 

@@ -8,7 +8,7 @@
 import h5py
 import numpy as np
 
-from ..array.array_description import Antenna, ArrayDescription, Input, Source
+from ..arrays.array_description import Antenna, ArrayDescription, Input, Source
 
 HEADER = """HEADER DADA
 HDR_VERSION 1.0

@@ -17,7 +17,7 @@ import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr
 from gnuradio.aperture import tags
-from gnuradio.aperture.array.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 
 BEAMS = [aperture.Beam("zenith", 0.0, 90.0), aperture.Beam("Cas A", ra=350.85, dec=58.815),
          aperture.Beam("south", ra=12.5, dec=-0.4)]

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 from gnuradio import aperture, gr
-from gnuradio.aperture.array import earth_rotation, geometry
-from gnuradio.aperture.array.array_description import (Antenna, ArrayDescription, Input, Source,
+from gnuradio.aperture.arrays import earth_rotation, geometry
+from gnuradio.aperture.arrays.array_description import (Antenna, ArrayDescription, Input, Source,
                                                        load_array)
 from gnuradio.aperture.files.growing_file import GrowingFile
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 from gnuradio import gr_unittest
-from gnuradio.aperture.array import geometry
+from gnuradio.aperture.arrays import geometry
 
 ARCSECOND = 1 / 3600
 C = 299792458.0

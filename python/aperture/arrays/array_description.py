@@ -42,7 +42,7 @@ from ..files.yaml_reader import Scalar, YamlReader
 from .array_model import (POLARIZATIONS, Antenna, ArrayDescription,  # noqa: F401 (for importers)
                           ArrayDescriptionError, Input, Source, refuse)
 
-_SHIPPED = Path(__file__).parent / "arrays"
+_SHIPPED = Path(__file__).parent / "descriptions"
 
 
 def shipped_arrays():

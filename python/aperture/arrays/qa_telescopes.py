@@ -7,7 +7,7 @@
 """Telescopes that recordings name."""
 
 from gnuradio import gr_unittest
-from gnuradio.aperture.array import telescopes
+from gnuradio.aperture.arrays import telescopes
 
 
 class qa_telescopes(gr_unittest.TestCase):
