@@ -59,7 +59,7 @@ def warning(jd):
             "sidereal times may be wrong by a second")
 
 
-def ut1_minus_utc(jd):
+def ut1_minus_utc(jd, fraction=0.0):
     """
     UT1 - UTC in seconds.
 
@@ -70,14 +70,18 @@ def ut1_minus_utc(jd):
     ----------
     jd : float or array of float
         Julian dates in UTC.
+    fraction : float or array of float
+        Days to be added. In the last 20 us before a leap second, a sum of both would be
+        rounded to the time after it.
     """
-    mjd = np.asarray(jd) - MJD_ZERO_JD
+    day = np.asarray(jd) - MJD_ZERO_JD
+    mjd = day + fraction
     dates = table.FIRST + table.STEP * np.arange(len(table.UT1_MINUS_TAI))
     ut1_minus_tai = np.interp(mjd, dates, table.UT1_MINUS_TAI) * 1e-4
-    return ut1_minus_tai + _tai_minus_utc(mjd)
+    return ut1_minus_tai + _tai_minus_utc(np.floor(day) + np.floor(day % 1 + fraction))
 
 
-def sidereal_time(jd, longitude):
+def sidereal_time(jd, longitude, fraction=0.0):
     """
     Local apparent sidereal time, IAU 2006/2000A, in radians from 0 to 2 pi.
 
@@ -87,45 +91,52 @@ def sidereal_time(jd, longitude):
         Julian dates in UTC.
     longitude : float
         Degrees, positive to the east.
+    fraction : float or array of float
+        Days to be added.
     """
     import erfa
-    mjd = np.asarray(jd, float) - MJD_ZERO_JD
-    day = np.floor(mjd)
-    seconds = (mjd - day) * _day_length(mjd)
-    ut1 = (seconds + ut1_minus_utc(jd)) / SECONDS_PER_DAY
-    tt = (seconds + _tai_minus_utc(mjd) + TT_MINUS_TAI) / SECONDS_PER_DAY
+    date = np.asarray(jd, float) - MJD_ZERO_JD
+    day = np.floor(date) + np.floor(date % 1 + fraction)
+    seconds = (date - day + fraction) * _day_length(day)
+    ut1 = (seconds + ut1_minus_utc(jd, fraction)) / SECONDS_PER_DAY
+    tt = (seconds + _tai_minus_utc(day) + TT_MINUS_TAI) / SECONDS_PER_DAY
     midnight = MJD_ZERO_JD + day
     greenwich = erfa.gst06a(midnight, ut1, midnight, tt)
     return np.mod(greenwich + erfa.sp00(midnight, tt) + np.deg2rad(longitude), 2 * np.pi)
 
 
-def modified_julian_date(seconds, fraction=0.0):
+def day_and_fraction(seconds, fraction=0.0):
     """
-    Modified Julian date (UTC) of a time since 1970: a double, which is good to 0.3 us.
+    UTC as SOFA, ERFA and astropy take it: a day, and a fraction of that day.
+
+    Days with a leap second are 86401 s long, so that a fraction of theirs is less. Every date
+    that is made from seconds since 1970 is made here.
 
     Parameters
     ----------
-    seconds : int
-        Whole seconds since 1970-01-01, 0 h UTC.
-    fraction : float
+    seconds : int, float or array of them
+        Seconds since 1970-01-01, 0 h UTC. Whole ones lose nothing; a double of today is good
+        to 0.2 us.
+    fraction : float or array of float
         Seconds to be added.
+
+    Returns
+    -------
+    midnight, fraction : float or array of float
+        The modified Julian date at which the day began, and the fraction of the day.
     """
-    days, rest = divmod(int(seconds), SECONDS_PER_DAY)
-    day = UNIX_EPOCH_JD - MJD_ZERO_JD + days
-    return day + (rest + fraction) / _day_length(day)
+    days, rest = np.divmod(seconds, SECONDS_PER_DAY)
+    midnight = UNIX_EPOCH_JD - MJD_ZERO_JD + days
+    return midnight, (rest + fraction) / _day_length(midnight)
+
+
+def modified_julian_date(seconds, fraction=0.0):
+    """Modified Julian date (UTC), a double, which is good to 0.3 us; see day_and_fraction()."""
+    midnight, part = day_and_fraction(seconds, fraction)
+    return midnight + part
 
 
 def julian_date(seconds, fraction=0.0):
-    """
-    Julian date (UTC) of a time since 1970: a double, which is good to 40 us.
-
-    Parameters
-    ----------
-    seconds : int
-        Whole seconds since 1970-01-01, 0 h UTC.
-    fraction : float
-        Seconds to be added.
-    """
-    days, rest = divmod(int(seconds), SECONDS_PER_DAY)
-    length = _day_length(UNIX_EPOCH_JD - MJD_ZERO_JD + days)
-    return UNIX_EPOCH_JD + (days + (rest + fraction) / length)
+    """Julian date (UTC), a double, which is good to 20 us; see day_and_fraction()."""
+    midnight, part = day_and_fraction(seconds, fraction)
+    return midnight + MJD_ZERO_JD + part

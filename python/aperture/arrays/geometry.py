@@ -26,8 +26,6 @@ EARTH_ROTATION_RATE = 2 * np.pi * 1.00273781191135448 / 86400
 EARTH_RADIUS = 6378137.0
 EARTH_FLATTENING = 1 / 298.257223563
 
-_UNIX_EPOCH = 2440587.5  # Julian date of 1970-01-01T00:00
-
 
 # --- directions and delays -----------------------------------------------------------------------
 
@@ -73,8 +71,9 @@ def rotate_with_sky(direction, latitude, seconds):
 
 def _julian_date(time):
     """UTC as ERFA wants it: a whole (plus 1/2) and a fractional number of days."""
-    days, seconds = np.divmod(np.asarray(time, dtype=float), 86400.0)
-    return _UNIX_EPOCH + days, seconds / 86400.0
+    from .earth_rotation import MJD_ZERO_JD, day_and_fraction
+    midnight, fraction = day_and_fraction(np.asarray(time, dtype=float))
+    return MJD_ZERO_JD + midnight, fraction
 
 
 def _erfa(function, *arguments):
@@ -89,7 +88,7 @@ def _observer(time, latitude, longitude, height):
     """The arguments of ERFA's atco13 and atoc13 from utc1 on. Pressure 0: no refraction."""
     from .earth_rotation import ut1_minus_utc
     day, fraction = _julian_date(time)
-    return (day, fraction, ut1_minus_utc(day + fraction), np.radians(longitude),
+    return (day, fraction, ut1_minus_utc(day, fraction), np.radians(longitude),
             np.radians(latitude), height, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
 
@@ -113,7 +112,8 @@ def azel_to_radec(azimuth, elevation, time, latitude, longitude, height=0.0):
 def local_sidereal_time(time, longitude):
     """Apparent sidereal time, in degrees (0 to 360), at a longitude (east is positive)."""
     from .earth_rotation import sidereal_time
-    return np.degrees(sidereal_time(sum(_julian_date(time)), longitude))
+    day, fraction = _julian_date(time)
+    return np.degrees(sidereal_time(day, longitude, fraction))
 
 
 # --- the ground ----------------------------------------------------------------------------------

@@ -8,9 +8,11 @@
 import subprocess
 import sys
 import warnings
+from datetime import datetime
 
 import numpy as np
 from gnuradio import gr_unittest
+from gnuradio.aperture.arrays import earth_rotation_table as table
 from gnuradio.aperture.arrays import geometry
 
 ARCSECOND = 1 / 3600
@@ -86,6 +88,47 @@ class qa_geometry(gr_unittest.TestCase):
             AltAz(obstime=time, location=location))
         az, el = geometry.radec_to_azel(ra, dec, TIME, *SITE)
         self.assertLess(separation(az, el, expected.az.deg, expected.alt.deg).max(), ARCSECOND)
+
+    def test_days_with_a_leap_second(self):
+        """
+        These days are 86401 s long. Directions agree with astropy's within 1 arc second (the
+        motion of the pole, 0.6 at most, is left out), and with ERFA's, given the dates that
+        astropy makes of the calendar, within 1e-4: a double of seconds since 1970 is rounded to
+        0.2 us, in which the sky turns by 4e-6.
+        """
+        import erfa
+        from astropy import units
+        from astropy.coordinates import AltAz, SkyCoord
+        from astropy.time import Time
+        location, _ = astropy_objects()
+        ra, dec = (grid.ravel() for grid in np.meshgrid([10.0, 130.0, 250.0], [-80, -30, 20]))
+        for calendar in ("2016-12-30T23:59:59", "2016-12-31T00:00:00", "2016-12-31T12:00:00",
+                         "2016-12-31T23:56:40", "2016-12-31T23:59:59.999998",
+                         "2017-01-01T00:00:00", "2017-01-01T00:03:20", "2015-06-30T23:56:40",
+                         "2015-06-30T01:02:03", "2015-07-01T00:00:00.5"):
+            with self.subTest(calendar):
+                moment = Time(calendar, scale="utc", location=location)
+                seconds = datetime.fromisoformat(f"{calendar}+00:00").timestamp()
+                az, el = geometry.radec_to_azel(ra, dec, seconds, *SITE)
+                expected = SkyCoord(ra, dec, unit=units.deg).transform_to(
+                    AltAz(obstime=moment, location=location))
+                off = separation(az, el, expected.az.deg, expected.alt.deg)
+                self.assertLess(off.max(), ARCSECOND)
+                # UT1 as we have it, but from TAI, which knows no leap seconds
+                tai = moment.tai
+                ut1_minus_tai = np.interp(
+                    tai.mjd, table.FIRST + table.STEP * np.arange(len(table.UT1_MINUS_TAI)),
+                    table.UT1_MINUS_TAI) * 1e-4
+                leap_seconds = round((Time(calendar, scale="tai") - moment).sec)
+                azimuth, zenith_distance = erfa.atco13(
+                    np.radians(ra), np.radians(dec), 0, 0, 0, 0, moment.jd1, moment.jd2,
+                    ut1_minus_tai - leap_seconds, np.radians(SITE[1]), np.radians(SITE[0]),
+                    SITE[2], 0, 0, 0, 0, 0, 1)[:2]
+                off = separation(az, el, np.degrees(azimuth), 90 - np.degrees(zenith_distance))
+                self.assertLess(off.max(), 1e-4 * ARCSECOND)
+                lst = float(geometry.local_sidereal_time(seconds, SITE[1]))
+                self.assertAlmostEqual(lst, moment.sidereal_time("apparent").deg,
+                                       delta=0.1 * ARCSECOND)
 
     def test_azel_round_trip(self):
         """1e-9 degrees: ERFA's two ways, each iterated, agree to micro arc seconds."""
