@@ -161,18 +161,24 @@ exact_time read_start(const reader& header, dada_file& file)
 }
 
 // How many samples are there, and what is missing.
-void read_size(const reader& header, int64_t data_bytes, dada_file& file)
+void read_size(const reader& header, int64_t file_bytes, dada_file& file)
 {
+    const int64_t data_bytes = file_bytes - file.header_bytes;
     const int64_t rest = data_bytes % file.item_bytes();
     file.samples = data_bytes / file.item_bytes();
     const size_t warnings = file.warnings.size();
     if (header.has("FILE_SIZE")) {
         const int64_t expected =
             header.integer("FILE_SIZE", 0, std::numeric_limits<int64_t>::max());
-        if (data_bytes < expected)
-            file.warnings.push_back(std::to_string(expected - data_bytes) + " of " +
-                                    std::to_string(expected) +
-                                    " bytes (FILE_SIZE) are missing");
+        // PSRDADA's own programs count the bytes behind the header, MeerKAT's recorders
+        // those of the whole file
+        if (data_bytes < expected && file_bytes != expected)
+            file.warnings.push_back(
+                std::to_string(expected - data_bytes) + " of " +
+                std::to_string(expected) + " bytes (FILE_SIZE) are missing" +
+                (file_bytes < expected ? ", or " + std::to_string(expected - file_bytes) +
+                                             " if FILE_SIZE counts the header"
+                                       : ""));
     }
     if (rest != 0)
         file.warnings.push_back("the last " + std::to_string(rest) +
@@ -254,7 +260,7 @@ dada_file open_dada(const std::string& filename)
                     "must be a multiple of the " + std::to_string(file.item_bytes()) +
                         " bytes of one sample of each input");
     file.start = recording + file.rate.duration(offset / file.item_bytes());
-    read_size(header, file_bytes - file.header_bytes, file);
+    read_size(header, file_bytes, file);
     return file;
 }
 

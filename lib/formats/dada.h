@@ -56,6 +56,9 @@ struct dada_file {
  * can write exactly and decimals of a day cannot; MJD_START is used where UTC_START is
  * missing. The file begins OBS_OFFSET bytes after that.
  *
+ * FILE_SIZE is compared with what is there, and counts the bytes behind the header or
+ * those of the whole file: both are in use.
+ *
  * \throws std::invalid_argument naming file, key, value and what is allowed
  * \throws std::runtime_error if the file cannot be read
  */

@@ -275,6 +275,18 @@ class qa_dada_source(gr_unittest.TestCase):
             np.testing.assert_array_equal(out, data[:(6000 - cut) // 6])
             self.assertEqual(source.error(), "")
 
+    def test_file_size_with_header(self):
+        """Some recorders count the header in FILE_SIZE: 10096 bytes, 6000 of them samples."""
+        data = self.integers(8, 1000, 3, 2)
+        for cut, words in ((0, ()), (600, ("4696 of 10096 bytes", "or 600 if", "900 samples"))):
+            path = self.write(data.tobytes()[:6000 - cut], NPOL=3, FILE_SIZE=10096)
+            source = dada_source(path)
+            for word in words:
+                self.assertIn(word, source.warning())
+            self.assertEqual(source.warning() == "", not words)
+            out, _ = self.run_source(source, INTEGERS[8], (3, 2))
+            np.testing.assert_array_equal(out, data[:(6000 - cut) // 6])
+
     def test_shortened_while_reading(self):
         path = self.write(self.integers(8, 1000, 2, 2))
         source = dada_source(path)

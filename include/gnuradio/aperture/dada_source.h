@@ -35,9 +35,9 @@ namespace gr::aperture {
  * Item 0 carries rx_time (UTC_START, or MJD_START if there is none, OBS_OFFSET and
  * `begin` added in integer arithmetic), rx_freq (the middle of the band) and rx_rate.
  *
- * A file that is shorter than FILE_SIZE, or not a whole number of samples, is read as far
- * as it goes, with a warning. A flowgraph that is stopped (or locked) and started again
- * reads from the beginning.
+ * A file that is shorter than FILE_SIZE (with or without its header: both are in use), or
+ * not a whole number of samples, is read as far as it goes, with a warning. A flowgraph
+ * that is stopped (or locked) and started again reads from the beginning.
  */
 class APERTURE_API dada_source : virtual public gr::sync_block
 {

@@ -11,7 +11,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(dada_source.h)                                             */
-/* BINDTOOL_HEADER_FILE_HASH(127203496a7ee1588f7c84ffe0e1c718)                     */
+/* BINDTOOL_HEADER_FILE_HASH(8301b9c674d7f085c2112fe8a9fba408)                     */
 /***********************************************************************************/
 
 #include <pybind11/complex.h>
@@ -49,9 +49,9 @@ would have to be conjugated it becomes +127 and is counted by clamped() (16 bit:
 Item 0 carries rx_time (UTC_START, or MJD_START if there is none, OBS_OFFSET and `begin` added
 in integer arithmetic), rx_freq (the middle of the band) and rx_rate.
 
-A file that is shorter than FILE_SIZE, or not a whole number of samples, is read as far as it
-goes, with a warning. A flowgraph that is stopped (or locked) and started again reads from the
-beginning.
+A file that is shorter than FILE_SIZE (with or without its header: both are in use), or not a
+whole number of samples, is read as far as it goes, with a warning. A flowgraph that is stopped
+(or locked) and started again reads from the beginning.
 
 Args:
     filename: the file
