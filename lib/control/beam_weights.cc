@@ -9,6 +9,7 @@
 #include "control/message_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 namespace gr::aperture {
@@ -234,9 +235,12 @@ std::vector<intervals::interval> beam_weights::lost_of(int beam,
                                                        int64_t first,
                                                        int64_t end) const
 {
-    const auto& used = d_held->used[beam]; // which only update() changes
-    if (used.empty())
-        return {};
+    std::vector<int> used = d_held->used[beam]; // which only update() changes
+    if (used.empty()) {
+        // of all: what is behind the end of the input is lost of every beam
+        used.resize(lost.size());
+        std::iota(used.begin(), used.end(), 0);
+    }
     auto all = lost[used[0]].within(first, end);
     for (size_t i = 1; i < used.size() && !all.empty(); i++)
         all = common(all, lost[used[i]].within(first, end));

@@ -94,7 +94,7 @@ public:
                    const std::function<void(const changes&)>& use);
 
     //! Of the beams that the last update() has set: where all inputs that a beam uses are
-    //! lost. \param lost of each input
+    //! lost (of a beam that uses none: all there are). \param lost of each input
     std::vector<intervals::interval> lost_of(int beam,
                                              const std::vector<intervals>& lost,
                                              int64_t first,

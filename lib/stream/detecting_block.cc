@@ -60,17 +60,20 @@ int detecting_block::process(int noutput_items,
     int done = 0;
     while (done < noutput_items) {
         float* to = out + done * item;
+        const int64_t begin = position() * d_p.times;
         const int made = within ? integrate_parts(input_items, to, noutput_items - done)
                                 : integrate_blocks(input_items, to);
         if (made == 0)
             break;
         for (int i = 0; i < made; i++, done++) {
-            // the clock stands behind them
-            const int64_t length =
-                within ? d_p.detect.spectra : d_summed * int64_t(d_p.times);
-            const int64_t end = position() * int64_t(d_p.times) - (made - 1 - i) * length;
-            tag_integration(
-                nitems_written(0) + done, end - length, end, counted(end - length, end));
+            // the clock stands behind them, and behind what is not delivered
+            const int64_t length = within ? d_p.detect.spectra : d_summed * d_p.times;
+            const int64_t first =
+                within ? begin + i * length : position() * d_p.times - length;
+            tag_integration(nitems_written(0) + done,
+                            first,
+                            first + length,
+                            counted(first, first + length));
         }
         d_summed = 0;
         forget_before(position() * d_p.times);
@@ -112,8 +115,29 @@ int detecting_block::integrate_parts(const gr_vector_const_void_star& in,
         kernel().execute(
             start, out, int(blocks), { factors.data(), factors.size() }, work_stream());
     }
+    const int64_t first = position();
     advance(blocks);
-    return int(blocks) * parts;
+    // the block within which the input ended has losses, and so is on its own
+    return first == input_end() ? parts_before_end() : int(blocks) * parts;
+}
+
+int64_t detecting_block::end_of_input() const
+{
+    const int64_t first = input_end() * d_p.times, end = first + d_p.times;
+    int64_t last = first;
+    for (const auto& gaps : lost()) {
+        const auto within = gaps.within(first, end);
+        last = std::max(last,
+                        !within.empty() && within.back().end == end ? within.back().first
+                                                                    : end);
+    }
+    return last;
+}
+
+int detecting_block::parts_before_end() const
+{
+    const int64_t spectra = end_of_input() - input_end() * d_p.times;
+    return std::max(1, int((spectra + d_p.detect.spectra - 1) / d_p.detect.spectra));
 }
 
 int detecting_block::integrate_blocks(const gr_vector_const_void_star& in, float* out)
@@ -222,10 +246,7 @@ void detecting_block::tag_integration(uint64_t item,
     }
     tag(0, item, tags::counted, pmt::init_u64vector(numbers.size(), numbers));
 
-    // a block that the input ended within is filled with zeros
-    bool padded = input_end() >= 0 && end > input_end() * d_p.times;
-    for (const auto& gaps : lost())
-        padded = padded && !gaps.within(end - 1, end).empty();
+    const bool padded = input_end() >= 0 && end > end_of_input();
     if (padded || end - first < detect.spectra)
         tag(0, item, tags::partial, pmt::PMT_T);
 }

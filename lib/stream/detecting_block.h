@@ -72,6 +72,12 @@ private:
                          int64_t end,
                          const std::vector<uint64_t>& counts);
 
+    //! Where the input ended, in spectra: a block is filled up with zeros, which all
+    //! sources lack. Only where there is an input_end().
+    int64_t end_of_input() const;
+    //! Integrations of the block at input_end() that are not made of such zeros alone.
+    int parts_before_end() const;
+
     const parameters d_p;
     int64_t d_summed = 0; // blocks of an integration of several
 };

@@ -9,7 +9,7 @@
 import threading
 
 import numpy as np
-from gnuradio import aperture, gr_unittest
+from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.testing import qa_tools, reference
 from gnuradio.aperture.testing.qa_tools import (EPOCH, RATE, Flowgraph, block_tags, missing_tags,
                                                 rx_time, tags_of)
@@ -70,6 +70,7 @@ class qa_power_detector(gr_unittest.TestCase):
         expected, counts = reference.detect(
             values, spectra, products, basis, summed, mean, missing
         )
+        expected, counts = expected[:end], counts[:end]
         (data,), (out_tags,) = qa_tools.run(
             block,
             [reference.samples_to_bytes(voltages, sample_type)],
@@ -187,14 +188,56 @@ class qa_power_detector(gr_unittest.TestCase):
                 self.assertLess(abs(qa_tools.seconds_between(time, wanted)), 1e-12, item)
 
     def test_partial_block(self):
-        """The corner turn's padding: partial, and not counted."""
+        """
+        The corner turn's padding, here behind 7 spectra of the last block: it is not counted,
+        the last integration that has any of those is partial, and none comes after it.
+        """
         missing = np.zeros((4, 4, 12), dtype=bool)
         missing[3, :, 7:] = True
-        for spectra, partial in ((3, [14, 15]), (12, [3]), (24, [1]), (36, [1])):
-            tags = self.check(
-                blocks=4, spectra=spectra, missing=missing, tags=[(3, "partial", True)]
-            )
-            self.assertEqual(tags_of(tags, "partial"), [(i, True) for i in partial])
+        missing[3, 1, 2:] = True
+        missing[0, :, 6:] = True  # is lost, and no padding
+        for spectra, last in ((1, 42), (3, 14), (4, 10), (6, 7), (12, 3), (24, 1), (36, 1)):
+            with self.subTest(spectra=spectra):
+                tags = self.check(
+                    blocks=4, spectra=spectra, missing=missing, tags=[(3, "partial", True)],
+                    end=last + 1,
+                )
+                # one spectrum is whole
+                partial = [] if spectra == 1 else [(last, True)]
+                self.assertEqual(tags_of(tags, "partial"), partial)
+
+    def test_nothing_behind_the_end(self):
+        """As above, of blocks that come from the corner turn, whose last has 5 of 16 spectra."""
+        spectra = qa_tools.random_samples(self.rng, "fc32", (16 * 6 + 5, 2, 3))
+        top = gr.top_block()
+        sources = [
+            blocks.vector_source_c(row.ravel().tolist(), False, 3)
+            for row in np.moveaxis(spectra, 1, 0)
+        ]
+        turn = aperture.corner_turn(channels=3, inputs=2, times=16, type="fc32")
+        weights = np.array([[1, 0], [0, 1], [0, 0]], dtype=np.complex64)
+        beamformer = aperture.beamformer(
+            channels=3, inputs=2, beams=3, times=16, type="fc32", weights=weights
+        )
+        detector = aperture.power_detector(channels=3, beams=3, times=16, spectra=4)
+        powers = aperture.beam_power(
+            channels=3, inputs=2, beams=3, times=16, type="fc32", weights=weights, spectra=4
+        )
+        sinks = [blocks.vector_sink_f(9), blocks.vector_sink_f(9)]
+        for port, source in enumerate(sources):
+            top.connect(source, (turn, port))
+        top.connect(turn, beamformer, detector, sinks[0])
+        top.connect(turn, powers, sinks[1])
+        top.run()
+        expected, _ = reference.detect(np.moveaxis(spectra, (0, 1, 2), (2, 1, 0))[None], 4)
+        # each divided by what was counted
+        for sink in sinks:
+            made = np.reshape(sink.data(), (-1, 3, 3))
+            self.assertEqual(len(made), 26)
+            np.testing.assert_allclose(made[:, :2], expected[:, :, 0], rtol=1e-5)
+            self.assertFalse(made[:, 2].any())
+            partial = [t.offset for t in sink.tags() if str(t.key) == "partial"]
+            self.assertEqual(partial, [25])
 
     def test_restart(self):
         """Nothing is left of the run before, not even of a partial integration."""

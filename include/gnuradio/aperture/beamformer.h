@@ -26,7 +26,8 @@ namespace gr::aperture {
  *
  * In: blocks `[channel][input][time]` from corner_turn. Out: blocks
  * `[channel][beam][time]`. A spectrum of a beam is tagged `missing` (with the number of
- * the beam as `input`) where all inputs are that the beam has weights for.
+ * the beam as `input`) where all inputs are that the beam has weights for (of a beam
+ * without weights: where all are).
  *
  * Message port `weights`: dictionary of `weights` (c32vector, shapes as in
  * set_weights()), `gain` (number) or `mask` (u8vector), or several of them, optionally

@@ -29,7 +29,8 @@ namespace gr::aperture {
  * `[beam or pair][product][channel]` for each integration of a number of spectra,
  * with the tags `rx_time` (of its first spectrum), `spectra` (its length) and `counted`
  * (what was summed, without missing spectra: one number for all, or one for each beam or
- * pair and product), and `partial` if the input ended within it.
+ * pair and product), and `partial` if the input ended within it. It is the last one: no
+ * integration is made of the zeros alone that fill the last block.
  */
 class APERTURE_API power_detector : virtual public block_on_device
 {

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beam_power.h) */
-/* BINDTOOL_HEADER_FILE_HASH(ed750ec645384d6c7442e6d3ebb86ef3) */
+/* BINDTOOL_HEADER_FILE_HASH(414bdeeb697e4dbff7b0f6944f5711c7) */
 /***********************************************************************************/
 
 #include "flat.h"
@@ -47,7 +47,8 @@ Q = 2 Re RL*, U = 2 Im RL*, V = RR - LL.
 In: blocks `[channel][input][time]` from corner_turn. Out: one f32 item
 `[beam or pair][product][channel]` for each integration, with the tags `rx_time` (of its first
 spectrum), `spectra` (its length), `counted` (without missing spectra: one number, or one for each
-beam or pair and product), and `partial` if the input ended within it.
+beam or pair and product), and `partial` if the input ended within it. It is the last one: no
+integration is made of the zeros alone that fill the last block.
 
 Message port `weights`: dictionary of `weights` (c32vector, shapes as of set_weights()), `gain`
 (number, or f32vector of one per beam) or `mask` (u8vector), or several of them, and if wanted

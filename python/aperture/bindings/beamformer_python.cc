@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beamformer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(cc2ffb6823c55882ab15a5fbb084d8df) */
+/* BINDTOOL_HEADER_FILE_HASH(531dc643e94fb61f2b841f38bc198092) */
 /***********************************************************************************/
 
 #include "flat.h"
@@ -39,7 +39,8 @@ y_m(t) = gain_m sum_i w[m,i] x_i(t) in each channel; nothing is conjugated. One 
 beam is one beam here: 2m and 2m+1 are the polarisations of a pair.
 
 In: blocks `[channel][input][time]` from corner_turn. Out: blocks `[channel][beam][time]`. A
-spectrum of a beam is tagged `missing` where all inputs are that the beam has weights for.
+spectrum of a beam is tagged `missing` where all inputs are that the beam has weights for (of a
+beam without weights: where all are).
 
 Message port `weights`: dictionary of `weights` (c32vector, shapes as of set_weights()), `gain`
 (number, or f32vector of one per beam) or `mask` (u8vector), or several of them, and if wanted

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(power_detector.h) */
-/* BINDTOOL_HEADER_FILE_HASH(978d9e23d1fdac536f287151323fca75) */
+/* BINDTOOL_HEADER_FILE_HASH(d141a68e2c90654b99a74ac3c3952ed3) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/power_detector.h>
@@ -37,7 +37,8 @@ Q = 2 Re RL*, U = 2 Im RL*, V = RR - LL.
 In: blocks `[channel][beam][time]` from beamformer. Out: one f32 item
 `[beam or pair][product][channel]` for each integration, with the tags `rx_time` (of its first
 spectrum), `spectra` (its length), `counted` (without missing spectra: one number, or one for each
-beam or pair and product), and `partial` if the input ended within it.
+beam or pair and product), and `partial` if the input ended within it. It is the last one: no
+integration is made of the zeros alone that fill the last block.
 
 Args:
     channels: of a block

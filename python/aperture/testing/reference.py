@@ -427,13 +427,14 @@ def beamform(voltages, weights, gains=1.0):
 
 def lost_beams(missing, used):
     """
-    Spectra of beams that are missing: where all inputs are that the beam uses.
+    Spectra of beams that are missing: where all inputs are that the beam uses; of a beam that
+    uses none, where all inputs are.
 
     missing: bool [block][input][time]; used: bool [beam][input]
     Returns bool [block][beam][time]
     """
-    there = np.einsum("bit,mi->bmt", ~missing, used) > 0
-    return ~there & used.any(axis=1)[None, :, None]
+    used = used | ~used.any(axis=1, keepdims=True)
+    return ~(np.einsum("bit,mi->bmt", ~missing, used) > 0)
 
 
 def detect(
