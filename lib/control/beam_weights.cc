@@ -63,7 +63,7 @@ beam_weights::~beam_weights()
 void beam_weights::set(beam_setting s)
 {
     s.check(d_e);
-    const auto j = std::make_shared<job>(job{ nullptr, std::move(s), true, true });
+    const auto j = std::make_shared<job>(job{ nullptr, {}, std::move(s), true, true });
     lock l(d_mutex);
     d_jobs.push_back(j);
     d_changed.notify_all();
@@ -109,11 +109,11 @@ void beam_weights::receive(const pmt::pmt_t& message)
         time = timestamp::from_pmt(at);
         require(bool(time), "time", text_of(at), "tuple(uint64, double)");
     }
-    const auto j = std::make_shared<job>(job{ message, {}, false, !time });
+    const auto j = std::make_shared<job>(job{ message, time, {}, false, !time });
     const std::lock_guard<std::mutex> guard(d_mutex);
-    d_jobs.push_back(j);
     if (time)
         d_timed.add(*time, j);
+    d_jobs.push_back(j);
     d_changed.notify_all();
 }
 
@@ -325,7 +325,8 @@ void beam_weights::understand(lock& l)
     d_working = false;
     j->understood = true;
     if (problem) {
-        d_timed.remove(j);
+        if (j->time)
+            d_timed.remove(*j->time, j);
         refuse(*j, problem);
     } else if (j->holds) {
         d_now.push_back(j);

@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -104,6 +105,7 @@ private:
     //! A setting on its way.
     struct job {
         pmt::pmt_t message; // until it is understood
+        std::optional<timestamp> time;
         beam_setting setting;
         bool called;             // no message: a call waits for it
         bool holds;              // it has no time, or that has come

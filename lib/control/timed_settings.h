@@ -13,6 +13,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,82 +35,91 @@ struct item_clock {
     }
 };
 
-//! Settings with a time, from when they come until they are due.
-template <class setting>
+//! Settings of one block that wait for their time. More are refused: they would take
+//! memory without a bound, and nobody plans so many ahead.
+constexpr size_t most_timed_settings = 65536;
+
+//! The order of times.
+struct earlier {
+    bool operator()(const timestamp& a, const timestamp& b) const
+    {
+        return a.seconds != b.seconds ? a.seconds < b.seconds : a.fraction < b.fraction;
+    }
+};
+
+/*!
+ * Settings with a time, from when they come until they are due. They are put in order
+ * when they come, with O(log n) comparisons, so that each call of a block only looks at
+ * the first.
+ */
+template <class setting, class order = earlier>
 class timed_settings
 {
 public:
+    //! \throws std::invalid_argument if there are most_timed_settings
     void add(const timestamp& time, setting s)
     {
-        d_waiting.emplace_back(time, std::move(s));
+        if (d_waiting.size() >= most_timed_settings)
+            throw std::invalid_argument("time: " + std::to_string(most_timed_settings) +
+                                        " settings wait for theirs, and no more may");
+        d_waiting.emplace(time, std::move(s)); // behind those of the same time
     }
 
-    //! Takes one off, wherever it is.
-    void remove(const setting& s)
+    //! Takes one off, if it is there.
+    void remove(const timestamp& time, const setting& s)
     {
-        d_waiting.erase(std::remove_if(d_waiting.begin(),
-                                       d_waiting.end(),
-                                       [&](const auto& w) { return w.second == s; }),
-                        d_waiting.end());
+        const auto [first, end] = d_waiting.equal_range(time);
+        const auto found =
+            std::find_if(first, end, [&](const auto& w) { return w.second == s; });
+        if (found != end)
+            d_waiting.erase(found);
     }
+
+    size_t size() const { return d_waiting.size(); }
 
     //! Those with the earliest time.
     std::vector<setting> earliest() const
     {
         std::vector<setting> found;
-        const timestamp* time = nullptr;
-        for (const auto& [at, s] : d_waiting) {
-            const double later = time ? at.since(*time) : -1;
-            if (later < 0)
-                found.clear();
-            if (later <= 0) {
-                found.push_back(s);
-                time = &at;
-            }
-        }
+        if (d_waiting.empty())
+            return found;
+        const auto end = d_waiting.upper_bound(d_waiting.begin()->first);
+        for (auto w = d_waiting.begin(); w != end; ++w)
+            found.push_back(w->second);
         return found;
     }
 
     /*!
-     * Takes those off that are due at an item, in the order of their times, so that the
-     * later one counts.
+     * Takes those off that are due at an item, in the order of their times and of their
+     * coming, so that the later one counts.
      *
-     * \param tolerance see item_clock
+     * \param clock, tolerance see item_clock
      * \param late is told by how many items a setting comes too late
      * \param apply gets the settings, to keep
      * \returns how many items, with this one, share all settings
      */
-    template <class report_late, class apply_setting>
+    template <class clock_of_items, class report_late, class apply_setting>
     int64_t take_due(int64_t item,
-                     const item_clock& clock,
+                     const clock_of_items& clock,
                      double tolerance,
                      report_late late,
                      apply_setting apply)
     {
-        std::stable_sort(
-            d_waiting.begin(), d_waiting.end(), [](const auto& a, const auto& b) {
-                return a.first.since(b.first) < 0;
-            });
-        int64_t sharing = std::numeric_limits<int64_t>::max();
-        size_t due = 0;
-        for (; due < d_waiting.size(); due++) {
-            const int64_t first = clock.rate > 0
-                                      ? clock.first_at(d_waiting[due].first, tolerance)
-                                      : item - 1;
-            if (first > item) {
-                sharing = first - item;
-                break;
-            }
+        while (!d_waiting.empty()) {
+            const auto next = d_waiting.begin();
+            const int64_t first =
+                clock.rate > 0 ? clock.first_at(next->first, tolerance) : item - 1;
+            if (first > item)
+                return first - item;
             if (first < item)
                 late(std::min(item - first, int64_t(1) << 40));
-            apply(std::move(d_waiting[due].second));
+            apply(std::move(d_waiting.extract(next).mapped()));
         }
-        d_waiting.erase(d_waiting.begin(), d_waiting.begin() + due);
-        return sharing;
+        return std::numeric_limits<int64_t>::max();
     }
 
 private:
-    std::vector<std::pair<timestamp, setting>> d_waiting; // as they came
+    std::multimap<timestamp, setting, order> d_waiting;
 };
 
 } // namespace gr::aperture
