@@ -14,7 +14,7 @@ import unittest
 from places import BUILD, CMAKE, SOURCE, main, run_or_fail
 
 THREADS = ("qa_device_runtime_cc", "qa_device_order_cc", "qa_device_flow_cc",
-           "qa_device_repeats_cc", "qa_beam_weights_cc")
+           "qa_device_repeats_cc", "qa_timed_beam_settings_cc")
 KERNELS = ("qa_kernels_cc", "qa_beam_kernels_cc", "qa_f_engine_kernels_cc")
 HERE = SOURCE / "tests"
 

@@ -59,7 +59,7 @@ std::vector<uint8_t> as_masks(const std::vector<int>& numbers)
     return { numbers.begin(), numbers.end() };
 }
 
-void beam_setting::check(const beam_extents& e) const
+void beam_setting::check(const beam_setting_extents& e) const
 {
     require_range("beam", beam, -1, e.all_beams() - 1);
     const size_t coherent = beam < 0 ? e.beams : beam < e.beams ? 1 : 0;
@@ -102,7 +102,7 @@ beam_setting first_setting(const std::vector<cfloat>& weights,
              -1 };
 }
 
-beam_setting setting_of(const pmt::pmt_t& message, const beam_extents& e)
+beam_setting setting_of(const pmt::pmt_t& message, const beam_setting_extents& e)
 {
     auto value = [&](const char* name) {
         return pmt::dict_ref(message, pmt::intern(name), pmt::PMT_NIL);
@@ -143,7 +143,7 @@ beam_setting setting_of(const pmt::pmt_t& message, const beam_extents& e)
     return s;
 }
 
-beam_settings::beam_settings(const beam_extents& e)
+beam_settings::beam_settings(const beam_setting_extents& e)
     : d_e(e),
       d_weights(
           std::make_shared<std::vector<cfloat>>(size_t(e.channels) * e.beams * e.inputs)),

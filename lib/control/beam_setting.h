@@ -15,8 +15,8 @@
 
 namespace gr::aperture {
 
-//! How many beams are made of how much.
-struct beam_extents {
+//! What settings have to fit: how many beams are made of how much.
+struct beam_setting_extents {
     int channels, inputs, times;
     int beams;      //!< with weights and gains
     int incoherent; //!< behind those; with masks only
@@ -32,7 +32,7 @@ struct beam_setting {
     int beam = -1; // -1: all
 
     //! \throws std::invalid_argument if it does not fit such beams
-    void check(const beam_extents& e) const;
+    void check(const beam_setting_extents& e) const;
 };
 
 //! Of all beams, as a block's parameters have it. \throws std::invalid_argument
@@ -42,7 +42,7 @@ beam_setting first_setting(const std::vector<cfloat>& weights,
 
 //! A message of the port `weights`, but for its time; it is checked.
 //! \throws std::exception if it is not understood
-beam_setting setting_of(const pmt::pmt_t& message, const beam_extents& e);
+beam_setting setting_of(const pmt::pmt_t& message, const beam_setting_extents& e);
 
 //! \throws std::invalid_argument if there are other numbers than 0 and 1
 std::vector<uint8_t> as_masks(const std::vector<int>& numbers);
@@ -55,7 +55,7 @@ class beam_settings
 {
 public:
     //! Zeros; ones; all inputs.
-    explicit beam_settings(const beam_extents& e);
+    explicit beam_settings(const beam_setting_extents& e);
 
     //! \param s has been checked
     void apply(const beam_setting& s);
@@ -78,7 +78,7 @@ public:
     std::vector<std::vector<int>> used_inputs() const;
 
 private:
-    beam_extents d_e;
+    beam_setting_extents d_e;
     std::shared_ptr<std::vector<cfloat>> d_weights; // [channel][beam][input]
     std::shared_ptr<std::vector<float>> d_gains;    // [beam]
     // [beam][input], the incoherent ones, too

@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_CONTROL_WEIGHTED_BLOCK_H
 #define INCLUDED_APERTURE_CONTROL_WEIGHTED_BLOCK_H
 
-#include "control/beam_weights.h"
+#include "control/timed_beam_settings.h"
 #include <complex>
 #include <memory>
 #include <utility>
@@ -58,7 +58,7 @@ protected:
     //! \param reader what the Reader is made of
     template <class... Arguments>
     weighted_block(std::unique_ptr<Kernel> kernel,
-                   const beam_extents& e,
+                   const beam_setting_extents& e,
                    const beam_setting& first,
                    std::function<void(const uint8_t* masks)> check_masks,
                    Arguments&&... reader)
@@ -81,7 +81,7 @@ protected:
             this->position(),
             { this->time_of(0), this->rate() },
             [this](int64_t late) { this->report("late", 0, this->position(), late); },
-            [this](const beam_weights::changes& c) {
+            [this](const timed_beam_settings::changes& c) {
                 if (c.weights)
                     d_kernel->use(c.weights, this->work_stream());
                 if (c.gains)
@@ -97,7 +97,7 @@ protected:
     virtual void set_incoherent_masks(const uint8_t*) {}
 
     const std::unique_ptr<Kernel> d_kernel;
-    beam_weights d_weights;
+    timed_beam_settings d_weights;
 
 private:
     void say_refused(bool all)

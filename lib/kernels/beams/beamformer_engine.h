@@ -90,7 +90,8 @@ struct packed_weights {
     const float* factor; //!< the inverse of that power of two
 };
 
-struct beam_weights {
+//! Where the weights and gains of all beams are in device memory.
+struct device_weights {
     const cfloat* values; //!< [channel][beam][input]
     const float* gains;   //!< [beam]
     packed_weights packed;
@@ -108,7 +109,7 @@ public:
     virtual void load(const beam_target& target) = 0;
     virtual void form(const void* voltages,
                       int blocks,
-                      const beam_weights& weights,
+                      const device_weights& weights,
                       const beam_target& target,
                       cudaStream_t) = 0;
 };

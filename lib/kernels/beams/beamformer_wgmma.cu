@@ -891,7 +891,7 @@ public:
 
     void form(const void* voltages,
               int blocks,
-              const beam_weights& weights,
+              const device_weights& weights,
               const beam_target& target,
               cudaStream_t s) override
     {

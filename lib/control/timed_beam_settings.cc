@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "control/beam_weights.h"
 #include "control/message_text.h"
+#include "control/timed_beam_settings.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 #include <numeric>
@@ -36,7 +36,9 @@ std::vector<intervals::interval> common(const std::vector<intervals::interval>& 
 
 } // namespace
 
-beam_weights::beam_weights(const beam_extents& e, const beam_setting& first, callbacks c)
+timed_beam_settings::timed_beam_settings(const beam_setting_extents& e,
+                                         const beam_setting& first,
+                                         callbacks c)
     : d_e(e),
       d_callbacks(std::move(c)),
       d_few(size_t(e.channels) * e.beams * e.inputs <= few_weights),
@@ -50,7 +52,7 @@ beam_weights::beam_weights(const beam_extents& e, const beam_setting& first, cal
     d_thread = std::thread([this] { work(); });
 }
 
-beam_weights::~beam_weights()
+timed_beam_settings::~timed_beam_settings()
 {
     {
         const std::lock_guard<std::mutex> guard(d_mutex);
@@ -60,7 +62,7 @@ beam_weights::~beam_weights()
     d_thread.join();
 }
 
-void beam_weights::set(beam_setting s)
+void timed_beam_settings::set(beam_setting s)
 {
     s.check(d_e);
     const auto j = std::make_shared<job>(job{ nullptr, {}, std::move(s), true, true });
@@ -72,7 +74,7 @@ void beam_weights::set(beam_setting s)
         std::rethrow_exception(j->problem);
 }
 
-void beam_weights::set_weights(const std::vector<cfloat>& weights, int beam)
+void timed_beam_settings::set_weights(const std::vector<cfloat>& weights, int beam)
 {
     if (weights.empty() && d_e.beams == 0)
         return;
@@ -84,14 +86,14 @@ void beam_weights::set_weights(const std::vector<cfloat>& weights, int beam)
     set(std::move(s));
 }
 
-void beam_weights::set_gains(const std::vector<float>& gains, int beam)
+void timed_beam_settings::set_gains(const std::vector<float>& gains, int beam)
 {
     if (gains.empty() && d_e.beams == 0)
         return;
     set({ {}, gains.empty() ? std::vector<float>{ 1 } : gains, {}, beam });
 }
 
-void beam_weights::set_masks(const std::vector<uint8_t>& masks, int beam)
+void timed_beam_settings::set_masks(const std::vector<uint8_t>& masks, int beam)
 {
     const size_t beams = beam < 0 ? d_e.all_beams() : 1;
     set({ {},
@@ -100,7 +102,7 @@ void beam_weights::set_masks(const std::vector<uint8_t>& masks, int beam)
           beam });
 }
 
-void beam_weights::receive(const pmt::pmt_t& message)
+void timed_beam_settings::receive(const pmt::pmt_t& message)
 {
     require(pmt::is_dict(message), "message", text_of(message), "a dictionary");
     std::optional<timestamp> time;
@@ -117,7 +119,7 @@ void beam_weights::receive(const pmt::pmt_t& message)
     d_changed.notify_all();
 }
 
-std::vector<cfloat> beam_weights::of(int beam) const
+std::vector<cfloat> timed_beam_settings::of(int beam) const
 {
     require_range("beam", beam, 0, d_e.beams - 1);
     lock l(d_mutex);
@@ -132,13 +134,13 @@ std::vector<cfloat> beam_weights::of(int beam) const
     return weights;
 }
 
-std::vector<float> beam_weights::gains() const
+std::vector<float> timed_beam_settings::gains() const
 {
     const std::lock_guard<std::mutex> guard(d_mutex);
     return d_settings.gains();
 }
 
-std::vector<std::string> beam_weights::take_refused(bool all)
+std::vector<std::string> timed_beam_settings::take_refused(bool all)
 {
     lock l(d_mutex);
     if (all)
@@ -146,17 +148,17 @@ std::vector<std::string> beam_weights::take_refused(bool all)
     return std::exchange(d_refused, {});
 }
 
-void beam_weights::start()
+void timed_beam_settings::start()
 {
     const std::lock_guard<std::mutex> guard(d_mutex);
     d_starting = true;
     d_error = nullptr;
 }
 
-int64_t beam_weights::update(int64_t block,
-                             const item_clock& blocks,
-                             const std::function<void(int64_t)>& late,
-                             const std::function<void(const changes&)>& use)
+int64_t timed_beam_settings::update(int64_t block,
+                                    const item_clock& blocks,
+                                    const std::function<void(int64_t)>& late,
+                                    const std::function<void(const changes&)>& use)
 {
     lock l(d_mutex);
     jobs due, in_time;
@@ -230,10 +232,8 @@ int64_t beam_weights::update(int64_t block,
     return sharing;
 }
 
-std::vector<intervals::interval> beam_weights::lost_of(int beam,
-                                                       const std::vector<intervals>& lost,
-                                                       int64_t first,
-                                                       int64_t end) const
+std::vector<intervals::interval> timed_beam_settings::lost_of(
+    int beam, const std::vector<intervals>& lost, int64_t first, int64_t end) const
 {
     std::vector<int> used = d_held->used[beam]; // which only update() changes
     if (used.empty()) {
@@ -247,7 +247,7 @@ std::vector<intervals::interval> beam_weights::lost_of(int beam,
     return all;
 }
 
-void beam_weights::work()
+void timed_beam_settings::work()
 {
     lock l(d_mutex);
     while (!d_quit) {
@@ -268,7 +268,7 @@ void beam_weights::work()
     }
 }
 
-void beam_weights::let_go(lock& l)
+void timed_beam_settings::let_go(lock& l)
 {
     auto left = std::exchange(d_left, {});
     l.unlock();
@@ -276,27 +276,30 @@ void beam_weights::let_go(lock& l)
     l.lock();
 }
 
-void beam_weights::leave(jobs& those)
+void timed_beam_settings::leave(jobs& those)
 {
     d_left.insert(d_left.end(), those.begin(), those.end());
     those.clear();
 }
 
-void beam_weights::leave(ready_sptr& it) { d_left.push_back(std::exchange(it, nullptr)); }
+void timed_beam_settings::leave(ready_sptr& it)
+{
+    d_left.push_back(std::exchange(it, nullptr));
+}
 
-bool beam_weights::settled() const
+bool timed_beam_settings::settled() const
 {
     return d_jobs.empty() && d_now.empty() && !d_working;
 }
 
-void beam_weights::finish(job& j, std::exception_ptr problem)
+void timed_beam_settings::finish(job& j, std::exception_ptr problem)
 {
     j.done = true;
     j.problem = problem;
     d_changed.notify_all();
 }
 
-void beam_weights::refuse(job& j, std::exception_ptr problem)
+void timed_beam_settings::refuse(job& j, std::exception_ptr problem)
 {
     if (!j.called)
         try {
@@ -307,7 +310,7 @@ void beam_weights::refuse(job& j, std::exception_ptr problem)
     finish(j, problem);
 }
 
-void beam_weights::understand(lock& l)
+void timed_beam_settings::understand(lock& l)
 {
     const auto j = d_jobs.front();
     d_jobs.pop_front();
@@ -334,7 +337,7 @@ void beam_weights::understand(lock& l)
     d_changed.notify_all();
 }
 
-void beam_weights::apply(lock& l)
+void timed_beam_settings::apply(lock& l)
 {
     jobs now = std::exchange(d_now, {});
     if (take_ahead(now)) {
@@ -382,7 +385,7 @@ void beam_weights::apply(lock& l)
     d_changed.notify_all();
 }
 
-beam_weights::jobs beam_weights::next_ahead() const
+timed_beam_settings::jobs timed_beam_settings::next_ahead() const
 {
     auto next = d_timed.earliest();
     if (d_ready || (d_ahead.of == next && d_ahead.version == d_version))
@@ -390,7 +393,7 @@ beam_weights::jobs beam_weights::next_ahead() const
     return next;
 }
 
-void beam_weights::look_ahead(lock& l, const jobs& next)
+void timed_beam_settings::look_ahead(lock& l, const jobs& next)
 {
     leave(d_ahead.made);
     d_ahead = { next, d_version, nullptr };
@@ -412,7 +415,7 @@ void beam_weights::look_ahead(lock& l, const jobs& next)
     leave(last);
 }
 
-bool beam_weights::take_ahead(const jobs& now)
+bool timed_beam_settings::take_ahead(const jobs& now)
 {
     if (!d_ahead.made || d_ahead.of != now || d_ahead.version != d_version)
         return false;
@@ -426,8 +429,8 @@ bool beam_weights::take_ahead(const jobs& now)
     return true;
 }
 
-beam_weights::ready_sptr beam_weights::make_ready(const beam_settings& s,
-                                                  const ready_sptr& last) const
+timed_beam_settings::ready_sptr
+timed_beam_settings::make_ready(const beam_settings& s, const ready_sptr& last) const
 {
     if (last && s.shares_weights(last->settings) && s.shares_masks(last->settings))
         return std::make_shared<const ready>(ready{ s, last->weights, last->used });
@@ -437,7 +440,8 @@ beam_weights::ready_sptr beam_weights::make_ready(const beam_settings& s,
     return std::make_shared<const ready>(ready{ s, weights, s.used_inputs() });
 }
 
-void beam_weights::check_masks(const beam_settings& now, const beam_setting& s) const
+void timed_beam_settings::check_masks(const beam_settings& now,
+                                      const beam_setting& s) const
 {
     if (!d_callbacks.check_masks || s.masks.empty())
         return;

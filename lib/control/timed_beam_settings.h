@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_CONTROL_BEAM_WEIGHTS_H
-#define INCLUDED_APERTURE_CONTROL_BEAM_WEIGHTS_H
+#ifndef INCLUDED_APERTURE_CONTROL_TIMED_BEAM_SETTINGS_H
+#define INCLUDED_APERTURE_CONTROL_TIMED_BEAM_SETTINGS_H
 
 #include "control/beam_setting.h"
 #include "control/timed_settings.h"
@@ -39,7 +39,7 @@ namespace gr::aperture {
  *
  * What has no time, or comes too late, else holds from the block on that finds it ready.
  */
-class beam_weights
+class timed_beam_settings
 {
 public:
     struct callbacks {
@@ -49,8 +49,10 @@ public:
     };
 
     //! \throws std::invalid_argument
-    beam_weights(const beam_extents& e, const beam_setting& first, callbacks c);
-    ~beam_weights();
+    timed_beam_settings(const beam_setting_extents& e,
+                        const beam_setting& first,
+                        callbacks c);
+    ~timed_beam_settings();
 
     int inputs() const { return d_e.inputs; }
 
@@ -145,7 +147,7 @@ private:
     void leave(jobs& those);
     void leave(ready_sptr& it);
 
-    const beam_extents d_e;
+    const beam_setting_extents d_e;
     const callbacks d_callbacks;
     const bool d_few;
 
@@ -177,4 +179,4 @@ private:
 
 } // namespace gr::aperture
 
-#endif /* INCLUDED_APERTURE_CONTROL_BEAM_WEIGHTS_H */
+#endif /* INCLUDED_APERTURE_CONTROL_TIMED_BEAM_SETTINGS_H */

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "control/beam_weights.h"
+#include "control/timed_beam_settings.h"
 #include <gnuradio/aperture/tags.h>
 #include <cppunit/extensions/HelperMacros.h>
 #include <chrono>
@@ -97,15 +97,15 @@ private:
     std::set<std::thread::id> d_let_go_by;
 };
 
-using beams = beam_weights;
+using beams = timed_beam_settings;
 constexpr item_clock blocks{ { 1000, 0 }, 10 };
 
 } // namespace
 
 //! When settings hold, and that blocks do not wait for those that take long.
-class qa_beam_weights : public CppUnit::TestFixture
+class qa_timed_beam_settings : public CppUnit::TestFixture
 {
-    CPPUNIT_TEST_SUITE(qa_beam_weights);
+    CPPUNIT_TEST_SUITE(qa_timed_beam_settings);
     CPPUNIT_TEST(blocks_go_on_while_weights_are_prepared);
     CPPUNIT_TEST(first_block_waits);
     CPPUNIT_TEST(few_weights_hold_from_the_next_block);
@@ -122,12 +122,12 @@ class qa_beam_weights : public CppUnit::TestFixture
     CPPUNIT_TEST(gone_in_the_middle);
     CPPUNIT_TEST_SUITE_END();
 
-    const beam_extents d_many{ 4096, 2, 16, 16, 0 }, d_few{ 3, 2, 16, 4, 2 };
+    const beam_setting_extents d_many{ 4096, 2, 16, 16, 0 }, d_few{ 3, 2, 16, 4, 2 };
     kernel d_kernel;
     std::vector<int64_t> d_late;
     std::unique_ptr<beams> d_weights;
 
-    void make(const beam_extents& e)
+    void make(const beam_setting_extents& e)
     {
         const size_t count = size_t(e.channels) * e.beams * e.inputs;
         d_weights = std::make_unique<beams>(
@@ -447,4 +447,4 @@ public:
     }
 };
 
-CPPUNIT_TEST_SUITE_REGISTRATION(qa_beam_weights);
+CPPUNIT_TEST_SUITE_REGISTRATION(qa_timed_beam_settings);
