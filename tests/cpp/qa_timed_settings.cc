@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "control/beam_weights.h"
 #include "control/gain_settings.h"
+#include "control/timed_beam_settings.h"
 #include <gnuradio/aperture/tags.h>
 #include <cppunit/extensions/HelperMacros.h>
 #include <random>
@@ -164,7 +164,7 @@ class qa_timed_settings : public CppUnit::TestFixture
     //! Likewise of beams: what is refused does not come in by another door.
     void limit_of_weights()
     {
-        beam_weights weights(
+        timed_beam_settings weights(
             { 1, 1, 8, 1, 0 },
             {},
             { [](const cfloat*) { return std::make_shared<kernels::prepared_weights>(); },
@@ -180,7 +180,7 @@ class qa_timed_settings : public CppUnit::TestFixture
                 item,
                 items,
                 [](int64_t) {},
-                [&](const beam_weights::changes& c) {
+                [&](const timed_beam_settings::changes& c) {
                     if (c.gains)
                         held.push_back(*c.gains);
                 });
