@@ -124,20 +124,20 @@ struct chain {
         f.output_type = "sc8";
         f.taps = taps;
         f.gain = std::string(input_type) == "sc8" ? 1 : 20;
-        f.times = times;
+        f.spectra_per_frame = times;
         f.device = device;
 
         corner_turn::parameters c;
         c.channels = channels;
         c.inputs = a.inputs;
         c.inputs_per_port = a.inputs_per_port;
-        c.times = times;
+        c.spectra_per_frame = times;
         c.device = device;
 
         xengine::parameters x;
         x.channels = channels;
         x.inputs = a.inputs;
-        x.times = times;
+        x.spectra_per_frame = times;
         x.integration = blocks;
         x.device = device;
         correlator = xengine::make(x);

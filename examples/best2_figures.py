@@ -39,14 +39,14 @@ CENTRE = Beam("beam", azimuth=0.0, elevation=75.7)
 DRIFT_RATE = 1000.0  # Hz
 
 
-def powers_of(array, source, beams, channels, samples, times, spectra, start):
+def powers_of(array, source, beams, channels, samples, spectra_per_frame, spectra, start):
     """float [integration][beam][channel] of a simulated source."""
     inputs = len(array.inputs)
     feed = aperture.array_source(array, [source], samples=samples, start_time=start,
                                  inputs_per_port=inputs)
     points = aperture.pointing(array, beams, channels, item_size=8 * inputs)
-    power = aperture.beam_power(channels=channels, inputs=inputs, beams=len(beams), times=times,
-                                type="fc32", spectra=spectra)
+    power = aperture.beam_power(channels=channels, inputs=inputs, beams=len(
+        beams), spectra_per_frame=spectra_per_frame, type="fc32", spectra=spectra)
     sink = blocks.vector_sink_f(len(beams) * channels)
     flowgraph = gr.top_block()
     flowgraph.connect(
@@ -54,7 +54,7 @@ def powers_of(array, source, beams, channels, samples, times, spectra, start):
         points,
         aperture.pfb_channelizer(channels=channels, inputs=inputs, inputs_per_port=inputs),
         aperture.corner_turn(channels=channels, inputs=inputs, inputs_per_port=inputs,
-                             times=times, type="fc32"),
+                             spectra_per_frame=spectra_per_frame, type="fc32"),
         power, sink)
     flowgraph.msg_connect(points, "weights", power, "weights")
     flowgraph.run()

@@ -16,7 +16,7 @@ kernels::beam_power::parameters beam_power_impl::kernel_parameters(const paramet
     k.inputs = p.inputs;
     k.beams = p.beams;
     k.incoherent = p.incoherent_beams;
-    k.times = p.times;
+    k.spectra_per_frame = p.spectra_per_frame;
     k.input = parse_sample_type(
         "type", p.type, { sample_type::sc8, sample_type::sc4, sample_type::fc32 });
     k.detect = detection_of(p);
@@ -34,8 +34,13 @@ beam_power::sptr beam_power::make(const parameters& p)
     return gnuradio::make_block_sptr<beam_power_impl>(
         p,
         k,
-        detecting_block::parameters{
-            k.channels, k.inputs, k.all_beams(), k.times, k.detect, p.mean, p.latency },
+        detecting_block::parameters{ k.channels,
+                                     k.inputs,
+                                     k.all_beams(),
+                                     k.spectra_per_frame,
+                                     k.detect,
+                                     p.mean,
+                                     p.latency },
         device::select(p.device));
 }
 
@@ -45,11 +50,12 @@ beam_power_impl::beam_power_impl(const parameters& p,
                                  const device& d)
     : gr::block(
           "beam_power",
-          signature_on(d, 1, frame_item_size(k.channels, k.inputs, k.times, k.input)),
+          signature_on(
+              d, 1, frame_item_size(k.channels, k.inputs, k.spectra_per_frame, k.input)),
           output_signature_of(d, detecting)),
       weighted_block(
           kernels::beam_power::make(k, d),
-          { k.channels, k.inputs, k.times, k.beams, k.incoherent },
+          { k.channels, k.inputs, k.spectra_per_frame, k.beams, k.incoherent },
           first_setting(p.weights, p.gains, p.masks),
           [k](const uint8_t* masks) { k.check_masks(masks); },
           d,

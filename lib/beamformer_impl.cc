@@ -16,7 +16,7 @@ beamformer::sptr beamformer::make(const parameters& p)
     k.channels = p.channels;
     k.inputs = p.inputs;
     k.beams = p.beams;
-    k.times = p.times;
+    k.spectra_per_frame = p.spectra_per_frame;
     k.input = parse_sample_type(
         "type", p.type, { sample_type::sc8, sample_type::sc4, sample_type::fc32 });
     k.output = parse_sample_type(
@@ -30,21 +30,22 @@ beamformer_impl::beamformer_impl(const parameters& p,
                                  const device& d)
     : gr::block(
           "beamformer",
-          signature_on(d, 1, frame_item_size(k.channels, k.inputs, k.times, k.input)),
+          signature_on(
+              d, 1, frame_item_size(k.channels, k.inputs, k.spectra_per_frame, k.input)),
           signature_on(d,
                        1,
                        item_size("beams",
                                  { { "channels", k.channels },
                                    { "beams", k.beams },
-                                   { "times", k.times } },
+                                   { "spectra_per_frame", k.spectra_per_frame } },
                                  size_of(k.output)))),
       weighted_block(kernels::beamformer::make(k, d),
-                     { k.channels, k.inputs, k.times, k.beams, 0 },
+                     { k.channels, k.inputs, k.spectra_per_frame, k.beams, 0 },
                      first_setting(p.weights, p.gains, p.masks),
                      nullptr,
                      d,
                      k.inputs,
-                     k.times),
+                     k.spectra_per_frame),
       d_p(k)
 {
     set_latency(p.latency);
@@ -93,7 +94,8 @@ void beamformer_impl::tag_block(uint64_t item, int64_t block)
     if (block == input_end())
         tag(0, item, tags::partial, pmt::PMT_T);
 
-    const int64_t first = block * d_p.times, end = first + d_p.times;
+    const int64_t first = block * d_p.spectra_per_frame,
+                  end = first + d_p.spectra_per_frame;
     const bool any = any_lost(first, end);
     for (int beam = 0; any && beam < d_p.beams; beam++)
         for (const auto& gap : d_weights.lost_of(beam, lost(), first, end))

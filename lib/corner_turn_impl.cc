@@ -19,7 +19,7 @@ kernels::corner_turn::parameters kernel_parameters(const corner_turn::parameters
     k.channels = p.channels;
     k.ports = ports_of(p.inputs, p.inputs_per_port);
     k.inputs_per_port = p.inputs_per_port;
-    k.times = p.times;
+    k.spectra_per_frame = p.spectra_per_frame;
     k.type = parse_sample_type(
         "type", p.type, { sample_type::sc8, sample_type::sc4, sample_type::fc32 });
     k.first_channel = p.first_channel;
@@ -51,11 +51,13 @@ corner_turn::sptr corner_turn::make(const parameters& p)
 corner_turn_impl::corner_turn_impl(const parameters& p,
                                    const kernels::corner_turn::parameters& k,
                                    const device& d)
-    : gr::block(
-          "corner_turn",
-          input_signature_of(k, d),
-          signature_on(
-              d, 1, frame_item_size(k.selected_channels, k.inputs(), k.times, k.type))),
+    : gr::block("corner_turn",
+                input_signature_of(k, d),
+                signature_on(
+                    d,
+                    1,
+                    frame_item_size(
+                        k.selected_channels, k.inputs(), k.spectra_per_frame, k.type))),
       frame_writer(d, k, 1, 1, p.align),
       d_p(k),
       d_kernel(kernels::corner_turn::make(k, d))

@@ -16,7 +16,7 @@ kernels::f_engine::parameters kernel_parameters(const f_engine::parameters& p)
     require_align(p.align);
     kernels::f_engine::parameters k;
     k.filter = filter_parameters(p);
-    k.times = p.times;
+    k.spectra_per_frame = p.spectra_per_frame;
     k.first_channel = p.first_channel;
     k.selected_channels =
         p.selected_channels == 0 ? p.channels - p.first_channel : p.selected_channels;
@@ -35,13 +35,14 @@ f_engine::sptr f_engine::make(const parameters& p)
 f_engine_impl::f_engine_impl(const parameters& p,
                              const kernels::f_engine::parameters& k,
                              const device& d)
-    : gr::block(
-          "f_engine",
-          signature_on(d, k.filter.ports, sample_item_size(k.filter)),
-          signature_on(d,
-                       1,
-                       frame_item_size(
-                           k.selected_channels, k.inputs(), k.times, k.filter.output))),
+    : gr::block("f_engine",
+                signature_on(d, k.filter.ports, sample_item_size(k.filter)),
+                signature_on(d,
+                             1,
+                             frame_item_size(k.selected_channels,
+                                             k.inputs(),
+                                             k.spectra_per_frame,
+                                             k.filter.output))),
       frame_writer(d,
                    k.turn(),
                    filter_windows(k.filter).length(),

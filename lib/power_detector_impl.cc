@@ -15,7 +15,7 @@ power_detector_impl::kernel_parameters(const parameters& p)
     kernels::power_detector::parameters k;
     k.channels = p.channels;
     k.beams = p.beams;
-    k.times = p.times;
+    k.spectra_per_frame = p.spectra_per_frame;
     k.input = parse_sample_type("type", p.type, { sample_type::fc32, sample_type::sc8 });
     k.detect = detection_of(p);
     k.check();
@@ -27,8 +27,13 @@ power_detector::sptr power_detector::make(const parameters& p)
     const auto k = power_detector_impl::kernel_parameters(p);
     return gnuradio::make_block_sptr<power_detector_impl>(
         k,
-        detecting_block::parameters{
-            k.channels, k.beams, k.beams, k.times, k.detect, p.mean, p.latency },
+        detecting_block::parameters{ k.channels,
+                                     k.beams,
+                                     k.beams,
+                                     k.spectra_per_frame,
+                                     k.detect,
+                                     p.mean,
+                                     p.latency },
         device::select(p.device));
 }
 
@@ -41,7 +46,7 @@ power_detector_impl::power_detector_impl(const kernels::power_detector::paramete
                              item_size("block",
                                        { { "channels", k.channels },
                                          { "beams", k.beams },
-                                         { "times", k.times } },
+                                         { "spectra_per_frame", k.spectra_per_frame } },
                                        size_of(k.input))),
                 output_signature_of(d, p)),
       detecting_block(d, p),

@@ -40,7 +40,7 @@ xengine::sptr xengine::make(const parameters& p)
     kernels::xengine::parameters k;
     k.channels = p.channels;
     k.inputs = p.inputs;
-    k.times = p.times;
+    k.spectra_per_frame = p.spectra_per_frame;
     k.type = parse_sample_type(
         "type", p.type, { sample_type::sc8, sample_type::sc4, sample_type::fc32 });
     k.check();
@@ -52,14 +52,15 @@ xengine_impl::xengine_impl(const parameters& p,
                            const device& d)
     : gr::block(
           "xengine",
-          signature_on(d, 1, frame_item_size(k.channels, k.inputs, k.times, k.type)),
+          signature_on(
+              d, 1, frame_item_size(k.channels, k.inputs, k.spectra_per_frame, k.type)),
           signature_on(
               d,
               1,
               item_size("visibilities",
                         { { "channels", k.channels }, { "products", k.products() } },
                         sizeof(gr_complex)))),
-      frame_reader(d, k.inputs, k.times),
+      frame_reader(d, k.inputs, k.spectra_per_frame),
       d_p(k),
       d_kernel(kernels::xengine::make(k, d)),
       d_length(p.integration),
@@ -132,7 +133,8 @@ int xengine_impl::process(int noutput_items,
 
 std::vector<uint64_t> xengine_impl::counted() const
 {
-    const int64_t first = first_spectrum(), spectra = int64_t(d_summed) * d_p.times;
+    const int64_t first = first_spectrum(),
+                  spectra = int64_t(d_summed) * d_p.spectra_per_frame;
     if (!any_lost(first, first + spectra))
         return { uint64_t(spectra) };
     std::vector<std::vector<intervals::interval>> gaps;
@@ -172,13 +174,16 @@ void xengine_impl::finish_integration(gr_complex* visibilities, uint64_t item)
         tag(0, item, tags::rx_time, time_of(first).to_pmt());
     for (const auto& change : take_changes(first))
         tag(0, item, tags::rx_freq, pmt::from_double(change.frequency));
-    tag(0, item, tags::spectra, pmt::from_uint64(uint64_t(d_summed) * d_p.times));
+    tag(0,
+        item,
+        tags::spectra,
+        pmt::from_uint64(uint64_t(d_summed) * d_p.spectra_per_frame));
     tag(0, item, tags::counted, pmt::init_u64vector(counts.size(), counts));
     if (d_summed < d_blocks || (input_end() >= first && input_end() < position()))
         tag(0, item, tags::partial, pmt::PMT_T);
     d_described = d_blocks;
     d_summed = 0;
-    forget_before(position() * d_p.times);
+    forget_before(position() * d_p.spectra_per_frame);
 }
 
 void xengine_impl::set_integration(double length, const std::string& unit)

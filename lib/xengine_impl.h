@@ -41,7 +41,10 @@ private:
     std::vector<uint64_t> counted() const;
     void finish_integration(gr_complex* visibilities, uint64_t item);
     //! First spectrum of the integration, from that of the stream.
-    int64_t first_spectrum() const { return (position() - d_summed) * d_p.times; }
+    int64_t first_spectrum() const
+    {
+        return (position() - d_summed) * d_p.spectra_per_frame;
+    }
 
     const kernels::xengine::parameters d_p;
     const std::unique_ptr<kernels::xengine> d_kernel;

@@ -69,11 +69,11 @@ def connect(top, block, weights, device, from_host, repeats, incoherent=0):
                              bandwidth=BEST2.sample_rate,
                              samples_per_item=BEST2.channels * SPECTRA,
                              device="cpu" if from_host else device)
-    former = [aperture.beam_power(channels=BEST2.channels, inputs=BEST2.inputs,
-                                  beams=some.shape[-2], incoherent_beams=incoherent,
-                                  times=SPECTRA, type="sc4", weights=some, spectra=INTEGRATED,
-                                  device=device)
-              for some in weights]
+    former = [
+        aperture.beam_power(
+            channels=BEST2.channels, inputs=BEST2.inputs, beams=some.shape[-2],
+            incoherent_beams=incoherent, spectra_per_frame=SPECTRA, type="sc4", weights=some,
+            spectra=INTEGRATED, device=device) for some in weights]
     for one in former:
         top.connect(source, one)
     if device != "cpu":  # a call may be half a ring

@@ -34,7 +34,7 @@ class Instrument:
     streams: int             # parts of the band, which are treated one like the other
     center_frequency: float  # Hz
     channels: int            # of a stream
-    times: int               # spectra in a block: 25 to 50 MB
+    spectra_per_frame: int               # spectra in a block: 25 to 50 MB
     blocks: int              # in an integration of visibilities
     bits: int = 8            # of the samples' real and imaginary part; carried as 8
     channelised: bool = False  # elsewhere: what comes is spectra of 4 + 4 bits
@@ -49,7 +49,7 @@ class Instrument:
 
     def integration(self):
         """Seconds."""
-        return self.channels * self.times * self.blocks / self.sample_rate
+        return self.channels * self.spectra_per_frame * self.blocks / self.sample_rate
 
     def array(self):
         number = np.arange(self.antennas)
@@ -65,7 +65,7 @@ class Instrument:
 
 
 BEST2 = Instrument("Magro, Zarb Adami, Hickish 2014", 32, "x", 35.0, 20e6, 1, 408e6,
-                   channels=1024, times=256, blocks=76)
+                   channels=1024, spectra_per_frame=256, blocks=76)
 #: behind its F-engine, as the paper's GPUs have it
 BEST2_SPECTRA = replace(BEST2, channelised=True)
 
@@ -102,7 +102,7 @@ def four_bits(instrument, data, device):
     inputs_per_port = instrument.inputs // PORTS
     f_engine = aperture.f_engine(channels=instrument.channels, inputs=instrument.inputs,
                                  inputs_per_port=inputs_per_port, input_type="sc8",
-                                 output_type="sc8", taps=TAPS, times=SPECTRA,
+                                 output_type="sc8", taps=TAPS, spectra_per_frame=SPECTRA,
                                  gain=RMS / data.std(), device=device)
     shape = (instrument.channels, instrument.inputs, SPECTRA, 2)
     sink = blocks.vector_sink_b(int(np.prod(shape)))

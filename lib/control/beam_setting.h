@@ -17,7 +17,7 @@ namespace gr::aperture {
 
 //! What settings have to fit: how many beams are made of how much.
 struct beam_setting_extents {
-    int channels, inputs, times;
+    int channels, inputs, spectra_per_frame;
     int beams;      //!< with weights and gains
     int incoherent; //!< behind those; with masks only
     int all_beams() const { return beams + incoherent; }

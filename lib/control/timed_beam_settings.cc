@@ -167,7 +167,7 @@ int64_t timed_beam_settings::update(int64_t block,
     const int64_t sharing = d_timed.take_due(
         block,
         blocks,
-        1e-3 / d_e.times,
+        1e-3 / d_e.spectra_per_frame,
         [&](int64_t by) {
             late(by);
             is_late = true;

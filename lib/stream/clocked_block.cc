@@ -70,10 +70,11 @@ int ports_of(int inputs, int inputs_per_port)
 
 int frame_item_size(int channels, int inputs, int times, sample_type type)
 {
-    return item_size(
-        "block",
-        { { "channels", channels }, { "inputs", inputs }, { "times", times } },
-        size_of(type));
+    return item_size("block",
+                     { { "channels", channels },
+                       { "inputs", inputs },
+                       { "spectra_per_frame", times } },
+                     size_of(type));
 }
 
 clocked_block::clocked_block(const device& d, int ports, int64_t window, int64_t step)

@@ -13,15 +13,15 @@
 namespace gr::aperture {
 
 detecting_block::detecting_block(const device& d, const parameters& p)
-    : frame_reader(d, p.sources, p.times), d_p(p)
+    : frame_reader(d, p.sources, p.spectra_per_frame), d_p(p)
 {
     set_latency(p.latency);
     // all integrations of a block come out of one call
-    if (const int parts = p.detect.integrations(p.times); parts > 0) {
+    if (const int parts = p.detect.integrations(p.spectra_per_frame); parts > 0) {
         set_output_multiple(parts);
         set_relative_rate(parts, 1);
     } else {
-        set_relative_rate(1, p.detect.spectra / p.times);
+        set_relative_rate(1, p.detect.spectra / p.spectra_per_frame);
     }
 }
 
@@ -56,27 +56,28 @@ int detecting_block::process(int noutput_items,
 
     auto* out = static_cast<float*>(output_items[0]);
     const size_t item = output_signature()->sizeof_stream_item(0) / sizeof(float);
-    const bool within = d_p.detect.integrations(d_p.times) > 0;
+    const bool within = d_p.detect.integrations(d_p.spectra_per_frame) > 0;
     int done = 0;
     while (done < noutput_items) {
         float* to = out + done * item;
-        const int64_t begin = position() * d_p.times;
+        const int64_t begin = position() * d_p.spectra_per_frame;
         const int made = within ? integrate_parts(input_items, to, noutput_items - done)
                                 : integrate_blocks(input_items, to);
         if (made == 0)
             break;
         for (int i = 0; i < made; i++, done++) {
             // the clock stands behind them, and behind what is not delivered
-            const int64_t length = within ? d_p.detect.spectra : d_summed * d_p.times;
+            const int64_t length =
+                within ? d_p.detect.spectra : d_summed * d_p.spectra_per_frame;
             const int64_t first =
-                within ? begin + i * length : position() * d_p.times - length;
+                within ? begin + i * length : position() * d_p.spectra_per_frame - length;
             tag_integration(nitems_written(0) + done,
                             first,
                             first + length,
                             counted(first, first + length));
         }
         d_summed = 0;
-        forget_before(position() * d_p.times);
+        forget_before(position() * d_p.spectra_per_frame);
     }
     consume_passed();
     return done == 0 && ended() ? int(WORK_DONE) : done;
@@ -86,7 +87,7 @@ int detecting_block::integrate_parts(const gr_vector_const_void_star& in,
                                      float* out,
                                      int most)
 {
-    const int parts = d_p.detect.integrations(d_p.times);
+    const int parts = d_p.detect.integrations(d_p.spectra_per_frame);
     const auto run = next_run(std::min<int64_t>(most / parts, prepare()));
     if (run.windows == 0)
         return 0;
@@ -97,9 +98,9 @@ int detecting_block::integrate_parts(const gr_vector_const_void_star& in,
         work_stream().clear(out,
                             blocks * parts * output_signature()->sizeof_stream_item(0));
     } else {
-        const int64_t first = position() * d_p.times;
+        const int64_t first = position() * d_p.spectra_per_frame;
         std::vector<float> factors;
-        if (any_lost(first, first + blocks * d_p.times)) {
+        if (any_lost(first, first + blocks * d_p.spectra_per_frame)) {
             blocks = 1;
             for (int i = 0; i < parts; i++) {
                 const int64_t from = first + i * d_p.detect.spectra;
@@ -123,7 +124,8 @@ int detecting_block::integrate_parts(const gr_vector_const_void_star& in,
 
 int64_t detecting_block::end_of_input() const
 {
-    const int64_t first = input_end() * d_p.times, end = first + d_p.times;
+    const int64_t first = input_end() * d_p.spectra_per_frame,
+                  end = first + d_p.spectra_per_frame;
     int64_t last = first;
     for (const auto& gaps : lost()) {
         const auto within = gaps.within(first, end);
@@ -136,13 +138,13 @@ int64_t detecting_block::end_of_input() const
 
 int detecting_block::parts_before_end() const
 {
-    const int64_t spectra = end_of_input() - input_end() * d_p.times;
+    const int64_t spectra = end_of_input() - input_end() * d_p.spectra_per_frame;
     return std::max(1, int((spectra + d_p.detect.spectra - 1) / d_p.detect.spectra));
 }
 
 int detecting_block::integrate_blocks(const gr_vector_const_void_star& in, float* out)
 {
-    const int64_t wanted = d_p.detect.spectra / d_p.times;
+    const int64_t wanted = d_p.detect.spectra / d_p.spectra_per_frame;
     while (d_summed < wanted) {
         const auto run = next_run(std::min(wanted - d_summed, prepare()));
         if (run.windows == 0)
@@ -156,8 +158,8 @@ int detecting_block::integrate_blocks(const gr_vector_const_void_star& in, float
     }
     if (d_summed == 0 || (d_summed < wanted && !ended()))
         return 0;
-    const int64_t end = position() * d_p.times;
-    const auto factors = scales(counted(end - d_summed * d_p.times, end));
+    const int64_t end = position() * d_p.spectra_per_frame;
+    const auto factors = scales(counted(end - d_summed * d_p.spectra_per_frame, end));
     kernel().dump(out, { factors.data(), factors.size() }, work_stream());
     return 1;
 }
@@ -206,7 +208,7 @@ void detecting_block::tag_integration(uint64_t item,
                                       const std::vector<uint64_t>& counts)
 {
     const auto& detect = d_p.detect;
-    const double times = d_p.times;
+    const double times = d_p.spectra_per_frame;
     const double length = double(detect.spectra) / times; // blocks
     const timestamp time = time_of(first / times);
     const double width = input_bandwidth() / d_p.channels;
@@ -223,7 +225,7 @@ void detecting_block::tag_integration(uint64_t item,
     const int summed = detect.summed_channels;
     const double shift =
         d_p.channels / summed / 2 * summed + (summed - 1) / 2. - d_p.channels / 2;
-    for (const auto& change : take_changes(first / d_p.times)) {
+    for (const auto& change : take_changes(first / d_p.spectra_per_frame)) {
         if (shift != 0 && width == 0)
             d_logger->warn("rx_freq of the summed channels is not known: the tag "
                            "bandwidth is missing");

@@ -23,7 +23,7 @@ public:
         int channels; //!< of the blocks that come in
         int sources;  //!< that `missing` tags tell of: beams or inputs
         int beams;    //!< that are detected
-        int times;
+        int spectra_per_frame;
         kernels::detection detect;
         bool mean;
         double latency;

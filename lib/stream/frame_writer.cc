@@ -86,7 +86,7 @@ int frame_writer::process(int noutput_items,
         // stays the same until the block is passed on.
         void* block = static_cast<char*>(output_items[0]) + done * block_size;
         const int64_t room =
-            std::min<int64_t>(int64_t(noutput_items - done) * d_layout.times,
+            std::min<int64_t>(int64_t(noutput_items - done) * d_layout.spectra_per_frame,
                               std::numeric_limits<int>::max()) -
             d_filled;
         const auto run = next_run(std::min(room, prepare(next_spectrum())));
@@ -95,15 +95,17 @@ int frame_writer::process(int noutput_items,
             fill(run, starts_of(run, input_items), block);
             advance(run.windows);
         } else if (ended() && d_filled > 0) {
-            padding = int(d_layout.times - d_filled);
+            padding = int(d_layout.spectra_per_frame - d_filled);
             fill({ padding, std::vector<int64_t>(d_layout.ports, -1) },
                  std::vector<const char*>(d_layout.ports),
                  block);
         } else {
             break;
         }
-        for (; d_filled >= d_layout.times; d_filled -= d_layout.times, done++) {
-            const int64_t behind = d_filled - d_layout.times; // spectra of later blocks
+        for (; d_filled >= d_layout.spectra_per_frame;
+             d_filled -= d_layout.spectra_per_frame, done++) {
+            const int64_t behind =
+                d_filled - d_layout.spectra_per_frame; // spectra of later blocks
             tag_block(
                 nitems_written(0) + done, next_spectrum() + padding - behind, padding);
         }
@@ -132,7 +134,7 @@ timestamp frame_writer::time_of_spectrum(int64_t spectrum) const
 
 void frame_writer::tag_block(uint64_t item, int64_t end, int padding)
 {
-    const int64_t first = end - d_layout.times;
+    const int64_t first = end - d_layout.spectra_per_frame;
     const auto f = facts();
     const timestamp time = time_of_spectrum(first);
     const double width = f.bandwidth / d_layout.channels;
@@ -140,9 +142,9 @@ void frame_writer::tag_block(uint64_t item, int64_t end, int padding)
         tag_description(0,
                         item,
                         { time,
-                          f.rate / d_layout.times,
+                          f.rate / d_layout.spectra_per_frame,
                           width * d_layout.selected_channels,
-                          f.samples * d_layout.times });
+                          f.samples * d_layout.spectra_per_frame });
     const int shift =
         d_layout.first_channel + d_layout.selected_channels / 2 - d_layout.channels / 2;
     for (const auto& change : take_changes(first * d_step)) {

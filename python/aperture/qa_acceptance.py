@@ -69,7 +69,7 @@ class FEngine:
         options.update(inputs=inputs, inputs_per_port=inputs if self.on_one_port else 1)
         options.update(input_type=input_type, output_type=output_type)
         if self.in_blocks:
-            return aperture.f_engine(times=TIMES, **options)
+            return aperture.f_engine(spectra_per_frame=TIMES, **options)
         return aperture.pfb_channelizer(**options)
 
     def run_block(self, block, samples, input_type, output_type, channels, **options):
@@ -500,9 +500,9 @@ class RealEightBits(EightBits):
     def some_channels(n):
         return EightBits.some_channels(n)[1:]
 
-    def turns(self, frequencies, times):
+    def turns(self, frequencies, spectra_per_frame):
         """Of tones so many channels above the middle of channel n/2: [tone][time]"""
-        return (np.asarray(frequencies)[:, None] + self.n // 2) * times / (2 * self.n)
+        return (np.asarray(frequencies)[:, None] + self.n // 2) * spectra_per_frame / (2 * self.n)
 
     def tones(self, frequencies, n, taps, amplitude=1.0, noise=0.0):
         t = np.arange(2 * n * taps)
@@ -702,7 +702,7 @@ class qa_correlator(gr_unittest.TestCase):
         """voltages: [block][channel][input][time]; returns [integration][channel][product]"""
         blocks, channels, inputs, times = voltages.shape[:4]
         block = aperture.xengine(
-            channels=channels, inputs=inputs, times=times, type=sample_type, **options
+            channels=channels, inputs=inputs, spectra_per_frame=times, type=sample_type, **options
         )
         port = reference.samples_to_bytes(voltages, sample_type)
         products = inputs * (inputs + 1) // 2
@@ -778,7 +778,7 @@ class qa_correlator(gr_unittest.TestCase):
         phase = self.rng.uniform(-np.pi, np.pi, (inputs, 1, channels))
         spectra = np.exp(1j * phase) * np.ones((1, 4 * times, 1))
         block = aperture.corner_turn(
-            channels=channels, inputs=inputs, times=times, type="fc32", first_channel=4
+            channels=channels, inputs=inputs, spectra_per_frame=times, type="fc32", first_channel=4
         )
         ports = [reference.samples_to_bytes(row, "fc32") for row in spectra]
         (data,), _ = qa_tools.run(block, ports, [8 * 8 * inputs * times])

@@ -40,7 +40,7 @@ def source_at(array, azimuth, elevation, time):
     return Source("s", ra=float(ra), dec=float(dec), flux=1e6)
 
 
-def observe(array, source, beams, start, samples, channels, times, spectra):
+def observe(array, source, beams, start, samples, channels, spectra_per_frame, spectra):
     """Powers float64 [integration][beam][channel] over those of antenna A0, of gain 1."""
     reference = Beam("one", 0.0, 90.0, antennas=("A0",))
     inputs = len(array.inputs)
@@ -49,13 +49,15 @@ def observe(array, source, beams, start, samples, channels, times, spectra):
     points = pointing(array, [*beams, reference], channels, item_size=8 * inputs,
                       normalise="signal")
     sizes = dict(channels=channels, inputs=inputs)
-    power = aperture.beam_power(beams=len(beams) + 1, times=times, type="fc32", spectra=spectra,
-                                **sizes)
+    power = aperture.beam_power(beams=len(beams) + 1, spectra_per_frame=spectra_per_frame,
+                                type="fc32", spectra=spectra, **sizes)
     sink = blocks.vector_sink_f((len(beams) + 1) * channels)
     top = gr.top_block()
-    top.connect(feed, points, aperture.pfb_channelizer(inputs_per_port=inputs, **sizes),
-                aperture.corner_turn(inputs_per_port=inputs, times=times, type="fc32", **sizes),
-                power, sink)
+    top.connect(
+        feed, points, aperture.pfb_channelizer(inputs_per_port=inputs, **sizes),
+        aperture.corner_turn(
+            inputs_per_port=inputs, spectra_per_frame=spectra_per_frame, type="fc32", **sizes),
+        power, sink)
     top.msg_connect(points, "weights", power, "weights")
     top.run()
     found = np.array(sink.data(), float).reshape(-1, len(beams) + 1, channels)

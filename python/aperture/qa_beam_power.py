@@ -34,7 +34,7 @@ class qa_beam_power(gr_unittest.TestCase):
         """Returns powers [integration][row][product][channel] of that shape, and tags."""
         _, channels, inputs, times = voltages.shape[:4]
         block = aperture.beam_power(
-            channels=channels, inputs=inputs, times=times, type=sample_type, **options
+            channels=channels, inputs=inputs, spectra_per_frame=times, type=sample_type, **options
         )
         (data,), (out_tags,) = qa_tools.run(
             block,
@@ -98,11 +98,12 @@ class qa_beam_power(gr_unittest.TestCase):
         powers, _ = self.run_powers(
             voltages, "sc8", (3, 4, 4), beams=6, weights=weights, **detecting
         )
-        former = aperture.beamformer(channels=4, inputs=5, beams=6, times=16, weights=weights)
+        former = aperture.beamformer(channels=4, inputs=5, beams=6,
+                                     spectra_per_frame=16, weights=weights)
         (beams,), _ = qa_tools.run(
             former, [reference.samples_to_bytes(voltages, "sc8")], [4 * 6 * 16 * 8]
         )
-        detector = aperture.power_detector(channels=4, beams=6, times=16, **detecting)
+        detector = aperture.power_detector(channels=4, beams=6, spectra_per_frame=16, **detecting)
         (data,), _ = qa_tools.run(detector, [beams], [4 * 3 * 4 * 4])
         # sums in another order
         self.assert_close(powers, powers_of(data, (3, 4, 4)), "fc32")
@@ -180,7 +181,7 @@ class qa_beam_power(gr_unittest.TestCase):
         voltages[..., 0] = 1
         ones = np.ones(15, dtype=np.complex64)
         block = aperture.beam_power(
-            channels=2, inputs=3, beams=5, times=16, spectra=8, incoherent_beams=1
+            channels=2, inputs=3, beams=5, spectra_per_frame=16, spectra=8, incoherent_beams=1
         )
         gates = {number: threading.Event() for number in (4, 10)}
         graph = Flowgraph(
@@ -251,7 +252,7 @@ class qa_beam_power(gr_unittest.TestCase):
         values, _ = reference.decode(voltages, "sc8")
         expected, _ = reference.detect(reference.beamform(values, weights), 32)
         block = aperture.beam_power(
-            channels=2, inputs=3, beams=4, times=8, spectra=32, weights=weights
+            channels=2, inputs=3, beams=4, spectra_per_frame=8, spectra=32, weights=weights
         )
         graph = Flowgraph(
             block, [reference.samples_to_bytes(voltages, "sc8")], [32], tags=[block_tags()]

@@ -25,11 +25,11 @@ class qa_beamformer(gr_unittest.TestCase):
     def setUp(self):
         self.rng = np.random.default_rng(2014)
 
-    def beams_of(self, data, channels, beams, times, output_type="fc32"):
+    def beams_of(self, data, channels, beams, spectra_per_frame, output_type="fc32"):
         """bytes -> complex [block][channel][beam][time]"""
         values = reference.samples_from_bytes(data, output_type)
         values, _ = reference.decode(values, output_type)
-        return values.reshape(-1, channels, beams, times)
+        return values.reshape(-1, channels, beams, spectra_per_frame)
 
     def run_beams(self, voltages, sample_type, weights, tags=(), chunks=7, **options):
         """[block][channel][input][time], [channel][beam][input] -> beams, tags, block"""
@@ -40,7 +40,7 @@ class qa_beamformer(gr_unittest.TestCase):
             channels=channels,
             inputs=inputs,
             beams=beams,
-            times=times,
+            spectra_per_frame=times,
             type=sample_type,
             weights=weights,
             **options,
@@ -55,9 +55,9 @@ class qa_beamformer(gr_unittest.TestCase):
         )
         return self.beams_of(data, channels, beams, times, output_type), out_tags, block
 
-    def check(self, sample_type, output_type, blocks, channels, inputs, beams, times):
+    def check(self, sample_type, output_type, blocks, channels, inputs, beams, spectra_per_frame):
         voltages = qa_tools.random_samples(
-            self.rng, sample_type, (blocks, channels, inputs, times)
+            self.rng, sample_type, (blocks, channels, inputs, spectra_per_frame)
         )
         weights = random_weights(self.rng, (channels, beams, inputs))
         gains = self.rng.uniform(0.2, 1, beams).astype(np.float32) / np.sqrt(inputs)
@@ -109,7 +109,7 @@ class qa_beamformer(gr_unittest.TestCase):
         voltages = qa_tools.random_samples(self.rng, "sc8", (1, channels, inputs, times))
         values, _ = reference.decode(voltages, "sc8")
         block = aperture.beamformer(
-            channels=channels, inputs=inputs, beams=beams, times=times
+            channels=channels, inputs=inputs, beams=beams, spectra_per_frame=times
         )
         data = reference.samples_to_bytes(voltages, "sc8")
         graph = Flowgraph(block, [data], [channels * beams * times * 8])
@@ -135,7 +135,7 @@ class qa_beamformer(gr_unittest.TestCase):
 
     def test_shapes_of_weights(self):
         """[beam][input] for all channels alike; one beam; what weights() gives back."""
-        block = aperture.beamformer(channels=3, inputs=4, beams=2, times=8)
+        block = aperture.beamformer(channels=3, inputs=4, beams=2, spectra_per_frame=8)
         alike = random_weights(self.rng, (2, 4))
         block.set_weights(alike)
         np.testing.assert_array_equal(np.reshape(block.weights(1), (3, 4)), [alike[1]] * 3)
@@ -158,23 +158,23 @@ class qa_beamformer(gr_unittest.TestCase):
 
     # ---- while it runs
 
-    def live_run(self, actions, count=40, beams=9, channels=3, inputs=2, times=16):
+    def live_run(self, actions, count=40, beams=9, channels=3, inputs=2, spectra_per_frame=16):
         """
         All inputs are 1, and actions {block: function(flowgraph)} happen between blocks.
 
         Returns the beams [block][beam], one number for a block (or the test fails: no block
         may have two), and the flowgraph.
         """
-        voltages = np.zeros((count, channels, inputs, times, 2), dtype=np.int8)
+        voltages = np.zeros((count, channels, inputs, spectra_per_frame, 2), dtype=np.int8)
         voltages[..., 0] = 1
         block = aperture.beamformer(
-            channels=channels, inputs=inputs, beams=beams, times=times
+            channels=channels, inputs=inputs, beams=beams, spectra_per_frame=spectra_per_frame
         )
         gates = {number: threading.Event() for number in actions}
         graph = Flowgraph(
             block,
             [reference.samples_to_bytes(voltages, "sc8")],
-            [channels * beams * times * 8],
+            [channels * beams * spectra_per_frame * 8],
             tags=[block_tags()],
             gates=gates,
             chunks=5,
@@ -184,7 +184,7 @@ class qa_beamformer(gr_unittest.TestCase):
                 graph.sinks[0].wait_for(number)
                 action(graph)
                 gates[number].set()
-        y = self.beams_of(graph.sinks[0].data(), channels, beams, times)
+        y = self.beams_of(graph.sinks[0].data(), channels, beams, spectra_per_frame)
         self.assertEqual(len(y), count)
         np.testing.assert_array_equal(y, y[:, :1, :, :1] * np.ones_like(y))
         return y[:, 0, :, 0], graph
@@ -273,7 +273,7 @@ class qa_beamformer(gr_unittest.TestCase):
 
         voltages = np.zeros((300, 5, 2, 32, 2), dtype=np.int8)
         voltages[..., 0] = 1
-        block = aperture.beamformer(channels=5, inputs=2, beams=300, times=32)
+        block = aperture.beamformer(channels=5, inputs=2, beams=300, spectra_per_frame=32)
         block.set_weights(np.ones((300, 2), dtype=np.complex64))
         thread = threading.Thread(target=change, args=(block,))
         thread.start()
@@ -322,7 +322,7 @@ class qa_beamformer(gr_unittest.TestCase):
 
     def test_turned_arrays(self):
         """Where the last axis is not the inputs', it is another order."""
-        block = aperture.beamformer(channels=2, inputs=4, beams=3, times=8)
+        block = aperture.beamformer(channels=2, inputs=4, beams=3, spectra_per_frame=8)
         for shape in ((3, 4), (2, 3, 4), (12,), (24,)):
             block.set_weights(np.ones(shape))
         block.set_weights(np.ones((2, 4)), 1)
@@ -336,7 +336,7 @@ class qa_beamformer(gr_unittest.TestCase):
 
     def test_weights_one_after_the_other(self):
         """Weights of all, of one beam and masks: each is kept, and the array that was given, too."""
-        block = aperture.beamformer(channels=2, inputs=4, beams=3, times=8)
+        block = aperture.beamformer(channels=2, inputs=4, beams=3, spectra_per_frame=8)
         weights = np.arange(24, dtype=np.complex64).reshape(2, 3, 4)
         block.set_weights(weights)
         block.set_mask([0, 1, 1, 0], 2)
@@ -408,7 +408,7 @@ class qa_beamformer(gr_unittest.TestCase):
         expected = reference.beamform(voltages, weights)
         gate = threading.Event()
         block = aperture.beamformer(
-            channels=2, inputs=3, beams=4, times=8, type="fc32", weights=weights
+            channels=2, inputs=3, beams=4, spectra_per_frame=8, type="fc32", weights=weights
         )
         graph = Flowgraph(
             block,
@@ -433,7 +433,7 @@ class qa_beamformer(gr_unittest.TestCase):
         weights = random_weights(self.rng, (2, 4, 3))
         expected = reference.beamform(voltages, weights)
         block = aperture.beamformer(
-            channels=2, inputs=3, beams=4, times=8, type="fc32", weights=weights
+            channels=2, inputs=3, beams=4, spectra_per_frame=8, type="fc32", weights=weights
         )
         data = reference.samples_to_bytes(voltages, "fc32")
         source = blocks.vector_source_b(data.ravel().tolist(), True, data.shape[1])

@@ -91,7 +91,7 @@ class Chain(qa_tools.Running):
         inputs,
         channels,
         taps,
-        times,
+        spectra_per_frame,
         integration,
         sample_type,
         chunks=0,
@@ -99,8 +99,8 @@ class Chain(qa_tools.Running):
         selection=(0, 0),
         **options,
     ):
-        times = qa_tools.block_length(times, sample_type)
-        self.inputs, self.times = inputs, times
+        spectra_per_frame = qa_tools.block_length(spectra_per_frame, sample_type)
+        self.inputs, self.spectra_per_frame = inputs, spectra_per_frame
         self.sample_type = sample_type
         first, selected = selection
         self.channels = selected or channels - first
@@ -116,7 +116,7 @@ class Chain(qa_tools.Running):
             channels=channels,
             inputs=inputs,
             inputs_per_port=inputs_per_port,
-            times=times,
+            spectra_per_frame=spectra_per_frame,
             type=sample_type,
             first_channel=first,
             selected_channels=selected,
@@ -124,13 +124,13 @@ class Chain(qa_tools.Running):
         self.xengine = aperture.xengine(
             channels=self.channels,
             inputs=inputs,
-            times=times,
+            spectra_per_frame=spectra_per_frame,
             type=sample_type,
             integration=integration,
         )
         size = 2 if sample_type == "sc8" else 8
         chunks = chunks or 10**9
-        self.blocks = ByteSink(size * self.channels * inputs * times, chunks)
+        self.blocks = ByteSink(size * self.channels * inputs * spectra_per_frame, chunks)
         products = inputs * (inputs + 1) // 2
         self.sink = ByteSink(8 * self.channels * products, chunks, seed=1)
         self.top = gr.top_block()
@@ -146,9 +146,9 @@ class Chain(qa_tools.Running):
 
     def voltages(self):
         """[block][channel][input][time]"""
-        count = self.channels * self.inputs * self.times
+        count = self.channels * self.inputs * self.spectra_per_frame
         flat = reference.samples_from_bytes(self.blocks.data(), self.sample_type, count)
-        shape = (-1, self.channels, self.inputs, self.times) + flat.shape[2:]
+        shape = (-1, self.channels, self.inputs, self.spectra_per_frame) + flat.shape[2:]
         return flat.reshape(shape)
 
     def visibilities(self):
@@ -180,7 +180,7 @@ class qa_chain(gr_unittest.TestCase):
         model = expected_spectra * gain
         if chain.sample_type == "sc8":
             model, _ = reference.quantise(model)
-        model, lost = reference.corner_turn(model, chain.times, *selection, missing)
+        model, lost = reference.corner_turn(model, chain.spectra_per_frame, *selection, missing)
         expected, counted = reference.correlate(model, integration, lost)
         voltages, visibilities = chain.voltages(), chain.visibilities()
         self.assertEqual(voltages.shape, model.shape)
@@ -209,7 +209,7 @@ class qa_chain(gr_unittest.TestCase):
         input_type="sc8",
         channels=20,
         taps=4,
-        times=7,
+        spectra_per_frame=7,
         integration=3,
         length=4321,
         losses=((), ()),
@@ -247,7 +247,7 @@ class qa_chain(gr_unittest.TestCase):
             4,
             channels,
             taps,
-            times,
+            spectra_per_frame,
             integration,
             sample_type,
             chunks,
@@ -283,9 +283,10 @@ class qa_chain(gr_unittest.TestCase):
 
     def test_odd_sizes(self):
         for sample_type in ("fc32", "sc8"):
-            self.random_chain(sample_type, channels=6, taps=1, times=1, integration=1)
-            self.random_chain(sample_type, channels=90, taps=8, times=64, integration=2)
-            self.random_chain(sample_type, channels=4, taps=13, times=33, integration=100)
+            self.random_chain(sample_type, channels=6, taps=1, spectra_per_frame=1, integration=1)
+            self.random_chain(sample_type, channels=90, taps=8, spectra_per_frame=64, integration=2)
+            self.random_chain(sample_type, channels=4, taps=13,
+                              spectra_per_frame=33, integration=100)
 
     def test_channel_range(self):
         for sample_type in ("fc32", "sc8"):
@@ -381,12 +382,12 @@ class qa_chain(gr_unittest.TestCase):
                 channels=10,
                 inputs=2,
                 inputs_per_port=2,
-                times=16,
+                spectra_per_frame=16,
                 first_channel=first,
                 selected_channels=selected,
             )
             xengine = aperture.xengine(
-                channels=selected, inputs=2, times=16, integration=4
+                channels=selected, inputs=2, spectra_per_frame=16, integration=4
             )
             picked = aperture.select(selected, 2, [(1, 0)])
             sinks.append(ByteSink(8 * selected))

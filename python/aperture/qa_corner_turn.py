@@ -55,17 +55,18 @@ class qa_corner_turn(gr_unittest.TestCase):
             ports.append(reference.samples_to_bytes(port, sample_type))
         return ports
 
-    def blocks_of(self, data, sample_type, channels, inputs, times):
+    def blocks_of(self, data, sample_type, channels, inputs, spectra_per_frame):
         """bytes -> [block][channel][input][time]"""
-        flat = reference.samples_from_bytes(data, sample_type, channels * inputs * times)
-        return flat.reshape((-1, channels, inputs, times) + flat.shape[2:])
+        flat = reference.samples_from_bytes(
+            data, sample_type, channels * inputs * spectra_per_frame)
+        return flat.reshape((-1, channels, inputs, spectra_per_frame) + flat.shape[2:])
 
     def check(
         self,
         channels=6,
         inputs=2,
         inputs_per_port=1,
-        times=5,
+        spectra_per_frame=5,
         sample_type="sc8",
         count=23,
         first_channel=0,
@@ -92,7 +93,7 @@ class qa_corner_turn(gr_unittest.TestCase):
             channels=channels,
             inputs=inputs,
             inputs_per_port=inputs_per_port,
-            times=times,
+            spectra_per_frame=spectra_per_frame,
             type=sample_type,
             first_channel=first_channel,
             selected_channels=selected_channels,
@@ -109,30 +110,30 @@ class qa_corner_turn(gr_unittest.TestCase):
         (data,), (out_tags,) = qa_tools.run(
             block,
             self.ports_of(spectra, sample_type, inputs_per_port),
-            [SIZES[sample_type] * selected * inputs * times],
+            [SIZES[sample_type] * selected * inputs * spectra_per_frame],
             tags=port_tags,
             chunks=chunks,
         )
         expected, lost = reference.corner_turn(
-            spectra, times, first_channel, selected_channels, missing
+            spectra, spectra_per_frame, first_channel, selected_channels, missing
         )
         if sample_type in ("sc8", "sc4"):
             np.maximum(expected, {"sc8": -127, "sc4": -7}[sample_type], out=expected)
-        actual = self.blocks_of(data, sample_type, selected, inputs, times)
+        actual = self.blocks_of(data, sample_type, selected, inputs, spectra_per_frame)
         np.testing.assert_array_equal(actual, expected)
         # [block][input][time] -> [input][spectrum]
-        self.assert_missing(out_tags, lost, times)
-        partial = [] if count % times == 0 else [(len(expected) - 1, True)]
+        self.assert_missing(out_tags, lost, spectra_per_frame)
+        partial = [] if count % spectra_per_frame == 0 else [(len(expected) - 1, True)]
         self.assertEqual(tags_of(out_tags, "partial"), partial)
         real = np.zeros(inputs, int) if missing is None else missing.sum(axis=1)
         self.assertEqual(block.missing(), real.tolist())
         return block, out_tags
 
-    def assert_missing(self, tags, lost, times):
+    def assert_missing(self, tags, lost, spectra_per_frame):
         """lost: bool [block][input][time]"""
         for offset, entry in tags_of(tags, "missing"):
-            self.assertEqual(offset, entry["first"] // times)
-        found = qa_tools.missing_of(tags, lost.shape[1], len(lost) * times)
+            self.assertEqual(offset, entry["first"] // spectra_per_frame)
+        found = qa_tools.missing_of(tags, lost.shape[1], len(lost) * spectra_per_frame)
         expected = lost.swapaxes(0, 1).reshape(lost.shape[1], -1)
         np.testing.assert_array_equal(found, expected)
 
@@ -150,7 +151,7 @@ class qa_corner_turn(gr_unittest.TestCase):
                 (256, 8, 4, 64, 129),
                 (5, 2, 2, 300, 299),
             ]:
-                with self.subTest(sample_type=sample_type, channels=channels, times=times):
+                with self.subTest(sample_type=sample_type, channels=channels, frame=times):
                     self.check(
                         channels, inputs, inputs_per_port, times, sample_type, count=count
                     )
@@ -209,7 +210,7 @@ class qa_corner_turn(gr_unittest.TestCase):
     def test_last_block(self):
         """Filled with zeros, whatever lay in the buffer before: 1000 blocks go through."""
         for extra in (0, 1, 7):
-            self.check(times=8, count=8000 + extra, chunks=0)
+            self.check(spectra_per_frame=8, count=8000 + extra, chunks=0)
 
     def test_nothing(self):
         self.check(count=0)
@@ -223,7 +224,7 @@ class qa_corner_turn(gr_unittest.TestCase):
                 channels,
                 inputs=4,
                 inputs_per_port=2,
-                times=times,
+                spectra_per_frame=times,
                 first_channel=first,
                 selected_channels=selected,
                 tags=spectrum_tags(channels, 0.25),
@@ -260,7 +261,7 @@ class qa_corner_turn(gr_unittest.TestCase):
                     inputs=4,
                     inputs_per_port=2,
                     count=150,
-                    times=11,
+                    spectra_per_frame=11,
                     missing=missing,
                     tags=spectrum_tags(6),
                     chunks=chunks,
@@ -283,7 +284,7 @@ class qa_corner_turn(gr_unittest.TestCase):
         if missing is None:
             missing = np.zeros((2, count), dtype=bool)
         spectra[missing] = 0
-        block = aperture.corner_turn(channels=channels, inputs=2, times=times)
+        block = aperture.corner_turn(channels=channels, inputs=2, spectra_per_frame=times)
         port_tags, laid_out, lost = [], [], []
         for port in range(2):
             own = spectrum_tags(channels, starts[port] / RATE)
@@ -375,7 +376,7 @@ class qa_corner_turn(gr_unittest.TestCase):
         ]:
             spectra = qa_tools.random_samples(self.rng, "sc8", (2, 1000, channels))
             block = aperture.corner_turn(
-                channels=channels, inputs=2, times=times, align=align
+                channels=channels, inputs=2, spectra_per_frame=times, align=align
             )
             # the second port starts 3 spectra earlier
             tags = [spectrum_tags(channels, start), spectrum_tags(channels, start - 3 / RATE)]
@@ -404,7 +405,7 @@ class qa_corner_turn(gr_unittest.TestCase):
 
     def test_restart(self):
         spectra = qa_tools.random_samples(self.rng, "sc8", (2, 1003, 6))
-        block = aperture.corner_turn(channels=6, inputs=2, times=8)
+        block = aperture.corner_turn(channels=6, inputs=2, spectra_per_frame=8)
         tags = [
             spectrum_tags(6) + [(500, "rx_time", rx_time(EPOCH, 513 / RATE))],
             spectrum_tags(6) + missing_tags(np.arange(1003)[None] % 50 == 3),
@@ -419,7 +420,7 @@ class qa_corner_turn(gr_unittest.TestCase):
     def test_stopped_half_way(self):
         spectra = qa_tools.random_samples(self.rng, "sc8", (1, 1003, 6))
         gate = threading.Event()
-        block = aperture.corner_turn(channels=6, inputs=1, times=8)
+        block = aperture.corner_turn(channels=6, inputs=1, spectra_per_frame=8)
         graph = Flowgraph(
             block, self.ports_of(spectra, "sc8", 1), [96], gates={500: gate}
         )
@@ -435,7 +436,7 @@ class qa_corner_turn(gr_unittest.TestCase):
         for channels, times in ((6, 8), (10, 3)):
             spectra = qa_tools.random_samples(self.rng, "fc32", (2, 3001, channels))
             block = aperture.corner_turn(
-                channels=channels, inputs=2, times=times, type="fc32"
+                channels=channels, inputs=2, spectra_per_frame=times, type="fc32"
             )
             graph = Flowgraph(
                 block, self.ports_of(spectra, "fc32", 1), [8 * channels * 2 * times]
@@ -455,7 +456,7 @@ class qa_corner_turn(gr_unittest.TestCase):
             (dict(inputs=0), "inputs.*0"),
             (dict(inputs_per_port=0), "inputs_per_port.*0"),
             (dict(inputs=5, inputs_per_port=2), "inputs_per_port: 2.*5 inputs"),
-            (dict(times=0), "times.*0"),
+            (dict(spectra_per_frame=0), "spectra_per_frame.*0"),
             (dict(type="sc16"), "type.*sc16.*sc8"),
             (dict(channels=8, first_channel=8), "first_channel.*8.*7"),
             (dict(channels=8, first_channel=-1), "first_channel.*-1"),

@@ -23,7 +23,7 @@ SIZES = {"sc8": 2, "fc32": 8}
 
 #: parameters of both blocks of the chain, and of one only
 BOTH = ("channels", "inputs", "inputs_per_port")
-OF_TURN = ("times", "first_channel", "selected_channels", "align")
+OF_TURN = ("spectra_per_frame", "first_channel", "selected_channels", "align")
 
 
 def stream_tags(seconds=0.0, rate=RATE, frequency=408e6):
@@ -53,7 +53,7 @@ class qa_f_engine(gr_unittest.TestCase):
 
     def blocks(self, **options):
         """An f_engine, and the two blocks that do the same."""
-        options = {"channels": 16, "inputs": 1, "taps": 3, "times": 8, **options}
+        options = {"channels": 16, "inputs": 1, "taps": 3, "spectra_per_frame": 8, **options}
         of_filter = {k: v for k, v in options.items() if k not in OF_TURN}
         of_turn = {k: v for k, v in options.items() if k in OF_TURN + BOTH}
         of_turn["type"] = options.get("output_type", "fc32")
@@ -65,7 +65,7 @@ class qa_f_engine(gr_unittest.TestCase):
 
     def graphs(self, ports, one, chain, tags=None, chunks=200, **options):
         """A flowgraph of the f_engine, and one of the chain."""
-        channels, times = options.get("channels", 16), options.get("times", 8)
+        channels, times = options.get("channels", 16), options.get("spectra_per_frame", 8)
         selected = options.get("selected_channels", 0)
         selected = selected or channels - options.get("first_channel", 0)
         size = SIZES[options.get("output_type", "fc32")] * selected * times
@@ -164,7 +164,7 @@ class qa_f_engine(gr_unittest.TestCase):
         block = aperture.f_engine(
             channels=n,
             taps=taps,
-            times=times,
+            spectra_per_frame=times,
             inputs=inputs,
             inputs_per_port=2,
             input_type="sc16",
@@ -193,11 +193,11 @@ class qa_f_engine(gr_unittest.TestCase):
             (1024, 4, 33, 80000),
         ]:
             for output_type in ("fc32", "sc8"):
-                with self.subTest(channels=channels, times=times):
+                with self.subTest(channels=channels, spectra_per_frame=times):
                     self.check(
                         channels=channels,
                         taps=taps,
-                        times=times,
+                        spectra_per_frame=times,
                         length=length,
                         inputs=2,
                         inputs_per_port=2,
@@ -211,11 +211,11 @@ class qa_f_engine(gr_unittest.TestCase):
         for channels in (64, 128, 256, 512, 1024, 2048, 4096, 8192):
             blocks = 7 if channels <= 1024 else 1
             for taps, times, first in ((8, 48, 0), (3, 50, 10)):
-                with self.subTest(channels=channels, times=times):
+                with self.subTest(channels=channels, spectra_per_frame=times):
                     self.check(
                         channels=channels,
                         taps=taps,
-                        times=times,
+                        spectra_per_frame=times,
                         length=channels * (blocks * times + 29),
                         inputs=3,
                         first_channel=first,
@@ -229,12 +229,12 @@ class qa_f_engine(gr_unittest.TestCase):
         Blocks of 148500 bytes, of which no ring of whole pages is made: each stays in its place
         while it is filled, also before a block that reads several in a row.
         """
-        options = dict(channels=250, taps=3, times=99, inputs=3, input_type="sc8",
+        options = dict(channels=250, taps=3, spectra_per_frame=99, inputs=3, input_type="sc8",
                        output_type="sc8")
         self.check(length=250 * (99 * 13 + 50), chunks=1777, **options)
         samples = qa_tools.random_samples(self.rng, "sc8", (3, 250 * (99 * 13 + 2)))
         ports = ports_of(samples, "sc8", 1)
-        detector = dict(channels=250, beams=3, times=99, spectra=33, type="sc8")
+        detector = dict(channels=250, beams=3, spectra_per_frame=99, spectra=33, type="sc8")
         (alone,), _ = qa_tools.run(aperture.f_engine(**options), ports, [250 * 3 * 99 * 2],
                                    chunks=1777)
         powers = []
@@ -248,7 +248,8 @@ class qa_f_engine(gr_unittest.TestCase):
 
     def test_many_spectra_in_a_block(self):
         """More than a kernel filters at once."""
-        self.check(channels=1024, taps=2, times=400, length=900000, chunks=0, input_type="sc8")
+        self.check(channels=1024, taps=2, spectra_per_frame=400,
+                   length=900000, chunks=0, input_type="sc8")
 
     def test_channel_range(self):
         for first, selected in [(0, 1), (9, 1), (3, 5), (4, 0), (0, 10), (0, 0)]:
@@ -359,7 +360,7 @@ class qa_f_engine(gr_unittest.TestCase):
             self.assertLess(late, 16 / RATE)
 
     def test_align_without_rate(self):
-        block = aperture.f_engine(channels=16, taps=3, times=8, align=1.0)
+        block = aperture.f_engine(channels=16, taps=3, spectra_per_frame=8, align=1.0)
         x = qa_tools.random_samples(self.rng, "fc32", (1, 1000))
         (data,), _ = qa_tools.run(block, ports_of(x, "fc32", 1), [8 * 16 * 8])
         self.assertEqual(len(data), 0)
@@ -452,13 +453,13 @@ class qa_f_engine(gr_unittest.TestCase):
             (dict(output_type="sc4"), "output_type.*sc4.*sc8"),
             (dict(output_type="sc8"), "gain"),
             (dict(gain=1e39), r"gain: 1e\+39 .*finite"),
-            (dict(times=0), "times.*0.*1"),
+            (dict(spectra_per_frame=0), "spectra_per_frame.*0.*1"),
             (dict(first_channel=1024), "first_channel.*1024.*1023"),
             (dict(first_channel=-1), "first_channel.*-1"),
             (dict(first_channel=1000, selected_channels=25), "selected_channels.*25.*24"),
             (dict(align=-1.0), "align.*-1"),
             (dict(align=float("nan")), "align.*nan"),
-            (dict(times=1 << 20), "block.*1024.*1048576"),
+            (dict(spectra_per_frame=1 << 20), "block.*1024.*1048576"),
             (dict(device="toaster"), "device.*toaster.*cpu"),
         ]:
             with self.subTest(**parameters):

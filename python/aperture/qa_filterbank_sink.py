@@ -480,10 +480,10 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         cut = np.concatenate((x[1, :hole], x[1, hole + lost:]))
         sizes = dict(channels=channels, inputs=2, device="cpu")
         power = aperture.beam_power(
-            beams=3, times=times, type="fc32", spectra=spectra, **sizes,
+            beams=3, spectra_per_frame=times, type="fc32", spectra=spectra, **sizes,
             weights=np.array([[1, 0], [0, 1], [1, 1]], np.complex64))
         f_engine = aperture.pfb_channelizer(**sizes)
-        turn = aperture.corner_turn(times=times, type="fc32", **sizes)
+        turn = aperture.corner_turn(spectra_per_frame=times, type="fc32", **sizes)
         sink = filterbank_sink(str(self.path), array, beams, channels, "power")
         top = gr.top_block()
         top.connect(source(0, x[0]), (f_engine, 0), (turn, 0))

@@ -39,7 +39,7 @@ class qa_power_detector(gr_unittest.TestCase):
         blocks=5,
         channels=6,
         beams=4,
-        times=12,
+        spectra_per_frame=12,
         spectra=6,
         products="power",
         basis="linear",
@@ -50,7 +50,7 @@ class qa_power_detector(gr_unittest.TestCase):
         end=None,
     ):
         """Runs it, compares with the reference; returns the tags."""
-        shape = (blocks, channels, beams, times)
+        shape = (blocks, channels, beams, spectra_per_frame)
         voltages = qa_tools.random_samples(self.rng, sample_type, shape)
         if missing is not None:
             voltages[np.broadcast_to(missing[:, None], shape)] = 0
@@ -58,7 +58,7 @@ class qa_power_detector(gr_unittest.TestCase):
         block = aperture.power_detector(
             channels=channels,
             beams=beams,
-            times=times,
+            spectra_per_frame=spectra_per_frame,
             type=sample_type,
             products=products,
             basis=basis,
@@ -110,9 +110,9 @@ class qa_power_detector(gr_unittest.TestCase):
             self.check(summed=summed, spectra=24)
 
     def test_sizes(self):
-        self.check(channels=1, beams=1, times=1, spectra=1)
-        self.check(channels=3, beams=7, times=1100, spectra=1100)
-        self.check(channels=2, beams=130, times=35, spectra=5, products="I")
+        self.check(channels=1, beams=1, spectra_per_frame=1, spectra=1)
+        self.check(channels=3, beams=7, spectra_per_frame=1100, spectra=1100)
+        self.check(channels=2, beams=130, spectra_per_frame=35, spectra=5, products="I")
 
     def test_polarisations(self):
         """Right-hand circular is y = -i x and has V > 0, in both bases."""
@@ -122,7 +122,7 @@ class qa_power_detector(gr_unittest.TestCase):
         for pair, basis in ((linear, "linear"), (circular / np.sqrt(2), "circular")):
             voltages = pair.astype(np.complex64).reshape(1, 1, 2, 16)
             block = aperture.power_detector(
-                channels=1, beams=2, times=16, spectra=16, products="IQUV", basis=basis
+                channels=1, beams=2, spectra_per_frame=16, spectra=16, products="IQUV", basis=basis
             )
             (data,), _ = qa_tools.run(
                 block, [reference.samples_to_bytes(voltages, "fc32")], [16]
@@ -149,7 +149,7 @@ class qa_power_detector(gr_unittest.TestCase):
         for spectra in (6, 24):
             voltages = qa_tools.random_samples(self.rng, "fc32", (6, 2, 3, 12))
             block = aperture.power_detector(
-                channels=2, beams=3, times=12, spectra=spectra
+                channels=2, beams=3, spectra_per_frame=12, spectra=spectra
             )
             tags = block_tags() + [(3, "rx_time", rx_time(EPOCH, 6 / RATE))]
             (data,), (out_tags,) = qa_tools.run(
@@ -214,14 +214,15 @@ class qa_power_detector(gr_unittest.TestCase):
             blocks.vector_source_c(row.ravel().tolist(), False, 3)
             for row in np.moveaxis(spectra, 1, 0)
         ]
-        turn = aperture.corner_turn(channels=3, inputs=2, times=16, type="fc32")
+        turn = aperture.corner_turn(channels=3, inputs=2, spectra_per_frame=16, type="fc32")
         weights = np.array([[1, 0], [0, 1], [0, 0]], dtype=np.complex64)
         beamformer = aperture.beamformer(
-            channels=3, inputs=2, beams=3, times=16, type="fc32", weights=weights
+            channels=3, inputs=2, beams=3, spectra_per_frame=16, type="fc32", weights=weights
         )
-        detector = aperture.power_detector(channels=3, beams=3, times=16, spectra=4)
+        detector = aperture.power_detector(channels=3, beams=3, spectra_per_frame=16, spectra=4)
         powers = aperture.beam_power(
-            channels=3, inputs=2, beams=3, times=16, type="fc32", weights=weights, spectra=4
+            channels=3, inputs=2, beams=3, spectra_per_frame=16, type="fc32", weights=weights,
+            spectra=4
         )
         sinks = [blocks.vector_sink_f(9), blocks.vector_sink_f(9)]
         for port, source in enumerate(sources):
@@ -243,7 +244,7 @@ class qa_power_detector(gr_unittest.TestCase):
         """Nothing is left of the run before, not even of a partial integration."""
         voltages = qa_tools.random_samples(self.rng, "fc32", (23, 2, 3, 8))
         gate = threading.Event()
-        block = aperture.power_detector(channels=2, beams=3, times=8, spectra=32)
+        block = aperture.power_detector(channels=2, beams=3, spectra_per_frame=8, spectra=32)
         graph = Flowgraph(
             block,
             [reference.samples_to_bytes(voltages, "fc32")],

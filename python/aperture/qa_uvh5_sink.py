@@ -184,10 +184,13 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             top = gr.top_block()
             top.connect(
                 source,
-                pfb_channelizer(channels=n, inputs=inputs, inputs_per_port=inputs,
-                                input_type="sc8", output_type="sc8", taps=4),
-                corner_turn(channels=n, inputs=inputs, inputs_per_port=inputs, times=16),
-                xengine(channels=n, inputs=inputs, times=16, integration=3), sink)
+                pfb_channelizer(
+                    channels=n, inputs=inputs, inputs_per_port=inputs, input_type="sc8",
+                    output_type="sc8", taps=4),
+                corner_turn(
+                    channels=n, inputs=inputs, inputs_per_port=inputs, spectra_per_frame=16),
+                xengine(channels=n, inputs=inputs, spectra_per_frame=16, integration=3),
+                sink)
             top.run()
             self.assertIsNone(sink.error())
             # 309 spectra: 6 integrations of 48, and one of 21 that a block is filled up to 32

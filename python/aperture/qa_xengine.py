@@ -59,7 +59,7 @@ class qa_xengine(gr_unittest.TestCase):
         self,
         channels=3,
         inputs=3,
-        times=10,
+        spectra_per_frame=10,
         blocks=7,
         integration=1,
         sample_type="sc8",
@@ -73,10 +73,10 @@ class qa_xengine(gr_unittest.TestCase):
     ):
         """Runs a block and compares it with the model. Returns the block and its tags."""
         if voltages is None:
-            times = qa_tools.block_length(times, sample_type)
-            shape = (blocks, channels, inputs, times)
+            spectra_per_frame = qa_tools.block_length(spectra_per_frame, sample_type)
+            shape = (blocks, channels, inputs, spectra_per_frame)
             voltages = qa_tools.random_samples(self.rng, sample_type, shape, rms)
-        blocks, channels, inputs, times = voltages.shape[:4]
+        blocks, channels, inputs, spectra_per_frame = voltages.shape[:4]
         tags = list(tags)
         if missing is not None:
             voltages[np.broadcast_to(missing[:, None], voltages.shape[:4])] = 0
@@ -84,7 +84,7 @@ class qa_xengine(gr_unittest.TestCase):
         block = aperture.xengine(
             channels=channels,
             inputs=inputs,
-            times=times,
+            spectra_per_frame=spectra_per_frame,
             type=sample_type,
             integration=integration,
             normalise=normalise,
@@ -101,9 +101,9 @@ class qa_xengine(gr_unittest.TestCase):
         self.assert_equal(actual, expected, voltages)
         found = self.counted_of(out_tags, len(expected), inputs)
         np.testing.assert_array_equal(found, counted)
-        lengths = [times * integration] * (blocks // integration)
+        lengths = [spectra_per_frame * integration] * (blocks // integration)
         rest = blocks % integration
-        lengths += [times * rest] if rest else []
+        lengths += [spectra_per_frame * rest] if rest else []
         self.assertEqual(tags_of(out_tags, "spectra"), list(enumerate(lengths)))
         partial = [(len(lengths) - 1, True)] if rest else []
         self.assertEqual([tag for tag in tags_of(out_tags, "partial") if tag[1]], partial)
@@ -130,7 +130,7 @@ class qa_xengine(gr_unittest.TestCase):
         ]:
             for sample_type in ("sc8", "sc4", "fc32"):
                 for normalise in (True, False):
-                    with self.subTest(channels=channels, inputs=inputs, times=times):
+                    with self.subTest(channels=channels, inputs=inputs, spectra_per_frame=times):
                         self.check(
                             channels,
                             inputs,
@@ -154,7 +154,7 @@ class qa_xengine(gr_unittest.TestCase):
                     self.check(
                         channels=2,
                         inputs=inputs,
-                        times=33 + inputs % 16,
+                        spectra_per_frame=33 + inputs % 16,
                         blocks=3,
                         integration=2,
                         sample_type=sample_type,
@@ -164,7 +164,7 @@ class qa_xengine(gr_unittest.TestCase):
                     )
 
     def test_many_inputs(self):
-        self.check(channels=1, inputs=256, times=32, blocks=2, integration=2)
+        self.check(channels=1, inputs=256, spectra_per_frame=32, blocks=2, integration=2)
 
     def test_extremes(self):
         """Nothing but +-127: the largest sums there are."""
@@ -179,7 +179,7 @@ class qa_xengine(gr_unittest.TestCase):
         """-8 is read as -7; all 256 bytes."""
         voltages = self.rng.integers(-8, 8, (3, 2, 5, 1040, 2)).astype(np.int8)
         block = aperture.xengine(
-            channels=2, inputs=5, times=1040, type="sc4", integration=3, normalise=False
+            channels=2, inputs=5, spectra_per_frame=1040, type="sc4", integration=3, normalise=False
         )
         port = reference.samples_to_bytes(voltages, "sc4")
         self.assertEqual(len(np.unique(port)), 256)
@@ -198,13 +198,12 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_rounded_once(self):
         """float(double(sum) scale) where fp32 sums, or a scale in fp32, would not do."""
-        self.check(
-            channels=20, inputs=4, times=333, blocks=21, integration=21, rms=60, chunks=0
-        )
+        self.check(channels=20, inputs=4, spectra_per_frame=333, blocks=21, integration=21,
+                   rms=60, chunks=0)
         self.check(
             channels=20,
             inputs=4,
-            times=333,
+            spectra_per_frame=333,
             blocks=21,
             integration=21,
             normalise=False,
@@ -234,7 +233,7 @@ class qa_xengine(gr_unittest.TestCase):
                 block = aperture.xengine(
                     channels=channels,
                     inputs=inputs,
-                    times=times,
+                    spectra_per_frame=times,
                     type="fc32",
                     integration=integration,
                     normalise=False,
@@ -262,7 +261,8 @@ class qa_xengine(gr_unittest.TestCase):
         for sample_type in ("sc8", "fc32"):
             if sample_type == "fc32":
                 voltages = voltages[..., 0].astype(np.complex64) + 1j * voltages[..., 1]
-            block = aperture.xengine(channels=1, inputs=2, times=times, type=sample_type)
+            block = aperture.xengine(channels=1, inputs=2,
+                                     spectra_per_frame=times, type=sample_type)
             (data,), _ = qa_tools.run(
                 block, [reference.samples_to_bytes(voltages, sample_type)], [24]
             )
@@ -282,7 +282,7 @@ class qa_xengine(gr_unittest.TestCase):
                     for normalise in (True, False):
                         self.check(
                             inputs=4,
-                            times=times,
+                            spectra_per_frame=times,
                             blocks=9,
                             integration=2,
                             missing=missing,
@@ -300,7 +300,7 @@ class qa_xengine(gr_unittest.TestCase):
             missing[4] = True
             for split in (False, True):
                 self.check(
-                    times=times,
+                    spectra_per_frame=times,
                     blocks=6,
                     integration=2,
                     missing=missing,
@@ -320,7 +320,7 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_counted_agrees(self):
         """One value where all products have the same count."""
-        _, tags = self.check(times=10, blocks=2)
+        _, tags = self.check(spectra_per_frame=10, blocks=2)
         counted = [list(value) for _, value in tags_of(tags, "counted")]
         self.assertEqual(counted, [[qa_tools.block_length(10)]] * 2)
 
@@ -355,7 +355,7 @@ class qa_xengine(gr_unittest.TestCase):
             voltages = qa_tools.random_samples(self.rng, "sc8", (4, 2, 3, times))
             voltages[np.broadcast_to(missing[:, None], (4, 2, 3, times))] = 0
             block = aperture.xengine(
-                channels=2, inputs=3, times=times, integration=integration
+                channels=2, inputs=3, spectra_per_frame=times, integration=integration
             )
             tags = missing_tags(missing, True) + [(3, "partial", True)]
             (data,), (out_tags,) = qa_tools.run(
@@ -375,7 +375,7 @@ class qa_xengine(gr_unittest.TestCase):
         block = aperture.xengine(
             channels=2,
             inputs=2,
-            times=times,
+            spectra_per_frame=times,
             integration=seconds,
             integration_unit="seconds",
         )
@@ -410,7 +410,7 @@ class qa_xengine(gr_unittest.TestCase):
         for arguments, length in [((2,), 2), ((6 / RATE, "seconds"), 6)]:
             voltages = qa_tools.random_samples(self.rng, "sc8", (32, 2, 3, times))
             gate = threading.Event()
-            block = aperture.xengine(channels=2, inputs=3, times=times, integration=4)
+            block = aperture.xengine(channels=2, inputs=3, spectra_per_frame=times, integration=4)
             graph = Flowgraph(
                 block,
                 [reference.samples_to_bytes(voltages, "sc8")],
@@ -445,7 +445,7 @@ class qa_xengine(gr_unittest.TestCase):
     def test_set_normalise(self):
         times = qa_tools.block_length(8)
         voltages = qa_tools.random_samples(self.rng, "sc8", (8, 2, 3, times))
-        block = aperture.xengine(channels=2, inputs=3, times=times, integration=4)
+        block = aperture.xengine(channels=2, inputs=3, spectra_per_frame=times, integration=4)
         block.set_normalise(False)
         (data,), _ = qa_tools.run(
             block, [reference.samples_to_bytes(voltages, "sc8")], [96]
@@ -455,7 +455,7 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_nothing(self):
         times = qa_tools.block_length(8)
-        block = aperture.xengine(channels=2, inputs=3, times=times)
+        block = aperture.xengine(channels=2, inputs=3, spectra_per_frame=times)
         (data,), _ = qa_tools.run(block, [np.zeros((0, 12 * times), np.uint8)], [96])
         self.assertEqual(len(data), 0)
 
@@ -467,7 +467,7 @@ class qa_xengine(gr_unittest.TestCase):
         voltages = qa_tools.random_samples(self.rng, "sc8", (23, 2, 3, times))
         missing = self.rng.random((23, 3, times)) < 0.1
         voltages[np.broadcast_to(missing[:, None], (23, 2, 3, times))] = 0
-        block = aperture.xengine(channels=2, inputs=3, times=times, integration=4)
+        block = aperture.xengine(channels=2, inputs=3, spectra_per_frame=times, integration=4)
         tags = block_tags() + missing_tags(missing, False)
         graph = Flowgraph(
             block, [reference.samples_to_bytes(voltages, "sc8")], [96], tags=[tags]
@@ -485,7 +485,7 @@ class qa_xengine(gr_unittest.TestCase):
         times = qa_tools.block_length(8)
         voltages = qa_tools.random_samples(self.rng, "sc8", (23, 2, 3, times))
         gate = threading.Event()
-        block = aperture.xengine(channels=2, inputs=3, times=times, integration=4)
+        block = aperture.xengine(channels=2, inputs=3, spectra_per_frame=times, integration=4)
         graph = Flowgraph(
             block,
             [reference.samples_to_bytes(voltages, "sc8")],
@@ -504,7 +504,7 @@ class qa_xengine(gr_unittest.TestCase):
         for inputs, integration in ((3, 4), (8, 1)):
             voltages = qa_tools.random_samples(self.rng, "sc8", (400, 2, inputs, 32))
             block = aperture.xengine(
-                channels=2, inputs=inputs, times=32, integration=integration
+                channels=2, inputs=inputs, spectra_per_frame=32, integration=integration
             )
             size = 8 * 2 * inputs * (inputs + 1) // 2
             data = reference.samples_to_bytes(voltages, "sc8")
@@ -520,10 +520,10 @@ class qa_xengine(gr_unittest.TestCase):
     def test_lengths_that_a_gpu_refuses(self):
         """Of integers all but multiples of 16; the CPU takes any, as all devices do of fc32."""
         for sample_type in ("sc8", "fc32"):
-            sizes = dict(channels=2, inputs=3, times=17, type=sample_type)
+            sizes = dict(channels=2, inputs=3, spectra_per_frame=17, type=sample_type)
             with self.subTest(sample_type=sample_type):
                 if qa_tools.ON_GPU and sample_type != "fc32":
-                    with self.assertRaisesRegex(ValueError, "times.*17.*16"):
+                    with self.assertRaisesRegex(ValueError, "spectra_per_frame.*17.*16"):
                         aperture.package.xengine(device=qa_tools.DEVICE, **sizes)
                 else:
                     self.assertEqual(aperture.xengine(**sizes).error(), "")
@@ -532,7 +532,7 @@ class qa_xengine(gr_unittest.TestCase):
         wrong = [
             (dict(channels=0), "channels.*0"),
             (dict(inputs=0), "inputs.*0"),
-            (dict(times=0), "times.*0"),
+            (dict(spectra_per_frame=0), "spectra_per_frame.*0"),
             (dict(type="sc16"), "type.*sc16.*sc8"),
             (dict(integration=0), "integration.*0"),
             (dict(integration=-1), "integration.*-1"),
@@ -543,9 +543,9 @@ class qa_xengine(gr_unittest.TestCase):
             (dict(integration=0, integration_unit="seconds"), "integration.*0"),
             (dict(device="toaster"), "device.*toaster.*cpu"),
             # 65536 x 64 x 1024 x 2 bytes in
-            (dict(channels=65536, inputs=64, times=1024), "65536.*64.*1024"),
+            (dict(channels=65536, inputs=64, spectra_per_frame=1024), "65536.*64.*1024"),
             # of 16384 x 1024 x 1 x 2 bytes in come 16384 x 524800 x 8 bytes
-            (dict(channels=16384, inputs=1024, times=1), "16384.*524800"),
+            (dict(channels=16384, inputs=1024, spectra_per_frame=1), "16384.*524800"),
         ]
         for parameters, message in wrong:
             with self.subTest(**parameters):

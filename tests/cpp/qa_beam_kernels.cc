@@ -148,15 +148,16 @@ class qa_beam_kernels : public CppUnit::TestFixture
                  const kernels::beamformer::parameters& p,
                  const std::string& vectors)
     {
-        const voltages x(
-            p.input, size_t(blocks) * p.channels * p.inputs * p.times, d_random);
+        const voltages x(p.input,
+                         size_t(blocks) * p.channels * p.inputs * p.spectra_per_frame,
+                         d_random);
         const auto weights =
             random_weights(size_t(p.channels) * p.beams * p.inputs, d_random);
         std::vector<float> gains(p.beams);
         for (int m = 0; m < p.beams; m++)
             gains[m] = 1 - 0.25f * (m % 7);
-        const auto expected =
-            beams_of(x.values, weights, gains, blocks, p.channels, p.inputs, p.times);
+        const auto expected = beams_of(
+            x.values, weights, gains, blocks, p.channels, p.inputs, p.spectra_per_frame);
         auto kernel = kernels::host::make_beamformer(p, vectors);
         kernel->set_weights(weights.data(), *d_stream);
         kernel->set_gains(gains.data(), *d_stream);
@@ -198,25 +199,26 @@ class qa_beam_kernels : public CppUnit::TestFixture
         const kernels::beamformer::parameters p{
             1, 2, 3, 37, sample_type::sc8, sample_type::sc8
         };
-        const voltages x(p.input, 2 * p.times, d_random);
+        const voltages x(p.input, 2 * p.spectra_per_frame, d_random);
         const std::vector<cfloat> weights{ 0.5f, 0, 0, cfloat(0, 1), 1, 1 };
         for (const auto& vectors : kernels::host::beam_vectors()) {
             auto kernel = kernels::host::make_beamformer(p, vectors);
             kernel->set_weights(weights.data(), *d_stream);
-            std::vector<int8_t> out(3 * p.times * 2 + 1, 99);
+            std::vector<int8_t> out(3 * p.spectra_per_frame * 2 + 1, 99);
             kernel->execute(x.bytes.data(), out.data(), 1, *d_stream);
             CPPUNIT_ASSERT_EQUAL(99, int(out.back()));
             std::vector<uint64_t> clamped(3);
             for (int m = 0; m < 3; m++)
-                for (int t = 0; t < p.times; t++) {
-                    const cdouble a = x.values[t], b = x.values[p.times + t];
+                for (int t = 0; t < p.spectra_per_frame; t++) {
+                    const cdouble a = x.values[t], b = x.values[p.spectra_per_frame + t];
                     const cdouble y[] = { 0.5 * a, cdouble(0, 1) * b, a + b };
                     bool outside = false;
                     for (int part = 0; part < 2; part++) {
                         const double v = std::nearbyint(part ? y[m].imag() : y[m].real());
                         outside = outside || std::abs(v) > 127;
-                        CPPUNIT_ASSERT_EQUAL(int(std::clamp(v, -127., 127.)),
-                                             int(out[(m * p.times + t) * 2 + part]));
+                        CPPUNIT_ASSERT_EQUAL(
+                            int(std::clamp(v, -127., 127.)),
+                            int(out[(m * p.spectra_per_frame + t) * 2 + part]));
                     }
                     clamped[m] += outside;
                 }

@@ -106,7 +106,7 @@ std::vector<int8_t> voltages_of(const xengine::parameters& p, int blocks, patter
             return least + int(random_bits() % (most - least + 1));
         }
     };
-    std::vector<int8_t> v(size_t(blocks) * p.channels * p.inputs * p.times *
+    std::vector<int8_t> v(size_t(blocks) * p.channels * p.inputs * p.spectra_per_frame *
                           size_of(p.type));
     for (size_t i = 0; i < v.size(); i++)
         v[i] = nibbles ? int8_t(number(2 * i) * 16 | (number(2 * i + 1) & 15))
@@ -138,11 +138,11 @@ void check_xengine(xengine::parameters p, int blocks, pattern kind, size_t shift
     for (const auto& name : cuda::xengine_implementations(p, 0)) {
         if (name == "bulk mma s8" && p.inputs > 64)
             continue;
-        const auto what = name + ", " + name_of(p.type) + ", " +
-                          std::to_string(p.inputs) + " inputs, " +
-                          std::to_string(p.channels) + " channels, " +
-                          std::to_string(p.times) + " times, " + std::to_string(blocks) +
-                          " blocks, pattern " + std::to_string(int(kind));
+        const auto what =
+            name + ", " + name_of(p.type) + ", " + std::to_string(p.inputs) +
+            " inputs, " + std::to_string(p.channels) + " channels, " +
+            std::to_string(p.spectra_per_frame) + " times, " + std::to_string(blocks) +
+            " blocks, pattern " + std::to_string(int(kind));
         const auto own_stream = device::select("cuda").make_stream();
         stream& s = *own_stream;
         const auto kernel = cuda::make_xengine(p, 0, name);
@@ -379,7 +379,7 @@ void check_corner_turn(corner_turn::parameters p,
                        int blocks = 4)
 {
     const size_t size = size_of(p.type);
-    const int times = blocks * p.times;
+    const int times = blocks * p.spectra_per_frame;
     const size_t port_size = size_t(times) * p.inputs_per_port * p.channels * size;
     const size_t block_size = size_t(p.selected_channels) * p.inputs() * times * size;
     const auto host = host::make_corner_turn(p);
@@ -396,7 +396,7 @@ void check_corner_turn(corner_turn::parameters p,
         gpu_data.emplace_back(data.back(), (port + 1) * offset * size);
     }
     // in two pieces, the rest of the last block stays as it is
-    const int third = p.times / 3;
+    const int third = p.spectra_per_frame / 3;
     for (auto [first, count] :
          { std::pair(0, third), std::pair(third, times - third - 1) }) {
         std::vector<const void*> from, gpu_from;
@@ -411,10 +411,10 @@ void check_corner_turn(corner_turn::parameters p,
         kernel->execute(gpu_from.data(), out.data(), first, count, s);
     }
     s.synchronize();
-    const auto what = "corner turn, " + name_of(p.type) + ", " +
-                      std::to_string(p.channels) + " channels, " +
-                      std::to_string(p.inputs()) + " inputs, " + std::to_string(p.times) +
-                      " times, offset " + std::to_string(offset);
+    const auto what =
+        "corner turn, " + name_of(p.type) + ", " + std::to_string(p.channels) +
+        " channels, " + std::to_string(p.inputs()) + " inputs, " +
+        std::to_string(p.spectra_per_frame) + " times, offset " + std::to_string(offset);
     expect(same_bits(out.values<uint8_t>(), expected), what);
     expect(kernel->clamped() == host->clamped(), what + ", counts");
     expect(out.untouched_around(), what + ", guards");
@@ -700,8 +700,8 @@ void check_pfb(pfb_case c, bool plain)
         auto& totals = prepare_for(kernel->implementation());
         set(*host, on_host);
         set(*kernel, s);
-        const size_t bytes =
-            size_t(f.selected_channels) * p.inputs() * f.times * size_of(p.output);
+        const size_t bytes = size_t(f.selected_channels) * p.inputs() *
+                             f.spectra_per_frame * size_of(p.output);
         // what is not written stays as it is
         std::vector<uint8_t> expected(bytes, guard_value);
         const guarded out(bytes);

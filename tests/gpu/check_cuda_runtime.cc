@@ -140,13 +140,13 @@ struct chain {
         corner_turn::parameters t;
         t.channels = channels;
         t.inputs = t.inputs_per_port = inputs;
-        t.times = times;
+        t.spectra_per_frame = times;
         t.type = type;
         t.device = "cuda";
         xengine::parameters x;
         x.channels = channels;
         x.inputs = inputs;
-        x.times = times;
+        x.spectra_per_frame = times;
         x.type = type;
         x.integration = 4;
         x.device = "cuda";
@@ -185,7 +185,7 @@ public:
         f.inputs = f.inputs_per_port = inputs;
         f.input_type = f.output_type = type;
         f.gain = 1;
-        f.times = times;
+        f.spectra_per_frame = times;
         f.device = "cuda";
         d_engine = f_engine::make(f);
         d_former = beamformer::make(sized<beamformer>(type));
@@ -245,7 +245,7 @@ private:
         typename block::parameters p;
         p.channels = channels;
         p.beams = beams;
-        p.times = times;
+        p.spectra_per_frame = times;
         p.type = type;
         p.device = "cuda";
         if constexpr (!std::is_same_v<block, power_detector>)

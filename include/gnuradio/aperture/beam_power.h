@@ -55,10 +55,10 @@ public:
     struct parameters {
         int channels = 1024;
         int inputs = 2;
-        int beams = 1;            //!< coherent ones: 0 to 4096
-        int incoherent_beams = 0; //!< 0 to 4096
-        int times = 256;          //!< spectra in a block
-        std::string type = "sc8"; //!< sc8, sc4 or fc32
+        int beams = 1;               //!< coherent ones: 0 to 4096
+        int incoherent_beams = 0;    //!< 0 to 4096
+        int spectra_per_frame = 256; //!< spectra in a frame
+        std::string type = "sc8";    //!< sc8, sc4 or fc32
         //! first weights of all beams, as in set_weights(); zeros if empty
         std::vector<std::complex<float>> weights = {};
         std::vector<float> gains = {}; //!< one for each coherent beam; ones if empty
@@ -68,7 +68,7 @@ public:
         //! power, I, IQUV or coherency; see the class
         std::string products = "power";
         std::string basis = "linear"; //!< or circular: of the pairs
-        //! in an integration: a divisor of `times`, or a multiple
+        //! in an integration: a divisor of `spectra_per_frame`, or a multiple
         int64_t spectra = 256;
         int summed_channels = 1; //!< neighbours that become one; a divisor of `channels`
         bool mean = true;        //!< of what was counted and of the channels; or the sum

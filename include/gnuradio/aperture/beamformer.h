@@ -49,7 +49,7 @@ public:
         int channels = 1024;
         int inputs = 2;
         int beams = 1;                    //!< 1 to 4096
-        int times = 256;                  //!< spectra in a block
+        int spectra_per_frame = 256;      //!< spectra in a frame
         std::string type = "sc8";         //!< sc8, sc4 or fc32
         std::string output_type = "fc32"; //!< fc32, or sc8: rounded and clamped
         //! first weights of all beams, as in set_weights(); zeros if empty

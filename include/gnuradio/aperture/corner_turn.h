@@ -33,13 +33,13 @@ public:
     typedef std::shared_ptr<corner_turn> sptr;
 
     struct parameters {
-        int channels = 1024;       //!< channels of each spectrum that comes in
-        int inputs = 2;            //!< all ports together
-        int inputs_per_port = 1;   //!< spectra of each input item, one after the other
-        int times = 256;           //!< spectra in a block
-        std::string type = "sc8";  //!< sc8, sc4 or fc32
-        int first_channel = 0;     //!< of those that are passed on
-        int selected_channels = 0; //!< how many are passed on; 0: all from the first on
+        int channels = 1024;         //!< channels of each spectrum that comes in
+        int inputs = 2;              //!< all ports together
+        int inputs_per_port = 1;     //!< spectra of each input item, one after the other
+        int spectra_per_frame = 256; //!< spectra in a frame
+        std::string type = "sc8";    //!< sc8, sc4 or fc32
+        int first_channel = 0;       //!< of those that are passed on
+        int selected_channels = 0;   //!< how many are passed on; 0: all from the first on
         //! seconds: drop spectra until the first at or after a multiple of this since
         //! 1970
         double align = 0;

@@ -31,9 +31,9 @@ public:
 
     //! Those of the filter bank, and what makes blocks of its spectra.
     struct parameters : pfb_channelizer::parameters {
-        int times = 256;           //!< spectra in a block
-        int first_channel = 0;     //!< of those that go into blocks
-        int selected_channels = 0; //!< how many do; 0: all from the first on
+        int spectra_per_frame = 256; //!< spectra in a frame
+        int first_channel = 0;       //!< of those that go into blocks
+        int selected_channels = 0;   //!< how many do; 0: all from the first on
         //! seconds: drop spectra until the first at or after a multiple of this since
         //! 1970
         double align = 0;

@@ -40,12 +40,12 @@ public:
     struct parameters {
         int channels = 1024;
         int beams = 1;
-        int times = 256;           //!< spectra in a block
-        std::string type = "fc32"; //!< fc32 or sc8
+        int spectra_per_frame = 256; //!< spectra in a frame
+        std::string type = "fc32";   //!< fc32 or sc8
         //! power, I, IQUV or coherency; see the class
         std::string products = "power";
         std::string basis = "linear"; //!< or circular: of the pairs
-        //! in an integration: a divisor of `times`, or a multiple
+        //! in an integration: a divisor of `spectra_per_frame`, or a multiple
         int64_t spectra = 256;
         int summed_channels = 1; //!< neighbours that become one; a divisor of `channels`
         bool mean = true;        //!< of what was counted and of the channels; or the sum

@@ -35,9 +35,9 @@ public:
     struct parameters {
         int channels = 1024;
         int inputs = 2;
-        int times = 256;          //!< spectra in a block
-        std::string type = "sc8"; //!< sc8, sc4 or fc32
-        double integration = 1;   //!< length, in `integration_unit`
+        int spectra_per_frame = 256; //!< spectra in a frame
+        std::string type = "sc8";    //!< sc8, sc4 or fc32
+        double integration = 1;      //!< length, in `integration_unit`
         std::string integration_unit =
             "blocks";          //!< blocks, or seconds (rounded to blocks)
         bool normalise = true; //!< divide each product by its number of counted spectra

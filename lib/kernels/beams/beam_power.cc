@@ -21,13 +21,13 @@ void beam_power::parameters::check() const
     require_range("inputs", inputs, 1, 65536);
     require_range("incoherent_beams", incoherent, 0, 4096);
     require_range("beams", beams, incoherent > 0 ? 0 : 1, 4096);
-    require_range("times", times, 1, 1 << 30);
+    require_range("spectra_per_frame", spectra_per_frame, 1, 1 << 30);
     require(input == sample_type::sc8 || input == sample_type::sc4 ||
                 input == sample_type::fc32,
             "type",
             name_of(input),
             "sc8, sc4 or fc32");
-    detect.check(channels, beams, times);
+    detect.check(channels, beams, spectra_per_frame);
     require(!detect.of_pairs() || incoherent % 2 == 0,
             "incoherent_beams",
             std::to_string(incoherent),

@@ -31,7 +31,7 @@ public:
         int channels, inputs;
         int beams;      //!< coherent; may be 0 if there are incoherent ones
         int incoherent; //!< incoherent beams: numbers beams ... beams + incoherent - 1
-        int times;
+        int spectra_per_frame;
         sample_type input; //!< sc8, sc4 or fc32
         detection detect;
         int all_beams() const { return beams + incoherent; }

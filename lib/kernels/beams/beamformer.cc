@@ -19,7 +19,7 @@ void beamformer::parameters::check() const
     require_range("channels", channels, 1, 1 << 24);
     require_range("inputs", inputs, 1, 65536);
     require_range("beams", beams, 1, 4096);
-    require_range("times", times, 1, 1 << 30);
+    require_range("spectra_per_frame", spectra_per_frame, 1, 1 << 30);
     require(input == sample_type::sc8 || input == sample_type::sc4 ||
                 input == sample_type::fc32,
             "type",

@@ -23,7 +23,7 @@ class beamformer : public weighted_kernel
 {
 public:
     struct parameters {
-        int channels, inputs, beams, times;
+        int channels, inputs, beams, spectra_per_frame;
         sample_type input;  //!< sc8, sc4 or fc32
         sample_type output; //!< fc32, or sc8: rounded half to even, clamped to +-127
         //! \throws std::invalid_argument

@@ -18,7 +18,7 @@ constexpr size_t most_scratch = 128 << 20; // bytes, unless one block needs more
 
 beam_extents extents_of(const beam_power::parameters& p)
 {
-    return { p.channels, p.inputs, p.beams, p.times, p.input };
+    return { p.channels, p.inputs, p.beams, p.spectra_per_frame, p.input };
 }
 
 //! Times that the engine sums in one go: as many as it can.
@@ -26,7 +26,7 @@ int piece_of(const beam_power::parameters& p, const beam_engine& engine)
 {
     for (int piece : { 64, 16 })
         if (engine.sums_over(piece) &&
-            (p.detect.spectra >= p.times || p.detect.spectra % piece == 0))
+            (p.detect.spectra >= p.spectra_per_frame || p.detect.spectra % piece == 0))
             return piece;
     return 1;
 }
@@ -41,7 +41,7 @@ public:
         : engine(extents_of(p), device, implementation),
           d_p(p),
           d_piece(piece_of(p, engine)),
-          d_pieces((p.times + d_piece - 1) / d_piece)
+          d_pieces((p.spectra_per_frame + d_piece - 1) / d_piece)
     {
         for (const int numbers : numbers_of(p.detect))
             engine.load(kind_of(numbers), d_piece);
@@ -83,16 +83,20 @@ public:
         : d_p(p), d_starts(rows() + 1, 2), d_pairs(size_t(rows()) * p.inputs, 2)
     {
         for (const int numbers : numbers_of(p.detect))
-            load_signal_sums(
-                p.input, p.detect.spectra, p.times, numbers, p.detect.of_pairs());
+            load_signal_sums(p.input,
+                             p.detect.spectra,
+                             p.spectra_per_frame,
+                             numbers,
+                             p.detect.of_pairs());
         start_with_zeros(d_starts.data(), rows() + 1);
     }
 
     int rows() const { return d_p.detect.rows(d_p.incoherent); }
     size_t block_numbers(int numbers) const
     {
-        return size_t(d_p.channels) * signal_pieces(d_p.detect.spectra, d_p.times) *
-               rows() * numbers;
+        return size_t(d_p.channels) *
+               signal_pieces(d_p.detect.spectra, d_p.spectra_per_frame) * rows() *
+               numbers;
     }
 
     void set_masks(const uint8_t* masks, cudaStream_t s)
@@ -122,7 +126,7 @@ public:
     {
         sum_signals(voltages,
                     blocks,
-                    { d_p.channels, d_p.inputs, d_p.times, d_p.input },
+                    { d_p.channels, d_p.inputs, d_p.spectra_per_frame, d_p.input },
                     { d_starts.data(), d_pairs.data(), rows() },
                     d_p.detect.spectra,
                     numbers,
@@ -130,7 +134,7 @@ public:
                     scratch,
                     s);
         return { scratch,
-                 signal_pieces(d_p.detect.spectra, d_p.times),
+                 signal_pieces(d_p.detect.spectra, d_p.spectra_per_frame),
                  numbers,
                  d_p.detect.rows(d_p.beams),
                  rows() };
@@ -159,7 +163,7 @@ public:
             int(std::clamp<size_t>(most_scratch / (sizeof(float) * block), 1, 256));
         d_scratch = device_array<float>(block * d_most_blocks);
         d_sums = std::make_unique<power_sums>(
-            p.detect, p.channels, p.times, p.rows(), d_most_blocks);
+            p.detect, p.channels, p.spectra_per_frame, p.rows(), d_most_blocks);
     }
 
     std::string implementation() const override
@@ -203,7 +207,8 @@ public:
         const device_guard guard(d_device);
         // one scale for both polarisations: their sum will do
         const int numbers = d_numbers == 2 && scales.count == 1 ? 1 : d_numbers;
-        const size_t block_rows = size_t(d_p.detect.integrations(d_p.times)) * d_p.rows();
+        const size_t block_rows =
+            size_t(d_p.detect.integrations(d_p.spectra_per_frame)) * d_p.rows();
         const size_t block_powers = block_rows * d_p.detect.product_count() *
                                     (d_p.channels / d_p.detect.summed_channels);
         const size_t block_scales = block_rows * d_p.detect.parts();
@@ -270,7 +275,7 @@ private:
         const void* voltages, int blocks, int numbers, cudaStream_t s, const Then& then)
     {
         const size_t block_bytes =
-            size_of(d_p.input) * d_p.channels * d_p.inputs * d_p.times;
+            size_of(d_p.input) * d_p.channels * d_p.inputs * d_p.spectra_per_frame;
         for (int first = 0; first < blocks; first += d_most_blocks) {
             const int count = std::min(d_most_blocks, blocks - first);
             const auto* from =

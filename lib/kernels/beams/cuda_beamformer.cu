@@ -14,7 +14,7 @@ namespace {
 
 beam_extents extents_of(const beamformer::parameters& p)
 {
-    return { p.channels, p.inputs, p.beams, p.times, p.input };
+    return { p.channels, p.inputs, p.beams, p.spectra_per_frame, p.input };
 }
 
 class cuda_beamformer : public beamformer

@@ -21,16 +21,19 @@ public:
     cuda_power_detector(const parameters& p, int device)
         : d_p(p),
           d_device(device),
-          d_pieces(signal_pieces(p.detect.spectra, p.times)),
+          d_pieces(signal_pieces(p.detect.spectra, p.spectra_per_frame)),
           d_numbers(numbers_of(p.detect).front()),
           d_block(size_t(p.channels) * d_pieces * rows() * d_numbers),
           d_most_blocks(int(std::clamp<size_t>(most_scratch / (4 * d_block), 1, 256))),
           d_scratch(d_block * d_most_blocks),
-          d_sums(p.detect, p.channels, p.times, rows(), d_most_blocks)
+          d_sums(p.detect, p.channels, p.spectra_per_frame, rows(), d_most_blocks)
     {
         for (const int numbers : numbers_of(p.detect))
-            load_signal_sums(
-                p.input, p.detect.spectra, p.times, numbers, p.detect.of_pairs());
+            load_signal_sums(p.input,
+                             p.detect.spectra,
+                             p.spectra_per_frame,
+                             numbers,
+                             p.detect.of_pairs());
     }
 
     std::string implementation() const override { return "cuda"; }
@@ -44,7 +47,8 @@ public:
         const device_guard guard(d_device);
         // one scale for both polarisations: their sum will do
         const int numbers = d_numbers == 2 && scales.count == 1 ? 1 : d_numbers;
-        const size_t block_rows = size_t(d_p.detect.integrations(d_p.times)) * rows();
+        const size_t block_rows =
+            size_t(d_p.detect.integrations(d_p.spectra_per_frame)) * rows();
         const size_t block_powers = block_rows * d_p.detect.product_count() *
                                     (d_p.channels / d_p.detect.summed_channels);
         const size_t block_scales = block_rows * d_p.detect.parts();
@@ -106,12 +110,12 @@ private:
     in_groups(const void* voltages, int blocks, int numbers, stream& s, const Then& then)
     {
         const size_t block_bytes =
-            size_of(d_p.input) * d_p.channels * d_p.beams * d_p.times;
+            size_of(d_p.input) * d_p.channels * d_p.beams * d_p.spectra_per_frame;
         for (int first = 0; first < blocks; first += d_most_blocks) {
             const int count = std::min(d_most_blocks, blocks - first);
             sum_signals(static_cast<const uint8_t*>(voltages) + first * block_bytes,
                         count,
-                        { d_p.channels, d_p.beams, d_p.times, d_p.input },
+                        { d_p.channels, d_p.beams, d_p.spectra_per_frame, d_p.input },
                         { nullptr, nullptr, rows() },
                         d_p.detect.spectra,
                         numbers,

@@ -18,9 +18,10 @@ class emulated_beam_power : public emulated_detecting<beam_power>
 {
 public:
     explicit emulated_beam_power(const parameters& p)
-        : emulated_detecting(host::make_beam_power(p),
-                             size_t(p.channels) * p.inputs * p.times * size_of(p.input),
-                             p.detect.powers(p.channels, p.all_beams(), p.times)),
+        : emulated_detecting(
+              host::make_beam_power(p),
+              size_t(p.channels) * p.inputs * p.spectra_per_frame * size_of(p.input),
+              p.detect.powers(p.channels, p.all_beams(), p.spectra_per_frame)),
           d_p(p)
     {
     }

@@ -44,7 +44,7 @@ public:
 
     void execute(const void* voltages, void* beams, int blocks, stream& s) override
     {
-        const size_t series = size_t(blocks) * d_p.channels * d_p.times;
+        const size_t series = size_t(blocks) * d_p.channels * d_p.spectra_per_frame;
         const size_t in = series * d_p.inputs * size_of(d_p.input);
         const size_t out = series * d_p.beams * size_of(d_p.output);
         run_on(s, [=, host = d_host] {

@@ -18,8 +18,9 @@ class emulated_power_detector : public emulated_detecting<power_detector>
 public:
     explicit emulated_power_detector(const parameters& p)
         : emulated_detecting(host::make_power_detector(p),
-                             size_t(p.channels) * p.beams * p.times * size_of(p.input),
-                             p.detect.powers(p.channels, p.beams, p.times))
+                             size_t(p.channels) * p.beams * p.spectra_per_frame *
+                                 size_of(p.input),
+                             p.detect.powers(p.channels, p.beams, p.spectra_per_frame))
     {
     }
 };

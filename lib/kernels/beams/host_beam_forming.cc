@@ -124,7 +124,8 @@ public:
     {
         // the voltages stay in the second-level cache, the beams of a tile in the first
         const size_t cached = (256 << 10) / (sizeof(element) * parts * p.inputs);
-        const size_t most = std::min<size_t>({ cached, 512, size_t(p.times) });
+        const size_t most =
+            std::min<size_t>({ cached, 512, size_t(p.spectra_per_frame) });
         d_chunk = int(rounded_up(std::max<size_t>(1, most), k.width));
     }
 
@@ -186,7 +187,7 @@ public:
         for (int input = 0; input < d_p.inputs; input++) {
             unpack(d_p.input,
                    static_cast<const char*>(voltages) +
-                       (size_t(input) * d_p.times + first) * voltage,
+                       (size_t(input) * d_p.spectra_per_frame + first) * voltage,
                    count,
                    d_chunk,
                    to.input.data());

@@ -29,7 +29,7 @@ class beam_forming
 {
 public:
     struct parameters {
-        int channels, inputs, beams, times;
+        int channels, inputs, beams, spectra_per_frame;
         sample_type input; //!< sc8, sc4 or fc32
     };
 

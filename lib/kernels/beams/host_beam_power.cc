@@ -21,12 +21,12 @@ public:
         : host_detecting<beam_power>(p.detect,
                                      p.channels,
                                      p.rows(),
-                                     p.times,
-                                     size_t(p.channels) * p.inputs * p.times *
+                                     p.spectra_per_frame,
+                                     size_t(p.channels) * p.inputs * p.spectra_per_frame *
                                          size_of(p.input)),
           d_p(p),
           d_forming(beam_forming::make(
-              { p.channels, p.inputs, p.beams, p.times, p.input }, vectors)),
+              { p.channels, p.inputs, p.beams, p.spectra_per_frame, p.input }, vectors)),
           d_antennas(p.detect.rows(p.incoherent))
     {
     }
@@ -85,9 +85,9 @@ private:
         {
             const char* in =
                 static_cast<const char*>(block) +
-                size_t(channel) * d_p.inputs * d_p.times * size_of(d_p.input);
-            for (int t = 0; t < d_p.times; t += d_chunk) {
-                const int count = std::min(d_chunk, d_p.times - t);
+                size_t(channel) * d_p.inputs * d_p.spectra_per_frame * size_of(d_p.input);
+            for (int t = 0; t < d_p.spectra_per_frame; t += d_chunk) {
+                const int count = std::min(d_chunk, d_p.spectra_per_frame - t);
                 if (d_p.beams)
                     add_coherent(in, channel, t, count, sums);
                 if (d_p.incoherent)
@@ -119,7 +119,8 @@ private:
             for (int i = 0; i < d_p.inputs; i++) {
                 float* re = d_inputs.data() + 2 * size_t(i) * d_chunk;
                 unpack_planes(d_p.input,
-                              in + (size_t(i) * d_p.times + t) * size_of(d_p.input),
+                              in + (size_t(i) * d_p.spectra_per_frame + t) *
+                                       size_of(d_p.input),
                               count,
                               re,
                               re + d_chunk);

@@ -21,7 +21,7 @@ public:
     host_beamformer(const parameters& p, const std::string& vectors)
         : d_p(p),
           d_forming(beam_forming::make(
-              { p.channels, p.inputs, p.beams, p.times, p.input }, vectors)),
+              { p.channels, p.inputs, p.beams, p.spectra_per_frame, p.input }, vectors)),
           d_clamped(p.beams)
     {
     }
@@ -43,11 +43,12 @@ public:
 
     void execute(const void* voltages, void* beams, int blocks, stream&) override
     {
-        const size_t row_in = d_p.times * size_of(d_p.input);
-        const size_t row_out = d_p.times * size_of(d_p.output);
+        const size_t row_in = d_p.spectra_per_frame * size_of(d_p.input);
+        const size_t row_out = d_p.spectra_per_frame * size_of(d_p.output);
         // a team of threads costs some microseconds
-        const bool worth_threads =
-            double(blocks) * d_p.channels * d_p.times * d_p.inputs * d_p.beams > 1e5;
+        const bool worth_threads = double(blocks) * d_p.channels * d_p.spectra_per_frame *
+                                       d_p.inputs * d_p.beams >
+                                   1e5;
 #pragma omp parallel if (worth_threads)
         {
             const auto own = d_forming->make_workspace();
@@ -69,8 +70,8 @@ private:
     //! One channel of one block: [input][time] -> [beam][time].
     void form(int channel, const char* in, char* out, beam_forming::workspace& w)
     {
-        for (int t = 0; t < d_p.times; t += d_forming->chunk()) {
-            const int count = std::min(d_forming->chunk(), d_p.times - t);
+        for (int t = 0; t < d_p.spectra_per_frame; t += d_forming->chunk()) {
+            const int count = std::min(d_forming->chunk(), d_p.spectra_per_frame - t);
             d_forming->load(in, t, count, w);
             for (int first = 0; first < d_p.beams; first += d_forming->tile()) {
                 d_forming->form(channel, first, w);
@@ -80,7 +81,8 @@ private:
                           w.re(beam - first),
                           w.im(beam - first),
                           count,
-                          out + (size_t(beam) * d_p.times + t) * size_of(d_p.output));
+                          out + (size_t(beam) * d_p.spectra_per_frame + t) *
+                                    size_of(d_p.output));
             }
         }
     }

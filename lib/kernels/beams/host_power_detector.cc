@@ -20,9 +20,9 @@ public:
         : host_detecting<power_detector>(p.detect,
                                          p.channels,
                                          p.detect.rows(p.beams),
-                                         p.times,
-                                         size_t(p.channels) * p.beams * p.times *
-                                             size_of(p.input)),
+                                         p.spectra_per_frame,
+                                         size_t(p.channels) * p.beams *
+                                             p.spectra_per_frame * size_of(p.input)),
           d_p(p)
     {
     }
@@ -41,11 +41,11 @@ private:
         void add(const void* block, int channel, double* sums) override
         {
             const int polarisations = d_p.detect.of_pairs() ? 2 : 1;
-            const size_t row = size_t(d_p.times) * size_of(d_p.input);
+            const size_t row = size_t(d_p.spectra_per_frame) * size_of(d_p.input);
             const char* in = static_cast<const char*>(block) + channel * d_p.beams * row;
             for (int r = 0; r < d_sums.rows(); r++)
-                for (int t = 0; t < d_p.times; t += chunk) {
-                    const int count = std::min(chunk, d_p.times - t);
+                for (int t = 0; t < d_p.spectra_per_frame; t += chunk) {
+                    const int count = std::min(chunk, d_p.spectra_per_frame - t);
                     planes beams[2];
                     for (int i = 0; i < polarisations; i++) {
                         float* re = d_planes.data() + 2 * i * chunk;

@@ -18,12 +18,12 @@ void power_detector::parameters::check() const
 {
     require_range("channels", channels, 1, 1 << 24);
     require_range("beams", beams, 1, 65536);
-    require_range("times", times, 1, 1 << 30);
+    require_range("spectra_per_frame", spectra_per_frame, 1, 1 << 30);
     require(input == sample_type::sc8 || input == sample_type::fc32,
             "type",
             name_of(input),
             "sc8 or fc32");
-    detect.check(channels, beams, times);
+    detect.check(channels, beams, spectra_per_frame);
 }
 
 std::unique_ptr<power_detector> power_detector::make(const parameters& p, const device& d)

@@ -23,7 +23,7 @@ class power_detector : public detecting_kernel
 {
 public:
     struct parameters {
-        int channels, beams, times;
+        int channels, beams, spectra_per_frame;
         sample_type input; //!< fc32 or sc8
         detection detect;
         //! \throws std::invalid_argument

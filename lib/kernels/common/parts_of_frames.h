@@ -18,7 +18,7 @@ struct part_of_blocks {
     int64_t done;  //!< times before them
     int64_t block; //!< that they begin in
     int first;     //!< time of that block
-    int times;     //!< of each block: all, if several
+    int times;     //!< of each frame: all, if several
     int blocks;    //!< in a row
 };
 

@@ -20,7 +20,7 @@ void corner_turn::parameters::check() const
     require_range("channels", channels, 1, 1 << 24);
     require_range("ports", ports, 1, 65536);
     require_range("inputs_per_port", inputs_per_port, 1, 65536);
-    require_range("times", times, 1, 1 << 30);
+    require_range("spectra_per_frame", spectra_per_frame, 1, 1 << 30);
     require_range("first_channel", first_channel, 0, channels - 1);
     require_range("selected_channels", selected_channels, 1, channels - first_channel);
     require(type == sample_type::sc8 || type == sample_type::sc4 ||
@@ -49,7 +49,8 @@ size_t corner_turn::bytes_of_spectrum() const
 
 size_t corner_turn::bytes_of_block() const
 {
-    return size_of(d_p.type) * d_p.selected_channels * d_p.inputs() * d_p.times;
+    return size_of(d_p.type) * d_p.selected_channels * d_p.inputs() *
+           d_p.spectra_per_frame;
 }
 
 void corner_turn::execute(
@@ -67,7 +68,7 @@ void corner_turn::execute(
              part.blocks,
              s);
     };
-    each_part_of_blocks(first, count, d_p.times, d_most_blocks, put);
+    each_part_of_blocks(first, count, d_p.spectra_per_frame, d_most_blocks, put);
 }
 
 } // namespace gr::aperture::kernels

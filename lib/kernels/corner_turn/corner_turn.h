@@ -24,8 +24,8 @@ public:
         int channels; //!< of the spectra that come in
         int ports;
         int inputs_per_port;
-        int times;        //!< of a block
-        sample_type type; //!< sc8, sc4 or fc32
+        int spectra_per_frame; //!< of a block
+        sample_type type;      //!< sc8, sc4 or fc32
         int first_channel;
         int selected_channels;
         int inputs() const { return ports * inputs_per_port; }

@@ -460,7 +460,7 @@ private:
         x.clamped = d_clamped.data();
         x.channels = d_p.channels;
         x.inputs_per_port = d_p.inputs_per_port;
-        x.times = d_p.times;
+        x.times = d_p.spectra_per_frame;
         x.first_channel = d_p.first_channel;
         x.selected = d_p.selected_channels;
         x.inputs = d_p.inputs();
@@ -504,8 +504,8 @@ private:
     template <bool Wide>
     tiling load_tiles() const
     {
-        const auto cut =
-            cut_of<Wide>(d_p.times, false, tile_shape<voltage, Wide>::sector - 1);
+        const auto cut = cut_of<Wide>(
+            d_p.spectra_per_frame, false, tile_shape<voltage, Wide>::sector - 1);
         load(turn_tiles<voltage, Wide, false>, cut.shared_bytes);
         load(turn_tiles<voltage, Wide, true>, cut.shared_bytes);
         return cut;
@@ -538,13 +538,13 @@ private:
     bool is_aligned(const void* block, int first) const
     {
         return reinterpret_cast<uintptr_t>(block) % sizeof(uint4) == 0 &&
-               (d_p.times | first) % side == 0;
+               (d_p.spectra_per_frame | first) % side == 0;
     }
     //! Voltages from where a sector begins to time `first`, in the channel that has most.
     int most_lead(const void* block, int first) const
     {
         constexpr int sector = tile_shape<voltage, false>::sector;
-        if (d_p.times % sector)
+        if (d_p.spectra_per_frame % sector)
             return sector - 1;
         return int((reinterpret_cast<uintptr_t>(block) / sizeof(voltage) + first) %
                    sector);
@@ -564,8 +564,8 @@ std::unique_ptr<corner_turn> make_corner_turn(const corner_turn::parameters& p,
 {
     const device_guard guard(device);
     require_range("inputs", p.inputs(), 1, most_in_grid);
-    require_range("times",
-                  p.times,
+    require_range("spectra_per_frame",
+                  p.spectra_per_frame,
                   1,
                   (most_in_grid - 1) * (p.type == sample_type::fc32
                                             ? tile_shape<float2, false>::times

@@ -40,7 +40,7 @@ private:
         const size_t voltage = size_of(d_p.type);
         const size_t spectra_bytes = size_t(count) * blocks * bytes_of_spectrum();
         const size_t rows = size_t(d_p.selected_channels) * d_p.inputs() * blocks;
-        const size_t row = d_p.times * voltage;
+        const size_t row = d_p.spectra_per_frame * voltage;
         const std::vector<const void*> kept(spectra, spectra + d_p.ports);
         run_on(s, [=, host = d_host] {
             host_stream own;

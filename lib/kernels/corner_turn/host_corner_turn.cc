@@ -75,8 +75,8 @@ private:
         constexpr int tile =
             64 / sizeof(voltage); // channels: one cache line of a spectrum
         const size_t row = size_t(d_p.inputs_per_port) * d_p.channels;
-        const size_t column = size_t(d_p.inputs()) * d_p.times;
-        voltage* out = block + size_t(input) * d_p.times + first;
+        const size_t column = size_t(d_p.inputs()) * d_p.spectra_per_frame;
+        voltage* out = block + size_t(input) * d_p.spectra_per_frame + first;
         for (int start = 0; start < d_p.selected_channels; start += tile) {
             const int end = std::min(d_p.selected_channels, start + tile);
             for (int c = start; c < end; c++) {

@@ -39,9 +39,12 @@ public:
     void execute(
         const pfb::source* sources, void* block, int first, int count, stream& s) override
     {
-        const fused_filter::target to{
-            nullptr, block, first, d_p.times, d_p.first_channel, d_p.selected_channels
-        };
+        const fused_filter::target to{ nullptr,
+                                       block,
+                                       first,
+                                       d_p.spectra_per_frame,
+                                       d_p.first_channel,
+                                       d_p.selected_channels };
         const auto put = [&](const fused_filter::target& here,
                              const part_of_blocks& part) {
             std::vector<pfb::source> from(sources, sources + d_p.filter.ports);

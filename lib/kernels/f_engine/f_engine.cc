@@ -96,7 +96,7 @@ private:
 
 corner_turn::parameters f_engine::parameters::turn() const
 {
-    return { filter.channels, filter.ports,  filter.inputs_per_port, times,
+    return { filter.channels, filter.ports,  filter.inputs_per_port, spectra_per_frame,
              filter.output,   first_channel, selected_channels };
 }
 

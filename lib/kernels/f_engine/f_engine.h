@@ -19,8 +19,8 @@ class f_engine
 public:
     struct parameters {
         pfb::parameters filter;
-        int times;         //!< of a block
-        int first_channel; //!< of the filter's channels
+        int spectra_per_frame; //!< of a block
+        int first_channel;     //!< of the filter's channels
         int selected_channels;
         int inputs() const { return filter.inputs(); }
         //! What would turn the spectra of the filter into blocks.

@@ -170,9 +170,9 @@ std::vector<std::string> xengine_implementations(const xengine::parameters& p, i
                 names.push_back(c.name);
         return names;
     }
-    require(p.times % 16 == 0,
-            "times",
-            std::to_string(p.times),
+    require(p.spectra_per_frame % 16 == 0,
+            "spectra_per_frame",
+            std::to_string(p.spectra_per_frame),
             "a multiple of 16 for sc8 and sc4 on a GPU");
     for (const auto& c : choices)
         if (fits(c, p, gpu))

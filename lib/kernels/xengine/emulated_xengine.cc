@@ -29,8 +29,8 @@ public:
 
     void accumulate(const void* voltages, int blocks, stream& s) override
     {
-        const size_t bytes =
-            size_t(blocks) * d_p.channels * d_p.inputs * d_p.times * size_of(d_p.type);
+        const size_t bytes = size_t(blocks) * d_p.channels * d_p.inputs *
+                             d_p.spectra_per_frame * size_of(d_p.type);
         run_on(s, [=, host = d_host] {
             host_stream own;
             host->accumulate(unmasked(voltages, bytes).data(), blocks, own);

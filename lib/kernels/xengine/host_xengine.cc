@@ -85,7 +85,7 @@ public:
     {
         // 1024 spectra are far from what an int32 can sum, and rows of 4 KiB a tile fit
         // into the first-level cache
-        d_chunk = std::min(1024, p.times);
+        d_chunk = std::min(1024, p.spectra_per_frame);
         d_stride = rounded_up(2 * d_chunk, d_kernel.lanes);
         d_rows = std::max(rounded_up(p.inputs, d_kernel.rows),
                           rounded_up(p.inputs, d_kernel.columns));
@@ -96,10 +96,10 @@ public:
     void accumulate(const void* voltages, int blocks, stream&) override
     {
         const auto* in = static_cast<const voltage*>(voltages);
-        const int64_t channel_size = int64_t(d_p.inputs) * d_p.times;
+        const int64_t channel_size = int64_t(d_p.inputs) * d_p.spectra_per_frame;
         // a team of threads costs some microseconds
         const bool worth_threads =
-            blocks * double(d_p.times) * d_p.channels * d_p.products() > 1e6;
+            blocks * double(d_p.spectra_per_frame) * d_p.channels * d_p.products() > 1e6;
 #pragma omp parallel if (worth_threads)
         {
             // zeros stay behind the last input and the last time
@@ -142,14 +142,16 @@ private:
              std::vector<element>& rows,
              std::vector<element>& turned)
     {
-        for (int first = 0; first < d_p.times; first += d_chunk) {
-            const int count = std::min(d_chunk, d_p.times - first);
+        for (int first = 0; first < d_p.spectra_per_frame; first += d_chunk) {
+            const int count = std::min(d_chunk, d_p.spectra_per_frame - first);
             const size_t length = rounded_up(2 * count, d_kernel.lanes);
             for (int input = 0; input < d_p.inputs; input++) {
                 element* row = rows.data() + input * d_stride;
                 element* row_turned = turned.data() + input * d_stride;
-                unpack_row(
-                    in + int64_t(input) * d_p.times + first, row, row_turned, count);
+                unpack_row(in + int64_t(input) * d_p.spectra_per_frame + first,
+                           row,
+                           row_turned,
+                           count);
                 std::fill(row + 2 * count, row + length, 0);
                 std::fill(row_turned + 2 * count, row_turned + length, 0);
             }

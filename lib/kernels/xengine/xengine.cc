@@ -18,7 +18,7 @@ void xengine::parameters::check() const
 {
     require_range("channels", channels, 1, 1 << 24);
     require_range("inputs", inputs, 1, 65536);
-    require_range("times", times, 1, 1 << 30);
+    require_range("spectra_per_frame", spectra_per_frame, 1, 1 << 30);
     require(type == sample_type::sc8 || type == sample_type::sc4 ||
                 type == sample_type::fc32,
             "type",

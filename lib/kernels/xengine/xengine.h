@@ -19,7 +19,7 @@ class xengine
 {
 public:
     struct parameters {
-        int channels, inputs, times;
+        int channels, inputs, spectra_per_frame;
         sample_type type; //!< sc8, sc4 or fc32
         int64_t products() const { return int64_t(inputs) * (inputs + 1) / 2; }
         //! \throws std::invalid_argument

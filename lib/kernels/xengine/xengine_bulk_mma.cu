@@ -138,7 +138,7 @@ public:
           d_groups(std::max(least_groups, (p.inputs + 7) / 8)),
           d_variant(variant_of(d_groups)),
           d_kernel(p.type == sample_type::sc4 ? d_variant.sum_packed : d_variant.sum),
-          d_row_bytes(int64_t(size_of(p.type)) * p.times)
+          d_row_bytes(int64_t(size_of(p.type)) * p.spectra_per_frame)
     {
         load(d_kernel, d_variant.shared_bytes);
     }

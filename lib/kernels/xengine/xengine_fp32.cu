@@ -96,9 +96,11 @@ public:
     accumulate(const void* voltages, int blocks, double* sums, cudaStream_t s) override
     {
         const int tiles_a = (d_p.inputs + tile - 1) / tile;
-        const extents x{
-            d_p.times, d_p.inputs, d_p.channels, blocks, tiles_a * (tiles_a + 1) / 2
-        };
+        const extents x{ d_p.spectra_per_frame,
+                         d_p.inputs,
+                         d_p.channels,
+                         blocks,
+                         tiles_a * (tiles_a + 1) / 2 };
         const int64_t grid = int64_t(d_p.channels) * x.tiles;
         sum_tile<<<unsigned(grid), side * side, 0, s>>>(
             static_cast<const float2*>(voltages), sums, x);

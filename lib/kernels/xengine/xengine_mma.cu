@@ -218,7 +218,7 @@ public:
         x.inputs = d_p.inputs;
         x.channels = d_p.channels;
         x.blocks = blocks;
-        x.row_bytes = int(size_of(d_p.type)) * d_p.times;
+        x.row_bytes = int(size_of(d_p.type)) * d_p.spectra_per_frame;
         x.tiles = tiles * (tiles + 1) / 2;
         x.steps = (x.row_bytes + d_variant.step - 1) / d_variant.step;
         const int64_t jobs = int64_t(d_p.channels) * x.tiles;

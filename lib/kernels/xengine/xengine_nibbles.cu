@@ -921,16 +921,17 @@ public:
     {
         extents x;
         x.inputs = d_p.inputs;
-        x.steps = (d_p.times + step_times - 1) / step_times;
-        x.last_halves = (d_p.times - 1) % step_times < half_times ? 1 : 2;
+        x.steps = (d_p.spectra_per_frame + step_times - 1) / step_times;
+        x.last_halves = (d_p.spectra_per_frame - 1) % step_times < half_times ? 1 : 2;
         x.one = 1;
         x.blocks = d_schedules.of(x.steps * blocks);
         const auto map_of = [&](int inputs) {
-            return make_tensor_map(voltages,
-                                   { d_p.times, d_p.inputs, d_p.channels, blocks },
-                                   box_row,
-                                   inputs,
-                                   1);
+            return make_tensor_map(
+                voltages,
+                { d_p.spectra_per_frame, d_p.inputs, d_p.channels, blocks },
+                box_row,
+                inputs,
+                1);
         };
         const nibble_maps maps{ map_of(strip), map_of(2 * strip) };
         sum_jobs<<<x.blocks.blocks(), threads, shared_bytes, s>>>(

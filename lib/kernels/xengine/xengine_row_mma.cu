@@ -146,7 +146,7 @@ public:
         d_x.inputs = p.inputs;
         d_x.channels = p.channels;
         d_x.tile_channels = std::max(1, 8 / p.inputs);
-        d_x.row_bytes = int(size_of(p.type)) * p.times;
+        d_x.row_bytes = int(size_of(p.type)) * p.spectra_per_frame;
         const int rows = d_x.tile_channels * p.inputs;
         d_x.piece = rows <= 12 ? 512 : 256;
         d_x.steps = (d_x.row_bytes + d_x.piece - 1) / d_x.piece;

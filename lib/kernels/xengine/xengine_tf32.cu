@@ -419,10 +419,11 @@ public:
         const int groups = (p.inputs + 7) / 8;
         const bool few = groups <= int(std::size(triangles));
         d_variant = few ? triangles[groups - 1] : squares;
-        d_x.times = p.times;
+        d_x.times = p.spectra_per_frame;
         d_x.inputs = p.inputs;
         d_x.channels = p.channels;
-        d_x.steps = (p.times + d_variant.step_times - 1) / d_variant.step_times;
+        d_x.steps =
+            (p.spectra_per_frame + d_variant.step_times - 1) / d_variant.step_times;
         if (few) {
             d_x.jobs_inputs = std::max(1, 8 / p.inputs);
             d_jobs = (p.channels + d_x.jobs_inputs - 1) / d_x.jobs_inputs;

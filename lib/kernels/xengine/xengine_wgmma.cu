@@ -780,16 +780,17 @@ public:
         x.one = 1;
         const int step_times =
             stage_times * (d_packed ? step_stages<true> : step_stages<false>);
-        x.steps = (d_p.times + step_times - 1) / step_times;
+        x.steps = (d_p.spectra_per_frame + step_times - 1) / step_times;
         x.clusters = schedule(d_p.channels,
                               int(d_jobs.size()) / x.shared,
                               x.steps * blocks,
                               exact_times / step_times,
                               d_gpu.multiprocessors / x.shared,
                               1024 / step_times);
-        const voltage_shape shape{
-            int64_t(size_of(d_p.type)) * d_p.times, d_p.inputs, d_p.channels, blocks
-        };
+        const voltage_shape shape{ int64_t(size_of(d_p.type)) * d_p.spectra_per_frame,
+                                   d_p.inputs,
+                                   d_p.channels,
+                                   blocks };
         const CUtensorMap columns =
             make_tensor_map(voltages, shape, box_row, x.columns / x.shared, 1);
         const CUtensorMap rows = make_tensor_map(voltages, shape, box_row, unit, 1);

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beam_power.h) */
-/* BINDTOOL_HEADER_FILE_HASH(414bdeeb697e4dbff7b0f6944f5711c7) */
+/* BINDTOOL_HEADER_FILE_HASH(42113aafbe4361575efdc1ed300ed597) */
 /***********************************************************************************/
 
 #include "flat.h"
@@ -61,7 +61,7 @@ Args:
     inputs: of a block
     beams: coherent ones, 0 to 4096
     incoherent_beams: 0 to 4096
-    times: spectra in a block
+    spectra_per_frame: spectra in a frame
     type: of the voltages, sc8, sc4 or fc32
     weights: first weights of all beams, as of set_weights(); zeros if empty
     gains: what voltages are multiplied with, one for each beam; ones if empty
@@ -69,7 +69,7 @@ Args:
         coherent ones; ones if empty, which incoherent pairs may not be
     products: power, I, IQUV or coherency
     basis: of the pairs, linear (x, y) or circular (r, l)
-    spectra: in an integration: a divisor of times, or a multiple
+    spectra: in an integration: a divisor of spectra_per_frame, or a multiple
     summed_channels: neighbouring channels that become one; a divisor of channels
     mean: divide by what was counted and by summed_channels; or else sums
     device: auto, cpu, cuda or cuda:N
@@ -82,7 +82,7 @@ Raises:
                       int inputs,
                       int beams,
                       int incoherent_beams,
-                      int times,
+                      int spectra_per_frame,
                       const std::string& type,
                       const numbers<std::complex<float>>& weights,
                       const numbers<float>& gains,
@@ -99,7 +99,7 @@ Raises:
               p.inputs = inputs;
               p.beams = beams;
               p.incoherent_beams = incoherent_beams;
-              p.times = times;
+              p.spectra_per_frame = spectra_per_frame;
               p.type = type;
               p.weights = rows_of_inputs("weights", weights, inputs);
               p.gains = flat(gains);
@@ -117,7 +117,7 @@ Raises:
           py::arg("inputs") = d.inputs,
           py::arg("beams") = d.beams,
           py::arg("incoherent_beams") = d.incoherent_beams,
-          py::arg("times") = d.times,
+          py::arg("spectra_per_frame") = d.spectra_per_frame,
           py::arg("type") = d.type,
           py::arg("weights") = numbers<std::complex<float>>(),
           py::arg("gains") = numbers<float>(),

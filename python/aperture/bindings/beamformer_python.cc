@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beamformer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(531dc643e94fb61f2b841f38bc198092) */
+/* BINDTOOL_HEADER_FILE_HASH(40cf94bd505ca2acf7310f2f0b254b85) */
 /***********************************************************************************/
 
 #include "flat.h"
@@ -52,7 +52,7 @@ Args:
     channels: of a block
     inputs: of a block
     beams: 1 to 4096
-    times: spectra in a block
+    spectra_per_frame: spectra in a frame
     type: of the voltages, sc8, sc4 or fc32
     output_type: fc32, or sc8 (rounded half to even, clamped to +-127 and counted)
     weights: first weights of all beams, as of set_weights(); zeros if empty
@@ -67,7 +67,7 @@ Raises:
     c.def(py::init([](int channels,
                       int inputs,
                       int beams,
-                      int times,
+                      int spectra_per_frame,
                       const std::string& type,
                       const std::string& output_type,
                       const numbers<std::complex<float>>& weights,
@@ -79,7 +79,7 @@ Raises:
               p.channels = channels;
               p.inputs = inputs;
               p.beams = beams;
-              p.times = times;
+              p.spectra_per_frame = spectra_per_frame;
               p.type = type;
               p.output_type = output_type;
               p.weights = rows_of_inputs("weights", weights, inputs);
@@ -92,7 +92,7 @@ Raises:
           py::arg("channels") = d.channels,
           py::arg("inputs") = d.inputs,
           py::arg("beams") = d.beams,
-          py::arg("times") = d.times,
+          py::arg("spectra_per_frame") = d.spectra_per_frame,
           py::arg("type") = d.type,
           py::arg("output_type") = d.output_type,
           py::arg("weights") = numbers<std::complex<float>>(),

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(corner_turn.h) */
-/* BINDTOOL_HEADER_FILE_HASH(34b1bc0161a69526fa01642249ef130f) */
+/* BINDTOOL_HEADER_FILE_HASH(4819fdf27379d1ceff1841e56aec7128) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/corner_turn.h>
@@ -42,7 +42,7 @@ Args:
     channels: of each spectrum that comes in
     inputs: of all ports together
     inputs_per_port: spectra of each input item, one after the other
-    times: spectra in a block; blocks of 1 to 128 MB work best
+    spectra_per_frame: spectra in a frame; blocks of 1 to 128 MB work best
     type: sc8, sc4 or fc32
     first_channel: first channel that is passed on
     selected_channels: how many are passed on; 0: all from the first on
@@ -56,7 +56,7 @@ Raises:
         .def(py::init([](int channels,
                          int inputs,
                          int inputs_per_port,
-                         int times,
+                         int spectra_per_frame,
                          const std::string& type,
                          int first_channel,
                          int selected_channels,
@@ -67,7 +67,7 @@ Raises:
                  p.channels = channels;
                  p.inputs = inputs;
                  p.inputs_per_port = inputs_per_port;
-                 p.times = times;
+                 p.spectra_per_frame = spectra_per_frame;
                  p.type = type;
                  p.first_channel = first_channel;
                  p.selected_channels = selected_channels;
@@ -79,7 +79,7 @@ Raises:
              py::arg("channels") = d.channels,
              py::arg("inputs") = d.inputs,
              py::arg("inputs_per_port") = d.inputs_per_port,
-             py::arg("times") = d.times,
+             py::arg("spectra_per_frame") = d.spectra_per_frame,
              py::arg("type") = d.type,
              py::arg("first_channel") = d.first_channel,
              py::arg("selected_channels") = d.selected_channels,

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(f_engine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(4106e6d8bf6e3fc18cad623e942eb9e1) */
+/* BINDTOOL_HEADER_FILE_HASH(244762b1a0a0b7ec822159f660cb1ff5) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"
@@ -45,7 +45,7 @@ Args:
     input_type: fc32, sc16, sc8, sc4, or real f32, s16, s12, s10, s8; s12 and s10 are packed,
         an item of one input is 2 samples in 3 bytes or 4 in 5
     output_type: fc32, or sc8 (rounded half to even, clamped to +-127 and counted)
-    times: spectra in a block; blocks of 1 to 128 MB work best
+    spectra_per_frame: spectra in a frame; blocks of 1 to 128 MB work best
     first_channel: first channel that goes into blocks
     selected_channels: how many do; 0: all from the first on
     align: seconds; drop spectra until the first at or after a multiple of it since 1970
@@ -66,7 +66,7 @@ Raises:
                       int inputs_per_port,
                       const std::string& input_type,
                       const std::string& output_type,
-                      int times,
+                      int spectra_per_frame,
                       int first_channel,
                       int selected_channels,
                       double align,
@@ -83,7 +83,7 @@ Raises:
               p.inputs_per_port = inputs_per_port;
               p.input_type = input_type;
               p.output_type = output_type;
-              p.times = times;
+              p.spectra_per_frame = spectra_per_frame;
               p.first_channel = first_channel;
               p.selected_channels = selected_channels;
               p.align = align;
@@ -101,7 +101,7 @@ Raises:
           py::arg("inputs_per_port") = d.inputs_per_port,
           py::arg("input_type") = d.input_type,
           py::arg("output_type") = d.output_type,
-          py::arg("times") = d.times,
+          py::arg("spectra_per_frame") = d.spectra_per_frame,
           py::arg("first_channel") = d.first_channel,
           py::arg("selected_channels") = d.selected_channels,
           py::arg("align") = d.align,

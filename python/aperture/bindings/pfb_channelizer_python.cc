@@ -25,12 +25,13 @@ void bind_pfb_channelizer(py::module& m)
     using block = gr::aperture::pfb_channelizer;
     const block::parameters d;
 
-    m.def("pfb_prototype",
-          &gr::aperture::pfb_prototype,
-          py::arg("channels"),
-          py::arg("taps"),
-          py::arg("window") = "hann",
-          R"doc(Prototype filter of a polyphase filter bank: sinc times a window.
+    m.def(
+        "pfb_prototype",
+        &gr::aperture::pfb_prototype,
+        py::arg("channels"),
+        py::arg("taps"),
+        py::arg("window") = "hann",
+        R"doc(Prototype filter of a polyphase filter bank: sinc spectra_per_frame a window.
 
 h[j] = sinc((j - (L-1)/2) / n) w[j] with L = taps n, scaled so that the sum of squares is 1:
 white noise keeps its power in each channel.

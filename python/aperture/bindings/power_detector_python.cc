@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(power_detector.h) */
-/* BINDTOOL_HEADER_FILE_HASH(d141a68e2c90654b99a74ac3c3952ed3) */
+/* BINDTOOL_HEADER_FILE_HASH(1d045a10dff846f42ad20054054d4460) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/power_detector.h>
@@ -43,11 +43,11 @@ integration is made of the zeros alone that fill the last block.
 Args:
     channels: of a block
     beams: of a block
-    times: spectra in a block
+    spectra_per_frame: spectra in a frame
     type: of the voltages, fc32 or sc8
     products: power, I, IQUV or coherency
     basis: of the pairs, linear (x, y) or circular (r, l)
-    spectra: in an integration: a divisor of times, or a multiple
+    spectra: in an integration: a divisor of spectra_per_frame, or a multiple
     summed_channels: neighbouring channels that become one; a divisor of channels
     mean: divide by what was counted and by summed_channels; or else sums
     device: auto, cpu, cuda or cuda:N
@@ -58,7 +58,7 @@ Raises:
 )doc")
         .def(py::init([](int channels,
                          int beams,
-                         int times,
+                         int spectra_per_frame,
                          const std::string& type,
                          const std::string& products,
                          const std::string& basis,
@@ -70,7 +70,7 @@ Raises:
                  block::parameters p;
                  p.channels = channels;
                  p.beams = beams;
-                 p.times = times;
+                 p.spectra_per_frame = spectra_per_frame;
                  p.type = type;
                  p.products = products;
                  p.basis = basis;
@@ -83,7 +83,7 @@ Raises:
              }),
              py::arg("channels") = d.channels,
              py::arg("beams") = d.beams,
-             py::arg("times") = d.times,
+             py::arg("spectra_per_frame") = d.spectra_per_frame,
              py::arg("type") = d.type,
              py::arg("products") = d.products,
              py::arg("basis") = d.basis,

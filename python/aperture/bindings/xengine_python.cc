@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(xengine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(862bfa1885a61caf3e7b8cca3775b5ba) */
+/* BINDTOOL_HEADER_FILE_HASH(45d4cb6bb111f9470fb4fff638434fc1) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/xengine.h>
@@ -43,7 +43,7 @@ one value for all) and partial (on the last one if the input ended within it).
 Args:
     channels: of a block
     inputs: of a block
-    times: spectra in a block; of sc8 and sc4 on a GPU a multiple of 16
+    spectra_per_frame: spectra in a frame; of sc8 and sc4 on a GPU a multiple of 16
     type: sc8, sc4 or fc32
     integration: length in `integration_unit`
     integration_unit: blocks, or seconds (rounded to whole blocks, at least one)
@@ -56,7 +56,7 @@ Raises:
 )doc")
         .def(py::init([](int channels,
                          int inputs,
-                         int times,
+                         int spectra_per_frame,
                          const std::string& type,
                          double integration,
                          const std::string& integration_unit,
@@ -66,7 +66,7 @@ Raises:
                  block::parameters p;
                  p.channels = channels;
                  p.inputs = inputs;
-                 p.times = times;
+                 p.spectra_per_frame = spectra_per_frame;
                  p.type = type;
                  p.integration = integration;
                  p.integration_unit = integration_unit;
@@ -77,7 +77,7 @@ Raises:
              }),
              py::arg("channels") = d.channels,
              py::arg("inputs") = d.inputs,
-             py::arg("times") = d.times,
+             py::arg("spectra_per_frame") = d.spectra_per_frame,
              py::arg("type") = d.type,
              py::arg("integration") = d.integration,
              py::arg("integration_unit") = d.integration_unit,

@@ -50,12 +50,14 @@ class BeamChain(gr.top_block):
         array, inputs, channels = signals.description, signals.inputs, plan.channels
         self.beams = beams
         self.source = signals.source(plan.samples or 0)
-        self.f_engine = f_engine(output_type=options.format, times=plan.times,
+        self.f_engine = f_engine(output_type=options.format,
+                                 spectra_per_frame=plan.spectra_per_frame,
                                  gain=0 if gains is None else float(gains[0]),
                                  **channelizer_parameters(signals, plan, options))
         for number, gain in enumerate([] if gains is None else gains):
             self.f_engine.set_gain(complex(gain), number)
-        sizes = dict(channels=channels, inputs=inputs, times=plan.times, type=options.format,
+        sizes = dict(channels=channels, inputs=inputs,
+                     spectra_per_frame=plan.spectra_per_frame, type=options.format,
                      device=options.device)
         polarizations = find_polarizations(array)
         pointed, others = coherent(beams), [beam for beam in beams if beam.incoherent]
@@ -173,7 +175,8 @@ def form_beams(options):
         f"{signals.sample_type}, {with_prefix(plan.sample_rate, 'sample/s')}, {length}")
     say(f"{len(beams)} beam{'s'[:len(beams) > 1]}, {plan.channels} channels of "
         f"{with_prefix(plan.sample_rate / plan.hop, 'Hz')}, integrations of "
-        f"{seconds_text(plan.integration)}: {plan.integrated} spectra; blocks of {plan.times}")
+        f"{seconds_text(plan.integration)}: {plan.integrated} spectra; frames of "
+        f"{plan.spectra_per_frame}")
     say(beam_table(beams))
     for text in plan.notes:
         say("note: " + text)

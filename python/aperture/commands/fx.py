@@ -47,13 +47,14 @@ class Chain(gr.top_block):
         super().__init__("aperture_fx")
         self.source = signals.source(plan.samples or 0)
         first_gain = 0 if gains is None else float(gains[0])
-        self.f_engine = f_engine(output_type=options.format, times=plan.times, gain=first_gain,
+        self.f_engine = f_engine(output_type=options.format,
+                                 spectra_per_frame=plan.spectra_per_frame, gain=first_gain,
                                  **channelizer_parameters(signals, plan, options))
         if gains is not None:
             for number, gain in enumerate(gains):
                 self.f_engine.set_gain(complex(gain), number)
         self.correlator = xengine(channels=plan.channels, inputs=signals.inputs,
-                                  times=plan.times, type=options.format,
+                                  spectra_per_frame=plan.spectra_per_frame, type=options.format,
                                   integration=plan.blocks, integration_unit="blocks",
                                   device=options.device)
         self.sink = silent(uvh5_sink, filename=options.output, array=signals.description,
@@ -95,7 +96,7 @@ def correlate(options):
         f"{with_prefix(plan.sample_rate, 'sample/s')}, {length}")
     say(f"{plan.channels} channels of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}, "
         f"integrations of {seconds_text(plan.integration)}: {plan.blocks} "
-        f"block{'s'[:plan.blocks > 1]} of {plan.times} spectra")
+        f"block{'s'[:plan.blocks > 1]} of {plan.spectra_per_frame} spectra")
     for text in plan.notes:
         say("note: " + text)
     gains = None

@@ -24,15 +24,15 @@ class Plan:
 
     channels, taps: the F-engine's; hop: samples of an input from spectrum to spectrum;
     sample_rate: Hz; spectra: that the input gives, None if it is endless;
-    times: spectra in a block; blocks: in an integration; notes: what differs from what was
-    asked, or was chosen, as sentences for the user.
+    spectra_per_frame: spectra in a frame; blocks: frames in an integration; notes: what differs
+    from what was asked, or was chosen, as sentences for the user.
     """
     channels: int
     taps: int
     hop: int
     sample_rate: float
     spectra: int
-    times: int
+    spectra_per_frame: int
     blocks: int
     notes: tuple
 
@@ -44,7 +44,7 @@ class Plan:
     @property
     def integration(self):
         """Length of an integration in seconds."""
-        return self.times * self.blocks * self.hop / self.sample_rate
+        return self.spectra_per_frame * self.blocks * self.hop / self.sample_rate
 
 
 def spectra_of(samples, hop, taps):

@@ -39,13 +39,13 @@ class qa_beams_plan(gr_unittest.TestCase):
     def test_sizes(self):
         found = plan(integration=1e-3)
         self.assertEqual((found.integrated, found.blocks), (20, 1))
-        self.assertEqual(found.times, 120)       # 7.5 MiB
+        self.assertEqual(found.spectra_per_frame, 120)       # 7.5 MiB
         self.assertAlmostEqual(found.integration, 20 * 51.2e-6)
         self.assertIn("instead of 0.001 s: 20 spectra", found.notes[0])
         found = plan(integration=1.024e-3)
         self.assertEqual((found.integrated, found.notes), (20, ()))
         found = plan(integration=0.5)
-        self.assertEqual(found.integrated, found.times * found.blocks)
+        self.assertEqual(found.integrated, found.spectra_per_frame * found.blocks)
         self.assertAlmostEqual(found.integration, 0.5, delta=0.005)
         # the shortest there is
         self.assertEqual(plan(integration=1e-6).integrated, 1)
@@ -60,7 +60,7 @@ class qa_beams_plan(gr_unittest.TestCase):
     def test_recordings(self):
         found = plan(samples=1024 * 107, integration=1e-3)
         self.assertEqual((found.spectra, found.integrated), (100, 20))
-        self.assertEqual(found.times, 100)       # not longer than the recording
+        self.assertEqual(found.spectra_per_frame, 100)       # not longer than the recording
         with self.assertRaisesRegex(ValueError, "taps"):
             plan(samples=1024 * 7)
         # 64 channels would do for 100 spectra of a short one

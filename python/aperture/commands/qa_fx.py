@@ -150,12 +150,13 @@ class qa_fx(gr_unittest.TestCase):
                             multiple=engines.block_multiple(options))
         used = levels.measure_gains(signals, plan, options)
         voltages = reference.quantise(spectra * used.astype(np.float32)[:, None, None])[0]
-        blocks, missing = reference.corner_turn(voltages, plan.times)
+        blocks, missing = reference.corner_turn(voltages, plan.spectra_per_frame)
         expected, counted = reference.correlate(blocks, plan.blocks, missing)
         found = visibilities(self.output)["visdata"][:, 0]
         # A voltage in 1e4 may be rounded to the other side, by 1 of some 20 steps (60 at most)
         self.assertLess(np.mean(found[..., 0] != expected[..., 0]), 0.05)
-        self.check_one_dish(visibilities(self.output), expected, 2 * 2 * 60 / plan.times)
+        self.check_one_dish(visibilities(self.output), expected,
+                            2 * 2 * 60 / plan.spectra_per_frame)
         # so is the rms that was asked for: re and im at 20 make 800
         self.assertAlmostEqual(np.mean(found[..., 0].real), 800, delta=40)
 

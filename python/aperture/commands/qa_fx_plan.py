@@ -34,7 +34,9 @@ class qa_fx_plan(gr_unittest.TestCase):
 
     def test_the_choice_is_said(self):
         plan = plan_for(samples=16000)
-        self.assertEqual((plan.channels, plan.spectra, plan.times, plan.blocks), (128, 118, 118, 1))
+        self.assertEqual(
+            (plan.channels, plan.spectra, plan.spectra_per_frame, plan.blocks),
+            (128, 118, 118, 1))
         self.assertEqual(len(plan.notes), 1)
         self.assertIn("128 channels", plan.notes[0])
         self.assertEqual(plan_for(samples=16000, channels=128).notes, ())
@@ -80,45 +82,45 @@ class qa_fx_plan(gr_unittest.TestCase):
     def test_default_integration(self):
         # 10 s at 16 MHz: one second is 15625 spectra of 1024 channels
         plan = plan_for()
-        self.assertEqual((plan.channels, plan.times * plan.blocks), (1024, 15625))
+        self.assertEqual((plan.channels, plan.spectra_per_frame * plan.blocks), (1024, 15625))
         self.assertAlmostEqual(plan.integration, 1.0, places=12)
         self.assertEqual(plan.notes, ())
         # an input shorter than that: all of it, and nothing to explain
         plan = plan_for(samples=1_600_000)
-        self.assertEqual(plan.times * plan.blocks, plan.spectra)
+        self.assertEqual(plan.spectra_per_frame * plan.blocks, plan.spectra)
         self.assertEqual(plan.spectra, 1562 - 7)
         self.assertEqual(plan.notes, ())
 
     def test_rounding_is_said(self):
         plan = plan_for(integration=0.1)
         # 1562.5 spectra
-        self.assertEqual(plan.times * plan.blocks, 1562)
+        self.assertEqual(plan.spectra_per_frame * plan.blocks, 1562)
         self.assertIn("0.099968 s instead of 0.1 s: rounded to", plan.notes[0])
         plan = plan_for(integration=20.0, channels=1000)
-        self.assertEqual(plan.times * plan.blocks, plan.spectra)
+        self.assertEqual(plan.spectra_per_frame * plan.blocks, plan.spectra)
         self.assertIn("instead of 20 s: the input is shorter", plan.notes[0])
         plan = plan_for(spectra_per_block=4000)
-        self.assertEqual((plan.times, plan.blocks), (4000, 4))
+        self.assertEqual((plan.spectra_per_frame, plan.blocks), (4000, 4))
         self.assertIn("1.024 s instead of 1 s: rounded to 4 blocks of 4000 spectra", plan.notes[0])
 
     def test_simulations_get_the_samples_of_their_last_spectra(self):
         plan = plan_for(samples=None, duration=2.0, inputs=8, integration=0.5, channels=1000)
         self.assertEqual(plan.spectra, 32000)
         self.assertEqual(plan.samples, 32_007_000)
-        self.assertEqual(plan.times * plan.blocks * 4, plan.spectra)
+        self.assertEqual(plan.spectra_per_frame * plan.blocks * 4, plan.spectra)
         # 0.1 s is 390.625 spectra of 1024 channels at 4 MHz: ten integrations of 391
         plan = plan_for(samples=None, duration=1.0, sample_rate=4e6, integration=0.1)
-        self.assertEqual((plan.times * plan.blocks, plan.spectra), (391, 3910))
+        self.assertEqual((plan.spectra_per_frame * plan.blocks, plan.spectra), (391, 3910))
         # 2.5 integrations stay what they are: 976.5625 spectra
         plan = plan_for(samples=None, duration=0.25, sample_rate=4e6, integration=0.1)
-        self.assertEqual((plan.times * plan.blocks, plan.spectra), (391, 977))
+        self.assertEqual((plan.spectra_per_frame * plan.blocks, plan.spectra), (391, 977))
         # rounding up a short integration, or to a long block, does not make the whole longer:
         # 0.01 s is 156 spectra of 256 channels
         for changes, integrated in ((dict(integration=1e-9), 1), (dict(integration=1e-4), 2),
                                     (dict(spectra_per_block=100), 200),
                                     (dict(spectra_per_block=100000), 100000)):
             plan = plan_for(samples=None, duration=0.01, sample_rate=4e6, channels=256, **changes)
-            self.assertEqual(plan.times * plan.blocks, integrated)
+            self.assertEqual(plan.spectra_per_frame * plan.blocks, integrated)
             self.assertLessEqual(abs(plan.spectra - 156), 56)
             if "integration" in changes:
                 self.assertEqual(plan.spectra % integrated, 0)

@@ -74,7 +74,7 @@ class qa_plot(gr_unittest.TestCase):
         self.assertTrue(np.isnan(shown[5]))
 
     def test_waterfalls_have_the_phases_of_the_delays(self):
-        frequencies = write_array(self.uvh5, 2, times=6, flagged=(9,))
+        frequencies = write_array(self.uvh5, 2, spectra_per_frame=6, flagged=(9,))
         self.assertEqual(run(self.uvh5, "-o", self.png, "--dpi", "50"), (0, ""))
         self.check_picture(600)
         with VisibilityFile(self.uvh5) as file:
@@ -96,7 +96,7 @@ class qa_plot(gr_unittest.TestCase):
         np.testing.assert_allclose(images[0].get_extent()[2:], [-0.5, 5.5], atol=1e-3)
 
     def test_one_integration_of_several(self):
-        write_array(self.uvh5, 2, times=6)
+        write_array(self.uvh5, 2, spectra_per_frame=6)
         with VisibilityFile(self.uvh5) as file:
             for number in (2, -4):
                 figure = plot.make_figure(file, integration=number)
@@ -106,7 +106,7 @@ class qa_plot(gr_unittest.TestCase):
                 plot.make_figure(file, integration=6)
 
     def test_all_baselines_of_eight_antennas(self):
-        write_array(self.uvh5, 8, times=3)
+        write_array(self.uvh5, 8, spectra_per_frame=3)
         self.assertEqual(run(self.uvh5, "-o", self.png, "--dpi", "50"), (0, ""))
         self.check_picture(1000)
         with VisibilityFile(self.uvh5) as file:

@@ -64,13 +64,13 @@ class on_device:
         return functools.partial(member, device=DEVICE)
 
 
-def block_length(times, sample_type="sc8"):
+def block_length(spectra_per_frame, sample_type="sc8"):
     """
     Spectra in a block that xengine takes: so many, and of integers on a GPU as many more as
     make a multiple of 16.
     """
     multiple = 1 if sample_type == "fc32" else BLOCK_MULTIPLE
-    return -(-times // multiple) * multiple
+    return -(-spectra_per_frame // multiple) * multiple
 
 
 # ---- tags

@@ -312,7 +312,7 @@ def missing_spectra(stretch, step, taps):
 # ---- corner turn
 
 
-def corner_turn(spectra, times, first_channel=0, selected_channels=0, missing=None):
+def corner_turn(spectra, spectra_per_frame, first_channel=0, selected_channels=0, missing=None):
     """
     Blocks in which time is the fastest axis. The last one is filled with zeros.
 
@@ -325,16 +325,16 @@ def corner_turn(spectra, times, first_channel=0, selected_channels=0, missing=No
     spectra = np.asarray(spectra)
     inputs, count, channels = spectra.shape[:3]
     end = first_channel + selected_channels if selected_channels else channels
-    blocks = -(-count // times)
-    padded = np.zeros((inputs, blocks * times) + spectra.shape[2:], dtype=spectra.dtype)
+    blocks = -(-count // spectra_per_frame)
+    padded = np.zeros((inputs, blocks * spectra_per_frame) + spectra.shape[2:], dtype=spectra.dtype)
     padded[:, :count] = spectra
-    lost = np.ones((inputs, blocks * times), dtype=bool)
+    lost = np.ones((inputs, blocks * spectra_per_frame), dtype=bool)
     lost[:, :count] = False if missing is None else missing
     padded = padded[:, :, first_channel:end]
-    padded = padded.reshape((inputs, blocks, times) + padded.shape[2:])
+    padded = padded.reshape((inputs, blocks, spectra_per_frame) + padded.shape[2:])
     # [input][block][time][channel] -> [block][channel][input][time]
     turned = np.moveaxis(padded, (1, 3, 0, 2), (0, 1, 2, 3))
-    return turned, lost.reshape(inputs, blocks, times).swapaxes(0, 1)
+    return turned, lost.reshape(inputs, blocks, spectra_per_frame).swapaxes(0, 1)
 
 
 # ---- correlator
@@ -517,21 +517,21 @@ def pfb_edge(rx_freq, rx_rate, channels, taps, real=False, inverted=False):
     }
 
 
-def corner_turn_edge(edge, channels, times, first_channel=0, selected_channels=0):
+def corner_turn_edge(edge, channels, spectra_per_frame, first_channel=0, selected_channels=0):
     """Tags behind corner_turn from those before it (dictionaries as of pfb_edge())."""
     selected = selected_channels or channels - first_channel
     spacing = edge["bandwidth"] / channels
     offset = first_channel + selected // 2 - channels // 2
     return {
         "rx_freq": edge["rx_freq"] + offset * spacing,
-        "rx_rate": edge["rx_rate"] / times,
+        "rx_rate": edge["rx_rate"] / spectra_per_frame,
         "bandwidth": selected * spacing,
-        "samples_per_item": edge["samples_per_item"] * times,
+        "samples_per_item": edge["samples_per_item"] * spectra_per_frame,
         "delay": edge["delay"],
     }
 
 
-def detector_edge(edge, channels, times, spectra, summed=1):
+def detector_edge(edge, channels, spectra_per_frame, spectra, summed=1):
     """Tags behind power_detector from those before it (dictionaries as of pfb_edge())."""
     made = channels // summed
     middle = made // 2 * summed + (summed - 1) / 2
@@ -539,8 +539,8 @@ def detector_edge(edge, channels, times, spectra, summed=1):
         **edge,
         "rx_freq": edge["rx_freq"]
         + (middle - channels // 2) * edge["bandwidth"] / channels,
-        "rx_rate": edge["rx_rate"] * times / spectra,
-        "samples_per_item": edge["samples_per_item"] * spectra // times,
+        "rx_rate": edge["rx_rate"] * spectra_per_frame / spectra,
+        "samples_per_item": edge["samples_per_item"] * spectra // spectra_per_frame,
     }
 
 

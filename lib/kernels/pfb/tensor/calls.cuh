@@ -587,9 +587,12 @@ public:
     void execute(
         const pfb::source* sources, void* block, int first, int count, stream& s) override
     {
-        const fused_filter::target to{
-            nullptr, block, first, d_p.times, d_p.first_channel, d_p.selected_channels
-        };
+        const fused_filter::target to{ nullptr,
+                                       block,
+                                       first,
+                                       d_p.spectra_per_frame,
+                                       d_p.first_channel,
+                                       d_p.selected_channels };
         if (!this->done(sources, to, size_t(count), s))
             this->d_other->execute(sources, block, first, count, s);
     }
@@ -646,6 +649,8 @@ std::unique_ptr<f_engine> part<Input, Inverted, Taps, Channels...>::make(
         p.filter, p, device, std::move(other));
 }
 
-} // namespace gr::aperture::kernels::cuda::tensor
+} // namespace tensor
+
+} // namespace gr::aperture::kernels::cuda
 
 #endif /* INCLUDED_APERTURE_KERNELS_PFB_TENSOR_CALLS_CUH */

@@ -491,6 +491,8 @@ struct memory {
     std::conditional_t<exchanged, exchange_memory, nothing> exchange;
 };
 
-} // namespace gr::aperture::kernels::cuda::tensor
+} // namespace tensor
+
+} // namespace gr::aperture::kernels::cuda
 
 #endif /* INCLUDED_APERTURE_KERNELS_PFB_TENSOR_TENSOR_CUH */

@@ -121,13 +121,15 @@ def write_json(path, **values):
 def run_chain(source, inputs, path, array, channels, integration, input_type, format):
     gain = 0 if input_type == "sc8" or format == "fc32" else 10
     blocks = [
-        source,
-        aperture.pfb_channelizer(channels=channels, inputs=inputs, inputs_per_port=inputs,
-                                 input_type=input_type, output_type=format, gain=gain),
-        aperture.corner_turn(channels=channels, inputs=inputs, inputs_per_port=inputs, times=16,
-                             type=format),
-        aperture.xengine(channels=channels, inputs=inputs, times=16, type=format,
-                         integration=integration),
+        source, aperture.pfb_channelizer(
+            channels=channels, inputs=inputs, inputs_per_port=inputs, input_type=input_type,
+            output_type=format, gain=gain),
+        aperture.corner_turn(
+            channels=channels, inputs=inputs, inputs_per_port=inputs, spectra_per_frame=16,
+            type=format),
+        aperture.xengine(
+            channels=channels, inputs=inputs, spectra_per_frame=16, type=format,
+            integration=integration),
         aperture.uvh5_sink(path, array, channels)]
     top = gr.top_block()
     top.connect(*blocks)
