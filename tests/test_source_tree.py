@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The source tree: gr_modtool knows it, bindings are in step, C++ is formatted."""
 
+import ast
 import hashlib
 import os
 import re
@@ -14,6 +15,42 @@ from places import CMAKE, SOURCE, fresh_folder, main, run, run_or_fail
 
 HEADERS = SOURCE / "include/gnuradio/aperture"
 BINDINGS = SOURCE / "python/aperture/bindings"
+PACKAGE = SOURCE / "python/aperture"
+
+# what a package of python/aperture may import of the others; "blocks": modules of that folder
+ANYTHING = {"arguments", "arrays", "beams", "blocks", "commands", "files", "parameters", "plots",
+            "streams", "testing"}
+MAY_IMPORT = {
+    "arguments": set(),
+    "parameters": set(),
+    "arrays": {"parameters"},
+    "beams": {"arrays", "parameters"},
+    "files": {"arrays", "parameters"},
+    "streams": {"parameters"},
+    "plots": {"arrays", "beams", "files", "parameters"},
+    "blocks": {"arrays", "beams", "files", "parameters", "streams"},
+    "commands": ANYTHING - {"testing"},
+    "testing": ANYTHING,
+}
+IN_CPP = {"tags"}  # modules of the bindings that everybody may know
+
+
+def packages_imported(path):
+    """The packages of python/aperture, or "blocks", whose modules a Python file imports."""
+    folder = path.parent.relative_to(PACKAGE).parts
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {tuple(alias.name.split(".")) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = folder[:len(folder) + 1 - node.level] if node.level else ()
+            base = (("gnuradio", "aperture", *above) if node.level else ())
+            base += tuple(node.module.split(".")) if node.module else ()
+            names |= {(*base, alias.name) for alias in node.names}
+    ours = {name[2] if len(name) > 2 else "blocks" for name in names
+            if name[:2] == ("gnuradio", "aperture")} - IN_CPP
+    own = folder[0] if folder else "blocks"
+    return {name if (PACKAGE / name).is_dir() else "blocks" for name in ours} - {own}
 
 
 class TestSourceTree(unittest.TestCase):
@@ -91,6 +128,20 @@ class TestSourceTree(unittest.TestCase):
                 head = path.read_text()[:600]
                 self.assertIn("SPDX-License-Identifier: GPL-3.0-or-later", head, path)
                 self.assertIn("Copyright", head, path)
+
+    def test_directions_of_imports(self):
+        """Packages know each other in one direction; arrays and files know no blocks."""
+        folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+        self.assertEqual(folders | {"blocks"}, set(MAY_IMPORT))
+        wrong = []
+        for path in sorted(PACKAGE.rglob("*.py")):
+            folder = path.relative_to(PACKAGE).parts[0]
+            if path.name.startswith("qa_") or path == PACKAGE / "__init__.py":
+                continue
+            allowed = MAY_IMPORT[folder if path.parent != PACKAGE else "blocks"]
+            for name in sorted(packages_imported(path) - allowed):
+                wrong.append(f"{path.relative_to(PACKAGE)} imports from {name}")
+        self.assertEqual(wrong, [])
 
     def test_no_standard_module_is_hidden(self):
         """No folder that a test or script is started from hides a module of Python's own.

@@ -14,6 +14,7 @@ from .arrays.array_description import (Antenna, ArrayDescription, ArrayDescripti
                                       Source, find_array, load_array, save_array, shipped_arrays)
 from .arrays.products import products
 from .beams.beams import Beam, load_beams
+from .parameters.errors import ParameterError
 from .array_source import array_source
 from .filterbank_sink import filterbank_sink
 from .pointing import pointing

@@ -19,11 +19,11 @@ from gnuradio import gr
 from . import tags
 from .arrays import earth_rotation, geometry
 from .arrays.array_description import ArrayDescription, load_array
-from .arrays.array_model import refuse
 from .beams.weights import beam_directions, find_polarizations
 from .files.filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
 from .files.filterbank_writer import MISSING, MissingSamples, RecentMean, SampleFile, take_places
 from .files.growing_file import check_path, file_name
+from .parameters.errors import refuse
 from .pointing import as_beams
 from .streams.tag_values import tag_value, time_of
 

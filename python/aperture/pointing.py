@@ -18,10 +18,10 @@ from gnuradio import gr
 from . import c32vector, tags
 from .arrays import earth_rotation
 from .arrays.array_description import ArrayDescription, load_array
-from .arrays.array_model import refuse
 from .arrays.geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
 from .beams.beams import Beam, beams_of, coherent, in_order
 from .beams.weights import beam_directions, beam_weights, channel_frequencies
+from .parameters.errors import refuse
 from .streams.stream_band import Band, StreamBand
 from .streams.tag_values import tag_value
 

@@ -38,7 +38,8 @@ import json
 import os
 from pathlib import Path
 
-from ..files.yaml_reader import Scalar, YamlReader
+from ..parameters import errors
+from ..parameters.yaml_reader import Scalar, YamlReader
 from .array_model import (POLARIZATIONS, Antenna, ArrayDescription,  # noqa: F401 (for importers)
                           ArrayDescriptionError, Input, Source, refuse)
 
@@ -56,8 +57,8 @@ def find_array(path_or_shipped_name):
     Raises FileNotFoundError that lists the latter.
     """
     if not isinstance(path_or_shipped_name, (str, os.PathLike)):
-        refuse("array", path_or_shipped_name, "an ArrayDescription, or the name of a file or of a "
-               f"shipped description: {', '.join(shipped_arrays())}")
+        errors.refuse("array", path_or_shipped_name, "an ArrayDescription, or the name of a file "
+                      f"or of a shipped description: {', '.join(shipped_arrays())}")
     path = Path(path_or_shipped_name).expanduser()
     if path.is_file():
         return path
@@ -76,7 +77,7 @@ def load_array(path_or_shipped_name):
     """
     path = find_array(path_or_shipped_name)
     with open(path, encoding="utf-8") as file:
-        return _Reader(str(path)).read(file)
+        return _Reader(str(path), ArrayDescriptionError).read(file)
 
 
 def _as_number(value):

@@ -11,29 +11,18 @@ from typing import Optional
 
 import numpy as np
 
+from ..parameters import errors
+
 POLARIZATIONS = "xylr"
 
 
-class ArrayDescriptionError(ValueError):
-    """What is wrong with an array description.
-
-    field: for example "inputs[3].antenna"; problem: what is wrong and what is allowed;
-    where: "FILE:LINE", or None if it does not come from a file.
-    """
-
-    def __init__(self, field, problem, where=None):
-        super().__init__(": ".join(part for part in (where, field, problem) if part))
-        self.field = field
-        self.problem = problem
-        self.where = where
+class ArrayDescriptionError(errors.ParameterError):
+    """What is wrong with an array description: a field of it, or of one of its parts."""
 
 
 def refuse(field, value, rule):
-    """Raises the error for a value that its rule does not allow."""
-    shown = repr(value)
-    if len(shown) > 80:
-        shown = shown[:77] + "..."
-    raise ArrayDescriptionError(field, f"{shown} is not allowed; it must be {rule}")
+    """Raises the error for a value of a description that its rule does not allow."""
+    errors.refuse(field, value, rule, ArrayDescriptionError)
 
 
 def _text(field, value):
@@ -220,7 +209,7 @@ class ArrayDescription:
     def find_input(self, name_or_number):
         """Number of an input, of its name or number (also as a string of digits).
 
-        Raises ValueError where there is no such input.
+        Raises ParameterError where there is no such input.
         """
         names = self.input_names
         if isinstance(name_or_number, str) and name_or_number in names:
@@ -230,8 +219,8 @@ class ArrayDescription:
             number = int(number)
         if isinstance(number, Integral) and 0 <= number < len(names):
             return int(number)
-        raise ValueError(f"input: {name_or_number!r} is not allowed; it must be 0 to "
-                         f"{len(names) - 1}, or one of {_short_list(names)}")
+        return errors.refuse("input", name_or_number,
+                             f"0 to {len(names) - 1}, or one of {_short_list(names)}")
 
     def antenna_of(self, name_or_number):
         """The Antenna that an input belongs to."""

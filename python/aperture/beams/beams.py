@@ -38,8 +38,9 @@ import numpy as np
 
 from ..arrays import geometry
 from ..arrays.array_description import ArrayDescription, load_array
-from ..arrays.array_model import ArrayDescriptionError, Target, refuse
-from ..files.yaml_reader import YamlReader
+from ..arrays.array_model import Target
+from ..parameters.errors import ParameterError, refuse
+from ..parameters.yaml_reader import YamlReader
 from .weights import array_factor, beam_masks, beam_weights, find_polarizations
 
 MAX_BEAMS = 4096  # what the blocks take
@@ -301,8 +302,8 @@ def _beams_of(field, entry, array, time):
     values = {}
     for key, value in entry.items():
         if key not in _FIELDS:
-            raise ArrayDescriptionError(f"{field}.{key}",
-                                        f"not known; allowed: {', '.join(_FIELDS)}")
+            raise ParameterError(f"{field}.{key}",
+                                 f"not known; allowed: {', '.join(_FIELDS)}")
         values[key] = _convert(f"{field}.{key}", key, value)
     tiling = {key: values.pop(key) for key in ("width", "overlap") if key in values}
     lattice = {key: values.pop(key) for key in (*_COUNTS, "spacing") if key in values}
@@ -320,16 +321,16 @@ def _beams_of(field, entry, array, time):
         centre = Beam(values.pop("name", "beam"), **values)
         if tiling:
             if "width" not in tiling:
-                raise ArrayDescriptionError("width", "missing")
+                raise ParameterError("width", "missing")
             return tile(array, centre, time=time, **tiling)
         if lattice:
             if "spacing" not in lattice:
-                raise ArrayDescriptionError("spacing", "missing")
+                raise ParameterError("spacing", "missing")
             return grid(centre, **{"columns": 1, **lattice})
         beam_masks(array, [centre])  # complains about antennas
-    except ArrayDescriptionError as error:
-        raise ArrayDescriptionError(f"{field}.{error.field}" if error.field else field,
-                                    error.problem) from None
+    except ParameterError as error:
+        raise ParameterError(f"{field}.{error.field}" if error.field else field,
+                             error.problem) from None
     return [centre]
 
 
@@ -352,7 +353,7 @@ def beams_of(array, entries, time=None):
 
     Raises
     ------
-    ArrayDescriptionError
+    ParameterError
         A ValueError that names the field.
     """
     if not isinstance(array, ArrayDescription):
@@ -387,7 +388,7 @@ def load_beams(text, array, time=None):
 
     Raises
     ------
-    ArrayDescriptionError, OSError
+    ParameterError, OSError
     """
     text = os.fspath(text)
     if not text:
@@ -402,9 +403,9 @@ def load_beams(text, array, time=None):
                        "grid:az=180,el=60,columns=8,spacing=1.5")
             entry[key] = value.split("+") if key == "antennas" else value
         return beams_of(array, [entry], time)
-    reader = YamlReader(text)
+    reader = YamlReader(text, ParameterError)
     with open(os.path.expanduser(text), encoding="utf-8") as file:
         tree = reader.tree(file)
     if not isinstance(tree, dict) or set(tree) != {"beams"}:
-        raise ArrayDescriptionError("beams", "a file of beams has this one key, with a list", text)
+        raise ParameterError("beams", "a file of beams has this one key, with a list", text)
     return reader.with_line(beams_of, array, tree["beams"], time)

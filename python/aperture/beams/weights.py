@@ -17,7 +17,7 @@ lines all inputs up. f is that of each channel: there is no phase for the whole 
 import numpy as np
 
 from ..arrays import geometry
-from ..arrays.array_model import refuse
+from ..parameters.errors import refuse
 
 TAPERS = ("none", "gaussian", "hamming")
 NORMS = ("noise", "signal", "none")

@@ -11,7 +11,7 @@ import shutil
 import stat
 import tempfile
 
-from ..arrays.array_model import refuse
+from ..parameters.errors import refuse
 from .file_lock import LockFile
 
 # what os.link says on file systems without hard links

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pmt
 
 from .. import tags
-from ..arrays.array_model import refuse
+from ..parameters.errors import refuse
 from .tag_values import tag_value
 
 

@@ -7,8 +7,6 @@
 
 import yaml
 
-from ..arrays.array_model import ArrayDescriptionError
-
 MERGE = "tag:yaml.org,2002:merge"  # the key <<: what it names is taken where it is not given
 MOST_VALUES = 1 << 18  # of a file; aliases of aliases make any number of them
 
@@ -24,10 +22,14 @@ class Scalar(str):
 
 
 class YamlReader:
-    """Reads a file, and remembers on which line each field stands."""
+    """Reads a file, and remembers on which line each field stands.
 
-    def __init__(self, name):
+    name: of the file, for messages; error: a ParameterError's class, of what is wrong in it.
+    """
+
+    def __init__(self, name, error):
         self.name = name
+        self.error = error
         self.lines = {}
         self._values = 0
 
@@ -37,7 +39,7 @@ class YamlReader:
 
         Raises
         ------
-        ArrayDescriptionError
+        self.error
             It is not YAML, a key comes twice, or there are too many values.
         """
         try:
@@ -46,22 +48,22 @@ class YamlReader:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 1
-            raise ArrayDescriptionError("", f"not YAML: {error.problem or error.context}",
-                                        f"{self.name}:{line}") from None
+            raise self.error("", f"not YAML: {error.problem or error.context}",
+                             f"{self.name}:{line}") from None
         except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise ArrayDescriptionError("", f"not a text file: {str(error).splitlines()[0]}",
-                                        self.name) from None
+            raise self.error("", f"not a text file: {str(error).splitlines()[0]}",
+                             self.name) from None
         except RecursionError:
-            raise ArrayDescriptionError("", "lists or mappings are nested too deeply",
-                                        self.name) from None
+            raise self.error("", "lists or mappings are nested too deeply",
+                             self.name) from None
 
     def with_line(self, make, *arguments):
-        """What make(*arguments) returns; an ArrayDescriptionError gets the file and the line."""
+        """What make(*arguments) returns; an error of this class gets the file and the line."""
         try:
             return make(*arguments)
-        except ArrayDescriptionError as error:
-            raise ArrayDescriptionError(error.field, error.problem,
-                                        f"{self.name}:{self._line(error.field)}") from None
+        except self.error as error:
+            raise self.error(error.field, error.problem,
+                             f"{self.name}:{self._line(error.field)}") from None
 
     def _line(self, path):
         """Of a field, or of what it is part of where it is not there itself."""
@@ -73,9 +75,9 @@ class YamlReader:
         self.lines.setdefault(path, node.start_mark.line + 1)
         self._values += 1
         if self._values > MOST_VALUES:
-            raise ArrayDescriptionError(path, "too many values: at most "
-                                        f"{MOST_VALUES} are allowed, what aliases name counted "
-                                        "each time", f"{self.name}:{node.start_mark.line + 1}")
+            raise self.error(path, f"too many values: at most {MOST_VALUES} are allowed, what "
+                             "aliases name counted each time",
+                             f"{self.name}:{node.start_mark.line + 1}")
         if isinstance(node, yaml.SequenceNode):
             return [self._plain(child, f"{path}[{index}]")
                     for index, child in enumerate(node.value)]
@@ -90,15 +92,15 @@ class YamlReader:
                 for other in child.value if isinstance(child, yaml.SequenceNode) else [child]:
                     found = self._plain(other, path)
                     if not isinstance(found, dict):
-                        raise ArrayDescriptionError(path, f"<<: {found!r} is not allowed; it must be "
-                                                    "a mapping, or a list of such",
-                                                    f"{self.name}:{key.start_mark.line + 1}")
+                        raise self.error(path, f"<<: {found!r} is not allowed; it must be a "
+                                         "mapping, or a list of such",
+                                         f"{self.name}:{key.start_mark.line + 1}")
                     merged = {**found, **merged}
                 continue
             name = key.value if isinstance(key, yaml.ScalarNode) else "?"
             child_path = f"{path}.{name}" if path else name
             if name in values:
-                raise ArrayDescriptionError(
+                raise self.error(
                     child_path, f"given twice, first on line {self.lines[child_path]}",
                     f"{self.name}:{key.start_mark.line + 1}")
             self.lines[child_path] = key.start_mark.line + 1

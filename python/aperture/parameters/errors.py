@@ -1,0 +1,28 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The error that all parameters share."""
+
+
+class ParameterError(ValueError):
+    """A parameter, or a field of a file that a user writes, has a value that is not allowed.
+
+    field: for example "filename" or "inputs[3].antenna"; problem: what is wrong and what is
+    allowed; where: "FILE:LINE", or None if it does not come from a file.
+    """
+
+    def __init__(self, field, problem, where=None):
+        super().__init__(": ".join(part for part in (where, field, problem) if part))
+        self.field = field
+        self.problem = problem
+        self.where = where
+
+
+def refuse(field, value, rule, error=ParameterError):
+    """Raises the error (a class) for a value that its rule does not allow."""
+    shown = repr(value)
+    if len(shown) > 80:
+        shown = shown[:77] + "..."
+    raise error(field, f"{shown} is not allowed; it must be {rule}")
