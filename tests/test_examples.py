@@ -26,7 +26,8 @@ class TestExamples(unittest.TestCase):
         scripts = {name for name in names if name.endswith(".py")}
         self.assertEqual(scripts, {"best2_figures.py", "first_flowgraph.py"})
         instruments = {path.name for path in (EXAMPLES / "instruments").iterdir()}
-        self.assertEqual(instruments - {"__pycache__"}, {"beams.py", "correlate.py", "instrument.py"})
+        self.assertEqual(instruments - {"__pycache__"},
+                         {"beams.py", "correlate.py", "instrument.py"})
         self.assertTrue({"beams.grc", "interferometer.grc", "pointing.grc"} <= names)
 
     def test_grc(self):
@@ -114,7 +115,7 @@ class TestExamples(unittest.TestCase):
                     self.assertGreater(real_time, 0)
 
     def test_instruments_beams(self):
-        """Beams of BEST-2 see of the source what the array factor says; the search finds a number."""
+        """Beams of BEST-2 see of the source what the array factor says; the search ends."""
         script = self.instruments("beams.py")
         for source in ("device", "host"):
             found, measured = script["run"]([2, 20], "cpu", source, seconds=0.1,

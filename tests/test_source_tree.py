@@ -32,6 +32,22 @@ MAY_IMPORT = {
     "commands": ANYTHING - {"testing"},
     "testing": ANYTHING,
 }
+LONGEST_LINE = 100  # characters of Python
+# files that have longer lines still; nothing is to be added here
+LONGER_LINES = {
+    "python/aperture/array_source.py",
+    "python/aperture/commands/qa_beams_command.py",
+    "python/aperture/files/filterbank_writer.py",
+    "python/aperture/files/growing_file.py",
+    "python/aperture/files/qa_growing_file.py",
+    "python/aperture/filterbank_sink.py",
+    "python/aperture/pointing.py",
+    "python/aperture/qa_beamformer.py",
+    "python/aperture/qa_filterbank_sink.py",
+    "python/aperture/qa_pointing.py",
+    "python/aperture/uvh5_sink.py",
+    "tests/test_grc_blocks.py",
+}
 IN_CPP = {"tags"}  # modules of the bindings that everybody may know
 
 
@@ -128,6 +144,19 @@ class TestSourceTree(unittest.TestCase):
                 head = path.read_text()[:600]
                 self.assertIn("SPDX-License-Identifier: GPL-3.0-or-later", head, path)
                 self.assertIn("Copyright", head, path)
+
+    def test_length_of_lines(self):
+        """Python's lines have at most 100 characters, those of programs without a suffix, too."""
+        files = [path for folder in ("apps", "bench", "examples", "python", "tests", "tools")
+                 for path in sorted((SOURCE / folder).rglob("*")) if path.is_file() and (
+                     path.suffix == ".py" or not path.suffix and
+                     re.match(rb"#!.*python", path.read_bytes()[:60]))]
+        self.assertGreater(len(files), 100)
+        long = [f"{path.relative_to(SOURCE)}:{number}" for path in files
+                if str(path.relative_to(SOURCE)) not in LONGER_LINES
+                for number, line in enumerate(path.read_text().splitlines(), 1)
+                if len(line) > LONGEST_LINE]
+        self.assertEqual(long, [])
 
     def test_directions_of_imports(self):
         """Packages know each other in one direction; arrays and files know no blocks."""

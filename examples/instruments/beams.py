@@ -14,9 +14,9 @@ the array factor says. Then they are sent round and round, from the memory of th
 powers stay (--source device), or from that of the host, to which they go back, both through PCIe
 (--source host). A beamformer takes 4096 beams; of more, several stand side by side. Where --most
 finds time for more than four of them, it calculates how many from what four take: to make one takes
-seconds, and 4 GB of the host's memory for its weights. --beams measures any number. --repoint sends weights for
-all beams and channels, by messages, while the flowgraph runs, and says how long it makes no
-powers at most.
+seconds, and 4 GB of the host's memory for its weights. --beams measures any number. --repoint sends
+weights for all beams and channels, by messages, while the flowgraph runs, and says how long it
+makes no powers at most.
 
     tools/run python3 examples/instruments/beams.py --beams 64 512 4096 --most
     tools/run python3 examples/instruments/beams.py --source host --most

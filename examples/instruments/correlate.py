@@ -147,9 +147,10 @@ def run(name, device="auto", source="device", seconds=2.0, call=CALL):
     found = correlation(instrument, data, device)
     rate = speed(instrument, data, device, source == "host", seconds, call)
     operations = 8 * rate * instrument.inputs * (instrument.inputs + 1) / 2
-    print(f"{name} ({instrument.paper}): {instrument.inputs} inputs, {instrument.band / 1e6:g} MHz, "
-          f"channels of {instrument.sample_rate / instrument.channels / 1e3:.4g} kHz, integrations of "
-          f"{instrument.integration():.3g} s\n"
+    print(f"{name} ({instrument.paper}): {instrument.inputs} inputs, "
+          f"{instrument.band / 1e6:g} MHz, channels of "
+          f"{instrument.sample_rate / instrument.channels / 1e3:.4g} kHz, "
+          f"integrations of {instrument.integration():.3g} s\n"
           f"  correlation coefficient of the source: {found.real:.4f} (put there: "
           f"{SOURCE.flux / (1 + SOURCE.flux):.4f}, of which rounding leaves "
           f"{SOURCE.flux / (1 + SOURCE.flux) / (1 + 1 / (12 * rms**2)):.4f})\n"

@@ -509,7 +509,8 @@ class qa_array_source(gr_unittest.TestCase):
             with self.subTest(arguments), self.assertRaisesRegex(ValueError, message):
                 aperture.array_source(array, **arguments)
         for sources in (1, "a", Source("a", azimuth=1, elevation=1)):
-            with self.assertRaisesRegex(ValueError, "sources: .* is not allowed; .* list of Source"):
+            with self.assertRaisesRegex(ValueError,
+                                        "sources: .* is not allowed; .* list of Source"):
                 aperture.array_source(array, sources=sources)
         with self.assertRaisesRegex(FileNotFoundError, "array: 'y9'.*y8"):
             aperture.array_source("y9")

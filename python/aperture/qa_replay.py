@@ -74,9 +74,10 @@ class qa_replay(gr_unittest.TestCase):
     def test_tags(self):
         for device in DEVICES:
             with self.subTest(device=device):
-                _, tags = Sending(self.items(100, 16), 16, repeats=100, start_time=(1700000000, 0.25),
-                                  center_frequency=1.4e9, rate=1e4, bandwidth=2.5e5,
-                                  samples_per_item=1024, device=device).received()
+                _, tags = Sending(self.items(100, 16), 16, repeats=100,
+                                  start_time=(1700000000, 0.25), center_frequency=1.4e9,
+                                  rate=1e4, bandwidth=2.5e5, samples_per_item=1024,
+                                  device=device).received()
                 self.assertEqual(sorted(tags), sorted([
                     (0, "rx_time", rx_time(1700000000, 0.25)), (0, "rx_freq", 1.4e9),
                     (0, "rx_rate", 1e4), (0, "bandwidth", 2.5e5), (0, "samples_per_item", 1024)]))

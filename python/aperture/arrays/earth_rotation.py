@@ -55,8 +55,8 @@ def warning(jd):
     """What a user is to be told of these times, None if all is well; jd as in `in_table`."""
     if in_table(jd):
         return None
-    return (f"the rotation of the Earth at Julian date {np.max(jd):.1f} is not known to gr-aperture: "
-            "sidereal times may be wrong by a second")
+    return (f"the rotation of the Earth at Julian date {np.max(jd):.1f} is not known to "
+            "gr-aperture: sidereal times may be wrong by a second")
 
 
 def ut1_minus_utc(jd, fraction=0.0):

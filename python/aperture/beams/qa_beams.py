@@ -167,7 +167,8 @@ class qa_beams(gr_unittest.TestCase):
             file.write(text)
             file.flush()
             # a number is a legal name, and YAML reads it, and "no", as something else
-            array = replace(self.array, antennas=[Antenna("1", (0, 0, 0)), Antenna("N2", (9, 0, 0))],
+            array = replace(self.array,
+                            antennas=[Antenna("1", (0, 0, 0)), Antenna("N2", (9, 0, 0))],
                             inputs=[Input("1", "x"), Input("N2", "x")])
             beams = load_beams(file.name, array)
         self.assertEqual([beam.name for beam in beams], ["zenith", "3C48", "row 0", "row 1",
@@ -236,7 +237,8 @@ class qa_beams(gr_unittest.TestCase):
                  "b.yaml:[0-9]+: beams.*too many values: at most 262144"),
                 # twice, of which YAML takes the last
                 ("beams: [{azimuth: 1, elevation: 2}]\nbeams: []", "b.yaml:2: beams: given twice"),
-                (entry % "azimuth: 2", r"b.yaml:3: beams\[1\].azimuth: given twice, first on line 3"),
+                (entry % "azimuth: 2",
+                 r"b.yaml:3: beams\[1\].azimuth: given twice, first on line 3"),
                 # 330 and 80 by YAML 1.1
                 ("beams: [{ra: 5:30, dec: 1}]", r"beams\[0\].ra: '5:30' is not allowed"),
                 ("beams: [{ra: 5, dec: 1:20}]", r"beams\[0\].dec: '1:20' is not allowed"),

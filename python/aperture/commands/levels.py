@@ -39,8 +39,8 @@ def gains_for(spectra):
 
 
 def fill_gains(gains, names):
-    """Of inputs that were zero where the gains were measured, that of the others (their median, 1 if
-    there are none): they may come alive. Returns gains [input] and warnings for the user."""
+    """Of inputs that were zero where the gains were measured, that of the others (their median, 1
+    if there are none): they may come alive. Returns gains [input] and warnings for the user."""
     unknown = np.isnan(gains)
     filled = np.where(unknown, 1.0 if unknown.all() else np.nanmedian(gains), gains)
     return filled, [f"input {names[number]} is zero where the gain is measured: its gain is "

@@ -5,10 +5,10 @@
 #
 """aperture_plot: one picture of a UVH5 file, of filterbank files, or of the beams of an array.
 
-plot_beams.py draws the latter two. Of a UVH5 file: on top the bandpass of each input and, of arrays,
-a matrix of all pairs of inputs; below, for each baseline, amplitude and phase over frequency (and
-time, where there are several integrations) and its lags. Amplitudes are correlation coefficients
-where the file has the autocorrelations. A file of one antenna shows the coherence of its two
+plot_beams.py draws the latter two. Of a UVH5 file: on top the bandpass of each input and, of
+arrays, a matrix of all pairs of inputs; below, for each baseline, amplitude and phase over
+frequency (and time, where there are several integrations) and its lags. Amplitudes are correlation
+coefficients where the file has the autocorrelations. A file of one antenna shows the coherence of its two
 polarisations.
 """
 
@@ -361,9 +361,10 @@ def parser():
         description="Makes a picture. Of visibilities in a UVH5 file: bandpasses, and for each "
         "baseline amplitude and phase over frequency and time and the lags (the Fourier "
         "transform over frequency; a peak at a positive delay: the signal reaches the second "
-        "antenna later). Flagged data are left out. Of a filterbank file: waterfall, light curve and "
-        "bandpass; of several, or of one with several beams, the light curves of all beams. Of an "
-        "array description with --beams: the pattern of the first beam, and where the others are.")
+        "antenna later). Flagged data are left out. Of a filterbank file: waterfall, light curve "
+        "and bandpass; of several, or of one with several beams, the light curves of all beams. Of "
+        "an array description with --beams: the pattern of the first beam, and where the others "
+        "are.")
     result.add_argument("files", metavar="FILE", nargs="+",
                         help="one UVH5 file, filterbank files (.fil), or an array description")
     result.add_argument("-o", "--output", required=True, metavar="PNG",
@@ -391,8 +392,8 @@ def refuse_choices(options, kind):
     """Those of other kinds of pictures."""
     for name, of in CHOICES.items():
         if of != kind and getattr(options, name) is not None:
-            raise PlotError(f"--{name} {getattr(options, name)}: chooses what is shown of {of}, not "
-                            f"of {kind}")
+            raise PlotError(f"--{name} {getattr(options, name)}: chooses what is shown of {of}, "
+                            f"not of {kind}")
 
 
 def check_output(path):
@@ -417,8 +418,8 @@ def choose_figure(options):
         refuse_choices(options, "the pattern of an array")
         for name in files:
             if name.endswith((".fil", ".uvh5")):
-                raise PlotError(f"{name}: --beams {options.beams} goes with an array description, a "
-                                "YAML file or a shipped name, not with what was observed")
+                raise PlotError(f"{name}: --beams {options.beams} goes with an array description, "
+                                "a YAML file or a shipped name, not with what was observed")
         if len(files) > 1:
             raise PlotError(f"--beams: one array description, not {len(files)} files")
         if options.field is not None and not 0 < options.field <= 180:
@@ -428,7 +429,8 @@ def choose_figure(options):
         refuse_choices(options, "filterbank files")
         return filterbank_figure(files)
     if files[0].endswith((".yml", ".yaml")) or files[0] in shipped_arrays():
-        raise PlotError(f"{files[0]}: of an array description the beams are drawn that --beams says")
+        raise PlotError(f"{files[0]}: of an array description the beams are drawn that "
+                        "--beams says")
     refuse_choices(options, "a UVH5 file")
     if len(files) > 1:
         raise PlotError(f"{files[1]}: one UVH5 file at a time; several files are filterbank files, "

@@ -440,7 +440,8 @@ class qa_fx(gr_unittest.TestCase):
         self.check_error(1, "nowhere", *recording, output=self.path("nowhere/out.uvh5"))
         self.check_error(1, re.escape(self.folder), *recording, output=self.folder)
         for output, pattern in (("", "filename: '' is not allowed; it must be the name of a file"),
-                                ("/proc/x.uvh5", "/proc/x.uvh5: no file can be made in its folder")):
+                                ("/proc/x.uvh5",
+                                 "/proc/x.uvh5: no file can be made in its folder")):
             text = self.check_error(1, pattern, *recording, output=output)
             self.assertNotIn("gain", text)  # nothing has been computed
         if os.path.exists("/dev/full"):

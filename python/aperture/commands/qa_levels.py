@@ -32,9 +32,10 @@ class qa_levels(gr_unittest.TestCase):
         for gains, filled, texts in (
                 ([3.0, 5.0], [3.0, 5.0], []),
                 ([3.0, nan, 5.0, 9.0], [3.0, 5.0, 5.0, 9.0],
-                 ["input b is zero where the gain is measured: its gain is 5, as that of the others"]),
-                ([nan, nan], [1.0, 1.0], [f"input {name} is zero where the gain is measured: its gain "
-                                          "is 1" for name in "ab"])):
+                 ["input b is zero where the gain is measured: its gain is 5, as that of the "
+                  "others"]),
+                ([nan, nan], [1.0, 1.0], [f"input {name} is zero where the gain is measured: its "
+                                          "gain is 1" for name in "ab"])):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 found, told = levels.fill_gains(np.array(gains), "abcd"[:len(gains)])

@@ -172,8 +172,8 @@ class qa_plot(gr_unittest.TestCase):
         self.check_error("--dpi 7: expected 30 to 600", self.uvh5, "-o", self.png, "--dpi", "7")
         self.check_error("--baselines B-C: no such baseline.*A1, A2", self.uvh5, "-o", self.png,
                          "--baselines", "B-C")
-        self.check_error("--field 3.0: chooses what is shown of the pattern of an array, not of a UVH5 "
-                         "file", self.uvh5, "-o", self.png, "--field", "3")
+        self.check_error("--field 3.0: chooses what is shown of the pattern of an array, not of a "
+                         "UVH5 file", self.uvh5, "-o", self.png, "--field", "3")
         self.check_error("--integration 0: .*not of filterbank files", "a.fil", "-o", self.png,
                          "--integration", "0")
         self.check_error("--baselines A-B: .*not of the pattern", "best-2", "-o", self.png,

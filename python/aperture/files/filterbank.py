@@ -33,7 +33,8 @@ KEYWORDS = {"source_name": "s", "rawdatafile": "s", "machine_id": "i", "telescop
             "src_dej": "d", "az_start": "d", "za_start": "d", "refdm": "d", "period": "d",
             "signed": "b"}
 NEEDED = ("fch1", "foff", "nchans", "nbits", "nifs", "tsamp")
-# 8 bits: where the mean is put, and the standard deviation; 0.4 % of the signal-to-noise ratio is lost
+# 8 bits: where the mean is put, and the standard deviation; 0.4 % of the
+# signal-to-noise ratio is lost
 LEVEL, SIGNED_LEVEL = 64.0, 128.0
 DEVIATION = 10.0
 MOST_CHANNELS = 1 << 24   # in a file that is read; more are a broken header
@@ -90,8 +91,8 @@ class Levels:
     @classmethod
     def of(cls, powers, signed=False):
         """Such that powers [sample][if][channel] have their mean at 64 (at 128 where they may be
-        negative) and the standard deviation 10; what does not vary gets steps of 1/64 of it. What is
-        no finite number does not count."""
+        negative) and the standard deviation 10; what does not vary gets steps of 1/64 of it. What
+        is no finite number does not count."""
         powers = np.asarray(powers, dtype=np.float64)
         powers = np.where(np.isfinite(powers), powers, np.nan)
         count = np.maximum(np.sum(~np.isnan(powers), axis=0), 1)
@@ -197,8 +198,8 @@ class FilterbankFile:
 
     def averaged(self, most, count=None):
         """The first `count` samples (None: all) as by read(), float64, neighbours averaged so that
-        there are at most `most`; and the number of samples in each. What is no finite number does not
-        count; NaN: nothing else is there."""
+        there are at most `most`; and the number of samples in each. What is no finite number does
+        not count; NaN: nothing else is there."""
         count = self.samples if count is None else min(count, self.samples)
         each = max(1, -(-count // most))
         found = np.empty((count // each, self.ifs, len(self.frequencies)))

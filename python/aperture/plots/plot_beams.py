@@ -70,16 +70,16 @@ def read_beams(filenames):
         if (file.ifs, file.header.get("nbeams"), file.interval) != (
                 first.ifs, first.header.get("nbeams"), first.interval) or \
                 not np.array_equal(file.frequencies, first.frequencies):
-            raise PlotError(f"{file.filename}: other channels, IFs, beams or intervals than those of "
-                            f"{first.filename}")
+            raise PlotError(f"{file.filename}: other channels, IFs, beams or intervals than those "
+                            f"of {first.filename}")
         later = (file.start - first.start) * 86400
         if abs(later) > first.interval:
-            raise PlotError(f"{file.filename}: begins {later:.6g} s later than {first.filename}: beams "
-                            "of one observation are drawn together")
+            raise PlotError(f"{file.filename}: begins {later:.6g} s later than {first.filename}: "
+                            "beams of one observation are drawn together")
     names, powers = [], []
     length = min(file.samples for file in files)
-    # filterbank_sink calls that beam 0 which is all of them, each with so many IFs; of other programs'
-    # beams, one is 0
+    # filterbank_sink calls that beam 0 which is all of them, each with so many IFs; of other
+    # programs' beams, one is 0
     inside = first.header.get("nbeams", 1)
     if inside < 1 or first.ifs % inside or any(file.header.get("ibeam", 1) for file in files):
         inside = 1
@@ -152,7 +152,8 @@ def draw_light_curves(axis, curves, seconds, names, ylabel="power / median"):
     axis.set_ylabel(ylabel)
     axis.grid(alpha=0.3)
     if len(curves) > 1:
-        columns = max(1, min(8, 100 // (6 + max(map(len, names)))))  # above the curves, in the width
+        # above the curves, in the width
+        columns = max(1, min(8, 100 // (6 + max(map(len, names)))))
         axis.legend(fontsize=8, ncol=columns, loc="lower right", bbox_to_anchor=(1, 1),
                     frameon=False)
 
@@ -175,7 +176,8 @@ def one_beam_figure(name, powers, seconds, file):
         shown, more = powers[:, number], "" if number else " / median of each channel"
         if number and file.header["nbits"] == 8:
             # where zero was is not in the file
-            shown, more = shown - without_nan(np.nanmedian, shown, axis=0), " - median of each channel (steps)"
+            shown = shown - without_nan(np.nanmedian, shown, axis=0)
+            more = " - median of each channel (steps)"
         picture = draw_waterfall(axis, shown, seconds, frequencies, number > 0)
         axis.set_title(label + more, loc="left", fontsize=10)
         side = figure.add_subplot(grid[number + 1, 1])
@@ -302,7 +304,8 @@ def draw_half_power(axis, array, beam, looks, line, frequency, taper):
     # the rows and columns of the picture in which it is
     rows, columns = (slice(found[0], found[-1] + 1) for found in
                      (np.flatnonzero(near.any(axis=1)), np.flatnonzero(near.any(axis=0))))
-    near, looks = near[rows, columns], np.concatenate([looks[rows, columns].reshape(-1, 3), [centre]])
+    near = near[rows, columns]
+    looks = np.concatenate([looks[rows, columns].reshape(-1, 3), [centre]])
     weights = beam_weights(array, [beam], [frequency], taper=taper)[:, :1]
     power = np.abs(array_factor(array, weights, looks, [frequency])[0, 0]) ** 2
     levels = np.where(near, decibels(power[:-1] / power[-1]).reshape(near.shape), np.nan)
@@ -326,7 +329,8 @@ def pattern_figure(array_name, beams_text, field=None, taper="none"):
     main = beams[0]
     for beam, live in zip(beams, live_beams(array, beams)[:, 0]):
         if not live:
-            raise PlotError(f"--beams {beams_text}: all inputs of beam {beam.name!r} have a gain of 0")
+            raise PlotError(f"--beams {beams_text}: all inputs of beam {beam.name!r} have a gain "
+                            "of 0")
     field = _field(array, main) if field is None else field
     line = np.linspace(-field / 2, field / 2, 301)
     east, north = np.meshgrid(line, line)

@@ -77,13 +77,15 @@ class qa_plot_beams(Observations, gr_unittest.TestCase):
                              ("dead.yaml", {"inputs": [replace(one.inputs[0], gain=0)]})):
             save_array(replace(one, **change), self.path(name))
         # nor are there any that are left out
-        figure = plot_beams.pattern_figure("y8", "grid:az=0,el=80,columns=16,rows=16,spacing=0.01", 0.4)
+        figure = plot_beams.pattern_figure(
+            "y8", "grid:az=0,el=80,columns=16,rows=16,spacing=0.01", 0.4)
         contours = [np.concatenate([path.vertices for path in kind.get_paths()])
                     for kind in figure.axes[0].collections
                     if np.allclose(kind.get_edgecolor(), to_rgba(plot_beams.COLOURS[4]))]
         self.assertEqual(len(contours), 255)
         # around each beam's place, as seen from the first one (whose axes are turned a little)
-        middles = np.array([(contour.max(axis=0) + contour.min(axis=0)) / 2 for contour in contours])
+        middles = np.array([(contour.max(axis=0) + contour.min(axis=0)) / 2
+                            for contour in contours])
         places = 0.01 * np.stack(np.meshgrid(range(16), range(16)), axis=-1).reshape(-1, 2)[1:]
         np.testing.assert_allclose(middles, places, atol=0.002)
         plt.close(figure)

@@ -22,9 +22,9 @@ class Band:
     width: float
 
     def holds(self, other, channel):
-        """Whether another band lies within this one, but for a channel's width: that of an odd number
-        of channels is named after one that is not its middle, and real channels that were reversed
-        are off by one."""
+        """Whether another band lies within this one, but for a channel's width: that of an odd
+        number of channels is named after one that is not its middle, and real channels that were
+        reversed are off by one."""
         return (other.width <= self.width * (1 + 1e-6)
                 and abs(other.center - self.center)
                 <= (self.width - other.width) / 2 + channel * (1 + 1e-6))
@@ -35,8 +35,8 @@ class Band:
 
 class StreamBand:
     """
-    Follows rx_freq, rx_rate and bandwidth of a stream whose items are so many samples of each input,
-    or come from a channeliser, which says its bandwidth.
+    Follows rx_freq, rx_rate and bandwidth of a stream whose items are so many samples of each
+    input, or come from a channeliser, which says its bandwidth.
 
     band: a Band, at first what the stream is without these tags; tuned: whether it has said its
     rx_freq. inverted: as the channeliser has it.
@@ -49,7 +49,7 @@ class StreamBand:
         self._reversed = real and inverted
 
     def of_channels(self, channels):
-        """The Band of so many channels that a channeliser makes, or has made, of all of the stream."""
+        """The Band of so many channels that a channeliser makes, or has made, of the stream."""
         if not self._reversed or self._bandwidth:
             return self.band
         # the channel at a quarter of the rate is channel n/2; reversed, the one below that
