@@ -55,31 +55,61 @@ def seconds_of(rx_time):
     return time if 0 <= time < 2**63 else None
 
 
-def valid_for(array, beams, frequencies, time, phase_error):
+class Drift:
     """
-    Seconds from `time` on for which weights may hold that are made for the middle of them.
+    How the phases of inputs drift from what weights say that are made for one time.
 
-    Over these no input's phase strays from what its weight says by more than `phase_error`
-    (degrees) at any frequency. With a source's direction s, which turns with the sky (w), the
-    phase of an input at r turns by 2 pi f/c r.(w x s) a second, and that rate changes by
-    w^2 |r| 2 pi f/c a second at most. Infinite where no beam moves.
+    With a source's direction s, which turns with the sky (w), the phase of an input at r turns by
+    2 pi f/c r.(w x s) a second, and that rate changes by w^2 |r| 2 pi f/c a second at most.
+    rate: rad/s, change: rad/s^2, of the input and the beam that drift the most.
     """
-    moving = [beam for beam in beams if beam.moving]
-    if not moving:
-        return math.inf
-    latitude = np.radians(array.latitude)
-    spin = EARTH_ROTATION_RATE * np.array([0.0, math.cos(latitude), math.sin(latitude)])
-    # the sky turns against the Earth: from east over south to west
-    motion = -np.cross(spin, beam_directions(array, moving, time))
-    positions = array.input_positions()
-    turns = 2 * np.pi * np.max(np.abs(frequencies)) / SPEED_OF_LIGHT
-    rate = turns * np.max(np.abs(motion @ positions.T))
-    change = turns * np.max(np.linalg.norm(positions, axis=1)) * EARTH_ROTATION_RATE ** 2
-    error = np.radians(phase_error)
-    # half of it is x: rate x + 3/2 change x^2 = error in the second half, at most; solved without
-    # the cancellation of the usual formula
-    root = rate + math.sqrt(rate * rate + 6 * change * error)
-    return 2 * (2 * error / root) if root > 0 else math.inf
+
+    def __init__(self, array, beams, frequencies, time=None):
+        """time: UTC seconds since 1970, when the rate is taken; None: when it is the largest."""
+        moving = [beam for beam in beams if beam.moving and not beam.incoherent]
+        self.rate = self.change = 0.0
+        if not moving:
+            return
+        latitude = np.radians(array.latitude)
+        pole = np.array([0.0, math.cos(latitude), math.sin(latitude)])
+        positions = array.input_positions()
+        turns = 2 * np.pi * np.max(np.abs(frequencies)) / SPEED_OF_LIGHT * EARTH_ROTATION_RATE
+        if time is None:
+            # of a baseline across the pole that the source moves along
+            across = np.linalg.norm(np.cross(positions, pole), axis=1)
+            speed = np.max(across) * max(math.cos(math.radians(beam.dec)) for beam in moving)
+        else:
+            # the sky turns against the Earth: from east over south to west
+            motion = -np.cross(pole, beam_directions(array, moving, time))
+            speed = np.max(np.abs(motion @ positions.T))
+        self.rate = turns * speed
+        self.change = turns * EARTH_ROTATION_RATE * np.max(np.linalg.norm(positions, axis=1))
+
+    def span(self, phase_error):
+        """
+        Seconds from the time on in which no input's phase strays by more than `phase_error`
+        (degrees) from weights that are made for the middle of them. Infinite where none does.
+        """
+        error = np.radians(phase_error)
+        # half of it is x: rate x + 3/2 change x^2 = error in the second half, at most; solved
+        # without the cancellation of the usual formula
+        root = self.rate + math.sqrt(self.rate * self.rate + 6 * self.change * error)
+        return 2 * (2 * error / root) if root > 0 else math.inf
+
+    def error(self, span):
+        """The inverse of span(): degrees by which phases stray within so many seconds."""
+        if self.rate == self.change == 0:
+            return 0.0  # of an infinite span, too
+        return math.degrees(self.rate * span / 2 + 1.5 * self.change * (span / 2) ** 2)
+
+
+def update_interval(span, frame_length):
+    """
+    Seconds between weights that hold for `span` seconds, where they change at the starts of
+    frames of `frame_length` seconds only: a message holds until the frame in which the next one
+    comes has ended. A quarter of a frame where frames last longer than weights hold.
+    """
+    return max(span - frame_length, frame_length / 4)
 
 
 class pointing(gr.sync_block):
@@ -102,7 +132,9 @@ class pointing(gr.sync_block):
     `time` (tuple(uint64, double) as rx_time: from when on they hold). The first has no time: it
     holds at once. More follow as often as `phase_error` asks for (never, where no beam moves), each
     `lead` seconds before its time, and made for the middle of the time in which it holds. A
-    beamformer changes at the start of a block: what a block lasts comes on top of that error.
+    beamformer changes at the start of a frame: `frame_length` says how long these last, so that
+    weights follow each other that much sooner. Where frames last longer than weights hold, phases
+    are wrong by more: the log warns, and `largest_error()` says by how much.
 
     Weights: see `aperture.beams.weights.beam_weights`; beams: `aperture.beams.beams`. An array with two
     polarisations has two beams for each one here, 2m and 2m + 1. Where rx_time does not come from a
@@ -127,6 +159,9 @@ class pointing(gr.sync_block):
         not hold the one that is given.
     phase_error : float
         Degrees by which the weight of any input may be wrong, 0.001 to 90.
+    frame_length : float
+        Seconds, 0 to 3600, that a frame of the beamformer lasts: its spectra_per_frame times the
+        time from one spectrum to the next. What it lasts comes on top of the error where this is 0.
     lead : float
         Seconds, 0 to 3600: beside the channeliser, at least what the stream's buffers hold between the
         source and the beamformer.
@@ -150,7 +185,7 @@ class pointing(gr.sync_block):
     """
 
     def __init__(self, array, beams, channels=1024, center_frequency=0, bandwidth=0,
-                 phase_error=1.0, lead=1.0, calibration=None, taper="none", normalise="noise",
+                 phase_error=1.0, frame_length=0.0, lead=1.0, calibration=None, taper="none", normalise="noise",
                  item_size=8, inputs=None, real=False, inverted=False,
                  samples_per_item=1):
         if not isinstance(array, ArrayDescription):
@@ -163,6 +198,9 @@ class pointing(gr.sync_block):
             refuse("samples_per_item", samples_per_item, "a whole number from 1 to 2147483647")
         if not _is_number(lead, 0, LONGEST_LEAD):
             refuse("lead", lead, f"0 to {LONGEST_LEAD:g} seconds")
+        if not _is_number(frame_length, 0, LONGEST_LEAD):
+            refuse("frame_length", frame_length, f"0 to {LONGEST_LEAD:g} seconds")
+        self._frame_length = float(frame_length)
         if inputs is not None and inputs != len(array.inputs):
             refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
         self._array, self._channels, self._lead = array, int(channels), float(lead)
@@ -258,6 +296,10 @@ class pointing(gr.sync_block):
         """How many messages it has sent since the start."""
         return self._updates
 
+    def largest_error(self):
+        """Degrees by which the weights of any input have been wrong, at most, since the start."""
+        return self._largest_error
+
     def error(self):
         """Why it ended before the stream did, or None."""
         return self._error
@@ -278,6 +320,7 @@ class pointing(gr.sync_block):
         self._told = False       # that the band that was given is not the stream's
         self._asked = False      # whether the rotation of the Earth is known
         self._updates = 0
+        self._largest_error = 0.0
         self._error = None
 
     def _set_band(self, band):
@@ -365,6 +408,14 @@ class pointing(gr.sync_block):
         while self._due < until:
             self._send(self._due, timed=True)
 
+    def _note_error(self, error):
+        """Degrees, of weights that are sent now."""
+        first = self._largest_error <= self._phase_error
+        self._largest_error = max(self._largest_error, error)
+        if first and error > self._phase_error * (1 + 1e-6):
+            self.logger.warn(f"frames of {self._frame_length:g} s are too long: phases are wrong by "
+                             f"up to {error:.3g} degrees, not {self._phase_error:g}")
+
     def _send(self, begin, timed):
         """Weights that hold from `begin` on."""
         # the rate at which phases turn is nearly the same half an interval later
@@ -373,11 +424,16 @@ class pointing(gr.sync_block):
             whole = math.floor(begin)
             if text := earth_rotation.warning(earth_rotation.julian_date(whole, begin - whole)):
                 self.logger.warn(text)
-        length = valid_for(self._array, self._beams, self._frequencies, begin, self._phase_error)
+        drift = Drift(self._array, self._beams, self._frequencies, begin)
+        length = update_interval(drift.span(self._phase_error), self._frame_length)
         # after a change of the beams, what was sent ahead is sent once more, for the same times
         self._later = [time for time in self._later if time > self._time]
         self._due = min([begin + length] + [time for time in self._later if time > begin])
-        middle = begin if math.isinf(self._due) else (begin + self._due) / 2
+        middle = begin
+        if not math.isinf(self._due):
+            # each end of the time in which they hold comes up to a frame late
+            middle = (begin + self._due + self._frame_length) / 2
+            self._note_error(drift.error(self._due - begin + self._frame_length))
         weights = self.weights(middle)
         message = pmt.dict_add(pmt.make_dict(), self._port,
                                c32vector(weights))

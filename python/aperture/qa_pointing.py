@@ -168,6 +168,39 @@ class qa_pointing(gr_unittest.TestCase):
             counts.append(len(found))
         np.testing.assert_allclose(counts[0] / counts[2], 8, rtol=0.1)
 
+    def test_frames_at_whose_starts_weights_change(self):
+        """
+        The error is kept where frames are shorter than the time for which weights hold, 4 s
+        here; where they are longer, it is what largest_error() and the log say.
+        """
+        array = array_of()
+        beams = [target(array), target(array, 30.0, 40.0)]
+        frequencies = channel_frequencies(3, array.center_frequency, array.sample_rate)
+        for frame, kept in ((0.3, True), (1.7, True), (7.3, False)):
+            log = Log()
+            block = pointing(array, beams, 3, item_size=1, frame_length=frame, **band(array))
+            block.logger = log
+            sink = messages((3, 2, len(array.inputs)))
+            top = gr.top_block()
+            source = stream(1200, clock(0, START, rate=1.0), 10)
+            top.connect(source, block)
+            top.msg_connect(block, "weights", sink, "weights")
+            top.run()
+            worst = 0
+            for time in np.arange(START, START + 1200, 11.3):
+                # frames start anywhere
+                weights = self.holding(sink.found, START + 0.21 + frame * np.floor(
+                    (time - START - 0.21) / frame))
+                for k in (0, 2):
+                    for m, beam in enumerate(beams):
+                        lined_up = weights[k, m] * voltages(array, beam, time, frequencies[k])
+                        worst = max(worst, np.degrees(np.abs(np.angle(lined_up)).max()))
+            error = block.largest_error()
+            self.assertLess(worst, error * 1.001)
+            self.assertGreater(worst, error * 0.6)
+            self.assertEqual(error < 1.001, kept)
+            self.assertEqual(len(log.warnings), 0 if kept else 1)
+
     def test_ahead_of_time(self):
         array = array_of()
         beams = [target(array)]
@@ -424,6 +457,8 @@ class qa_pointing(gr_unittest.TestCase):
                 (dict(bandwidth=1e6, center_frequency=math.inf), "center_frequency, bandwidth"),
                 (dict(phase_error=0), "phase_error: 0"),
                 (dict(phase_error=91), "phase_error: 91"),
+                (dict(frame_length=-1), "frame_length: -1"),
+                (dict(frame_length="a"), "frame_length: 'a' is not allowed"),
                 (dict(phase_error="a"), "phase_error: 'a' is not allowed"),
                 (dict(lead="a"), "lead: 'a'"), (dict(lead=3601), "lead: 3601 .* 0 to 3600 sec"),
                 (dict(center_frequency="a"), "center_frequency, bandwidth: .'a', 0"),

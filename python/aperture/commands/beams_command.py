@@ -24,7 +24,7 @@ from ..beams.weights import (NORMS, TAPERS, beam_directions, beam_masks, find_po
                              incoherent_masks, live_beams)
 from ..files.growing_file import check_path
 from ..filterbank_sink import PRODUCTS, filterbank_sink, paths_of, row_names
-from ..pointing import pointing
+from ..pointing import Drift, pointing, update_interval
 from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
 from .engines import BYTES, block_multiple, channelizer_parameters
@@ -91,8 +91,8 @@ class BeamChain(gr.top_block):
                                     where=gains_of_inputs != 0)
         return silent(
             pointing, array=array, beams=self.beams, channels=plan.channels,
-            phase_error=options.phase_error, calibration=calibration, taper=options.taper,
-            normalise=options.normalise,
+            phase_error=options.phase_error, frame_length=plan.frame_length,
+            calibration=calibration, taper=options.taper, normalise=options.normalise,
             item_size=self.source.output_signature().sizeof_stream_item(0), real=signals.real,
             inverted=signals.inverted)
 
@@ -146,11 +146,16 @@ def form_beams(options):
     signals = open_input(options)
     array = signals.description
     samples, duration = length_of(signals, options.duration)
+    seconds, fraction = start_of(signals.source(1))
+    beams = beams_to_form(options, array, seconds + fraction)
+    drift = Drift(array, beams, [array.center_frequency + signals.sample_rate / 2])
+    weights_hold = drift.span(options.phase_error)
     plan = make_beams_plan(inputs=signals.inputs, sample_rate=signals.sample_rate,
                            real=signals.real, taps=options.taps,
                            bytes_per_value=BYTES[options.format], samples=samples,
                            duration=duration, channels=options.channels,
-                           integration=options.integration, multiple=block_multiple(options))
+                           integration=options.integration, multiple=block_multiple(options),
+                           weights_hold=weights_hold)
     if plan.channels % options.sum_channels:
         raise CommandError(f"--sum-channels {options.sum_channels}: it must divide the "
                            f"{plan.channels} channels")
@@ -160,8 +165,6 @@ def form_beams(options):
     elif options.products != "power" and len(polarizations) != 2:
         raise CommandError(f"--products {options.products}: array {array.name!r} has one "
                            "polarisation")
-    seconds, fraction = start_of(signals.source(1))
-    beams = beams_to_form(options, array, seconds + fraction)
     # before gains are measured, which takes a while
     paths = paths_of(options.output, row_names(array, beams, options.products))
     keep_what_is_read(options, paths)
@@ -180,6 +183,11 @@ def form_beams(options):
     say(beam_table(beams))
     for text in plan.notes:
         say("note: " + text)
+    error = drift.error(update_interval(weights_hold, plan.frame_length) + plan.frame_length)
+    if error > options.phase_error * (1 + 1e-6):
+        warn(f"--phase-error {options.phase_error:g}: weights hold for {seconds_text(weights_hold)}, "
+             f"blocks last {seconds_text(plan.frame_length)}: phases are wrong by up to "
+             f"{error:.3g}°", PROGRAM)
     gains = None
     if options.format == "sc8":
         gains, warnings = fill_gains(measure_gains(signals, plan, options), array.input_names)

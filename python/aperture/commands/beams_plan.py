@@ -8,9 +8,10 @@
 import math
 from dataclasses import dataclass
 
-from .fx_plan import BEST_BLOCK, Plan, choose_times, cut_input
+from .fx_plan import BEST_BLOCK, MIN_BLOCK, Plan, choose_times, cut_input
 
 DEFAULT_INTEGRATION = 1e-3  # s
+SHORT_FRAME = 2e-3          # s: the calls for frames that last longer cost a hundredth of it
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,24 @@ class BeamsPlan(Plan):
         """Length of an integration in seconds."""
         return self.integrated * self.hop / self.sample_rate
 
+    @property
+    def frame_length(self):
+        """Length of a frame in seconds."""
+        return self.times * self.hop / self.sample_rate
 
-def cut_blocks(integrated, spectrum_bytes, spectra=None, multiple=1):
+
+def most_spectra(weights_hold, spectrum_length, spectrum_bytes):
+    """
+    Spectra in a frame at most, within which weights do not change: a quarter of the seconds for
+    which these hold, unless calls for frames that short cost too much. None: any number.
+    """
+    if math.isinf(weights_hold):
+        return None
+    cheap = min(math.ceil(SHORT_FRAME / spectrum_length), math.ceil(MIN_BLOCK / spectrum_bytes))
+    return max(1, cheap, int(weights_hold / 4 / spectrum_length))
+
+
+def cut_blocks(integrated, spectrum_bytes, spectra=None, multiple=1, most=None):
     """
     Spectra in an integration and in a block, so that one divides the other.
 
@@ -43,17 +60,21 @@ def cut_blocks(integrated, spectrum_bytes, spectra=None, multiple=1):
         endless.
     multiple : int
         That spectra in a block have to be of.
+    most : int
+        Spectra in a block, where `multiple` is not more. None: any number.
 
     Returns
     -------
     integrated, times, blocks : int
         Of more than one block, an integration is rounded to whole ones.
     """
-    if integrated * spectrum_bytes > BEST_BLOCK:
-        times, blocks = choose_times(integrated, spectrum_bytes, multiple)
-        return times * blocks, times, blocks
+    best = BEST_BLOCK if most is None else min(BEST_BLOCK, max(most, multiple) * spectrum_bytes)
     step = multiple // math.gcd(multiple, integrated)  # integrations that make a legal block
-    count = max(1, BEST_BLOCK // (integrated * spectrum_bytes))
+    if integrated * spectrum_bytes > best or (
+            most is not None and step * integrated > max(most, multiple)):
+        times, blocks = choose_times(integrated, spectrum_bytes, multiple, most)
+        return times * blocks, times, blocks
+    count = max(1, best // (integrated * spectrum_bytes))
     if spectra is not None:
         count = min(count, -(-spectra // integrated))
     count = max(step, count // step * step)
@@ -61,9 +82,13 @@ def cut_blocks(integrated, spectrum_bytes, spectra=None, multiple=1):
 
 
 def make_beams_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
-                    duration=None, channels=None, integration=None, multiple=1):
+                    duration=None, channels=None, integration=None, multiple=1,
+                    weights_hold=math.inf):
     """
     Chooses what was not given, and rounds what was; arguments as in fx_plan.make_plan().
+
+    weights_hold: seconds, of which a block lasts a quarter at most if that can be; see
+    most_spectra().
 
     The integration is rounded to whole spectra, and to whole blocks where it is longer than one.
     """
@@ -72,8 +97,9 @@ def make_beams_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples
     wanted = max(1, round(asked * sample_rate / hop))
     if spectra is not None and wanted > spectra:
         wanted = spectra
-    integrated, times, blocks = cut_blocks(wanted, inputs * channels * bytes_per_value, spectra,
-                                           multiple)
+    size = inputs * channels * bytes_per_value
+    integrated, times, blocks = cut_blocks(
+        wanted, size, spectra, multiple, most_spectra(weights_hold, hop / sample_rate, size))
     if duration is not None:
         # whole integrations, so that the last is not partial
         spectra = max(1, round(spectra / integrated)) * integrated

@@ -48,11 +48,13 @@ def summary(chain, signals, plan, options, elapsed):
     moving = sum(beam.moving and not beam.incoherent for beam in chain.beams)
     incoherent = sum(beam.incoherent for beam in chain.beams)
     updates = chain.pointing.updates() if chain.pointing else 0
+    error = chain.pointing.largest_error() if chain.pointing else 0
     rows = [
         ("inputs", f"{signals.inputs}"),
         ("beams", f"{len(chain.beams)}, {moving} of which follow the sky"
          + (f", {incoherent} incoherent" if incoherent else "")),
-        ("weights", f"sent {updates} time{'s'[:updates != 1]}, good to {options.phase_error:g}°"),
+        ("weights", f"sent {updates} time{'s'[:updates != 1]}"
+         + (f", phases wrong by {error:.2g}° at most" if error else "")),
         ("channels", f"{plan.channels} of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}"
          + (f", {options.sum_channels} summed" if options.sum_channels > 1 else "")),
         ("products", options.products),

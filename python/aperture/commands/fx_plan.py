@@ -66,21 +66,25 @@ def round_to(number, multiple):
     return max(multiple, multiple * round(number / multiple))
 
 
-def choose_times(spectra, spectrum_bytes, multiple=1):
+def choose_times(spectra, spectrum_bytes, multiple=1, most_spectra=None):
     """Cuts an integration into blocks: spectra in a block, and blocks.
 
     spectra: wanted in an integration; spectrum_bytes: of all inputs and channels. An
     integration of up to 8 MiB is one block. Of a longer one the blocks have 1 to 128 MB, where
     a single spectrum is not larger, and together exactly the wanted length, where it has such
     a divisor, else the nearest to it that blocks near 8 MiB give. The spectra in a block are a
-    multiple of `multiple`.
+    multiple of `multiple`, and `most_spectra` at most, where they are not that multiple itself.
     """
-    if spectra * spectrum_bytes <= BEST_BLOCK:
+    most = max(1, MAX_BLOCK // spectrum_bytes)
+    best_size = BEST_BLOCK
+    if most_spectra is not None:
+        most = min(most, max(most_spectra, multiple))
+        best_size = min(BEST_BLOCK, most * spectrum_bytes)
+    if spectra * spectrum_bytes <= best_size:
         # not less than wanted, or the end of a short input would be an integration of its own
         return -(-spectra // multiple) * multiple, 1
-    least = max(1, -(-MIN_BLOCK // spectrum_bytes))
-    most = max(1, MAX_BLOCK // spectrum_bytes)
-    best = spectra * spectrum_bytes / BEST_BLOCK
+    least = min(most, max(1, -(-MIN_BLOCK // spectrum_bytes)))
+    best = spectra * spectrum_bytes / best_size
     fewest = -(-spectra // most)
     largest = max(fewest, spectra // least)
     # An eighth to eight times the best size; the last limit bounds the search.
@@ -90,9 +94,9 @@ def choose_times(spectra, spectrum_bytes, multiple=1):
     def badness(blocks):
         times = round_to(spectra / blocks, multiple)
         size = times * spectrum_bytes
-        return (size > MAX_BLOCK and times > multiple, abs(times * blocks - spectra),
+        return (times > max(most, multiple), abs(times * blocks - spectra),
                 size % BLOCK_MULTIPLE != 0, times % 32 != 0,
-                abs(math.log2(size / BEST_BLOCK)))
+                abs(math.log2(size / best_size)))
 
     blocks = min(range(first, last + 1), key=badness)
     return round_to(spectra / blocks, multiple), blocks
