@@ -18,7 +18,7 @@ SHORT_FRAME = 2e-3          # s: the calls for frames that last longer cost a hu
 class BeamsPlan(Plan):
     """A Plan whose integrations are parts of a block, or whole blocks.
 
-    integrated: spectra in an integration, a divisor of `times` or a multiple of it; blocks: in an
+    integrated: spectra in an integration, a divisor of `spectra_per_frame` or a multiple of it; blocks: in an
     integration, 1 if it is shorter than a block.
     """
     integrated: int = 1
@@ -31,7 +31,7 @@ class BeamsPlan(Plan):
     @property
     def frame_length(self):
         """Length of a frame in seconds."""
-        return self.times * self.hop / self.sample_rate
+        return self.spectra_per_frame * self.hop / self.sample_rate
 
 
 def most_spectra(weights_hold, spectrum_length, spectrum_bytes):

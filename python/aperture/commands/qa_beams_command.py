@@ -97,7 +97,7 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         # where it cannot be, it is said
         code, out, err = run(beams_command, *arguments, "--phase-error", 0.001, "--duration", 1)
         self.assertEqual(code, 0)
-        self.assertRegex(err, "warning: --phase-error 0.001: weights hold for .*, blocks last .*: "
+        self.assertRegex(err, "warning: --phase-error 0.001: weights hold for .*, frames last .*: "
                          "phases are wrong by up to 0.0[0-9]*°\n$")
 
     def test_sub_arrays_and_incoherent_beams_beside_the_others(self):

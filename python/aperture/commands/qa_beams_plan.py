@@ -57,15 +57,15 @@ class qa_beams_plan(gr_unittest.TestCase):
                          inputs=2)
             self.assertLessEqual(found.frame_length, hold / 4)
             self.assertGreater(found.frame_length, hold / 8)
-            self.assertEqual(found.times % multiple, 0)
-            self.assertTrue(found.integrated % found.times == 0 or
-                            found.times % found.integrated == 0)
+            self.assertEqual(found.spectra_per_frame % multiple, 0)
+            self.assertTrue(found.integrated % found.spectra_per_frame == 0 or
+                            found.spectra_per_frame % found.integrated == 0)
             self.assertAlmostEqual(found.integration / integration, 1,
                                    delta=0.15)
         # calls for shorter ones cost too much: 2 ms or 1 MB are allowed, and so is a multiple
-        self.assertEqual(plan(weights_hold=1e-6).times, 10)  # half of an integration, 0.6 MB
+        self.assertEqual(plan(weights_hold=1e-6).spectra_per_frame, 10)  # half of an integration, 0.6 MB
         self.assertLessEqual(plan(weights_hold=1e-6, inputs=2).frame_length, 2.1e-3)
-        self.assertEqual(plan(weights_hold=1e-6, inputs=128, multiple=16).times, 16)
+        self.assertEqual(plan(weights_hold=1e-6, inputs=128, multiple=16).spectra_per_frame, 16)
 
     def test_whole_integrations_of_a_simulation(self):
         found = plan(duration=0.1, integration=1e-3)
