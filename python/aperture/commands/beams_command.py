@@ -185,8 +185,8 @@ def form_beams(options):
         say("note: " + text)
     error = drift.error(update_interval(weights_hold, plan.frame_length) + plan.frame_length)
     if error > options.phase_error * (1 + 1e-6):
-        warn(f"--phase-error {options.phase_error:g}: weights hold for {seconds_text(weights_hold)}, "
-             f"frames last {seconds_text(plan.frame_length)}: phases are wrong by up to "
+        warn(f"--phase-error {options.phase_error:g}: weights hold for "
+             f"{seconds_text(weights_hold)}, frames last {seconds_text(plan.frame_length)}: phases are wrong by up to "
              f"{error:.3g}°", PROGRAM)
     gains = None
     if options.format == "sc8":

@@ -18,8 +18,8 @@ SHORT_FRAME = 2e-3          # s: the calls for frames that last longer cost a hu
 class BeamsPlan(Plan):
     """A Plan whose integrations are parts of a block, or whole blocks.
 
-    integrated: spectra in an integration, a divisor of `spectra_per_frame` or a multiple of it; blocks: in an
-    integration, 1 if it is shorter than a block.
+    integrated: spectra in an integration, a divisor of `spectra_per_frame` or a multiple of it;
+    blocks: in an integration, 1 if it is shorter than a block.
     """
     integrated: int = 1
 

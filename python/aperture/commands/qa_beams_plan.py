@@ -63,7 +63,8 @@ class qa_beams_plan(gr_unittest.TestCase):
             self.assertAlmostEqual(found.integration / integration, 1,
                                    delta=0.15)
         # calls for shorter ones cost too much: 2 ms or 1 MB are allowed, and so is a multiple
-        self.assertEqual(plan(weights_hold=1e-6).spectra_per_frame, 10)  # half of an integration, 0.6 MB
+        # half of an integration, 0.6 MB
+        self.assertEqual(plan(weights_hold=1e-6).spectra_per_frame, 10)
         self.assertLessEqual(plan(weights_hold=1e-6, inputs=2).frame_length, 2.1e-3)
         self.assertEqual(plan(weights_hold=1e-6, inputs=128, multiple=16).spectra_per_frame, 16)
 
