@@ -186,8 +186,8 @@ def form_beams(options):
     error = drift.error(update_interval(weights_hold, plan.frame_length) + plan.frame_length)
     if error > options.phase_error * (1 + 1e-6):
         warn(f"--phase-error {options.phase_error:g}: weights hold for "
-             f"{seconds_text(weights_hold)}, frames last {seconds_text(plan.frame_length)}: phases are wrong by up to "
-             f"{error:.3g}°", PROGRAM)
+             f"{seconds_text(weights_hold)}, frames last {seconds_text(plan.frame_length)}: "
+             f"phases are wrong by up to {error:.3g}°", PROGRAM)
     gains = None
     if options.format == "sc8":
         gains, warnings = fill_gains(measure_gains(signals, plan, options), array.input_names)
