@@ -47,7 +47,8 @@ def row_names(array, beams, products):
 
 def _file_name(text):
     """What a beam's name becomes in the name of its file."""
-    return re.sub(r"[^\w.+-]+", "_", text).strip("_") or "beam"
+    # without a dot in front: `..` would lead out of a folder, and hidden files are not looked for
+    return re.sub(r"[^\w.+-]+", "_", text).lstrip("._").rstrip("_") or "beam"
 
 
 def paths_of(filename, names):

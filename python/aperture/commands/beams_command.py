@@ -11,7 +11,7 @@ incoherent.
 """
 
 import argparse
-import sys
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -22,48 +22,47 @@ from ..arguments.argument_types import degrees, positive_seconds, whole_number
 from ..beams.beams import coherent, in_order, load_beams
 from ..beams.weights import (NORMS, TAPERS, beam_directions, beam_masks, find_polarizations,
                              incoherent_masks, live_beams)
-from ..files.growing_file import check_path
 from ..filterbank_sink import PRODUCTS, filterbank_sink, paths_of, row_names
 from ..pointing import Drift, pointing, update_interval
 from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
 from .engines import BYTES, block_multiple, channelizer_parameters
-from .input_options import add_input_options
-from .inputs import keep_what_is_read, length_of, open_input, silent, start_of
+from .input_options import EPILOG, add_input_options, add_output_options
+from .inputs import check_regular, keep_what_is_read, length_of, open_input, silent, start_of
 from .levels import fill_gains, gain_text, measure_gains
-from .progress import ProgressBar
-from .running import INTERRUPTED, CommandError, error_text, run_chain, say, warn
+from .output_names import check_output_name, check_writable
+from .running import CommandError, observe, run_command
 from .tables import seconds_text, with_prefix
+from .terminal import say, warn
 
 PROGRAM = "aperture_beams"
+ENDING = ".fil"
 
 
 class BeamChain(gr.top_block):
     """The beamformer as a flowgraph, made but not started.
 
-    beams: list of Beam, incoherent ones behind the others; gains: of each input, for sc8; None for
-    fc32.
+    beams: list of Beam, incoherent ones behind the others. The blocks are not connected before
+    set_levels().
     """
 
-    def __init__(self, signals, plan, options, beams, gains):
+    def __init__(self, signals, plan, options, beams):
         super().__init__(PROGRAM)
         array, inputs, channels = signals.description, signals.inputs, plan.channels
+        self._signals, self._plan, self._options = signals, plan, options
         self.beams = beams
         self.source = signals.source(plan.samples or 0)
         self.f_engine = f_engine(output_type=options.format,
                                  spectra_per_frame=plan.spectra_per_frame,
-                                 gain=0 if gains is None else float(gains[0]),
+                                 gain=0 if options.format == "fc32" else 1,
                                  **channelizer_parameters(signals, plan, options))
-        for number, gain in enumerate([] if gains is None else gains):
-            self.f_engine.set_gain(complex(gain), number)
-        sizes = dict(channels=channels, inputs=inputs,
-                     spectra_per_frame=plan.spectra_per_frame, type=options.format,
-                     device=options.device)
+        sizes = dict(channels=channels, inputs=inputs, type=options.format,
+                     spectra_per_frame=plan.spectra_per_frame, device=options.device)
         polarizations = find_polarizations(array)
         pointed, others = coherent(beams), [beam for beam in beams if beam.incoherent]
         masks = [beam_masks(array, pointed)] if pointed else []
         masks += [incoherent_masks(array, others)] if others else []
-        self.pointing = self._make_pointing(signals, plan, options, gains) if pointed else None
+        self.pointing = self._make_pointing(None) if pointed else None  # complains about its own
         self.beamformer = beam_power(
             beams=len(pointed) * len(polarizations),
             incoherent_beams=len(others) * len(polarizations), masks=np.concatenate(masks),
@@ -71,16 +70,25 @@ class BeamChain(gr.top_block):
             spectra=plan.integrated, summed_channels=options.sum_channels, **sizes)
         self.sink = silent(filterbank_sink, filename=options.output, array=array, beams=beams,
                            channels=channels // options.sum_channels, products=options.products,
-                           nbits=options.nbits)
+                           nbits=options.nbits, overwrite=options.overwrite)
         for block in (self.f_engine, self.beamformer):
             block.set_log_level("warning")  # lost samples, for example
+
+    def set_levels(self, gains):
+        """Sets the gain of each input (None: as they are, of fc32), which weights take out again,
+        and connects the blocks."""
+        for number, gain in enumerate([] if gains is None else gains):
+            self.f_engine.set_gain(complex(gain), number)
+        if self.pointing:
+            self.pointing = self._make_pointing(gains)
         self.connect(*[block for block in (self.source, self.pointing, self.f_engine,
                                            self.beamformer, self.sink) if block])
         if self.pointing:
             self.msg_connect(self.pointing, "weights", self.beamformer, "weights")
 
-    def _make_pointing(self, signals, plan, options, gains):
+    def _make_pointing(self, gains):
         """What sends weights of the coherent beams."""
+        signals, plan, options = self._signals, self._plan, self._options
         array = signals.description
         # what was levelled for 8 bits is the same in all inputs: the weights take it out
         calibration = None
@@ -109,6 +117,7 @@ class BeamChain(gr.top_block):
 
 def beams_to_form(options, array, time):
     """What --beams and --incoherent name; time: of the start, s."""
+    check_regular(os.path.expanduser(options.beams), "the description of beams")
     beams = load_beams(options.beams, array, time)
     if options.incoherent is None:
         return beams
@@ -143,6 +152,7 @@ def blind_beams(beams, array, time):
 def form_beams(options):
     """Does what the options say; returns the exit code. Raises CommandError and what the blocks
     raise for parameters that they refuse."""
+    check_output_name(options.output, ENDING, ["beam", "time"])
     signals = open_input(options)
     array = signals.description
     samples, duration = length_of(signals, options.duration)
@@ -169,9 +179,11 @@ def form_beams(options):
     paths = paths_of(options.output, row_names(array, beams, options.products))
     keep_what_is_read(options, paths)
     for path in paths:
-        check_path(path, overwrite=True)
+        check_writable(path, options.overwrite)
+    # what the blocks refuse is to be known before anything is said, or computed
+    chain = BeamChain(signals, plan, options, beams)
     for text in (*signals.warnings, *blind_beams(beams, array, seconds + fraction)):
-        warn(text, PROGRAM)
+        warn(PROGRAM, text)
     length = "until Ctrl-C" if plan.samples is None else \
         seconds_text(plan.spectra * plan.hop / plan.sample_rate)
     say(f"{options.input}: {signals.inputs} input{'s'[:signals.inputs > 1]}, "
@@ -185,33 +197,18 @@ def form_beams(options):
         say("note: " + text)
     error = drift.error(update_interval(weights_hold, plan.frame_length) + plan.frame_length)
     if error > options.phase_error * (1 + 1e-6):
-        warn(f"--phase-error {options.phase_error:g}: weights hold for "
-             f"{seconds_text(weights_hold)}, frames last {seconds_text(plan.frame_length)}: "
-             f"phases are wrong by up to {error:.3g}°", PROGRAM)
+        warn(PROGRAM, f"--phase-error {options.phase_error:g}: weights hold for "
+             f"{seconds_text(weights_hold)}, frames last {seconds_text(plan.frame_length)}: phases "
+             f"are wrong by up to {error:.3g}°")
     gains = None
     if options.format == "sc8":
         gains, warnings = fill_gains(measure_gains(signals, plan, options), array.input_names)
         for text in warnings:
-            warn(text, PROGRAM)
+            warn(PROGRAM, text)
         say(f"gain of the inputs: {gain_text(gains)}")
-
-    chain = BeamChain(signals, plan, options, beams, gains)
-    bar = ProgressBar(sys.stderr, plan.samples, plan.sample_rate)
-    elapsed, interrupts = run_chain(chain, bar)
-    bar.clear()
-    errors = chain.errors()
-    if errors:
-        raise CommandError("; ".join(errors))
-    if chain.sink.integrations() == 0:
-        raise CommandError(f"{options.output}: nothing was written, the input gave no integration")
-    say(summary(chain, signals, plan, options, elapsed))
-    if interrupts > 1:
-        warn("stopped at once: what was in flight is not in the file", PROGRAM)
-        return INTERRUPTED
-    if interrupts and plan.samples is not None:
-        warn("interrupted before the end of the input", PROGRAM)
-        return INTERRUPTED
-    return 0
+    chain.set_levels(gains)
+    return observe(PROGRAM, chain, plan, options.output,
+                   lambda run: summary(chain, signals, plan, options, run))
 
 
 def parser():
@@ -221,9 +218,7 @@ def parser():
         description="Tied-array beams: channelises all inputs of a recording or of a simulated "
         "array, adds them in phase for each direction, detects powers or Stokes parameters, "
         "integrates, and writes filterbank files.",
-        epilog="Ctrl-C ends the input and writes all that was in flight; once more, it stops at "
-        "once. Exit code: 0 only if all went well, 1 after an error, 2 for wrong arguments, 130 "
-        "if the input was interrupted (not for endless simulations, which end so).")
+        epilog=EPILOG)
     add = result.add_argument
     add_input_options(add)
     add("--beams", required=True, metavar="BEAMS",
@@ -231,13 +226,12 @@ def parser():
         "instead follow the sky), or grid:ra=83.63,dec=22.01,width=3,overlap=0.5 to fill a circle")
     add("--incoherent", nargs="?", const="", metavar="ANTENNA+ANTENNA",
         help="one more beam: the sum of the powers of all inputs, or of those of these antennas")
-    add("-o", "--output", required=True, metavar="FILE.fil",
-        help="filterbank file of all beams, or with {beam} in its name one for each; files of that "
-        "name are replaced")
+    add_output_options(add, "FILE.fil", "filterbank file of all beams, or with {beam} in its name "
+                       "one for each; {time} becomes the UTC time of the first sample")
     add("--products", choices=tuple(PRODUCTS),
         help="(default: I of an array with two polarisations, else power)")
     add("--integration", type=positive_seconds(False), metavar="SECONDS",
-        help="rounded to whole spectra, and of more than 8 MB of voltages to whole blocks "
+        help="rounded to whole spectra, and of more than 8 MB of voltages to whole frames "
         "(default: 0.001)")
     add("--sum-channels", type=whole_number(1, 65536), default=1, metavar="N",
         help="neighbours that become one in the file (default: %(default)s)")
@@ -254,14 +248,4 @@ def parser():
 
 def main(arguments=None):
     """Runs the command; returns its exit code."""
-    options = parser().parse_args(arguments)
-    # GNU Radio tells much about its buffers, as warnings too, that is of no use here.
-    gr.logging().set_default_level(gr.log_levels.err)
-    try:
-        return form_beams(options)
-    except KeyboardInterrupt:
-        print(f"{PROGRAM}: interrupted before the beamformer started", file=sys.stderr)
-        return INTERRUPTED
-    except (CommandError, ValueError, OSError, RuntimeError) as error:
-        print(f"{PROGRAM}: error: {error_text(error)}", file=sys.stderr)
-        return 1
+    return run_command(PROGRAM, parser(), form_beams, arguments)

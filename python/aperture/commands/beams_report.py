@@ -10,7 +10,7 @@ import os
 import numpy as np
 
 from .fx_plan import spectra_of
-from .tables import device_text, seconds_text, table, with_prefix
+from .tables import device_text, seconds_text, speed_text, table, with_prefix
 
 
 def beam_text(beam):
@@ -35,14 +35,14 @@ def beam_table(beams):
     return text if len(beams) <= 16 else f"{text}\n  ... {len(beams)} in all"
 
 
-def summary(chain, signals, plan, options, elapsed):
+def summary(chain, signals, plan, options, run):
     """The table at the end, as text."""
     samples = chain.samples_done()
     spectra = spectra_of(samples, plan.hop, plan.taps)
     clamped = np.add(chain.f_engine.clamped(), chain.f_engine.clamped_samples())
     missing = chain.f_engine.missing()
     values = max(1, spectra * plan.channels * signals.inputs)
-    rate = samples / max(elapsed, 1e-9)
+    rate, real_time = speed_text(run.speed, plan.sample_rate)
     files = chain.sink.files()
     size = sum(os.path.getsize(path) for path in files)
     moving = sum(beam.moving and not beam.incoherent for beam in chain.beams)
@@ -64,9 +64,9 @@ def summary(chain, signals, plan, options, elapsed):
          + (f"; {chain.sink.filled()} integrations filled" if chain.sink.filled() else "")),
         ("clamped", f"{sum(clamped)} voltages and samples of all inputs, "
          f"{100 * sum(clamped) / values:.3g} %"),
-        ("rate", f"{with_prefix(rate, 'sample/s')} of each input"),
-        ("real time", f"x {rate / plan.sample_rate:.3g} "
-         f"({seconds_text(samples / plan.sample_rate)} in {seconds_text(elapsed, 3)})"),
+        ("signal", f"{seconds_text(samples / plan.sample_rate)} of each input"),
+        ("rate", rate),
+        ("real time", real_time),
         ("device", device_text(("F-engine", chain.f_engine), ("beams", chain.beamformer))),
         ("file" if len(files) == 1 else "files",
          (files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}")

@@ -124,7 +124,7 @@ def cut_input(sample_rate, real, taps, samples, duration, channels):
 
 
 def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None, duration=None,
-              channels=None, spectra_per_block=None, integration=None, multiple=1):
+              channels=None, spectra_per_frame=None, integration=None, multiple=1):
     """Chooses what was not given, and rounds what was.
 
     inputs; sample_rate in Hz; real: samples are real, which takes two for each channel;
@@ -132,7 +132,7 @@ def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
     samples: of each input, of a recording, or `duration` in seconds, of a simulation, which
     is given the (taps - 1) hops more that its last spectra need and, where `duration` is a
     multiple of the integration, whole integrations; or None of both: endless;
-    channels, spectra_per_block, integration (seconds): as asked, None: to be chosen;
+    channels, spectra_per_frame, integration (seconds): as asked, None: to be chosen;
     multiple: that spectra in a block have to be of, where they are chosen.
     Raises ValueError where the input is too short for one spectrum.
     """
@@ -143,11 +143,11 @@ def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
         wanted = spectra
         if integration is None:
             asked = spectra * hop / sample_rate
-    if spectra_per_block is None:
+    if spectra_per_frame is None:
         times, blocks = choose_times(wanted, inputs * channels * bytes_per_value,
                                      multiple)
     else:
-        times, blocks = spectra_per_block, max(1, round(wanted / spectra_per_block))
+        times, blocks = spectra_per_frame, max(1, round(wanted / spectra_per_frame))
     if duration is not None:
         # What was asked for as whole integrations becomes as many of those that come as there is
         # time for, unless not even half of one is.
@@ -158,6 +158,6 @@ def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
     if abs(plan.integration - asked) > 1e-9 * asked:
         reason = ("the input is shorter" if spectra is not None and
                   asked * sample_rate / hop > spectra + 0.5 else
-                  f"rounded to {blocks} block{'s'[:blocks > 1]} of {times} spectra")
+                  f"rounded to {blocks} frame{'s'[:blocks > 1]} of {times} spectra")
         notes.append(f"integrations of {plan.integration:.9g} s instead of {asked:.9g} s: {reason}")
     return Plan(channels, taps, hop, sample_rate, spectra, times, blocks, tuple(notes))

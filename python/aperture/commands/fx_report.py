@@ -12,7 +12,7 @@ import numpy as np
 
 from .fx_plan import spectra_of
 from .levels import gain_text
-from .tables import device_text, seconds_text, table, with_prefix
+from .tables import device_text, seconds_text, speed_text, table, with_prefix
 
 
 def input_table(description, gains, clamped, missing):
@@ -24,14 +24,16 @@ def input_table(description, gains, clamped, missing):
     return table([("input", "gain", "clamped", "missing"), *rows[:16]]) if rows else ""
 
 
-def summary(chain, signals, plan, options, gains, elapsed):
+def summary(chain, signals, plan, options, gains, run):
     """The table at the end, as text."""
     samples = chain.samples_done()
     spectra = spectra_of(samples, plan.hop, plan.taps)
     clamped = np.add(chain.f_engine.clamped(), chain.f_engine.clamped_samples())
     missing = chain.f_engine.missing()
     values = max(1, spectra * plan.channels * signals.inputs)
-    rate = samples / max(elapsed, 1e-9)
+    rate, real_time = speed_text(run.speed, plan.sample_rate)
+    if run.speed is not None:
+        rate += f", {with_prefix(run.speed * signals.inputs, 'sample/s')} of all"
     rows = [
         ("inputs", f"{signals.inputs}: {', '.join(signals.description.input_names[:16])}"
          + (", ..." if signals.inputs > 16 else "")),
@@ -45,10 +47,9 @@ def summary(chain, signals, plan, options, gains, elapsed):
         ("clamped", f"{sum(clamped)} voltages and samples of all inputs, "
          f"{100 * sum(clamped) / values:.3g} %"),
         ("gain", gain_text(gains) if gains is not None else "1 (fc32)"),
-        ("rate", f"{with_prefix(rate, 'sample/s')} of each input, "
-         f"{with_prefix(rate * signals.inputs, 'sample/s')} of all"),
-        ("real time", f"x {rate / plan.sample_rate:.3g} "
-         f"({seconds_text(samples / plan.sample_rate)} in {seconds_text(elapsed, 3)})"),
+        ("signal", f"{seconds_text(samples / plan.sample_rate)} of each input"),
+        ("rate", rate),
+        ("real time", real_time),
         ("device", device_text(("F-engine", chain.f_engine), ("X-engine", chain.correlator))),
         ("file", f"{options.output}, {with_prefix(os.path.getsize(options.output), 'B')}"),
     ]

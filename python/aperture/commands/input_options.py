@@ -3,12 +3,18 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""The options of all commands that channelise an input."""
+"""The options of all commands that channelise an input and write files."""
 
 
 from ..arguments.argument_types import device_name, positive_seconds, whole_number
 from .inputs import DEFAULT_DURATION
 from .levels import TARGET_RMS
+
+EPILOG = ("Ctrl-C ends the input and writes all that was in flight; once more, it stops at once. A "
+          "terminal that is closed does the same as Ctrl-C. Exit code: 0 only if all data were "
+          "written, whether or not anybody could read what is printed; 1 after an error, 2 for "
+          "wrong arguments, 130 if the input was interrupted (not for endless simulations, which "
+          "end so).")
 
 
 def add_input_options(add):
@@ -36,3 +42,11 @@ def add_input_options(add):
         help="auto, cpu, cuda or cuda:N (default: %(default)s: a GPU if there is one)")
     add("--seed", type=whole_number(0, 2**31 - 1), metavar="N",
         help="of a simulation (default: 1)")
+
+
+def add_output_options(add, metavar, text):
+    """Those of the commands that write files; text: what these are."""
+    add("-o", "--output", required=True, metavar=metavar, help=text)
+    add("--no-overwrite", dest="overwrite", action="store_false",
+        help="refuse to replace files (default: they are replaced when the first integration "
+        "comes)")

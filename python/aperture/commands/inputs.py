@@ -8,6 +8,7 @@
 
 import math
 import os
+import stat
 from dataclasses import dataclass
 
 from gnuradio import gr
@@ -70,9 +71,25 @@ def silent(make, **parameters):
     return block
 
 
+def check_regular(filename, what_for):
+    """Refuses what is there and no file on a disk: to open a FIFO waits until somebody writes."""
+    if os.path.exists(filename) and not os.path.isfile(filename):
+        what = ("a folder" if os.path.isdir(filename) else
+                "a FIFO" if stat.S_ISFIFO(os.stat(filename).st_mode) else "a device or socket")
+        raise CommandError(f"{filename}: this is {what}; {what_for} must be a file")
+
+
 def open_recording(filename, array):
     """A PSRDADA file; `array` names its description, None: as the file's header says."""
-    first = silent(dada_source, filename=filename)
+    check_regular(filename, "a recording")
+    # a name need not be UTF-8, which text would become on its way to C++
+    filename_bytes = os.fsencode(filename)
+    with open(filename, "rb"):
+        pass  # what keeps it from being read is said by Python, which can say every name
+    try:
+        first = silent(dada_source, filename=filename_bytes)
+    except (RuntimeError, ValueError) as error:
+        raise CommandError(str(error) or f"{filename}: not a PSRDADA file") from None
     warnings = [first.warning()] if first.warning() else []
     rate, inputs = first.sample_rate(), first.inputs()
     if array is None:
@@ -92,7 +109,7 @@ def open_recording(filename, array):
                                 f"{here:.10g} Hz, which is used")
 
     def source(samples):
-        return silent(dada_source, filename=filename, samples=samples)
+        return silent(dada_source, filename=filename_bytes, samples=samples)
 
     return Signals(description, first.type(), rate, first.samples(), first.inverted(), source,
                    warnings)

@@ -11,10 +11,12 @@ import shutil
 import time
 
 from .tables import with_prefix
+from .terminal import show
 
 
 class ProgressBar:
-    """One line on a terminal that is written over and over; silent on anything else.
+    """One line on a terminal that is written over and over; silent on anything else, and when the
+    terminal is gone.
 
     stream: where to; total: samples of each input, None for an endless input;
     sample_rate: Hz, of each input.
@@ -34,8 +36,7 @@ class ProgressBar:
             return
         columns = shutil.get_terminal_size().columns - 1
         line = self._text(samples, note, columns)[:columns]
-        self._stream.write("\r" + line.ljust(min(self._width, columns)))
-        self._stream.flush()
+        self.visible = show(self._stream, "\r" + line.ljust(min(self._width, columns)))
         self._width = len(line)
 
     def _text(self, samples, note, columns):
@@ -56,5 +57,4 @@ class ProgressBar:
     def clear(self):
         """Removes the line."""
         if self.visible and self._width:
-            self._stream.write("\r" + " " * self._width + "\r")
-            self._stream.flush()
+            self.visible = show(self._stream, "\r" + " " * self._width + "\r")

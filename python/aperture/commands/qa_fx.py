@@ -55,8 +55,8 @@ def run(*arguments):
 def start_app(*arguments, **options):
     """The program as a process of its own, on DEVICE unless said otherwise."""
     return subprocess.Popen([sys.executable, APP, "--device", DEVICE, *map(str, arguments)],
-                            text=True, stdout=subprocess.PIPE,
-                            **{"stderr": subprocess.PIPE, **options})
+                            text=True, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+                                          **options})
 
 
 class qa_fx(gr_unittest.TestCase):
@@ -164,7 +164,7 @@ class qa_fx(gr_unittest.TestCase):
         filename, samples = self.recording()
         # 64 channels: 250 - 7 = 243 spectra in integrations of 40: 6 and one of 3
         code, text, _ = run("--input", "dada:" + filename, "--channels", 64, "--format", "fc32",
-                            "--integration", 40 * 64 / 16e6, "--spectra-per-block", 10,
+                            "--integration", 40 * 64 / 16e6, "--spectra-per-frame", 10,
                             "-o", self.output)
         self.assertEqual(code, 0)
         found = visibilities(self.output)
@@ -290,10 +290,12 @@ class qa_fx(gr_unittest.TestCase):
     def test_what_is_read_is_not_replaced(self):
         write_dada(self.path("a.dada"), noise(3000))
         save_array(small_array(), self.path("array.yaml"))
-        for arguments, option in ((["dada:" + self.path("a.dada"), "-o", "a.dada"], "--input"),
+        os.symlink(self.path("a.dada"), self.path("a.uvh5"))
+        os.symlink(self.path("array.yaml"), self.path("array.uvh5"))
+        for arguments, option in ((["dada:" + self.path("a.dada"), "-o", "a.uvh5"], "--input"),
                                   (["dada:" + self.path("a.dada"), "--array",
-                                    self.path("array.yaml"), "-o", "array.yaml"], "--array"),
-                                  (["sim:" + self.path("array.yaml"), "-o", "array.yaml"],
+                                    self.path("array.yaml"), "-o", "array.uvh5"], "--array"),
+                                  (["sim:" + self.path("array.yaml"), "-o", "array.uvh5"],
                                    "--input")):
             read = [self.path("a.dada"), self.path("array.yaml")]
             before = [os.stat(path).st_size for path in read]
@@ -386,7 +388,7 @@ class qa_fx(gr_unittest.TestCase):
         text, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0)
         for option in ("--input", "--array", "--channels", "--taps", "--window",
-                       "--spectra-per-block", "--format", "--integration", "--duration",
+                       "--spectra-per-frame", "--format", "--integration", "--duration",
                        "--device", "--seed", "-o"):
             self.assertIn(option, text)
 
@@ -412,7 +414,7 @@ class qa_fx(gr_unittest.TestCase):
                 (("--integration", "inf"), "--integration: inf: expected"),
                 (("--integration", "nan"), "--integration: nan: expected"),
                 (("--duration", "0"), "--duration: 0: expected .* or inf"),
-                (("--spectra-per-block", "0"), "--spectra-per-block: 0: expected"),
+                (("--spectra-per-frame", "0"), "--spectra-per-frame: 0: expected"),
                 (("--device", "gpu"), "--device: gpu: expected auto, cpu, cuda or cuda:N")):
             with self.subTest(arguments=arguments):
                 self.check_error(2, pattern, *recording, *arguments)
@@ -420,6 +422,8 @@ class qa_fx(gr_unittest.TestCase):
     def test_input_errors(self):
         recording = ("--input", "dada:" + self.recording()[0])
         absent = self.path("absent.dada")
+        fifo = self.path("fifo.dada")
+        os.mkfifo(fifo)
         with open(self.path("text.dada"), "w") as file:
             file.write("no header")
         for arguments, pattern in (
@@ -430,22 +434,101 @@ class qa_fx(gr_unittest.TestCase):
                 (("--input", self.simulation(), "--array", "x"), "--array x: a simulation has"),
                 ((*recording, "--seed", "1"), "--seed 1: only simulations"),
                 ((*recording, "--window", "welch"), "window: 'welch' is not allowed"),
+                ((*recording, "--spectra-per-frame", str(1 << 24)), "is not allowed; it must be at "
+                                                                    "most 2147483647 bytes"),
+                (("--input", "dada:" + self.folder), "this is a folder; a recording must be"),
+                (("--input", "dada:" + fifo), "this is a FIFO; a recording must be a file"),
                 ((*recording, "--channels", "4096"), "the input has 16000 samples")):
             with self.subTest(arguments=arguments):
-                self.check_error(1, pattern, *arguments)
+                self.assertEqual(self.check_error(1, pattern, *arguments), "")
         self.assertFalse(os.path.exists(self.output))
 
     def test_output_errors(self):
         recording = ("--input", "dada:" + self.recording()[0])
         self.check_error(1, "nowhere", *recording, output=self.path("nowhere/out.uvh5"))
         self.check_error(1, re.escape(self.folder), *recording, output=self.folder)
-        for output, pattern in (("", "filename: '' is not allowed; it must be the name of a file"),
-                                ("/proc/x.uvh5",
-                                 "/proc/x.uvh5: no file can be made in its folder")):
-            text = self.check_error(1, pattern, *recording, output=output)
-            self.assertNotIn("gain", text)  # nothing has been computed
-        if os.path.exists("/dev/full"):
-            self.check_error(1, "/dev/full", *recording, output="/dev/full")
+        os.symlink("/dev/full", self.path("full.uvh5"))
+        with open(self.path("old.uvh5"), "w"):
+            pass
+        for output, pattern, *more in (
+                ("", "-o '': expected the name of a file that ends in .uvh5"),
+                ("x.ms", "-o x.ms: expected .* that ends in .uvh5"), ("x.uvfits", "-o x.uvfits: "),
+                ("{beam}.uvh5", "{beam} is not known; in braces may stand: {time}"),
+                ("/proc/x.uvh5", "/proc/x.uvh5: no file can be made in its folder"),
+                (self.path("full.uvh5"), "full.uvh5: there is something that is not a file"),
+                (self.path("old.uvh5"), "--no-overwrite keeps it", "--no-overwrite")):
+            text = self.check_error(1, pattern, *recording, *more, output=output)
+            self.assertEqual(text, "")  # nothing has been computed
+        self.assertEqual(os.path.getsize(self.path("old.uvh5")), 0)
+
+    def test_names_that_are_not_utf_8(self):
+        """Of the recording, of the file, and in messages."""
+        folder = os.fsencode(self.folder)
+        recording = os.path.join(folder, b"r\xff.dada")
+        write_dada(recording, noise(3000))
+        output = os.fsdecode(os.path.join(folder, b"o\xfe.uvh5"))
+        recording = os.fsdecode(recording)
+        process = start_app("--input", "dada:" + recording, "-o", output)
+        text, error = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, error), (0, ""))
+        found = visibilities(output)
+        self.assertIn(rb"r\xff.dada, 16 channels", found["history"])
+        self.assertRegex(text, r"file +.*o\\udcfe.uvh5, ")
+        for name, message in ((recording + "x", "No such file"),
+                              (os.fsdecode(os.path.join(folder, b"text\xff")),
+                               "not a PSRDADA file")):
+            if "text" in name:
+                with open(name, "w") as file:
+                    file.write("no header")
+            process = start_app("--input", "dada:" + name, "-o", output)
+            text, error = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, text), (1, ""))
+            self.assertRegex(error, r"^aperture_fx: error: .*\\udcff.*: " + message + "[^\n]*\n$")
+
+    # the data never depend on who looks
+
+    def leftovers(self):
+        return sorted(name for name in os.listdir(self.folder) if name.startswith("."))
+
+    def test_output_that_nobody_reads(self):
+        arguments = ("--input", self.simulation(), "--duration", 1, "--channels", 64)
+        code, _, _ = run(*arguments, "-o", self.path("expected.uvh5"))
+        self.assertEqual(code, 0)
+        expected = visibilities(self.path("expected.uvh5"))["visdata"]
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open("/dev/full", "w") as full:
+            for streams in (dict(stdout=full), dict(stdout=writer), dict(stdout=full, stderr=full),
+                            dict(preexec_fn=lambda: (os.close(1), os.close(2)))):
+                with self.subTest(streams=streams):
+                    process = start_app(*arguments, "-o", self.output, **streams)
+                    _, error = process.communicate(timeout=60)
+                    self.assertEqual((process.returncode, error or ""), (0, ""))
+                    np.testing.assert_array_equal(visibilities(self.output)["visdata"], expected)
+                    self.assertEqual(self.leftovers(), [])
+                    os.unlink(self.output)
+        os.close(writer)
+
+    def test_a_terminal_that_is_closed(self):
+        """Its progress bar fails with EIO, and nothing happens; SIGHUP ends the input."""
+        leader, follower = pty.openpty()
+        process = start_app("--input", self.simulation(sample_rate=2e5), "--duration", "inf",
+                            "--integration", 0.5, "--channels", 64, "-o", self.output,
+                            stderr=follower, stdout=follower)
+        os.close(follower)
+        try:
+            self.wait_for_data(process)
+            os.close(leader)
+            with h5py.File(self.output, "r", locking=False) as file:
+                there = int(file["Header/Ntimes"][()])
+            self.wait_for_data(process, there + 20)
+            process.send_signal(signal.SIGHUP)
+            process.communicate(timeout=60)
+        finally:
+            process.kill()
+        self.assertEqual(process.returncode, 0)
+        self.assertGreaterEqual(len(visibilities(self.output)["times"]), there + 20)
+        self.assertEqual(self.leftovers(), [])
 
     def test_a_file_that_cannot_grow(self):
         def limit():

@@ -99,9 +99,9 @@ class qa_fx_plan(gr_unittest.TestCase):
         plan = plan_for(integration=20.0, channels=1000)
         self.assertEqual(plan.spectra_per_frame * plan.blocks, plan.spectra)
         self.assertIn("instead of 20 s: the input is shorter", plan.notes[0])
-        plan = plan_for(spectra_per_block=4000)
+        plan = plan_for(spectra_per_frame=4000)
         self.assertEqual((plan.spectra_per_frame, plan.blocks), (4000, 4))
-        self.assertIn("1.024 s instead of 1 s: rounded to 4 blocks of 4000 spectra", plan.notes[0])
+        self.assertIn("1.024 s instead of 1 s: rounded to 4 frames of 4000 spectra", plan.notes[0])
 
     def test_simulations_get_the_samples_of_their_last_spectra(self):
         plan = plan_for(samples=None, duration=2.0, inputs=8, integration=0.5, channels=1000)
@@ -117,8 +117,8 @@ class qa_fx_plan(gr_unittest.TestCase):
         # rounding up a short integration, or to a long block, does not make the whole longer:
         # 0.01 s is 156 spectra of 256 channels
         for changes, integrated in ((dict(integration=1e-9), 1), (dict(integration=1e-4), 2),
-                                    (dict(spectra_per_block=100), 200),
-                                    (dict(spectra_per_block=100000), 100000)):
+                                    (dict(spectra_per_frame=100), 200),
+                                    (dict(spectra_per_frame=100000), 100000)):
             plan = plan_for(samples=None, duration=0.01, sample_rate=4e6, channels=256, **changes)
             self.assertEqual(plan.spectra_per_frame * plan.blocks, integrated)
             self.assertLessEqual(abs(plan.spectra - 156), 56)

@@ -6,6 +6,9 @@
 #
 """How commands run a flowgraph."""
 
+import argparse
+import contextlib
+import io
 import os
 import signal
 import threading
@@ -13,10 +16,78 @@ import time
 from types import SimpleNamespace
 
 from gnuradio import gr_unittest
-from gnuradio.aperture.commands import running
+from gnuradio.aperture.commands import running, tables
 
 
 class qa_running(gr_unittest.TestCase):
+
+    def chain(self, seconds, samples):
+        """Such as runs for so long, and has taken samples(seconds since its start)."""
+        begin, stopped = [], threading.Event()
+        return SimpleNamespace(
+            source=SimpleNamespace(finish=stopped.set), stop=stopped.set,
+            start=lambda: begin.append(time.monotonic()), wait=lambda: stopped.wait(seconds),
+            samples_done=lambda: samples(time.monotonic() - begin[0]))
+
+    def test_the_speed_is_measured_after_the_start(self):
+        bar = SimpleNamespace(show=lambda *_: None)
+        # 0.8 s in which nothing comes, then 1000 samples a second
+        run = running.run_chain(self.chain(2.0, lambda t: int(max(0, 1000 * (t - 0.8)))), bar)
+        # the host may be busy: a poll is up to some 10 ms after its samples were counted
+        self.assertAlmostEqual(run.speed, 1000, delta=50)
+        run = running.run_chain(self.chain(0.3, lambda t: 10**6), bar)
+        self.assertIsNone(run.speed)
+        self.assertEqual(tables.speed_text(None, 1e3), ("too short to measure",) * 2)
+        self.assertEqual(tables.speed_text(2.5e6, 1e6),
+                         ("2.5 Msample/s of each input", "x 2.5"))
+
+    def test_an_error_of_the_display_leaves_a_whole_file(self):
+        ended = []
+        chain = self.chain(30, lambda t: 0)
+        wait = chain.wait
+        chain.wait = lambda: (wait(), ended.append(True))
+
+        def show(*_):
+            raise KeyError("display")
+
+        with self.assertRaises(KeyError):
+            running.run_chain(chain, SimpleNamespace(show=show))
+        self.assertEqual(ended, [True])
+
+    def test_a_lost_terminal_is_an_interrupt_unless_it_is_ignored(self):
+        before = signal.getsignal(signal.SIGHUP)
+        self.addCleanup(signal.signal, signal.SIGHUP, before)
+        for handler, count in ((signal.SIG_DFL, 1), (signal.SIG_IGN, 0)):
+            signal.signal(signal.SIGHUP, handler)
+            with running.Interrupts() as interrupts:
+                os.kill(os.getpid(), signal.SIGHUP)
+                time.sleep(0.05)
+            self.assertEqual(interrupts.count, count)
+            self.assertEqual(signal.getsignal(signal.SIGHUP), handler)
+
+    def test_any_exception_is_one_message_and_an_exit_code(self):
+        parser = argparse.ArgumentParser()
+        for error, text in (
+                (KeyError("x"), r"this should not happen, please report it: KeyError: 'x' "
+                                r"\(qa_running.py:\d+\)"),
+                (ValueError("one\ntwo"), "one two"), (RuntimeError(), "RuntimeError"),
+                (MemoryError(), "there is not enough memory for this"),
+                (OSError(28, "No space left", b"/a\xff"), r"/a\\?.*: No space left"),
+                (running.CommandError("told"), "told")):
+            def work(_):
+                raise error
+
+            with contextlib.redirect_stderr(io.StringIO()) as stderr:
+                self.assertEqual(running.run_command("program", parser, work, []), 1)
+            self.assertRegex(stderr.getvalue(), f"^program: error: {text}\n$")
+
+        def interrupted(_):
+            raise KeyboardInterrupt
+
+        with contextlib.redirect_stderr(io.StringIO()) as stderr:
+            self.assertEqual(running.run_command("program", parser, interrupted, []), 130)
+        self.assertEqual(stderr.getvalue(), "program: error: interrupted before anything was "
+                                            "observed\n")
 
     def test_second_interrupt_stops_at_once(self):
         calls, ended = [], threading.Event()
@@ -40,9 +111,9 @@ class qa_running(gr_unittest.TestCase):
         before = signal.getsignal(signal.SIGINT)
         thread = threading.Timer(0.3, interrupt)
         thread.start()
-        _, count = running.run_chain(chain, SimpleNamespace(show=lambda *_: None))
+        run = running.run_chain(chain, SimpleNamespace(show=lambda *_: None))
         thread.join()
-        self.assertEqual((calls, count), (["start", "finish", "stop"], 2))
+        self.assertEqual((calls, run.interrupts), (["start", "finish", "stop"], 2))
         self.assertEqual(signal.getsignal(signal.SIGINT), before)
 
     def test_interrupts_that_come_together_are_one(self):

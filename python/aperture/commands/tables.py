@@ -25,6 +25,14 @@ def seconds_text(seconds, digits=6):
     return f"{seconds * 1e9:.{digits}g} ns"
 
 
+def speed_text(speed, sample_rate):
+    """Cells for how fast samples of each input were taken, and for how much faster than they came;
+    speed, sample_rate: samples a second, the former None if the run was too short to measure."""
+    if speed is None:
+        return "too short to measure", "too short to measure"
+    return f"{with_prefix(speed, 'sample/s')} of each input", f"x {speed / sample_rate:.3g}"
+
+
 def device_text(*blocks):
     """Where blocks run, all on one device, and how; blocks: (what it is, block) of each."""
     _, block = blocks[0]

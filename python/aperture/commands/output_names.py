@@ -1,0 +1,52 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The names that -o may give to files."""
+
+import os
+import re
+
+from ..files.growing_file import check_path
+from .running import CommandError
+
+#: what may stand in braces -> what it becomes
+FIELDS = {"beam": "the name of a beam", "time": "the UTC time of the first sample"}
+
+
+def check_output_name(name, ending, fields):
+    """
+    Refuses what is not the name of a file of this kind.
+
+    Parameters
+    ----------
+    name : str
+        As -o has it.
+    ending : str
+        Of all files that the command can write: a file of another format is not written under
+        the ending of that format.
+    fields : list of str
+        Those of FIELDS that may stand in braces.
+
+    Raises
+    ------
+    CommandError
+    """
+    wanted = f"expected the name of a file that ends in {ending}, such as out{ending}"
+    if not name:
+        raise CommandError(f"-o '': {wanted}")
+    if os.path.isdir(name) or os.path.basename(name) in ("", ".", ".."):
+        raise CommandError(f"-o {name}: this is a folder; {wanted}")
+    if os.path.splitext(name)[1] != ending:
+        raise CommandError(f"-o {name}: {wanted}; this command writes no other format")
+    for found in re.findall(r"\{[^{}]*\}?|\}", re.sub(r"\{(%s)\}" % "|".join(fields), "", name)):
+        allowed = ", ".join(f"{{{field}}} ({FIELDS[field]})" for field in fields)
+        raise CommandError(f"-o {name}: {found} is not known; in braces may stand: {allowed}")
+
+
+def check_writable(path, overwrite):
+    """Refuses, before anything is computed, a file that could not be written in the end."""
+    if not overwrite and os.path.lexists(path):
+        raise CommandError(f"-o {path}: the file exists, and --no-overwrite keeps it")
+    check_path(path, overwrite)
