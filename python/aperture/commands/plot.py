@@ -8,8 +8,8 @@
 plot_beams.py draws the latter two. Of a UVH5 file: on top the bandpass of each input and, of
 arrays, a matrix of all pairs of inputs; below, for each baseline, amplitude and phase over
 frequency (and time, where there are several integrations) and its lags. Amplitudes are correlation
-coefficients where the file has the autocorrelations. A file of one antenna shows the coherence of
-its two polarisations.
+coefficients where the file has the autocorrelations. A file of one antenna shows the coherence
+of its two polarisations.
 """
 
 import argparse

@@ -42,8 +42,8 @@ class Run:
 
 class Interrupts:
     """Counts Ctrl-C, SIGTERM and SIGHUP (the terminal was closed) while it is entered, instead of
-    what Python does then. Such that come together are one: `timeout -s INT` sends two. A SIGHUP that
-    is ignored, as by nohup, stays so."""
+    what Python does then. Such that come together are one: `timeout -s INT` sends two. A SIGHUP
+    that is ignored, as by nohup, stays so."""
 
     def __init__(self):
         self.count = 0
