@@ -8,7 +8,7 @@
 #      CMAKE_CUDA_ARCHITECTURES  (or the environment's CUDAARCHS) the user's choice
 #      CMAKE_CUDA_COMPILER       (or the environment's CUDACXX) the user's nvcc
 #      APERTURE_CUDA_FOR         all: GPUs from Turing on; here: those of this machine, which
-#                                takes a fraction of the time (without one, the oldest and Hopper)
+#                                takes a fraction of the time (without one, Hopper)
 # Out: APERTURE_CUDA             TRUE: the language CUDA is enabled, build the kernels
 #      CMAKE_CUDA_ARCHITECTURES  by default those that APERTURE_CUDA_FOR says, as far as nvcc
 #                                knows them
@@ -51,7 +51,7 @@ endfunction()
 function(_aperture_cuda_architectures_here known result)
     execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
         OUTPUT_VARIABLE _output RESULT_VARIABLE _status ERROR_QUIET)
-    set(_found "75;90")
+    set(_found "90")
     if("${_status}" STREQUAL "0")
         string(REGEX MATCHALL "[0-9]+\\.[0-9]+" _found "${_output}")
         string(REPLACE "." "" _found "${_found}")
