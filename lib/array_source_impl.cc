@@ -85,11 +85,12 @@ int output_item_size(const simulator::parameters& k)
 void check(const array_source::parameters& p)
 {
     require_range("samples", p.samples, 0, std::numeric_limits<int64_t>::max());
-    require(p.start_time.second >= 0 && p.start_time.second < 1,
+    require(p.start_time.first < timestamp::end_of_time && p.start_time.second >= 0 &&
+                p.start_time.second < 1,
             "start_time",
             std::to_string(p.start_time.first) + " s and " +
                 text_of(p.start_time.second) + " s",
-            "whole seconds and a fraction of 0 to below 1");
+            "whole seconds before the year 10000 and a fraction of 0 to below 1");
     // GNU Radio's edges in host memory take two of 4096 shared memory segments each
     require_range("ports (inputs / inputs_per_port)",
                   int64_t(p.inputs.size()) / std::max(1, p.inputs_per_port),

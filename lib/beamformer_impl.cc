@@ -64,6 +64,12 @@ int beamformer_impl::process(int noutput_items,
     while (done < noutput_items) {
         const int64_t sharing = update_weights();
         const auto run = next_run(std::min(noutput_items - done, sharing));
+        if (run.windows == 0 && interrupted() && !ended()) {
+            resume();
+            if (failed())
+                return WORK_DONE;
+            continue;
+        }
         if (run.windows == 0)
             break;
         void* beams = static_cast<char*>(output_items[0]) + done * out_size;
@@ -84,11 +90,13 @@ int beamformer_impl::process(int noutput_items,
 
 void beamformer_impl::tag_block(uint64_t item, int64_t block)
 {
-    if (item == 0)
+    if (take_begin())
         tag_description(
             0,
             item,
             { time_of(block), rate(), input_bandwidth(), input_samples_per_item() });
+    else if (take_correction(block))
+        tag_time(0, item, time_of(block));
     for (const auto& change : take_changes(block))
         tag_frequency(0, item, time_of(block), change.frequency);
     if (block == input_end())

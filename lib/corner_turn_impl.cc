@@ -63,11 +63,14 @@ corner_turn_impl::corner_turn_impl(const parameters& p,
       d_kernel(kernels::corner_turn::make(k, d))
 {
     set_latency(p.latency);
+    set_most_gap(p.most_gap);
+    begin_anew_where_restated();
+    set_relative_time(p.relative_time);
 }
 
 frame_writer::spectra_facts corner_turn_impl::facts() const
 {
-    return { time_of(0), rate(), input_bandwidth(), input_samples_per_item(), 0 };
+    return { 0, rate(), input_bandwidth(), input_samples_per_item(), 0 };
 }
 
 void corner_turn_impl::on_tag(int port, const gr::tag_t& tag)

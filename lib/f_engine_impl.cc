@@ -53,6 +53,8 @@ f_engine_impl::f_engine_impl(const parameters& p,
       d_gains(k.inputs(), p.channels, p.gain == 0 ? 1 : p.gain)
 {
     set_latency(p.latency);
+    set_most_gap(p.most_gap);
+    set_relative_time(p.relative_time);
     // for the size of the buffer before this block: no window needs the zeros themselves
     set_history(d_windows.length() - d_windows.step() + 1);
     // of spectra, not of blocks: the buffer before this block need not hold a whole one
@@ -69,7 +71,7 @@ bool f_engine_impl::start()
 
 frame_writer::spectra_facts f_engine_impl::facts() const
 {
-    return { time_of(d_windows.middle()),
+    return { d_windows.middle(),
              rate() / d_windows.step(),
              d_windows.bandwidth(rate()),
              d_windows.samples(),
@@ -81,7 +83,7 @@ int64_t f_engine_impl::prepare(int64_t spectrum)
     const auto f = facts();
     return d_gains.update(
         spectrum,
-        { f.start, f.rate },
+        { rate() > 0 ? origin().after(f.middle, rate()) : origin(), f.rate },
         [&](int64_t late) { report("late", 0, spectrum, late); },
         [&](const cfloat* gains) { d_kernel->set_gains(gains, work_stream()); });
 }

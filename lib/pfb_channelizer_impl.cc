@@ -45,6 +45,8 @@ pfb_channelizer_impl::pfb_channelizer_impl(const parameters& p,
       d_missing(k.inputs())
 {
     set_latency(p.latency);
+    set_most_gap(p.most_gap);
+    set_relative_time(p.relative_time);
     // for the size of the buffer before this block: no window needs the zeros themselves
     set_history(d_windows.length() - d_windows.step() + 1);
     set_relative_rate(1, d_windows.step());
@@ -79,10 +81,17 @@ int pfb_channelizer_impl::process(int noutput_items,
         const int64_t spectrum = position() / d_windows.step();
         const int64_t sharing = d_gains.update(
             spectrum,
-            { spectrum_time(0), rate() / d_windows.step() },
+            { rate() > 0 ? origin().after(d_windows.middle(), rate()) : origin(),
+              rate() / d_windows.step() },
             [&](int64_t late) { report("late", 0, spectrum, late); },
             [&](const cfloat* gains) { d_kernel->set_gains(gains, work_stream()); });
         const auto run = next_run(std::min(noutput_items - done, sharing));
+        if (run.windows == 0 && interrupted() && !ended()) {
+            resume();
+            if (failed())
+                return WORK_DONE;
+            continue;
+        }
         if (run.windows == 0)
             break;
         for (int port = 0; port < d_p.ports; port++)
@@ -118,6 +127,9 @@ void pfb_channelizer_impl::tag_spectra(uint64_t item,
                               d_windows.bandwidth(rate()),
                               d_windows.samples() });
         d_described = true;
+    } else if (take_correction(position())) {
+        for (int port = 0; port < d_p.ports; port++)
+            tag_time(port, item, time);
     }
     // a change holds for the first spectrum that lies behind it as a whole
     for (const auto& change : take_changes(position()))

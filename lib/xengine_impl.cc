@@ -111,7 +111,13 @@ int xengine_impl::process(int noutput_items,
         if (d_summed == 0 && !begin_integration())
             return WORK_DONE;
         const auto run = next_run(d_blocks - d_summed);
-        if (run.windows == 0 && (!ended() || d_summed == 0))
+        if (run.windows == 0 && d_summed == 0 && interrupted() && !ended()) {
+            resume();
+            if (failed())
+                return WORK_DONE;
+            continue;
+        }
+        if (run.windows == 0 && (d_summed == 0 || !(ended() || interrupted())))
             break;
         const char* start = starts_of(run, input_items)[0];
         if (start && run.windows > 0)
@@ -163,7 +169,7 @@ void xengine_impl::finish_integration(gr_complex* visibilities, uint64_t item)
     }
     d_kernel->dump(visibilities, scales.data(), scales.size(), work_stream());
 
-    if (d_described != d_blocks)
+    if (take_begin() || d_described != d_blocks)
         tag_description(0,
                         item,
                         { time_of(first),

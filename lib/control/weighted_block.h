@@ -79,7 +79,7 @@ protected:
     {
         const int64_t sharing = d_weights.update(
             this->position(),
-            { this->time_of(0), this->rate() },
+            { this->origin(), this->rate() },
             [this](int64_t late) { this->report("late", 0, this->position(), late); },
             [this](const timed_beam_settings::changes& c) {
                 if (c.weights)

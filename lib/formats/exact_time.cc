@@ -8,6 +8,7 @@
 #include "formats/exact_time.h"
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -173,6 +174,30 @@ std::optional<decimal> decimal::parse(const std::string& text)
     if (negative)
         value.mantissa = -value.mantissa;
     return value;
+}
+
+std::optional<decimal> decimal::of(double number)
+{
+    char text[32];
+    const auto end = std::to_chars(text, text + sizeof text, number).ptr;
+    return parse(std::string(text, end));
+}
+
+place_between_multiples divide_by_multiples(const exact_time& time, double period)
+{
+    // in units of 1e-20 s, 10^10 s are 10^30 of 10^38 that fit
+    constexpr int digits = 20;
+    const auto written = decimal::of(period);
+    wide unit = 0;
+    if (written && written->exponent >= -digits)
+        unit = wide(written->mantissa) * power_of_ten(written->exponent + digits);
+    if (unit <= 0) // shorter than any item
+        return { 0, 0 };
+    const wide whole = (wide(time.seconds) * exact_time::per_second + time.attoseconds) *
+                       power_of_ten(digits - 18);
+    const wide gone = whole % unit;
+    const long double scale = std::pow(10.0L, (long double)digits);
+    return { double(gone / scale), gone == 0 ? 0 : double((unit - gone) / scale) };
 }
 
 int decimal::digits() const

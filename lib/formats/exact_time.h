@@ -47,6 +47,8 @@ struct decimal {
 
     //! Nothing if the text is no number.
     static std::optional<decimal> parse(const std::string& text);
+    //! The shortest one that is nearest to a double: what people wrote, if they did.
+    static std::optional<decimal> of(double number);
     //! Digits that count.
     int digits() const;
     double to_double() const;
@@ -56,6 +58,13 @@ struct decimal {
 ratio to_ratio(const decimal& value, int64_t scale);
 //! scale / |value|, likewise.
 ratio to_inverse_ratio(const decimal& value, int64_t scale);
+
+//! Seconds from the last multiple of a period since 1970 to a time, and to the next one.
+struct place_between_multiples {
+    double gone, rest;
+};
+//! Without rounding but in the result. \param period seconds, above 0, see decimal::of()
+place_between_multiples divide_by_multiples(const exact_time& time, double period);
 
 /*!
  * "yyyy-mm-dd-hh:mm:ss[.f]" in UTC; a T or a blank may stand before the hour.

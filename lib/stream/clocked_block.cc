@@ -22,10 +22,6 @@ namespace {
 
 const pmt::pmt_t status_port = pmt::mp("status");
 
-// A clock that jumps further than this was set anew: zeros of that length help nobody.
-constexpr double longest_gap = 86400; // seconds
-constexpr double longest_overlap = 1;
-
 pmt::pmt_t key(const char* name) { return pmt::intern(name); }
 
 //! The tag's number, or nothing (and an unknown type is nothing, too).
@@ -80,7 +76,7 @@ int frame_item_size(int channels, int inputs, int times, sample_type type)
 clocked_block::clocked_block(const device& d, int ports, int64_t window, int64_t step)
     : device_block(d),
       d_window(window),
-      d_timeline(ports, window, step),
+      d_alignment(ports, window, step),
       d_ports(ports),
       d_end(ports)
 {
@@ -90,13 +86,15 @@ clocked_block::clocked_block(const device& d, int ports, int64_t window, int64_t
 
 bool clocked_block::start()
 {
-    d_timeline.reset();
+    d_alignment.reset();
     d_begun = d_ended = d_approximate = false;
+    d_corrected = 0;
     d_rate = d_bandwidth = 0;
     d_samples_per_item = 0;
-    d_start = {};
     d_frequency.reset();
     d_changes.clear();
+    d_timed.clear();
+    d_taken_frequency.reset();
     for (size_t port = 0; port < d_ports.size(); port++) {
         // With history there are zeros before item 0, but not after lock() and unlock():
         // what is there says more than history().
@@ -115,9 +113,9 @@ void clocked_block::require_window(gr_vector_int& required)
         const int64_t first = first_item(port);
         if (!d_begun)
             required[port] = 1 + std::max<int64_t>(0, -first);
-        else if (d_timeline.next_is_missing(port))
+        else if (d_alignment.next_is_missing(int(port)) || interrupted())
             required[port] = 0;
-        else if (const int64_t from = d_timeline.needed_from(port); from > first)
+        else if (const int64_t from = d_alignment.needed_from(int(port)); from > first)
             required[port] = 1; // to pass over
         else
             required[port] = d_window;
@@ -146,13 +144,36 @@ bool clocked_block::update(const gr_vector_int& available)
         begin();
     }
     for (size_t port = 0; port < d_ports.size() && !failed(); port++)
-        read_tags(port);
+        read_tags(int(port));
+    report_alignment();
     return !failed();
 }
 
-timestamp clocked_block::absolute(int port, const timestamp& t) const
+void clocked_block::resume()
 {
-    return t.is_relative() ? d_ports[port].epoch.after(t.since({}), 1) : t;
+    const int64_t moved = d_alignment.resume(d_end);
+    for (auto& c : d_changes)
+        c.tick += moved;
+    on_moved(moved);
+    if (d_taken_frequency) // goes onto the first item, as at the very start
+        d_changes.insert(d_changes.begin(), { position(), *d_taken_frequency });
+    d_corrected = d_alignment.corrected_at(position());
+    on_begin();
+    for (size_t port = 0; port < d_ports.size() && !failed(); port++)
+        read_tags(int(port));
+    report_alignment();
+}
+
+timestamp clocked_block::absolute(int port, int64_t item, const timestamp& t)
+{
+    if (!is_relative(t))
+        return t;
+    auto& epoch = d_ports[port].epoch;
+    if (!epoch) { // it did not say so on its first item: it is where it was taken to be
+        epoch = time_of(double(tick_of(port, item))) - t;
+        d_approximate = true;
+    }
+    return *epoch + t;
 }
 
 void clocked_block::begin()
@@ -178,23 +199,10 @@ void clocked_block::begin()
             }
         }
     }
-    set_epochs(times);
-    for (size_t port = 0; port < d_ports.size(); port++) {
-        // a port that does not know the time begins with the last one that does
-        const double late = d_ports[port].anchor.since(d_start);
-        if (late < 0 && d_rate <= 0)
-            d_logger->warn("port {:d} begins {:g} s before another one, but without "
-                           "rx_rate they cannot be lined up",
-                           port,
-                           -late);
-        const int64_t tick = d_rate > 0 ? std::llround(late * d_rate) : 0;
-        if (tick < 0)
-            d_logger->info("port {:d}: {:d} items before the first one of the last port "
-                           "are dropped",
-                           port,
-                           -tick);
-        d_timeline.add_segment(port, 0, tick);
-    }
+    check_times(times);
+    const timestamp start = set_epochs(times);
+    d_alignment.begin(times, start, d_rate, d_most_gap, d_anew_where_restated);
+    report_alignment();
     for (size_t port = 0; port < d_ports.size(); port++) {
         const auto& frequency = d_ports[port].frequency;
         if (frequency && d_frequency && !same_frequency(*frequency, *d_frequency))
@@ -209,85 +217,168 @@ void clocked_block::begin()
         on_begin();
 }
 
-void clocked_block::set_epochs(const std::vector<std::optional<timestamp>>& times)
+void clocked_block::check_times(const std::vector<std::optional<timestamp>>& times)
+{
+    const auto without = std::count(times.begin(), times.end(), std::nullopt);
+    if (times.size() == 1)
+        return;
+    for (size_t port = 0; port < times.size(); port++)
+        if (!times[port]) {
+            report("no_rx_time", int(port), 0, -1);
+            if (without == int64_t(times.size()))
+                break; // one word is enough
+        }
+    if (without == 0 && d_rate <= 0)
+        report("no_rx_rate", 0, 0, -1);
+}
+
+timestamp clocked_block::set_epochs(std::vector<std::optional<timestamp>>& times)
 {
     std::optional<timestamp> known; // the latest beginning of those that know the time
-    double least = 0; // and the earliest of those that count from their start
-    bool counting = false;
+    std::optional<timestamp>
+        least; // and the earliest of those that count from their start
     for (const auto& t : times) {
-        if (t && t->is_relative()) {
-            least = counting ? std::min(least, t->since({})) : t->since({});
-            counting = true;
-        } else if (t && (!known || t->since(*known) > 0)) {
+        if (t && is_relative(*t))
+            least = least && least->since(*t) < 0 ? least : t;
+        else if (t && (!known || t->since(*known) > 0))
             known = t;
-        }
     }
     d_approximate = d_approximate || !known;
-    d_start = known ? *known : timestamp::now();
+    timestamp start = known ? *known : timestamp::now();
     // Streams that count from their own start began with those that know the time; where
     // none does, they share one epoch: as far as anyone can tell, they began together.
+    for (size_t port = 0; port < times.size(); port++) {
+        auto& epoch = d_ports[port].epoch;
+        if (times[port] && is_relative(*times[port]))
+            epoch = start - (known ? *times[port] : *least);
+        else if (!known && least)
+            epoch = start - *least;
+    }
     for (size_t port = 0; port < times.size(); port++)
-        if (times[port] && times[port]->is_relative())
-            d_ports[port].epoch =
-                d_start.after(known ? -times[port]->since({}) : -least, 1);
-    for (size_t port = 0; port < times.size(); port++)
-        if (times[port] && absolute(port, *times[port]).since(d_start) > 0)
-            d_start = absolute(port, *times[port]);
-    for (size_t port = 0; port < times.size(); port++)
-        d_ports[port].anchor = times[port] ? absolute(port, *times[port]) : d_start;
+        if (times[port])
+            times[port] = absolute(int(port), 0, *times[port]);
+    for (const auto& t : times)
+        if (t && t->since(start) > 0)
+            start = *t;
+    return start;
 }
 
 void clocked_block::read_tags(int port)
 {
     auto& state = d_ports[port];
     std::vector<gr::tag_t> tags;
-    get_tags_in_range(tags, port, state.seen, d_end[port]);
+    const int64_t end = std::min(d_end[port], d_alignment.readable_until(port));
+    get_tags_in_range(tags, port, state.seen, end);
     std::stable_sort(tags.begin(), tags.end(), gr::tag_t::offset_compare);
     for (size_t i = 0; i < tags.size() && !failed();) {
-        size_t end = i;
-        while (end < tags.size() && tags[end].offset == tags[i].offset)
-            end++;
-        read_tags_of_item(port, tags[i].offset, { tags.begin() + i, tags.begin() + end });
-        i = end;
+        const int64_t item = tags[i].offset;
+        size_t next = i;
+        while (next < tags.size() && int64_t(tags[next].offset) == item)
+            next++;
+        state.seen = item;
+        d_alignment.reached(port, item);
+        if (item >= d_alignment.readable_until(port))
+            return;
+        read_tags_of_item(port, item, { tags.begin() + i, tags.begin() + next });
+        if (item >= d_alignment.readable_until(port))
+            return;
+        i = next;
     }
-    state.seen = d_end[port];
+    d_alignment.reached(port, end);
+    state.seen = std::max(state.seen, std::min(end, d_alignment.readable_until(port)));
 }
 
 void clocked_block::read_tags_of_item(int port,
                                       int64_t item,
                                       const std::vector<gr::tag_t>& tags)
 {
+    auto& state = d_ports[port];
     std::optional<timestamp> time;
     std::optional<double> frequency;
-    bool resumed = false; // what a source says again after it stopped
+    bool rated = false;
     for (const auto& t : tags) {
         if (t.key == key(tags::rx_time)) {
             time = timestamp::from_pmt(t.value);
+            if (!time)
+                refuse("rx_time: " + text_of(t.value) + " on port " +
+                       std::to_string(port) + " must be a time: " + timestamp::form);
         } else if (t.key == key(tags::rx_rate)) {
             set_rate(port, item, number_of(t.value));
-            resumed = true;
+            rated = true;
         } else if (t.key == key(tags::rx_freq)) {
             frequency = number_of(t.value);
-            resumed = true;
-        } else if (t.key != key(tags::bandwidth) && t.key != key(tags::approximate) &&
-                   t.key != key(tags::samples_per_item)) {
-            on_tag(port, t);
         }
     }
-    if (item == 0)
-        return; // begin() has read the rest
-    auto& state = d_ports[port];
-    const bool retuned = frequency && frequency != state.frequency;
-    if (time) {
-        jump_to(port, item, absolute(port, *time), retuned);
-    } else if (resumed) {
-        report("lost_unknown", port, item, -1);
-        d_timeline.add_segment(port, item, tick_of(port, item));
+    // what a source says again after it stopped
+    const bool resumed = rated || frequency;
+    if (time && item > 0 && state.stamped != item) {
+        state.stamped = item;
+        if (!is_relative(*time) && !d_alignment.knows_time())
+            d_approximate = false; // from here on
+        d_alignment.stamp(port, item, absolute(port, item, *time), rated);
+        if (item >= d_alignment.readable_until(port))
+            return; // the rest is read once the ports are lined up anew
     }
-    if (retuned) {
-        state.frequency = frequency;
-        change_frequency(tick_of(port, item), *frequency);
+    if (item > 0) { // begin() has read those of item 0
+        if (!time && resumed) {
+            report("lost_unknown", port, item, -1);
+            d_alignment.loss(port, item);
+        }
+        if (frequency && frequency != state.frequency) {
+            state.frequency = frequency;
+            d_alignment.boundary(port, item);
+            change_frequency(tick_of(port, item), *frequency);
+        }
     }
+    for (const auto& t : tags)
+        if (t.key != key(tags::rx_time) && t.key != key(tags::rx_rate) &&
+            t.key != key(tags::rx_freq) && t.key != key(tags::bandwidth) &&
+            t.key != key(tags::approximate) && t.key != key(tags::samples_per_item))
+            on_tag(port, t);
+}
+
+void clocked_block::report_alignment()
+{
+    using kind = stream_alignment::event::kind;
+    for (const auto& e : d_alignment.take_events()) {
+        switch (e.what) {
+        case kind::gap:
+            report("lost", e.port, e.item, e.count);
+            break;
+        case kind::overlap:
+            report("overlap", e.port, e.item, e.count);
+            break;
+        case kind::odd_stamp:
+            report("odd_stamp", e.port, e.item, e.count);
+            break;
+        case kind::first_stamp:
+            report("first_stamp", e.port, e.item, std::abs(e.count));
+            break;
+        case kind::no_stamp:
+            report("taken_as_aligned", e.port, e.item, -1);
+            break;
+        case kind::new_start:
+            report("clock_jump", e.port, e.item, e.count);
+            break;
+        case kind::early_start:
+            if (double(e.count) > d_most_gap * d_rate)
+                fail("port " + std::to_string(e.port) + " begins " +
+                     text_of(double(e.count) / d_rate) +
+                     " s before another one; at most " + text_of(d_most_gap) +
+                     " s (most_gap) are allowed: they are not of one observation");
+            else if (double(e.count) > d_rate)
+                report("early_start", e.port, e.item, e.count);
+            else
+                d_logger->info("port {:d}: {:d} items before the first one of the last "
+                               "port are dropped",
+                               e.port,
+                               e.count);
+        }
+    }
+    if (const int port = d_begun ? d_alignment.hopeless(d_end) : -1;
+        port >= 0 && !failed())
+        fail("port " + std::to_string(port) + " lags behind the others by more than " +
+             text_of(d_most_gap) + " s (most_gap)");
 }
 
 void clocked_block::change_frequency(int64_t tick, double frequency)
@@ -308,30 +399,11 @@ void clocked_block::set_rate(int port, int64_t item, std::optional<double> given
         fail("rx_rate of port " + std::to_string(port) + " is " + text_of(rate) +
              " at item " + std::to_string(item) + ", but was " + text_of(d_rate) +
              " before or on another port; all items must have one rate");
-    else
+    else if (d_rate <= 0) {
         d_rate = rate;
-}
-
-void clocked_block::jump_to(int port, int64_t item, const timestamp& time, bool boundary)
-{
-    auto& state = d_ports[port];
-    int64_t jump = 0;
-    if (d_rate > 0) {
-        const double expected = (item - state.anchor_item) / d_rate;
-        const double late = time.since(state.anchor) - expected;
-        if (late > longest_gap || late < -longest_overlap) {
-            report("clock_jump", port, item, -1);
-            boundary = true;
-        } else {
-            jump = std::llround(late * d_rate);
-            if (jump)
-                report(jump > 0 ? "lost" : "overlap", port, item, std::abs(jump));
-        }
+        if (d_begun)
+            d_alignment.set_rate(rate);
     }
-    if (jump || boundary)
-        d_timeline.add_segment(port, item, tick_of(port, item) + jump);
-    state.anchor_item = item;
-    state.anchor = time;
 }
 
 void clocked_block::on_tag(int, const gr::tag_t&) {}
@@ -352,15 +424,26 @@ clocked_block::starts_of(const timeline::run& run,
 void clocked_block::consume_passed()
 {
     for (size_t port = 0; port < d_ports.size(); port++) {
-        const int64_t passed = std::min(d_timeline.needed_from(port), d_end[port]);
+        const int64_t passed = std::min(d_alignment.needed_from(int(port)), d_end[port]);
         if (passed > first_item(port))
             consume(port, passed - first_item(port));
     }
 }
 
-timestamp clocked_block::time_of(double tick) const
+void clocked_block::set_most_gap(double seconds)
 {
-    return d_rate > 0 ? d_start.after(tick, d_rate) : d_start;
+    require(
+        seconds >= 0 && seconds <= 1e6, "most_gap", text_of(seconds), "0 to 1e6 seconds");
+    d_most_gap = seconds;
+}
+
+bool clocked_block::take_correction(int64_t tick)
+{
+    const int64_t corrected = d_alignment.corrected_at(tick);
+    if (corrected <= d_corrected)
+        return false;
+    d_corrected = corrected;
+    return true;
 }
 
 std::vector<clocked_block::change> clocked_block::take_changes(int64_t tick)
@@ -370,6 +453,8 @@ std::vector<clocked_block::change> clocked_block::take_changes(int64_t tick)
     });
     std::vector<change> taken(d_changes.begin(), end);
     d_changes.erase(d_changes.begin(), end);
+    if (!taken.empty())
+        d_taken_frequency = taken.back().frequency;
     return taken;
 }
 
@@ -381,9 +466,18 @@ void clocked_block::tag(int port,
     add_item_tag(port, item, key(name), value, alias_pmt());
 }
 
+void clocked_block::tag_time(int port, uint64_t item, const timestamp& time)
+{
+    if (d_timed.size() <= size_t(port))
+        d_timed.resize(port + 1, -1);
+    if (d_timed[port] != int64_t(item))
+        tag(port, item, tags::rx_time, time.to_pmt());
+    d_timed[port] = item;
+}
+
 void clocked_block::tag_description(int port, uint64_t item, const description& d)
 {
-    tag(port, item, tags::rx_time, d.time.to_pmt());
+    tag_time(port, item, d.time);
     if (d_approximate)
         tag(port, item, tags::approximate, pmt::PMT_T);
     if (d.rate > 0)
@@ -399,8 +493,7 @@ void clocked_block::tag_frequency(int port,
                                   const timestamp& time,
                                   double frequency)
 {
-    if (item > 0) // tag_description() has said it
-        tag(port, item, tags::rx_time, time.to_pmt());
+    tag_time(port, item, time);
     tag(port, item, tags::rx_freq, pmt::from_double(frequency));
 }
 
@@ -446,11 +539,15 @@ void clocked_block::report(const std::string& event,
     if (count >= 0)
         dict = pmt::dict_add(dict, key(tags::count), pmt::from_uint64(count));
     message_port_pub(status_port, dict);
-    d_logger->warn("{:s} at item {:d} of port {:d}{:s}",
-                   event,
-                   item,
-                   port,
-                   count >= 0 ? ": " + std::to_string(count) + " items" : "");
+    const int held = d_log_limit.pass();
+    if (held >= 0)
+        d_logger->warn("{:s} at item {:d} of port {:d}{:s}{:s}",
+                       event,
+                       item,
+                       port,
+                       count >= 0 ? ": " + std::to_string(count) + " items" : "",
+                       held ? " (and " + std::to_string(held) + " events before it)"
+                            : "");
 }
 
 void clocked_block::take_settings(const char* port,

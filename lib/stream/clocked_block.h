@@ -10,7 +10,8 @@
 
 #include "kernels/common/types.h"
 #include "runtime/device_block.h"
-#include "stream/timeline.h"
+#include "stream/rate_limit.h"
+#include "stream/stream_alignment.h"
 #include "stream/timestamp.h"
 #include <gnuradio/block.h>
 #include <functional>
@@ -59,8 +60,16 @@ protected:
     bool ended() const { return d_ended; }
 
     //! The next windows, at most so many.
-    timeline::run next_run(int64_t most) const { return d_timeline.next(d_end, most); }
-    void advance(int64_t windows) { d_timeline.advance(windows); }
+    timeline::run next_run(int64_t most) const { return d_alignment.next(d_end, most); }
+    void advance(int64_t windows) { d_alignment.advance(windows); }
+    /*!
+     * The clock of a port jumped too far to fill the gap. next_run() gives no windows any
+     * more: as at the end of the input, what is unfinished is to be delivered, marked as
+     * partial. Then resume() lines the ports up anew and calls on_begin(), and the next
+     * windows follow. The first item made of them needs tags as the very first one.
+     */
+    bool interrupted() const { return d_alignment.interrupted(d_end); }
+    void resume();
     //! Where the first window of a run begins on each port, in what process() got;
     //! nullptr where it is missing.
     std::vector<const char*> starts_of(const timeline::run& run,
@@ -69,15 +78,21 @@ protected:
     void consume_passed();
 
     //! Tick of the next window's first item, from 0.
-    int64_t position() const { return d_timeline.position(); }
+    int64_t position() const { return d_alignment.position(); }
     int64_t tick_of(int port, int64_t item) const
     {
-        return d_timeline.tick_of(port, item);
+        return d_alignment.tick_of(port, item);
     }
     //! Items a second; 0 if nobody said.
     double rate() const { return d_rate; }
     //! Time of a tick (or between two); of tick 0 where the rate is not known.
-    timestamp time_of(double tick) const;
+    timestamp time_of(double tick) const { return d_alignment.time_of(tick); }
+    //! When tick 0 would have been by the clock that runs at the next window: a clock
+    //! that is followed was not always the same.
+    timestamp origin() const { return d_alignment.origin_at(position()); }
+    //! rx_time is to be said again with the item of a tick, as the clock that is followed
+    //! has walked since the last time.
+    bool take_correction(int64_t tick);
 
     //! A setting of the stream that is passed on with the item of a tick.
     struct change {
@@ -95,6 +110,8 @@ protected:
         int64_t samples_per_item = 0;
     };
     void tag_description(int port, uint64_t item, const description& d);
+    //! rx_time, unless the item has it
+    void tag_time(int port, uint64_t item, const timestamp& time);
     //! rx_freq, and rx_time beside it: alone it would mean a loss
     void tag_frequency(int port, uint64_t item, const timestamp& time, double frequency);
     void tag(int port, uint64_t item, const char* key, const pmt::pmt_t& value);
@@ -114,11 +131,22 @@ protected:
 
     //! All other tags, in order.
     virtual void on_tag(int port, const gr::tag_t& tag);
-    //! After the ports were lined up and before the first window: may set_position().
+    //! After the ports were lined up and before the next window: may set_position().
     virtual void on_begin() {}
-    void set_position(int64_t tick) { d_timeline.set_position(tick); }
+    //! The ports are being lined up anew: what was read ahead lies so many ticks later.
+    virtual void on_moved(int64_t) {}
+    void set_position(int64_t tick) { d_alignment.set_position(tick); }
+    //! In the constructor: seconds that are filled with missing items at most.
+    //! \throws std::invalid_argument
+    void set_most_gap(double seconds);
+    //! In the constructor: rx_time counts from a device's start, whatever its value.
+    void set_relative_time(bool relative) { d_relative_time = relative; }
+    //! In the constructor: a jump beside a repeated rx_rate is not filled at all. Blocks
+    //! with a clock say both where their own alignment began anew.
+    void begin_anew_where_restated() { d_anew_where_restated = true; }
 
-    //! Logs a warning and publishes it on port `status`. `count` below 0: not known.
+    //! Logs a warning, at most some a second, and publishes it on port `status`. `count`
+    //! below 0: not known.
     void report(const std::string& event, int port, int64_t item, int64_t count);
     //! Logs that a message was refused and publishes it on port `status`.
     void refuse(const std::string& reason);
@@ -129,12 +157,11 @@ protected:
 
 private:
     struct port_state {
-        int64_t preload = 0; // zeros that GNU Radio put before item 0
-        int64_t seen = 0;    // items whose tags were read
-        int64_t anchor_item = 0;
-        timestamp anchor;                // time of anchor_item
+        int64_t preload = 0;  // zeros that GNU Radio put before item 0
+        int64_t seen = 0;     // items whose tags were read
+        int64_t stamped = -1; // item whose rx_time was read before the rest of its tags
         std::optional<double> frequency; // rx_freq at the newest item that was read
-        timestamp epoch; // of rx_time that counts from the start of the stream
+        std::optional<timestamp> epoch;  // of rx_time that counts from a device's start
     };
 
     //! What in[0] of process() is.
@@ -143,26 +170,36 @@ private:
         return int64_t(nitems_read(port)) - d_ports[port].preload;
     }
     //! A port's rx_time, from wherever it counts, as time since 1970.
-    timestamp absolute(int port, const timestamp& t) const;
-    //! Decides what time it is at item 0 of each port.
-    void set_epochs(const std::vector<std::optional<timestamp>>& times);
+    bool is_relative(const timestamp& t) const
+    {
+        return d_relative_time || t.is_relative();
+    }
+    timestamp absolute(int port, int64_t item, const timestamp& t);
+    //! Decides what time it is at item 0 of each port, in place; returns that of tick 0.
+    timestamp set_epochs(std::vector<std::optional<timestamp>>& times);
+    //! Warns of ports that cannot be lined up.
+    void check_times(const std::vector<std::optional<timestamp>>& times);
     void begin();
     void read_tags(int port);
+    void report_alignment();
     void read_tags_of_item(int port, int64_t item, const std::vector<gr::tag_t>& tags);
     void set_rate(int port, int64_t item, std::optional<double> rate);
     void change_frequency(int64_t tick, double frequency);
-    //! rx_time in the middle of the stream; `boundary`: no window may reach over it
-    void jump_to(int port, int64_t item, const timestamp& time, bool boundary);
 
     const int64_t d_window;
-    timeline d_timeline;
+    stream_alignment d_alignment;
+    double d_most_gap = 60; // seconds
+    bool d_relative_time = false, d_anew_where_restated = false;
+    rate_limit d_log_limit{ 5 };
+    int64_t d_corrected = 0; // tick of the newest correction of the time that was taken
     std::vector<port_state> d_ports;
     std::vector<int64_t> d_end; // item behind the last one there, each port
     bool d_begun = false, d_ended = false;
     double d_rate = 0, d_bandwidth = 0;
     int64_t d_samples_per_item = 0;
-    timestamp d_start; // time of tick 0
     bool d_approximate = false;
+    std::vector<int64_t> d_timed; // newest item of each output with an rx_time
+    std::optional<double> d_taken_frequency;
     std::optional<double> d_frequency;
     std::vector<change> d_changes;
 };

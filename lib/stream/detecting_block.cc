@@ -63,6 +63,12 @@ int detecting_block::process(int noutput_items,
         const int64_t begin = position() * d_p.spectra_per_frame;
         const int made = within ? integrate_parts(input_items, to, noutput_items - done)
                                 : integrate_blocks(input_items, to);
+        if (made == 0 && interrupted() && !ended()) {
+            resume();
+            if (failed())
+                return WORK_DONE;
+            continue;
+        }
         if (made == 0)
             break;
         for (int i = 0; i < made; i++, done++) {
@@ -156,7 +162,7 @@ int detecting_block::integrate_blocks(const gr_vector_const_void_star& in, float
         advance(run.windows);
         d_summed += run.windows;
     }
-    if (d_summed == 0 || (d_summed < wanted && !ended()))
+    if (d_summed == 0 || (d_summed < wanted && !ended() && !interrupted()))
         return 0;
     const int64_t end = position() * d_p.spectra_per_frame;
     const auto factors = scales(counted(end - d_summed * d_p.spectra_per_frame, end));
@@ -212,7 +218,7 @@ void detecting_block::tag_integration(uint64_t item,
     const double length = double(detect.spectra) / times; // blocks
     const timestamp time = time_of(first / times);
     const double width = input_bandwidth() / d_p.channels;
-    if (item == 0)
+    if (take_begin())
         tag_description(0,
                         item,
                         { time,

@@ -14,6 +14,7 @@ namespace gr::aperture {
 frame_reader::frame_reader(const device& d, int sources, int times)
     : clocked_block(d, 1, 1, 1), d_times(times), d_lost(sources)
 {
+    begin_anew_where_restated();
 }
 
 bool frame_reader::start()
@@ -24,6 +25,12 @@ bool frame_reader::start()
 }
 
 void frame_reader::forecast(int, gr_vector_int& required) { require_window(required); }
+
+void frame_reader::on_begin()
+{
+    d_begins = true;
+    d_input_end = -1;
+}
 
 void frame_reader::on_tag(int port, const gr::tag_t& tag)
 {

@@ -10,6 +10,7 @@
 
 #include "stream/clocked_block.h"
 #include "stream/intervals.h"
+#include <utility>
 
 namespace gr::aperture {
 
@@ -35,14 +36,19 @@ protected:
     const std::vector<intervals>& lost() const { return d_lost; }
     //! Nobody asks for spectra before one any more.
     void forget_before(int64_t spectrum);
+    //! True once for each time that the stream began or was lined up anew: what comes out
+    //! next is to be described.
+    bool take_begin() { return std::exchange(d_begins, false); }
     //! The block within which the input ended, or -1.
     int64_t input_end() const { return d_input_end; }
 
 private:
+    void on_begin() override;
     void on_tag(int port, const gr::tag_t& tag) override;
 
     const int64_t d_times; // of a block
     int64_t d_input_end = -1;
+    bool d_begins = false;
     std::vector<intervals> d_lost;
 };
 

@@ -40,6 +40,8 @@ bool frame_writer::start()
 {
     d_origin = 0;
     d_filled = 0;
+    d_frames = 0;
+    d_described = false;
     std::fill(d_lost.begin(), d_lost.end(), intervals());
     return clocked_block::start();
 }
@@ -54,8 +56,9 @@ void frame_writer::on_begin()
             return;
         }
         // a millionth of a spectrum for the rounding of the time
-        const double wait = f.start.until_multiple_of(d_align) * f.rate;
-        set_position(std::llround(std::ceil(wait - 1e-6)) * d_step);
+        const timestamp next = time_of_spectrum(next_spectrum());
+        const double wait = next.until_multiple_of(d_align, 1e-6 / f.rate) * f.rate;
+        set_position(position() + std::llround(std::ceil(wait - 1e-6)) * d_step);
         const double spectra = d_align * f.rate;
         if (std::abs(spectra - std::round(spectra)) > 1e-6 * spectra)
             d_logger->info(
@@ -66,7 +69,15 @@ void frame_writer::on_begin()
                 std::round(spectra),
                 std::round(spectra) / f.rate - d_align);
     }
-    d_origin = next_spectrum();
+    // spectra count on from those of the frames before
+    d_origin = next_spectrum() - d_frames * d_layout.spectra_per_frame;
+    d_described = false;
+}
+
+void frame_writer::on_moved(int64_t ticks)
+{
+    for (auto& lost : d_lost)
+        lost.shift(ticks / d_step);
 }
 
 void frame_writer::forecast(int, gr_vector_int& required) { require_window(required); }
@@ -94,11 +105,19 @@ int frame_writer::process(int noutput_items,
         if (run.windows > 0) {
             fill(run, starts_of(run, input_items), block);
             advance(run.windows);
-        } else if (ended() && d_filled > 0) {
+        } else if ((ended() || interrupted()) && d_filled > 0) {
             padding = int(d_layout.spectra_per_frame - d_filled);
-            fill({ padding, std::vector<int64_t>(d_layout.ports, -1) },
-                 std::vector<const char*>(d_layout.ports),
-                 block);
+            write({ padding, std::vector<int64_t>(d_layout.ports, -1) },
+                  std::vector<const char*>(d_layout.ports),
+                  block,
+                  int(d_filled),
+                  padding);
+            d_filled += padding;
+        } else if (interrupted() && !ended()) {
+            resume();
+            if (failed())
+                return WORK_DONE;
+            continue;
         } else {
             break;
         }
@@ -126,25 +145,23 @@ void frame_writer::fill(const timeline::run& run,
     d_filled += count;
 }
 
-timestamp frame_writer::time_of_spectrum(int64_t spectrum) const
-{
-    const auto f = facts();
-    return f.rate > 0 ? f.start.after(spectrum, f.rate) : f.start;
-}
-
 void frame_writer::tag_block(uint64_t item, int64_t end, int padding)
 {
     const int64_t first = end - d_layout.spectra_per_frame;
     const auto f = facts();
     const timestamp time = time_of_spectrum(first);
     const double width = f.bandwidth / d_layout.channels;
-    if (first == d_origin)
+    if (!d_described)
         tag_description(0,
                         item,
                         { time,
                           f.rate / d_layout.spectra_per_frame,
                           width * d_layout.selected_channels,
                           f.samples * d_layout.spectra_per_frame });
+    else if (take_correction(first * d_step))
+        tag_time(0, item, time);
+    d_described = true;
+    d_frames++;
     const int shift =
         d_layout.first_channel + d_layout.selected_channels / 2 - d_layout.channels / 2;
     for (const auto& change : take_changes(first * d_step)) {
@@ -158,10 +175,16 @@ void frame_writer::tag_block(uint64_t item, int64_t end, int padding)
     if (padding)
         tag(0, item, tags::partial, pmt::PMT_T);
     for (int input = 0; input < d_layout.inputs(); input++) {
-        for (const auto& lost : d_lost[input].within(first, end))
+        // The padding lies where spectra are still to come if the input has not ended.
+        const int64_t real = end - padding;
+        intervals all;
+        for (const auto& lost : d_lost[input].within(first, real))
+            all.add(lost.first, lost.end);
+        d_missing[input] += size_of(all.within(first, real));
+        all.add(real, end);
+        for (const auto& lost : all.within(first, end))
             tag_missing(0, item, input, lost.first - d_origin, lost.end - lost.first);
-        d_missing[input] += size_of(d_lost[input].within(first, end - padding));
-        d_lost[input].drop_before(end);
+        d_lost[input].drop_before(real);
     }
 }
 

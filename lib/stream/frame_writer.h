@@ -39,7 +39,7 @@ protected:
 
     //! The spectra that go into the blocks. 0: not known
     struct spectra_facts {
-        timestamp start;      //!< time of spectrum 0
+        double middle;        //!< ticks from the first item of a spectrum to its time
         double rate;          //!< a second
         double bandwidth;     //!< Hz, of all channels
         int64_t samples;      //!< from one to the next
@@ -70,8 +70,12 @@ private:
                 gr_vector_const_void_star& input_items,
                 gr_vector_void_star& output_items) final;
     void on_begin() final;
+    void on_moved(int64_t ticks) final;
     int64_t next_spectrum() const { return position() / d_step; }
-    timestamp time_of_spectrum(int64_t spectrum) const;
+    timestamp time_of_spectrum(int64_t spectrum) const
+    {
+        return time_of(double(spectrum) * d_step + facts().middle);
+    }
     //! One run of spectra goes to its place, or zeros where a port has none.
     void
     fill(const timeline::run& run, const std::vector<const char*>& starts, void* block);
@@ -83,7 +87,9 @@ private:
     const int64_t d_step; // ticks
     const double d_align; // seconds
 
-    int64_t d_origin = 0;          // first spectrum of the first block
+    int64_t d_origin = 0;          // spectrum at which the first block would begin
+    int64_t d_frames = 0;          // that were passed on
+    bool d_described = false;      // the stream, since it began or was lined up anew
     int64_t d_filled = 0;          // spectra of the blocks that are being filled
     std::vector<intervals> d_lost; // of each input, in spectra
     std::vector<std::atomic<uint64_t>> d_missing;

@@ -48,6 +48,15 @@ public:
             d_parts.front().first = std::max(d_parts.front().first, number);
     }
 
+    //! Adds a number to each.
+    void shift(int64_t by)
+    {
+        for (auto& i : d_parts) {
+            i.first += by;
+            i.end += by;
+        }
+    }
+
     //! What lies from `first` to before `end`.
     std::vector<interval> within(int64_t first, int64_t end) const
     {

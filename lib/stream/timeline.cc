@@ -7,76 +7,113 @@
 
 #include "stream/timeline.h"
 #include <algorithm>
-#include <limits>
 
 namespace gr::aperture {
 
 namespace {
-constexpr int64_t far_away = std::numeric_limits<int64_t>::max() / 2;
+constexpr int64_t long_ago = -timeline::none;
 }
 
 timeline::timeline(int ports, int64_t window, int64_t step)
-    : d_window(window), d_step(step), d_segments(ports)
+    : d_window(window), d_step(step), d_segments(ports), d_passed(ports, long_ago)
 {
 }
 
 void timeline::reset()
 {
     d_position = 0;
-    for (auto& segments : d_segments)
-        segments.clear();
+    for (size_t port = 0; port < d_segments.size(); port++)
+        clear(int(port));
 }
 
-void timeline::add_segment(int port, int64_t item, int64_t tick)
+void timeline::clear(int port)
 {
-    d_segments[port].push_back({ item, tick });
+    d_segments[port].clear();
+    d_passed[port] = long_ago;
+}
+
+int64_t timeline::end_of(int port) const
+{
+    const auto& segments = d_segments[port];
+    const int64_t end = segments.empty() ? long_ago : segments.back().end_tick();
+    return std::max(d_passed[port], end);
+}
+
+int64_t timeline::open(int port, int64_t item, int64_t tick)
+{
+    close(port, item);
+    const int64_t overlap = std::max<int64_t>(0, end_of(port) - tick);
+    d_segments[port].push_back({ item, item + overlap, none, tick + overlap });
+    return overlap;
+}
+
+void timeline::close(int port, int64_t item)
+{
+    auto& segments = d_segments[port];
+    if (segments.empty() || segments.back().end != none)
+        return;
+    auto& last = segments.back();
+    last.end = item;
+    if (last.end <= last.item) {
+        // all of it was left out: what follows may lie no earlier than it would have
+        d_passed[port] = std::max(d_passed[port], last.tick);
+        segments.pop_back();
+    }
+}
+
+void timeline::pass(int port, int64_t tick)
+{
+    d_passed[port] = std::max(d_passed[port], tick);
+}
+
+void timeline::shift(int port, int64_t ticks)
+{
+    for (auto& s : d_segments[port])
+        s.tick += ticks;
+    if (d_passed[port] != long_ago)
+        d_passed[port] += ticks;
 }
 
 int64_t timeline::tick_of(int port, int64_t item) const
 {
     const auto& segments = d_segments[port];
+    if (segments.empty())
+        return item;
     size_t i = segments.size() - 1;
-    while (i > 0 && segments[i].item > item)
+    while (i > 0 && segments[i].from > item)
         i--;
     return segments[i].tick + item - segments[i].item;
 }
 
-int64_t timeline::end_tick(int port, size_t index) const
+const timeline::segment* timeline::holder(int port, int64_t tick) const
 {
-    const auto& segments = d_segments[port];
-    if (index + 1 == segments.size())
-        return far_away;
-    return segments[index].tick + segments[index + 1].item - segments[index].item;
+    for (const auto& s : d_segments[port])
+        if (s.tick <= tick && tick + d_window <= s.end_tick())
+            return &s;
+    return nullptr;
 }
 
-int timeline::holder(int port, int64_t tick) const
+int64_t timeline::missing_until(int port) const
 {
-    const auto& segments = d_segments[port];
-    for (size_t i = 0; i < segments.size(); i++)
-        if (segments[i].tick <= tick && tick + d_window <= end_tick(port, i))
-            return i;
-    return -1;
+    for (const auto& s : d_segments[port])
+        if (s.tick > d_position)
+            return s.tick;
+    return end_of(port);
 }
 
 timeline::run timeline::next(const std::vector<int64_t>& end, int64_t most) const
 {
     run r{ most, std::vector<int64_t>(d_segments.size(), -1) };
     for (size_t port = 0; port < d_segments.size(); port++) {
-        const auto& segments = d_segments[port];
-        if (int i = holder(port, d_position); i >= 0) {
-            const auto& s = segments[i];
-            const int64_t there = s.tick + end[port] - s.item;
-            const int64_t last = std::min(end_tick(port, i), there) - d_window;
-            r.first_item[port] = s.item + d_position - s.tick;
+        if (const segment* s = holder(port, d_position)) {
+            const int64_t there = s->tick + end[port] - s->item;
+            const int64_t last = std::min(s->end_tick(), there) - d_window;
+            r.first_item[port] = s->item + d_position - s->tick;
             r.windows = std::min(
                 r.windows, last < d_position ? 0 : (last - d_position) / d_step + 1);
         } else {
-            // missing at least until a later segment begins
-            int64_t begin = far_away;
-            for (const auto& s : segments)
-                if (s.tick > d_position)
-                    begin = std::min(begin, s.tick);
-            r.windows = std::min(r.windows, (begin - d_position + d_step - 1) / d_step);
+            const int64_t until = std::max(missing_until(port), d_position);
+            r.windows = std::min(r.windows, (until - d_position + d_step - 1) / d_step);
         }
     }
     return r;
@@ -85,20 +122,27 @@ timeline::run timeline::next(const std::vector<int64_t>& end, int64_t most) cons
 void timeline::advance(int64_t windows)
 {
     d_position += windows * d_step;
-    for (size_t port = 0; port < d_segments.size(); port++)
-        while (d_segments[port].size() > 1 && end_tick(port, 0) <= d_position)
-            d_segments[port].pop_front();
+    for (auto& segments : d_segments)
+        while (segments.size() > 1 && segments.front().end_tick() <= d_position)
+            segments.pop_front();
 }
 
 int64_t timeline::needed_from(int port) const
 {
-    const auto& segments = d_segments[port];
-    for (size_t i = 0; i < segments.size(); i++)
-        if (d_position < end_tick(port, i))
-            return segments[i].item + std::max<int64_t>(0, d_position - segments[i].tick);
-    return 0; // not reached: the last segment has no end
+    // What is too short for a window, or lies before the next one, is let go: an input
+    // buffer that is full of it would never hold what comes behind.
+    for (const auto& s : d_segments[port]) {
+        const int64_t behind = std::max<int64_t>(0, s.tick - d_position);
+        const int64_t window = d_position + (behind + d_step - 1) / d_step * d_step;
+        if (window + d_window <= s.end_tick())
+            return s.item + window - s.tick;
+    }
+    return none;
 }
 
-bool timeline::next_is_missing(int port) const { return holder(port, d_position) < 0; }
+bool timeline::next_is_missing(int port) const
+{
+    return !holder(port, d_position) && missing_until(port) > d_position;
+}
 
 } // namespace gr::aperture

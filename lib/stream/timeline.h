@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <vector>
 
 namespace gr::aperture {
@@ -19,10 +20,12 @@ namespace gr::aperture {
  * Which items of several ports belong together.
  *
  * All ports share one count of time, the tick: one item long, 0 at the first moment that
- * all ports have seen. A port's items lie on it in segments; between two of them items
- * were lost. Work is done in windows of some items, one window a step, on all ports at
- * once. A window that lies within one segment of a port can be read there in one piece;
- * any other window is missing on that port.
+ * all ports have seen. A port's items lie on it in segments: between two of them items
+ * were lost, are not trusted, or were there before. Segments follow each other in items
+ * and in ticks, so that every tick has one item of a port at most. Work is done in
+ * windows of some items, one window a step, on all ports at once. A window that lies
+ * within one segment of a port can be read there in one piece; any other window is
+ * missing on that port.
  */
 class timeline
 {
@@ -30,13 +33,28 @@ public:
     //! \param window items under a window; \param step items from one window to the next
     timeline(int ports, int64_t window, int64_t step);
 
-    //! Forgets everything.
+    //! Forgets everything. The ports are closed.
     void reset();
 
-    //! From `item` on, the items of a port lie at `tick` and behind. Items in order.
-    void add_segment(int port, int64_t item, int64_t tick);
+    /*!
+     * From `item` on, the items of a port lie at `tick` and behind, until close().
+     * What lies before the end of the segments that are there is left out.
+     * \returns how many items that are
+     */
+    int64_t open(int port, int64_t item, int64_t tick);
+    //! From `item` on, the items of a port have no place, until open().
+    void close(int port, int64_t item);
+    //! No item that is still to come lies before a tick.
+    void pass(int port, int64_t tick);
+    //! Forgets the segments of a port.
+    void clear(int port);
+    //! Moves all segments of a port.
+    void shift(int port, int64_t ticks);
+
     //! Tick of an item by the last segment of the port that begins at or before it.
     int64_t tick_of(int port, int64_t item) const;
+    //! Tick before which no further segment of the port can begin.
+    int64_t end_of(int port) const;
 
     //! Tick at which the next window starts.
     int64_t position() const { return d_position; }
@@ -53,24 +71,32 @@ public:
     //! Goes on by so many windows.
     void advance(int64_t windows);
 
-    //! First item of the port that the next window or a later one needs.
+    //! No window needs what is there of a port.
+    static constexpr int64_t none = std::numeric_limits<int64_t>::max() / 2;
+    //! First item of the port that the next window or a later one needs, or none.
     int64_t needed_from(int port) const;
     //! The next window is missing on this port, whatever comes.
     bool next_is_missing(int port) const;
 
 private:
+    //! Items from `item` to before `end` (none: open) lie at `tick` and behind. Those
+    //! from `from` to `item` would lie before it, where others are.
     struct segment {
-        int64_t item, tick;
+        int64_t from, item, end, tick;
+
+        int64_t end_tick() const { return end == none ? none : tick + end - item; }
     };
 
-    //! Where the segment ends if another one follows; else far away.
-    int64_t end_tick(int port, size_t index) const;
-    //! Index of the segment that holds the window at a tick, or -1.
-    int holder(int port, int64_t tick) const;
+    //! The segment that holds the window at a tick, or nullptr.
+    const segment* holder(int port, int64_t tick) const;
+    //! Where the next window that is not missing can begin at the earliest, if none is
+    //! held at the position.
+    int64_t missing_until(int port) const;
 
     const int64_t d_window, d_step;
     int64_t d_position = 0;
     std::vector<std::deque<segment>> d_segments;
+    std::vector<int64_t> d_passed; // of each port, see pass()
 };
 
 } // namespace gr::aperture

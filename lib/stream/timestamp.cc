@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "formats/exact_time.h"
 #include "stream/timestamp.h"
 #include <chrono>
 #include <cmath>
@@ -42,8 +43,7 @@ std::optional<timestamp> timestamp::from_pmt(const pmt::pmt_t& value)
         return std::nullopt;
     const double fraction = pmt::to_double(pmt::tuple_ref(value, 1));
     const uint64_t seconds = pmt::to_uint64(pmt::tuple_ref(value, 0));
-    if (!std::isfinite(fraction) || std::abs(fraction) > 1e9 ||
-        seconds > uint64_t(1) << 60)
+    if (!std::isfinite(fraction) || std::abs(fraction) > 1e9 || seconds >= end_of_time)
         return std::nullopt;
     return normalised(seconds, fraction);
 }
@@ -61,16 +61,28 @@ timestamp timestamp::after(double items, double rate) const
     return normalised(seconds + int64_t(whole), fraction + rest);
 }
 
+timestamp operator+(const timestamp& a, const timestamp& b)
+{
+    return normalised(a.seconds + b.seconds, a.fraction + b.fraction);
+}
+
+timestamp operator-(const timestamp& a, const timestamp& b)
+{
+    return normalised(a.seconds - b.seconds, a.fraction - b.fraction);
+}
+
 double timestamp::since(const timestamp& earlier) const
 {
     return double(seconds - earlier.seconds) + (fraction - earlier.fraction);
 }
 
-double timestamp::until_multiple_of(double period) const
+double timestamp::until_multiple_of(double period, double tolerance) const
 {
-    const long double time = (long double)(seconds) + fraction;
-    const long double gone = std::fmod(time, (long double)(period));
-    return gone == 0 ? 0 : double(period - gone);
+    constexpr int64_t second = formats::exact_time::per_second;
+    const int64_t part = std::llround(fraction * double(second));
+    const formats::exact_time time{ seconds + part / second, part % second };
+    const auto [gone, rest] = formats::divide_by_multiples(time, period);
+    return gone <= tolerance ? 0 : rest;
 }
 
 } // namespace gr::aperture

@@ -19,8 +19,16 @@ struct timestamp {
     int64_t seconds = 0;
     double fraction = 0; //!< 0 to below 1
 
+    //! The first second that is no time any more: the year 10000, and times that
+    //! overflow.
+    static constexpr uint64_t end_of_time = 253402300800;
+    //! What from_pmt() takes, for messages.
+    static constexpr char form[] =
+        "a tuple of whole seconds since 1970 (uint64, before the year 10000) and a "
+        "fraction";
+
     static timestamp now();
-    //! tuple(uint64, double), or nothing
+    //! tuple(uint64, double) of a time before the year 10000, or nothing
     static std::optional<timestamp> from_pmt(const pmt::pmt_t& value);
     pmt::pmt_t to_pmt() const;
 
@@ -28,12 +36,21 @@ struct timestamp {
     timestamp after(double items, double rate) const;
     //! seconds
     double since(const timestamp& earlier) const;
-    //! seconds to the next multiple of `period` since 1970; 0 on a multiple
-    double until_multiple_of(double period) const;
+    /*!
+     * Seconds to the next multiple of a period since 1970; 0 on a multiple, and by less
+     * than `tolerance` behind one. The period is the decimal number that people write for
+     * the double: 0.1 s is a tenth of a second, though the double is not.
+     */
+    double until_multiple_of(double period, double tolerance) const;
 
-    //! Before the year 2000: counted from the start of a stream.
-    bool is_relative() const { return seconds < 946684800; }
+    //! Before March 1973: counted from the start of a device. No receiver's recording is
+    //! that old, and no device runs for three years.
+    bool is_relative() const { return seconds < 100000000; }
 };
+
+//! With a time since something else.
+timestamp operator+(const timestamp& a, const timestamp& b);
+timestamp operator-(const timestamp& a, const timestamp& b);
 
 } // namespace gr::aperture
 

@@ -13,6 +13,7 @@ from .arrays.array_description import ArrayDescription, Source, load_array
 from .arrays.geometry import radec_to_azel
 
 DEFAULT_START_TIME = 1704067200  # 2024-01-01T00:00:00Z
+END_OF_TIME = 253402300800  # 10000-01-01T00:00:00Z
 
 
 def _whole_and_fraction(start_time):
@@ -23,12 +24,12 @@ def _whole_and_fraction(start_time):
             fraction = start_time - whole
         else:
             whole, fraction = start_time
-        if 0 <= whole < 2 ** 63 and 0 <= fraction < 1:
+        if 0 <= whole < END_OF_TIME and 0 <= fraction < 1:
             return int(whole), float(fraction)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise ValueError(f"start_time: {start_time!r} is not allowed; it must be seconds since 1970, a "
-                     "number or (whole seconds, fraction of 0 to below 1)")
+    raise ValueError(f"start_time: {start_time!r} is not allowed; it must be seconds since 1970, "
+                     "before the year 10000, a number or (whole seconds, fraction of 0 to below 1)")
 
 
 def _block_source(source, array, time):

@@ -25,7 +25,7 @@ from .parameters.errors import refuse
 from .streams.stream_band import Band, StreamBand
 from .streams.tag_values import tag_value
 
-YEAR_2000 = 946684800.0  # an rx_time before it does not come from a clock
+FIRST_TIME = 1e8  # an rx_time before it (March 1973) counts from the start of a device
 MAX_CHANNELS = 1 << 24   # what the blocks take
 LONGEST_LEAD = 3600.0    # s, for which all weights are made at the start
 
@@ -377,7 +377,7 @@ class pointing(gr.sync_block):
         if time is not None:
             if self._epoch is None:
                 # one that counts from the start of the source gets an epoch
-                self._epoch = 0.0 if time >= YEAR_2000 else host.time() - time
+                self._epoch = 0.0 if time >= FIRST_TIME else host.time() - time
             self._clock = item, time + self._epoch
             if abs(self._clock[1] - expected) > self._lead / 2:
                 self._due = None

@@ -42,9 +42,21 @@ public:
     void multiples()
     {
         const timestamp t{ 1700000000, 0.25 };
-        CPPUNIT_ASSERT_DOUBLES_EQUAL(0.75, t.until_multiple_of(1), 1e-9);
-        CPPUNIT_ASSERT_DOUBLES_EQUAL(0, t.until_multiple_of(0.25), 1e-9);
-        CPPUNIT_ASSERT_DOUBLES_EQUAL(9.75, t.until_multiple_of(10), 1e-9);
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(0.75, t.until_multiple_of(1, 0), 1e-9);
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(0, t.until_multiple_of(0.25, 0), 1e-9);
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(9.75, t.until_multiple_of(10, 0), 1e-9);
+        // 1.7e9 s are a multiple of a tenth, but not of the double next to it
+        const timestamp whole{ 1700000000, 0 };
+        for (const double tenths : { 0.1, 0.2, 0.5, 0.8, 1e-6 })
+            CPPUNIT_ASSERT_EQUAL(0., whole.until_multiple_of(tenths, 0));
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(
+            0.1 - 0.03, (timestamp{ 1700000000, 0.03 }).until_multiple_of(0.1, 0), 1e-15);
+        // by hand: 1.7e12 = 7 * 242857142857 + 1, in milliseconds
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(0.006, whole.until_multiple_of(0.007, 0), 1e-15);
+        // a time that was computed lies a little behind
+        const timestamp behind{ 1700000000, 1e-12 };
+        CPPUNIT_ASSERT_EQUAL(0., behind.until_multiple_of(0.1, 1e-9));
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(0.1, behind.until_multiple_of(0.1, 0), 1e-11);
     }
 
     void as_pmt()
@@ -52,6 +64,13 @@ public:
         const auto t = timestamp::from_pmt(timestamp{ 1700000000, 0.125 }.to_pmt());
         CPPUNIT_ASSERT(t && t->seconds == 1700000000 && t->fraction == 0.125);
         CPPUNIT_ASSERT(!t->is_relative());
+        // what was recorded before 2000 has its time, too
+        CPPUNIT_ASSERT(!(timestamp{ 100000000, 0 }.is_relative()));
+        CPPUNIT_ASSERT((timestamp{ 99999999, 0.9 }.is_relative()));
+        for (const uint64_t far :
+             { uint64_t(253402300800), uint64_t(1) << 60, ~uint64_t(0) })
+            CPPUNIT_ASSERT(!timestamp::from_pmt(
+                pmt::make_tuple(pmt::from_uint64(far), pmt::from_double(0))));
         CPPUNIT_ASSERT(!timestamp::from_pmt(pmt::from_double(1)));
         CPPUNIT_ASSERT(!timestamp::from_pmt(
             pmt::make_tuple(pmt::from_uint64(1), pmt::from_double(NAN))));

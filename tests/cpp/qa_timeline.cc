@@ -7,7 +7,9 @@
 
 #include "stream/timeline.h"
 #include <cppunit/extensions/HelperMacros.h>
-#include <set>
+#include <algorithm>
+#include <limits>
+#include <vector>
 
 using gr::aperture::timeline;
 
@@ -20,14 +22,16 @@ class qa_timeline : public CppUnit::TestFixture
     CPPUNIT_TEST(one_port_without_loss);
     CPPUNIT_TEST(waits_for_what_is_not_there);
     CPPUNIT_TEST(drops_what_lies_before_the_start);
-    CPPUNIT_TEST(random_losses);
+    CPPUNIT_TEST(drops_what_was_there_before);
+    CPPUNIT_TEST(closed_for_a_while);
+    CPPUNIT_TEST(random_segments);
     CPPUNIT_TEST_SUITE_END();
 
 public:
     void one_port_without_loss()
     {
         timeline t(1, 24, 8);
-        t.add_segment(0, 0, 0);
+        t.open(0, 0, 0);
         // floor(N / n) - T + 1 windows
         CPPUNIT_ASSERT_EQUAL(int64_t(10 - 3 + 1), t.next({ 87 }, 1000).windows);
         CPPUNIT_ASSERT_EQUAL(int64_t(5), t.next({ 87 }, 5).windows);
@@ -41,11 +45,11 @@ public:
     void waits_for_what_is_not_there()
     {
         timeline t(2, 4, 4);
-        t.add_segment(0, 0, 0);
-        t.add_segment(1, 0, 0);
+        t.open(0, 0, 0);
+        t.open(1, 0, 0);
         CPPUNIT_ASSERT_EQUAL(int64_t(0), t.next({ 100, 3 }, 10).windows);
         CPPUNIT_ASSERT(!t.next_is_missing(1));
-        t.add_segment(1, 3, 9); // 6 items were lost after the third
+        t.open(1, 3, 9); // 6 items were lost after the third
         CPPUNIT_ASSERT(t.next_is_missing(1));
         const auto r = t.next({ 100, 4 }, 10);
         CPPUNIT_ASSERT_EQUAL(int64_t(3), r.windows); // at 0, 4 and 8: the next is at 12
@@ -58,79 +62,144 @@ public:
     void drops_what_lies_before_the_start()
     {
         timeline t(2, 1, 1);
-        t.add_segment(0, 0, -7);
-        t.add_segment(1, 0, 0);
+        t.open(0, 0, -7);
+        t.open(1, 0, 0);
         CPPUNIT_ASSERT_EQUAL(int64_t(7), t.needed_from(0));
         CPPUNIT_ASSERT_EQUAL(int64_t(0), t.needed_from(1));
         CPPUNIT_ASSERT_EQUAL(int64_t(0), t.tick_of(0, 7));
         CPPUNIT_ASSERT_EQUAL(int64_t(3), t.next({ 10, 5 }, 100).windows);
     }
 
-    void random_losses()
+    void drops_what_was_there_before()
+    {
+        timeline t(1, 4, 2);
+        t.open(0, 0, 0);
+        // items 10 and 11 are those at ticks 8 and 9 again
+        CPPUNIT_ASSERT_EQUAL(int64_t(2), t.open(0, 10, 8));
+        CPPUNIT_ASSERT_EQUAL(int64_t(8), t.tick_of(0, 10));
+        CPPUNIT_ASSERT_EQUAL(int64_t(9), t.tick_of(0, 9));
+        t.advance(3);
+        CPPUNIT_ASSERT_EQUAL(int64_t(6), t.next({ 20 }, 1).first_item[0]);
+        t.advance(1); // at 8 the window would reach over the boundary
+        CPPUNIT_ASSERT(t.next_is_missing(0));
+        CPPUNIT_ASSERT_EQUAL(int64_t(12), t.needed_from(0));
+        t.advance(1);
+        CPPUNIT_ASSERT_EQUAL(int64_t(12), t.next({ 20 }, 1).first_item[0]);
+    }
+
+    void closed_for_a_while()
+    {
+        timeline t(1, 4, 2);
+        t.open(0, 0, 0);
+        t.close(0, 9);
+        CPPUNIT_ASSERT_EQUAL(int64_t(3), t.next({ 20 }, 100).windows); // 0, 2, 4
+        t.advance(3);
+        CPPUNIT_ASSERT(t.next_is_missing(0)); // 6 and 8 begin before the end
+        CPPUNIT_ASSERT_EQUAL(int64_t(2), t.next({ 20 }, 100).windows);
+        CPPUNIT_ASSERT_EQUAL(timeline::none, t.needed_from(0));
+        t.pass(0, 20);
+        CPPUNIT_ASSERT_EQUAL(int64_t(7), t.next({ 20 }, 100).windows);
+        t.advance(7);
+        CPPUNIT_ASSERT(!t.next_is_missing(0)); // nobody knows yet
+        CPPUNIT_ASSERT_EQUAL(int64_t(0), t.next({ 20 }, 100).windows);
+        // what lies before the tick that was passed is dropped
+        CPPUNIT_ASSERT_EQUAL(int64_t(5), t.open(0, 25, 15));
+        CPPUNIT_ASSERT_EQUAL(int64_t(30), t.next({ 40 }, 1).first_item[0]);
+    }
+
+    /*!
+     * Against a model that knows the tick of each item, with a buffer that holds little
+     * more than a window: whatever the segments, what comes fits in, and the end is
+     * reached.
+     */
+    void random_segments()
     {
         unsigned state = 1;
         auto random = [&](unsigned below) {
             state = state * 1664525u + 1013904223u;
             return int64_t((state >> 8) % below);
         };
-        for (int round = 0; round < 300; round++) {
+        const int64_t unused = std::numeric_limits<int64_t>::min();
+        for (int round = 0; round < 10000; round++) {
+            const int ports = 1 + random(3);
             const int64_t step = 1 + random(5), window = step * (1 + random(4));
-            const int items = 200;
-            timeline t(2, window, step);
-            // model: for each port the tick of every item, in segments
-            std::vector<std::vector<int64_t>> tick(2), begins(2);
-            for (int port = 0; port < 2; port++) {
-                int64_t now = -random(4);
-                begins[port].push_back(0);
-                t.add_segment(port, 0, now);
+            const int64_t buffer = window + step + random(10), items = 150;
+            timeline t(ports, window, step);
+            // model: tick of every item; what is told to the time line at an item
+            std::vector<std::vector<int64_t>> tick(ports), raw(ports);
+            std::vector<std::vector<int>> told(ports, std::vector<int>(items));
+            for (int port = 0; port < ports; port++) {
+                int64_t now = -random(4), least = -1000000;
+                bool closed = false;
+                told[port][0] = 1;
                 for (int item = 0; item < items; item++, now++) {
-                    if (item && random(30) == 0) {
-                        // most are losses, some a boundary without, few go back
-                        now += random(10) == 0 ? -random(3) : random(25);
-                        begins[port].push_back(item);
-                        t.add_segment(port, item, now);
+                    if (item && random(20) == 0) {
+                        closed = !closed && random(2);
+                        if (!closed)
+                            now += random(3) == 0 ? -random(60) : random(60);
+                        told[port][item] = closed ? 2 : 1;
                     }
-                    tick[port].push_back(now);
+                    raw[port].push_back(now);
+                    const bool used = !closed && now >= least;
+                    tick[port].push_back(used ? now : unused);
+                    least = std::max(least, now + 1);
                 }
             }
-            // where time went back, a window can lie in two segments: either will do
-            auto held = [&](int port, int64_t at) {
-                std::set<int64_t> places;
-                for (size_t s = 0; s < begins[port].size(); s++) {
-                    const int64_t first = begins[port][s];
-                    const int64_t end =
-                        s + 1 < begins[port].size() ? begins[port][s + 1] : items;
-                    const int64_t item = first + at - tick[port][first];
-                    if (item >= first && item + window <= end)
-                        places.insert(item);
+            std::vector<int64_t> told_to(ports), first(ports), end(ports);
+            std::vector<bool> is_closed(ports);
+            auto held = [&](int port, int64_t at) -> int64_t {
+                for (int64_t item = 0; item + window <= items; item++) {
+                    bool all = true;
+                    for (int64_t i = 0; i < window && all; i++)
+                        // a boundary within, even without a jump, is in the way
+                        all = tick[port][item + i] == at + i &&
+                              (i == 0 || !told[port][item + i]);
+                    if (all)
+                        return item;
                 }
-                return places;
+                return -1;
             };
+            bool moved = true;
             int64_t at = 0;
-            while (true) {
-                const auto r = t.next({ items, items }, 1 + random(9));
-                if (r.windows == 0)
-                    break;
-                for (int64_t w = 0; w < r.windows; w++, at += step)
-                    for (int port = 0; port < 2; port++) {
-                        const auto places = held(port, at);
-                        const int64_t got =
-                            r.first_item[port] < 0 ? -1 : r.first_item[port] + w * step;
-                        CPPUNIT_ASSERT(got < 0 ? places.empty() : places.count(got) == 1);
+            while (moved) {
+                moved = false;
+                for (int port = 0; port < ports; port++) {
+                    const int64_t before = end[port];
+                    end[port] = std::min(first[port] + buffer, items);
+                    moved = moved || end[port] > before;
+                    for (; told_to[port] < end[port]; told_to[port]++) {
+                        const int64_t item = told_to[port];
+                        if (is_closed[port])
+                            t.pass(port, raw[port][item - 1] + 1);
+                        if (told[port][item] == 1)
+                            t.open(port, item, raw[port][item]);
+                        else if (told[port][item] == 2)
+                            t.close(port, item);
+                        if (told[port][item])
+                            is_closed[port] = told[port][item] == 2;
                     }
+                    if (is_closed[port])
+                        t.pass(port, raw[port][end[port] - 1] + 1);
+                }
+                const auto r = t.next(end, 1 + random(9));
+                for (int64_t w = 0; w < r.windows; w++, at += step)
+                    for (int port = 0; port < ports; port++)
+                        CPPUNIT_ASSERT_EQUAL(
+                            held(port, at),
+                            r.first_item[port] < 0 ? -1 : r.first_item[port] + w * step);
+                moved = moved || r.windows > 0;
                 t.advance(r.windows);
                 CPPUNIT_ASSERT_EQUAL(at, t.position());
-                for (int port = 0; port < 2; port++)
-                    if (const auto places = held(port, at); !places.empty())
-                        CPPUNIT_ASSERT(t.needed_from(port) <= *places.begin());
+                for (int port = 0; port < ports; port++) {
+                    const int64_t passed = std::min(t.needed_from(port), end[port]);
+                    moved = moved || passed > first[port];
+                    first[port] = std::max(first[port], passed);
+                }
             }
-            // it stops only where the end of a port is in the way
+            // It stops only where a port has no more to give.
             bool at_end = false;
-            for (int port = 0; port < 2; port++) {
-                const int64_t last =
-                    tick[port].back() - (items - 1 - begins[port].back());
-                at_end = at_end || (at >= last && at + window > tick[port].back() + 1);
-            }
+            for (int port = 0; port < ports; port++)
+                at_end = at_end || end[port] == items;
             CPPUNIT_ASSERT(at_end);
         }
     }

@@ -43,6 +43,12 @@ public:
         //! seconds: drop spectra until the first at or after a multiple of this since
         //! 1970
         double align = 0;
+        //! seconds: an rx_time that jumps further is not filled with missing items, but
+        //! begins the alignment anew
+        double most_gap = 60;
+        //! rx_time counts from the device's start, whatever its value; below 1e8 s (1973)
+        //! it does anyway
+        bool relative_time = false;
         std::string device = "auto";
         double latency = 0.1; //!< see block_on_device::set_latency()
     };

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(corner_turn.h) */
-/* BINDTOOL_HEADER_FILE_HASH(4819fdf27379d1ceff1841e56aec7128) */
+/* BINDTOOL_HEADER_FILE_HASH(bb7e4f607a3a183375da308cc1b44fc7) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/corner_turn.h>
@@ -47,6 +47,10 @@ Args:
     first_channel: first channel that is passed on
     selected_channels: how many are passed on; 0: all from the first on
     align: seconds; drop spectra until the first at or after a multiple of it since 1970
+    most_gap: seconds; an rx_time that jumps further is not filled with missing spectra, but ends
+        what is unfinished and begins the alignment anew
+    relative_time: rx_time counts from the device's start, whatever its value; below 1e8 s (1973)
+        it does anyway
     device: auto, cpu, cuda or cuda:N
     latency: the longest wait of a call for more input, in seconds; see set_latency()
 
@@ -61,6 +65,8 @@ Raises:
                          int first_channel,
                          int selected_channels,
                          double align,
+                         double most_gap,
+                         bool relative_time,
                          const std::string& device,
                          double latency) {
                  block::parameters p;
@@ -72,6 +78,8 @@ Raises:
                  p.first_channel = first_channel;
                  p.selected_channels = selected_channels;
                  p.align = align;
+                 p.most_gap = most_gap;
+                 p.relative_time = relative_time;
                  p.device = device;
                  p.latency = latency;
                  return block::make(p);
@@ -84,6 +92,8 @@ Raises:
              py::arg("first_channel") = d.first_channel,
              py::arg("selected_channels") = d.selected_channels,
              py::arg("align") = d.align,
+             py::arg("most_gap") = d.most_gap,
+             py::arg("relative_time") = d.relative_time,
              py::arg("device") = d.device,
              py::arg("latency") = d.latency,
              "Makes the block; see the class for the arguments.")

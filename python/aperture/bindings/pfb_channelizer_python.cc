@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(96695c9f2ab885faf368885b8c44e0f0) */
+/* BINDTOOL_HEADER_FILE_HASH(398c7a08f381b7a14d28979619b9bdd2) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"
@@ -83,6 +83,10 @@ Args:
     gain: first gain of all inputs and channels; 0 means 1, and is refused for sc8 from
         other types
     inverted: the band was mirrored: complex samples are conjugated, real channels reversed
+    most_gap: seconds; an rx_time that jumps further is not filled with missing spectra, but ends
+        what is unfinished and begins the alignment anew
+    relative_time: rx_time counts from the device's start, whatever its value; below 1e8 s (1973)
+        it does anyway
     device: auto, cpu, cuda or cuda:N
     latency: the longest wait of a call for more input, in seconds; see set_latency()
 
@@ -99,6 +103,8 @@ Raises:
                       const std::vector<float>& prototype,
                       double gain,
                       bool inverted,
+                      double most_gap,
+                      bool relative_time,
                       const std::string& device,
                       double latency) {
               block::parameters p;
@@ -112,6 +118,8 @@ Raises:
               p.prototype = prototype;
               p.gain = gain;
               p.inverted = inverted;
+              p.most_gap = most_gap;
+              p.relative_time = relative_time;
               p.device = device;
               p.latency = latency;
               return block::make(p);
@@ -126,6 +134,8 @@ Raises:
           py::arg("prototype") = d.prototype,
           py::arg("gain") = d.gain,
           py::arg("inverted") = d.inverted,
+          py::arg("most_gap") = d.most_gap,
+          py::arg("relative_time") = d.relative_time,
           py::arg("device") = d.device,
           py::arg("latency") = d.latency,
           "Makes the block; see the class for the arguments.");

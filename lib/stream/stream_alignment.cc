@@ -1,0 +1,335 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "stream/stream_alignment.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace gr::aperture {
+
+namespace {
+
+// Ticks are integers of 63 bits: a stamp that is further away than this has no tick.
+constexpr double furthest = 1e17;
+// How long a port that does not know the time waits for a stamp, where others know it.
+constexpr double longest_wait = 1; // seconds
+
+stream_alignment::event::kind kind_of(stream_clock::event e)
+{
+    using kind = stream_alignment::event::kind;
+    switch (e) {
+    case stream_clock::event::gap:
+        return kind::gap;
+    case stream_clock::event::overlap:
+        return kind::overlap;
+    case stream_clock::event::odd_stamp:
+        return kind::odd_stamp;
+    case stream_clock::event::first_stamp:
+        return kind::first_stamp;
+    default:
+        return kind::no_stamp;
+    }
+}
+
+} // namespace
+
+stream_alignment::stream_alignment(int ports, int64_t window, int64_t step)
+    : d_timeline(ports, window, step), d_clocks(ports), d_frozen(ports), d_resumed(ports)
+{
+}
+
+void stream_alignment::reset()
+{
+    d_timeline.reset();
+    std::fill(d_clocks.begin(), d_clocks.end(), stream_clock());
+    std::fill(d_frozen.begin(), d_frozen.end(), std::nullopt);
+    std::fill(d_resumed.begin(), d_resumed.end(), 0);
+    d_origin = {};
+    d_axis.clear();
+    d_leader = -1;
+    d_leader_lag = 0;
+    d_time_known = false;
+    d_rate = d_most_gap = 0;
+    d_events.clear();
+}
+
+void stream_alignment::begin(const std::vector<std::optional<timestamp>>& times,
+                             const timestamp& start,
+                             double rate,
+                             double most_gap,
+                             bool anew_where_restated)
+{
+    d_anew_where_restated = anew_where_restated;
+    d_origin = start;
+    d_axis = { { position(), start, 0 } };
+    d_rate = rate;
+    d_most_gap = most_gap;
+    d_time_known =
+        std::any_of(times.begin(), times.end(), [](const auto& t) { return bool(t); });
+    for (size_t port = 0; port < times.size(); port++) {
+        auto& clock = d_clocks[port];
+        clock.begin(start, rate);
+        if (rate > 0 && times[port]) {
+            const double early = start.since(*times[port]) * rate;
+            if (early > 0.5)
+                d_events.push_back({ event::kind::early_start,
+                                     int(port),
+                                     0,
+                                     std::llround(std::min(early, furthest)) });
+            if (early < furthest)
+                clock.stamp(0, *times[port], true, 0, false);
+        } else if (rate > 0 && d_time_known) {
+            clock.wait(0, std::llround(longest_wait * rate));
+            continue;
+        }
+        d_timeline.open(int(port), 0, clock.offset());
+    }
+}
+
+void stream_alignment::set_rate(double rate)
+{
+    if (d_rate > 0)
+        return;
+    d_rate = rate;
+    for (auto& clock : d_clocks)
+        clock.begin(d_origin, rate);
+}
+
+void stream_alignment::stamp(int port, int64_t item, const timestamp& time, bool restated)
+{
+    if (d_rate <= 0)
+        return;
+    if (std::abs(time.since(d_origin)) * d_rate > furthest) {
+        d_events.push_back({ event::kind::odd_stamp, port, item, 0 });
+        return;
+    }
+    auto& clock = d_clocks[port];
+    const double walked = walked_at(item + clock.offset());
+    const auto outcomes = clock.stamp(item, time, restated, walked, port == d_leader);
+    if (!d_time_known) {
+        set_time(port, item, time, outcomes.back().count);
+    } else {
+        apply(port, outcomes, restated);
+        follow(port, item);
+    }
+}
+
+void stream_alignment::set_time(int port,
+                                int64_t item,
+                                const timestamp& time,
+                                int64_t moved)
+{
+    auto& clock = d_clocks[port];
+    clock.set_origin(d_origin, -moved);
+    d_origin = time.after(-double(item + clock.offset()), d_rate);
+    for (auto& c : d_clocks)
+        c.set_origin(d_origin, 0);
+    d_time_known = true;
+    d_timeline.close(port, item);
+    d_frozen[port] = item;
+    d_events.push_back({ event::kind::first_stamp, port, item, 0 });
+}
+
+void stream_alignment::loss(int port, int64_t item)
+{
+    apply(port, d_clocks[port].doubt(item));
+    boundary(port, item);
+}
+
+void stream_alignment::boundary(int port, int64_t item)
+{
+    if (d_clocks[port].trusted() && !d_frozen[port])
+        d_timeline.open(port, item, item + d_clocks[port].offset());
+}
+
+void stream_alignment::reached(int port, int64_t item)
+{
+    auto& clock = d_clocks[port];
+    apply(port, clock.reached(item));
+    if (!clock.trusted() && !d_frozen[port])
+        d_timeline.pass(port, item + clock.offset());
+}
+
+void stream_alignment::apply(int port,
+                             const stream_clock::outcomes& outcomes,
+                             bool restated)
+{
+    for (const auto& o : outcomes)
+        apply(port, o, restated && d_anew_where_restated);
+}
+
+void stream_alignment::apply(int port, const stream_clock::outcome& o, bool anew)
+{
+    if (o.closed)
+        d_timeline.close(port, *o.closed);
+    int64_t jump = o.what == stream_clock::event::gap           ? o.count
+                   : o.what == stream_clock::event::overlap     ? -o.count
+                   : o.what == stream_clock::event::first_stamp ? o.count
+                                                                : 0;
+    event e{ kind_of(o.what), port, o.item, std::abs(o.count) };
+    if (o.opened) {
+        const int64_t tick = *o.opened + o.offset;
+        // what would be filled with missing items; what others are ahead by is not
+        const int64_t filled = tick - std::max(tick - jump, position());
+        if (std::max(filled, -jump) > (anew ? 0 : most_ticks())) {
+            d_frozen[port] = *o.opened;
+            e.what = event::kind::new_start;
+        } else {
+            d_timeline.open(port, *o.opened, tick);
+        }
+    }
+    if (o.what != stream_clock::event::none)
+        d_events.push_back(e);
+}
+
+double stream_alignment::walked_at(int64_t tick) const
+{
+    if (d_leader < 0)
+        return d_axis.back().walked;
+    const auto& clock = d_clocks[d_leader];
+    return clock.lag(tick - clock.offset()) - d_leader_lag;
+}
+
+void stream_alignment::follow(int port, int64_t item)
+{
+    const int leader =
+        std::find_if(d_clocks.begin(),
+                     d_clocks.end(),
+                     [](const auto& c) { return c.confirmed() && c.trusted(); }) -
+        d_clocks.begin();
+    if (port != leader)
+        return;
+    const auto& clock = d_clocks[port];
+    const int64_t tick = item + clock.offset();
+    if (leader != d_leader) {
+        d_leader_lag = clock.lag(item) - walked_at(tick);
+        d_leader = leader;
+    }
+    const double walked = walked_at(tick);
+    if (std::abs(walked - d_axis.back().walked) > 0.25 + clock.scatter())
+        d_axis.push_back({ std::max({ tick, position(), d_axis.back().tick }),
+                           d_origin.after(walked, d_rate),
+                           walked });
+}
+
+bool stream_alignment::lags(int port, int64_t end) const
+{
+    return d_rate > 0 && position() - d_timeline.tick_of(port, end) > most_ticks();
+}
+
+bool stream_alignment::interrupted(const std::vector<int64_t>& end) const
+{
+    bool frozen = false, over = false;
+    for (size_t port = 0; port < d_frozen.size(); port++) {
+        frozen = frozen || d_frozen[port];
+        over = over || (d_frozen[port] && d_timeline.needed_from(port) == timeline::none);
+        // The one that is not frozen may be where the time of the other now is.
+        over = over || (!d_frozen[port] && lags(port, end[port]));
+    }
+    return frozen && over;
+}
+
+int64_t stream_alignment::resume(const std::vector<int64_t>& end)
+{
+    const int64_t position = d_timeline.position();
+    int64_t start = -never;
+    double part = 0; // of a tick by which the stamps of the first item are later
+    for (size_t port = 0; port < d_clocks.size(); port++) {
+        const auto& clock = d_clocks[port];
+        d_resumed[port] =
+            d_frozen[port].value_or(std::min(d_timeline.needed_from(port), end[port]));
+        if (!d_frozen[port] && !(clock.knows_time() && clock.trusted()))
+            continue;
+        const int64_t first = d_resumed[port];
+        const int64_t tick =
+            d_frozen[port] ? first + clock.offset() : d_timeline.tick_of(port, first);
+        if (tick > start) {
+            start = tick;
+            part = clock.lag(first) - d_axis.back().walked;
+        }
+    }
+    const int64_t shift = position - start;
+    const double walked = d_axis.back().walked;
+    d_origin = d_origin.after(-double(shift), d_rate).after(part, d_rate);
+    d_leader_lag -= part;
+    d_axis.push_back({ position, d_origin.after(walked, d_rate), walked });
+    for (size_t port = 0; port < d_clocks.size(); port++) {
+        auto& clock = d_clocks[port];
+        clock.set_origin(d_origin, shift);
+        const int64_t first = d_resumed[port];
+        if (d_frozen[port]) {
+            d_timeline.clear(port);
+            d_timeline.open(port, first, first + clock.offset());
+            d_frozen[port].reset();
+        } else if (clock.knows_time()) {
+            d_timeline.shift(port, shift);
+        } else {
+            clock.wait(first, std::llround(longest_wait * d_rate));
+            d_timeline.clear(port);
+            d_timeline.pass(port, position);
+        }
+    }
+    return shift;
+}
+
+int stream_alignment::hopeless(const std::vector<int64_t>& end) const
+{
+    for (size_t port = 0; port < d_clocks.size(); port++)
+        if (lags(port, end[port]) && end[port] - d_resumed[port] > most_ticks())
+            return int(port);
+    return -1;
+}
+
+timeline::run stream_alignment::next(const std::vector<int64_t>& end, int64_t most) const
+{
+    if (interrupted(end))
+        return { 0, std::vector<int64_t>(d_clocks.size(), -1) };
+    return d_timeline.next(end, most);
+}
+
+void stream_alignment::advance(int64_t windows)
+{
+    d_timeline.advance(windows);
+    while (d_axis.size() > 1 && d_axis[1].tick <= position())
+        d_axis.pop_front();
+}
+
+int64_t stream_alignment::needed_from(int port) const
+{
+    return std::min(d_timeline.needed_from(port), readable_until(port));
+}
+
+const stream_alignment::axis& stream_alignment::axis_at(int64_t tick) const
+{
+    size_t i = d_axis.size() - 1;
+    while (i > 0 && d_axis[i].tick > tick)
+        i--;
+    return d_axis[i];
+}
+
+const timestamp& stream_alignment::origin_at(int64_t tick) const
+{
+    return axis_at(tick).origin;
+}
+
+timestamp stream_alignment::time_of(double tick) const
+{
+    const timestamp& origin = origin_at(int64_t(std::floor(tick)));
+    return d_rate > 0 ? origin.after(tick, d_rate) : origin;
+}
+
+int64_t stream_alignment::corrected_at(int64_t tick) const { return axis_at(tick).tick; }
+
+std::vector<stream_alignment::event> stream_alignment::take_events()
+{
+    std::vector<event> taken;
+    taken.swap(d_events);
+    return taken;
+}
+
+} // namespace gr::aperture

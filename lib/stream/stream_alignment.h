@@ -1,0 +1,145 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_STREAM_STREAM_ALIGNMENT_H
+#define INCLUDED_APERTURE_STREAM_STREAM_ALIGNMENT_H
+
+#include "stream/stream_clock.h"
+#include "stream/timeline.h"
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace gr::aperture {
+
+/*!
+ * Lines several streams of one rate up by their stamps: a clock for each port, which says
+ * where the items of the port lie on the common time line, and the time of its ticks.
+ *
+ * Where a clock jumps further than the longest gap that may be filled, the alignment
+ * begins anew: see interrupted().
+ */
+class stream_alignment
+{
+public:
+    //! \param window, step as of timeline
+    stream_alignment(int ports, int64_t window, int64_t step);
+
+    struct event {
+        enum class kind {
+            gap,
+            overlap,
+            odd_stamp,
+            first_stamp,
+            no_stamp,
+            new_start,  //!< a jump of `count` items: the alignment begins anew
+            early_start //!< `count` items lie before the first one that all ports have
+        } what;
+        int port;
+        int64_t item, count;
+    };
+
+    void reset();
+    /*!
+     * The first items of all ports.
+     * \param times of each port's item 0, where it is known
+     * \param start time of tick 0
+     * \param rate items a second; 0: not known, then stamps mean nothing
+     * \param most_gap seconds that are filled with missing items at most
+     * \param anew_where_restated a restated stamp that jumps begins the alignment anew
+     */
+    void begin(const std::vector<std::optional<timestamp>>& times,
+               const timestamp& start,
+               double rate,
+               double most_gap,
+               bool anew_where_restated = false);
+    //! The rate is said later.
+    void set_rate(double rate);
+    //! A stamp was seen on any port.
+    bool knows_time() const { return d_time_known; }
+
+    //! What tags say, in the order of a port's items. Not behind readable_until().
+    void stamp(int port, int64_t item, const timestamp& time, bool restated);
+    //! A loss of unknown length before an item.
+    void loss(int port, int64_t item);
+    //! No window may lie across the beginning of an item.
+    void boundary(int port, int64_t item);
+    //! All tags of items before this one have been read.
+    void reached(int port, int64_t item);
+
+    //! Tags of a port from this item on may be read after resume() only.
+    int64_t readable_until(int port) const { return d_frozen[port].value_or(never); }
+    /*!
+     * A jump is too long to be filled, and no window before it can be had any more: what
+     * is unfinished must be ended, then resume() be called.
+     */
+    bool interrupted(const std::vector<int64_t>& end) const;
+    //! Lines the ports up anew. The next window stays at the position; returns by how
+    //! many ticks what lies at one time moved.
+    int64_t resume(const std::vector<int64_t>& end);
+    //! A port that lags behind the others by more than the longest gap, and still did
+    //! when as much of it had been let go of; or -1.
+    int hopeless(const std::vector<int64_t>& end) const;
+
+    timeline::run next(const std::vector<int64_t>& end, int64_t most) const;
+    void advance(int64_t windows);
+    int64_t position() const { return d_timeline.position(); }
+    void set_position(int64_t tick) { d_timeline.set_position(tick); }
+    int64_t tick_of(int port, int64_t item) const
+    {
+        return d_timeline.tick_of(port, item);
+    }
+    bool next_is_missing(int port) const { return d_timeline.next_is_missing(port); }
+    //! First item of the port that the next window or a later one needs; timeline::none
+    int64_t needed_from(int port) const;
+
+    //! When tick 0 would have been by the clock that runs at a tick.
+    const timestamp& origin_at(int64_t tick) const;
+    timestamp time_of(double tick) const;
+    //! The tick of the newest correction of the time at or before a tick.
+    int64_t corrected_at(int64_t tick) const;
+
+    std::vector<event> take_events();
+
+private:
+    static constexpr int64_t never = timeline::none;
+
+    //! The time of all streams from a tick on.
+    struct axis {
+        int64_t tick;
+        timestamp origin; // of tick 0
+        double walked;    // ticks, from the origin that the clocks know
+    };
+
+    //! The items of a port lie before the position by more than the longest gap.
+    bool lags(int port, int64_t end) const;
+    const axis& axis_at(int64_t tick) const;
+    //! What the clock that leads says now, in ticks.
+    double walked_at(int64_t tick) const;
+    void apply(int port, const stream_clock::outcomes& outcomes, bool restated = false);
+    void apply(int port, const stream_clock::outcome& outcome, bool anew);
+    void follow(int port, int64_t item);
+    //! The first stamp of all: it sets the time of all ports.
+    void set_time(int port, int64_t item, const timestamp& time, int64_t moved);
+    double most_ticks() const { return d_most_gap * d_rate; }
+
+    timeline d_timeline;
+    std::vector<stream_clock> d_clocks;
+    std::vector<std::optional<int64_t>> d_frozen; // item at which a port begins anew
+    std::vector<int64_t> d_resumed;               // item of each port at resume()
+    timestamp d_origin;                           // of the clocks
+    std::deque<axis> d_axis;
+    int d_leader = -1;
+    double d_leader_lag = 0; // of the leader where the time did not walk
+    bool d_time_known = false, d_anew_where_restated = false;
+    double d_rate = 0, d_most_gap = 0;
+    std::vector<event> d_events;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_STREAM_STREAM_ALIGNMENT_H */

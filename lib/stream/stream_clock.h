@@ -1,0 +1,142 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_STREAM_STREAM_CLOCK_H
+#define INCLUDED_APERTURE_STREAM_STREAM_CLOCK_H
+
+#include "stream/timestamp.h"
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace gr::aperture {
+
+/*!
+ * The clock of one stream of items, with a memory.
+ *
+ * It is fed with stamps (an item and its time) and says at which tick an item lies: tick
+ * n is n / rate seconds behind the origin, and item + offset() is the tick of an item. A
+ * stamp that agrees with the clock, within the stamps' resolution and the scatter seen so
+ * far, moves nothing but the mean of what the stamps say, which is followed slowly.
+ *
+ * One that disagrees is a jump. Where stamps come at losses only, nothing will ever
+ * confirm it: it is believed at once. Where the clock has seen stamps that agree with it,
+ * more will come: the jump is on probation, and the stream closed, until a further stamp
+ * agrees with it, or with the clock before, or until none came for four times as long as
+ * between the last stamps before.
+ */
+class stream_clock
+{
+public:
+    enum class event {
+        none,
+        gap,         //!< `count` items were lost before `item`
+        overlap,     //!< `count` items from `item` on were there before
+        odd_stamp,   //!< the stamp at `item` was wrong; `count` items are not trusted
+        first_stamp, //!< the first one came at `item` and moved it by `count` items
+        no_stamp     //!< none came up to `item`
+    };
+    struct outcome {
+        event what = event::none;
+        int64_t item = 0, count = 0;
+        std::optional<int64_t> closed; //!< no item from this one on is trusted ...
+        std::optional<int64_t> opened; //!< ... to before this one, which lies at
+        int64_t offset = 0;            //!< opened + offset
+    };
+    using outcomes = std::vector<outcome>;
+
+    //! Forgets everything. The rate is that of items a second.
+    void begin(const timestamp& origin, double rate);
+    //! Other streams know the time, but this one does not: from an item on it is closed
+    //! for so many items, unless a stamp comes.
+    void wait(int64_t item, int64_t items);
+
+    /*!
+     * A stamp.
+     * \param restated the source also said its rate, as sources do that begin anew. What
+     * such stamps usually do and what others do is remembered apart.
+     * \param axis how many ticks the time of all streams has walked from the origin's
+     * \param leads the time of all streams follows this clock, which has then not walked
+     */
+    outcomes
+    stamp(int64_t item, const timestamp& time, bool restated, double axis, bool leads);
+    //! A loss of unknown length before an item. A stamp is waited for where they are
+    //! usual.
+    outcomes doubt(int64_t item);
+    //! All stamps of items before this one have been read.
+    outcomes reached(int64_t item);
+
+    //! Ticks count from another origin, and all offsets are larger by `ticks`.
+    void set_origin(const timestamp& origin, int64_t ticks);
+
+    //! A stamp was seen.
+    bool knows_time() const { return d_knows; }
+    //! The items that come are trusted.
+    bool trusted() const { return d_state == state::trusted; }
+    //! Stamps have confirmed the clock.
+    bool confirmed() const { return d_confirmed[0] >= 2 || d_confirmed[1] >= 2; }
+    int64_t offset() const { return d_offset; }
+    //! How much later an item is by the stamps than by the offset, in ticks.
+    double lag(int64_t item) const { return d_knows ? expected(item) - d_offset : 0; }
+    //! How far stamps lie apart that say the same, in ticks.
+    double scatter() const;
+    //! Ticks a tick by which the stamps run faster than the rate.
+    double slope() const { return d_slope; }
+
+private:
+    enum class state { trusted, waiting, doubt, probation };
+    struct point {
+        int64_t item;
+        timestamp time;
+        double offset; // what the stamp says
+    };
+    struct line {
+        double slope, scatter;
+        int64_t centre; // item
+        double level;   // offset at the centre
+    };
+
+    double offset_of(int64_t item, const timestamp& time) const;
+    //! The offset of an item by the stamps that agree.
+    double expected(int64_t item) const;
+    double tolerance() const;
+    //! The line through stamps, without the first `skip` of them.
+    static line fit(const std::deque<point>& points, size_t skip);
+    //! A stamp continues a line of those before that were taken for small jumps.
+    bool on_line(const point& p) const;
+    void note_resolution(const timestamp& time);
+    void remember(const point& p);
+    void confirm(const point& p, bool restated);
+    void jump(const std::vector<point>& agreed, int64_t count);
+    int64_t patience() const;
+    //! Counts the items of a jump.
+    static void describe(outcome& o, int64_t jump);
+    outcomes judge(const point& p, bool restated, double axis, bool leads);
+    outcomes judge_on_probation(const point& p);
+
+    timestamp d_origin;
+    double d_rate = 0;
+    state d_state = state::trusted;
+    bool d_knows = false;
+    int64_t d_offset = 0;
+    std::deque<point> d_points;  // that agree, since the last jump
+    std::deque<point> d_history; // the newest ones, across small jumps
+    std::vector<point> d_suspects;
+    int64_t d_closed = 0;         // item from which on the stream is not trusted
+    int64_t d_expiry = 0;         // item until which a stamp is waited for
+    int64_t d_newest = 0;         // item of the last stamp
+    std::deque<int64_t> d_pauses; // items between stamps, the newest ones
+    double d_slope = 0, d_peak = 0;
+    std::array<int, 2> d_confirmed{}; // stamps that agreed: plain ones, restated ones
+    std::array<bool, 4> d_on_grid{};
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_STREAM_STREAM_CLOCK_H */
