@@ -6,6 +6,9 @@
 """Channelise, correlate and beamform many antennas: blocks for GNU Radio and Python tools."""
 
 # the blocks in C++
+from . import aperture_python
+from .parameters.constructors import clear_errors, clear_errors_of
+clear_errors_of(aperture_python)
 from .aperture_python import *
 
 # pure Python
@@ -19,3 +22,8 @@ from .array_source import array_source
 from .filterbank_sink import filterbank_sink
 from .pointing import pointing
 from .uvh5_sink import uvh5_sink
+
+array_source = clear_errors(array_source)
+for _block in (filterbank_sink, pointing, uvh5_sink):
+    clear_errors(_block)
+del _block, clear_errors, clear_errors_of

@@ -20,6 +20,15 @@ class ParameterError(ValueError):
         self.where = where
 
 
+class ParameterTypeError(TypeError):
+    """A parameter has a value of a type that is not allowed."""
+
+    def __init__(self, field, problem):
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+
 def refuse(field, value, rule, error=ParameterError):
     """Raises the error (a class) for a value that its rule does not allow."""
     shown = repr(value)

@@ -1,0 +1,182 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What is said where the arguments of a block's constructor do not fit.
+
+Python and pybind11 refuse a misspelt name or a value of the wrong type with a TypeError, which
+is as right as it is hard to read: pybind11's has the whole signature and all that was given. Here
+it becomes one line, which names the parameter, its value and what is allowed.
+"""
+
+import functools
+import inspect
+import operator
+from numbers import Complex
+
+import numpy as np
+
+from .errors import ParameterTypeError, refuse
+
+#: of pybind11's names of types: what a user calls them
+KINDS = {"int": "an integer", "float": "a number", "str": "text", "bool": "True or False",
+         "buffer": "bytes, or an array", "List[int]": "a list of integers",
+         "List[float]": "a list of numbers", "List[complex]": "a list of numbers",
+         "List[str]": "a list of texts", "List[Tuple[int, int]]": "a list of pairs of integers",
+         "Tuple[int, float]": "two numbers, an integer and a fraction",
+         "numpy.ndarray[numpy.complex64]": "an array of complex numbers",
+         "numpy.ndarray[numpy.float32]": "an array of real numbers",
+         "numpy.ndarray[numpy.int32]": "an array of integers"}
+
+
+def _split(text, at=","):
+    """Parts of a text between commas that are in no brackets and no quotes."""
+    parts, depth, quoted = [""], 0, None
+    for letter in text:
+        if quoted:
+            quoted = None if letter == quoted else quoted
+        elif letter in "'\"":
+            quoted = letter
+        depth += 0 if quoted else (letter in "([{") - (letter in ")]}")
+        if letter == at and depth == 0 and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def _parameters_of_pybind(signature):
+    """Of "__init__(self: module.xengine, channels: int = 1024, ...) -> None": {name: (type,
+    whether it has to be given)}."""
+    found = {}
+    for part in _split(signature[signature.index("(") + 1:signature.rindex(")")])[1:]:
+        name, rest = part.split(":", 1)
+        kind, *default = _split(rest, "=")
+        found[name.strip()] = kind, not default
+    return found
+
+
+def _parameters_of_python(function):
+    """Likewise, of a function in Python: None as the type, which it checks itself."""
+    return {name: (None, entry.default is entry.empty)
+            for name, entry in inspect.signature(function).parameters.items() if name != "self"}
+
+
+def _fits(value, kind):
+    """Whether pybind11 takes a value for a type; None: of some other type."""
+    if kind == "int":
+        return hasattr(type(value), "__index__")
+    if kind == "float":
+        return hasattr(type(value), "__float__") or hasattr(type(value), "__index__")
+    if kind == "complex":
+        return isinstance(value, Complex)
+    if kind == "str":
+        return isinstance(value, (str, bytes))
+    if kind == "bool":
+        return value is None or hasattr(type(value), "__bool__")
+    try:
+        if kind == "buffer":
+            memoryview(value)
+            return True
+        if kind.startswith("numpy.ndarray["):
+            np.asarray(value).astype(kind[len("numpy.ndarray[numpy."):-1])
+            return True
+        if kind.startswith("List["):
+            return not isinstance(value, (str, bytes)) and all(
+                _fits(entry, kind[5:-1]) is not False for entry in value)
+        if kind.startswith("Tuple["):
+            kinds = _split(kind[6:-1])
+            return len(value) == len(kinds) and all(
+                _fits(entry, part) is not False for entry, part in zip(value, kinds))
+    except (TypeError, ValueError):
+        return False
+    return None
+
+
+def _bits(value):
+    """How wide an integer is."""
+    return operator.index(value).bit_length() + 1
+
+
+def complain(name, parameters, arguments, keywords):
+    """
+    Raises a TypeError for arguments that do not fit, if it is known why.
+
+    name: of the block; parameters: {name: (type or None, whether it must be given)}; arguments,
+    keywords: as given.
+    """
+    for given in keywords:
+        if given not in parameters:
+            import difflib
+            close = difflib.get_close_matches(given, parameters, 1)
+            raise TypeError(f"{given}: is no parameter of {name}; " + (
+                f"did you mean {close[0]}?" if close else
+                f"those are {', '.join(parameters)}"))
+    if len(arguments) > len(parameters):
+        raise TypeError(f"{name} takes {len(parameters)} arguments at most, and not "
+                        f"{len(arguments)}: {', '.join(parameters)}")
+    values = dict(zip(parameters, arguments))
+    for given in keywords:
+        if given in values:
+            raise TypeError(f"{given}: is given to {name} twice, by its place and by its name")
+    values.update(keywords)
+    for given, (_, needed) in parameters.items():
+        if needed and given not in values:
+            raise TypeError(f"{given}: is missing, and {name} needs it")
+    known = {given: parameters[given][0] for given in values if parameters[given][0]}
+    for given, kind in known.items():
+        if _fits(values[given], kind) is False:
+            refuse(given, values[given], KINDS.get(kind, kind), ParameterTypeError)
+    widest = max((given for given, kind in known.items() if kind == "int"),
+                 key=lambda given: _bits(values[given]), default=None)
+    if widest and _bits(values[widest]) > 32:
+        refuse(widest, values[widest], "an integer of at most "
+               f"{64 if _bits(values[widest]) > 64 else 32} bits", ParameterTypeError)
+
+
+def clear_errors(block):
+    """
+    Lets a block, or a function that makes one, say in one line which argument does not fit.
+
+    block: a class of pybind11's or of Python's, whose constructor is replaced, or a function, for
+    which another is returned.
+    """
+    function = block.__init__ if inspect.isclass(block) else block
+    in_python = inspect.isfunction(function)
+
+    @functools.wraps(function)
+    def checked(*arguments, **keywords):
+        ours = arguments[inspect.isclass(block):]
+        try:
+            if in_python:
+                # apart from the call: type errors from within that are none of its arguments'
+                signature.bind(*arguments, **keywords)
+            else:
+                return function(*arguments, **keywords)
+        except TypeError as error:
+            if not in_python and "incompatible constructor arguments" not in str(error):
+                raise
+        else:
+            return function(*arguments, **keywords)
+        complain(block.__name__, parameters, ours, keywords)
+        raise TypeError(f"{block.__name__}: these arguments do not fit: it takes "
+                        + ", ".join(f"{name} ({KINDS.get(kind, kind)})" if kind else name
+                                    for name, (kind, _) in parameters.items()))
+
+    if in_python:
+        signature = inspect.signature(function)
+        parameters = _parameters_of_python(function)
+    else:
+        parameters = _parameters_of_pybind(function.__doc__.split("\n")[0])
+    if not inspect.isclass(block):
+        return checked
+    block.__init__ = checked
+    return block
+
+
+def clear_errors_of(module):
+    """clear_errors() of all blocks of a module of pybind11's."""
+    for block in vars(module).values():
+        if inspect.isclass(block) and (block.__init__.__doc__ or "").startswith("__init__(self: "):
+            clear_errors(block)

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What blocks say of arguments that do not fit: one line, with the parameter and what it may be."""
+
+import inspect
+
+import numpy as np
+from gnuradio import aperture, gr_unittest
+from gnuradio.aperture.parameters.errors import ParameterError, ParameterTypeError
+
+CPU = {"device": "cpu"}
+
+
+class qa_constructors(gr_unittest.TestCase):
+    def refused(self, block, *arguments, **keywords):
+        """What it says, without a trace of the error that it comes from."""
+        with self.assertRaises(TypeError) as caught:
+            block(*arguments, **keywords)
+        text = str(caught.exception)
+        self.assertNotIn("\n", text)
+        self.assertLess(len(text), 300)
+        return text
+
+    def test_types(self):
+        weights = np.ones((1, 2), complex)
+        for block, keywords, text in (
+                (aperture.xengine, {"channels": 256.0},
+                 "channels: 256.0 is not allowed; it must be an integer"),
+                (aperture.xengine, {"type": 8}, "type: 8 is not allowed; it must be text"),
+                (aperture.xengine, {"integration": "1"},
+                 "integration: '1' is not allowed; it must be a number"),
+                (aperture.xengine, {"normalise": "no"},
+                 "normalise: 'no' is not allowed; it must be True or False"),
+                (aperture.xengine, {"device": None},
+                 "device: None is not allowed; it must be text"),
+                (aperture.xengine, {"inputs": 2 ** 40},
+                 "inputs: 1099511627776 is not allowed; it must be an integer of at most 32 bits"),
+                (aperture.dada_source, {"filename": "x", "samples": 2 ** 70},
+                 f"samples: {2 ** 70} is not allowed; it must be an integer of at most 64 bits"),
+                (aperture.select, {"products": [(1, 0), 3]},
+                 "products: [(1, 0), 3] is not allowed; it must be a list of pairs of integers"),
+                (aperture.f_engine, {"prototype": 3},
+                 "prototype: 3 is not allowed; it must be a list of numbers"),
+                (aperture.beamformer, {"weights": "ones"},
+                 "weights: 'ones' is not allowed; it must be an array of complex numbers"),
+                (aperture.beamformer, {"weights": weights, "beams": "1"},
+                 "beams: '1' is not allowed; it must be an integer"),
+                (aperture.replay, {"data": 3},
+                 "data: 3 is not allowed; it must be bytes, or an array")):
+            with self.subTest(block=block.__name__, **keywords):
+                self.assertEqual(self.refused(block, **keywords), text)
+        with self.assertRaises(ParameterTypeError) as caught:
+            aperture.xengine(channels=256.0)
+        self.assertEqual(caught.exception.field, "channels")
+        # what comes before it does not show
+        self.assertIsNone(caught.exception.__context__)
+
+    def test_names(self):
+        for block, keywords, text in (
+                (aperture.xengine, {"chanels": 4},
+                 "chanels: is no parameter of xengine; did you mean channels?"),
+                (aperture.copy, {"size": 4},
+                 "size: is no parameter of copy; did you mean item_size?"),
+                (aperture.copy, {"colour": 4}, "colour: is no parameter of copy; those are "
+                 "item_size, device, latency"),
+                (aperture.dada_source, {}, "filename: is missing, and dada_source needs it"),
+                (aperture.pointing, {"array": "y8", "beams": [], "channel": 3},
+                 "channel: is no parameter of pointing; did you mean channels?"),
+                (aperture.pointing, {"array": "y8"}, "beams: is missing, and pointing needs it"),
+                (aperture.array_source, {"array": "y8", "sede": 3},
+                 "sede: is no parameter of array_source; did you mean seed?")):
+            with self.subTest(block=block.__name__, **keywords):
+                self.assertEqual(self.refused(block, **keywords), text)
+        self.assertEqual(self.refused(aperture.copy, 4, item_size=4),
+                         "item_size: is given to copy twice, by its place and by its name")
+        self.assertEqual(self.refused(aperture.copy, *range(4)),
+                         "copy takes 3 arguments at most, and not 4: item_size, device, latency")
+
+    def test_all_blocks(self):
+        """Whatever their parameters are, and the C++ ones' values with their own message."""
+        count = 0
+        for name, block in vars(aperture).items():
+            if inspect.isclass(block) and hasattr(block, "to_basic_block") and \
+                    block is not aperture.block_on_device:
+                count += 1
+                self.assertIn("no_such_thing: is no parameter of " + name,
+                              self.refused(block, no_such_thing=1))
+                self.assertTrue(block.__init__.__doc__ or inspect.isfunction(block.__init__))
+        self.assertGreaterEqual(count, 14)
+        with self.assertRaisesRegex(ValueError, "^channels: 0 is not allowed; it must be"):
+            aperture.xengine(channels=0, **CPU)
+        with self.assertRaisesRegex(ParameterError, "^lead: -1 is not allowed"):
+            aperture.pointing("y8", [{"name": "a", "azimuth": 0, "elevation": 80}], lead=-1)
+
+    def test_what_fits(self):
+        """NumPy's numbers, and arguments by their places, are taken as before."""
+        block = aperture.xengine(np.int64(3), np.uint8(2), 16, "fc32", np.float32(2), **CPU)
+        self.assertEqual(block.blocks_per_integration(), 2)
+        aperture.beamformer(channels=1, inputs=2, beams=1, weights=[1, 1j], **CPU)
+        aperture.select(products=np.array([[1, 0]]))
+
+
+if __name__ == '__main__':
+    gr_unittest.run(qa_constructors)
