@@ -7,6 +7,7 @@
 
 #include "kernels/common/complex_vectors.h"
 #include "kernels/common/simd.h"
+#include <volk/volk.h>
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -49,11 +50,9 @@ void add_turned(const float* values, size_t count, double turns, double step, fl
     }
 }
 
-APERTURE_SIMD
 void add(const float* values, size_t count, float* sum)
 {
-    for (size_t i = 0; i < 2 * count; i++)
-        sum[i] += values[i];
+    volk_32f_x2_add_32f(sum, sum, values, 2 * count);
 }
 
 APERTURE_SIMD
@@ -66,13 +65,10 @@ void multiply(float* values, size_t count, float re, float im)
     }
 }
 
-APERTURE_SIMD
 void multiply(float* values, const float* factors, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        values[2 * i] *= factors[i];
-        values[2 * i + 1] *= factors[i];
-    }
+    auto* complex = reinterpret_cast<std::complex<float>*>(values);
+    volk_32fc_32f_multiply_32fc(complex, complex, factors, count);
 }
 
 APERTURE_SIMD

@@ -9,6 +9,8 @@
 #include "kernels/common/planes.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/voltage.h"
+#include <volk/volk.h>
+#include <complex>
 
 namespace gr::aperture::kernels::host {
 
@@ -36,15 +38,6 @@ void planes_of_sc4(const int8_t* in, size_t count, float* re, float* im)
 }
 
 APERTURE_SIMD
-void planes_of_fc32(const float* in, size_t count, float* re, float* im)
-{
-    for (size_t t = 0; t < count; t++) {
-        re[t] = in[2 * t];
-        im[t] = in[2 * t + 1];
-    }
-}
-
-APERTURE_SIMD
 void pairs_of_sc8(const int8_t* in, size_t count, int16_t* pairs)
 {
     for (size_t i = 0; i < 2 * count; i++)
@@ -66,7 +59,8 @@ void unpack_planes(
     sample_type type, const void* voltages, size_t count, float* re, float* im)
 {
     if (type == sample_type::fc32)
-        planes_of_fc32(static_cast<const float*>(voltages), count, re, im);
+        volk_32fc_deinterleave_32f_x2(
+            re, im, static_cast<const std::complex<float>*>(voltages), count);
     else if (type == sample_type::sc8)
         planes_of_sc8(static_cast<const int8_t*>(voltages), count, re, im);
     else
@@ -82,13 +76,10 @@ void unpack_pairs(sample_type type, const void* voltages, size_t count, int32_t*
         pairs_of_sc4(static_cast<const int8_t*>(voltages), count, halves);
 }
 
-APERTURE_SIMD
 void interleave(const float* re, const float* im, size_t count, float* out)
 {
-    for (size_t t = 0; t < count; t++) {
-        out[2 * t] = re[t];
-        out[2 * t + 1] = im[t];
-    }
+    volk_32f_x2_interleave_32fc(
+        reinterpret_cast<std::complex<float>*>(out), re, im, count);
 }
 
 APERTURE_SIMD
@@ -106,13 +97,12 @@ uint32_t quantise(const float* re, const float* im, size_t count, int8_t* out)
     return clamped;
 }
 
-APERTURE_SIMD
 float power_of(const float* re, const float* im, size_t count)
 {
-    float sum = 0;
-    for (size_t t = 0; t < count; t++)
-        sum += re[t] * re[t] + im[t] * im[t];
-    return sum;
+    float of_re, of_im;
+    volk_32f_x2_dot_prod_32f(&of_re, re, re, count);
+    volk_32f_x2_dot_prod_32f(&of_im, im, im, count);
+    return of_re + of_im;
 }
 
 APERTURE_SIMD

@@ -8,6 +8,7 @@
 #include "kernels/common/fftw.h"
 #include "kernels/common/simd.h"
 #include "kernels/pfb/host_pfb.h"
+#include <volk/volk.h>
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -78,17 +79,6 @@ APERTURE_SIMD void fir(const float* x, const float* h, float* out, size_t step, 
     }
 }
 
-//! y [channel] re, im -> out, times gains [2][channel]: real parts, imaginary parts
-APERTURE_SIMD void scale(const float* y, const float* gains, float* out, size_t channels)
-{
-    const float *gain_re = gains, *gain_im = gains + channels;
-    for (size_t k = 0; k < channels; k++) {
-        const float re = y[2 * k], im = y[2 * k + 1];
-        out[2 * k] = re * gain_re[k] - im * gain_im[k];
-        out[2 * k + 1] = re * gain_im[k] + im * gain_re[k];
-    }
-}
-
 //! Half to even, within +-127, NaN as 0; counts the complex values that did not fit.
 APERTURE_SIMD uint64_t quantise(const float* y, int8_t* out, size_t channels)
 {
@@ -114,11 +104,11 @@ APERTURE_SIMD uint64_t quantise(const float* y, int8_t* out, size_t channels)
 }
 
 /*!
- * Gains [2][channel], times exp(2 pi i (start + k slope)). That is the product of a fine
- * and a coarse one: a sine of each channel would take as long as the transform.
+ * rotated[k] = gains[k] exp(2 pi i (start + k slope)). The phasor is the product of a
+ * fine and a coarse one: a sine of each channel would take as long as the transform.
  */
-void turn_gains(
-    const float* gains, double start, double slope, float* turned, size_t channels)
+void rotate_gains(
+    const cfloat* gains, double start, double slope, cfloat* rotated, size_t channels)
 {
     constexpr size_t fine = 64;
     const auto phasor = [](double turns) {
@@ -129,13 +119,12 @@ void turn_gains(
         steps[i] = phasor(i * slope);
     for (size_t first = 0; first < channels; first += fine) {
         const cfloat coarse = phasor(start + first * slope);
-        const size_t end = std::min(channels, first + fine);
-        for (size_t k = first; k < end; k++) {
-            const cfloat& step = steps[k - first];
-            const float re = coarse.real() * step.real() - coarse.imag() * step.imag();
-            const float im = coarse.real() * step.imag() + coarse.imag() * step.real();
-            turned[k] = gains[k] * re - gains[channels + k] * im;
-            turned[channels + k] = gains[k] * im + gains[channels + k] * re;
+        const size_t count = std::min(channels - first, fine);
+        volk_32fc_x2_multiply_32fc(rotated + first, gains + first, steps, count);
+        for (size_t k = first; k < first + count; k++) {
+            const float re = rotated[k].real(), im = rotated[k].imag();
+            rotated[k] = { re * coarse.real() - im * coarse.imag(),
+                           re * coarse.imag() + im * coarse.real() };
         }
     }
 }
@@ -176,11 +165,11 @@ public:
           d_floats(size_t(p.step()) * d_parts),
           d_batch(std::max(p.taps, 32768 / p.step())),
           d_prototype(d_floats * p.taps),
-          d_gains(size_t(p.inputs()) * 2 * p.channels),
+          d_gains(size_t(p.inputs()) * p.channels, 1),
           d_line(make_fft_buffer(d_floats)),
           d_spectrum(make_fft_buffer(2 * (p.channels + 1))),
-          d_scaled(2 * p.channels),
-          d_turned(2 * p.channels),
+          d_scaled(p.channels),
+          d_rotated(p.channels),
           d_shifts(p.inputs()),
           d_clamped(p.inputs()),
           d_minima(p.inputs())
@@ -190,8 +179,6 @@ public:
             for (int part = 0; part < d_parts; part++)
                 d_prototype[j * d_parts + part] =
                     d_parts == 2 && j % 2 ? -p.prototype[j] : p.prototype[j];
-        for (size_t i = 0; i < d_gains.size(); i++)
-            d_gains[i] = (i / p.channels) % 2 == 0;
         if (!in_place())
             d_unpacked.resize((d_batch - 1 + p.taps) * d_floats);
 
@@ -216,12 +203,7 @@ public:
 
     void set_gains(const cfloat* gains, stream&) override
     {
-        const size_t n = d_p.channels;
-        for (int input = 0; input < d_p.inputs(); input++)
-            for (size_t k = 0; k < n; k++) {
-                d_gains[(2 * input) * n + k] = gains[input * n + k].real();
-                d_gains[(2 * input + 1) * n + k] = gains[input * n + k].imag();
-            }
+        std::copy_n(gains, d_gains.size(), d_gains.begin());
     }
 
     void set_delays(const delay* delays, stream&) override
@@ -368,31 +350,34 @@ private:
             fftwf_execute(d_plan.get());
             if (d_parts == 1 && d_p.inverted)
                 mirror();
-            const float* gains = gains_of(input, first + m);
-            const size_t where = 2 * ((first + m) * d_p.inputs_per_port + i) * n;
-            if (d_p.output == sample_type::fc32) {
-                scale(d_spectrum.get(), gains, static_cast<float*>(spectra) + where, n);
-            } else {
-                scale(d_spectrum.get(), gains, d_scaled.data(), n);
-                d_clamped[input] +=
-                    quantise(d_scaled.data(), static_cast<int8_t*>(spectra) + where, n);
-            }
+            const size_t where = ((first + m) * d_p.inputs_per_port + i) * n;
+            const bool rounds = d_p.output == sample_type::sc8;
+            cfloat* scaled =
+                rounds ? d_scaled.data() : static_cast<cfloat*>(spectra) + where;
+            volk_32fc_x2_multiply_32fc(scaled,
+                                       reinterpret_cast<const cfloat*>(d_spectrum.get()),
+                                       gains_of(input, first + m),
+                                       n);
+            if (rounds)
+                d_clamped[input] += quantise(reinterpret_cast<const float*>(scaled),
+                                             static_cast<int8_t*>(spectra) + 2 * where,
+                                             n);
         }
     }
 
-    //! [re, im][channel] for a spectrum of this call.
-    const float* gains_of(int input, size_t spectrum)
+    //! [channel], of an input, for a spectrum of this call.
+    const cfloat* gains_of(int input, size_t spectrum)
     {
-        const float* gains = d_gains.data() + 2 * size_t(d_p.channels) * input;
+        const cfloat* gains = d_gains.data() + size_t(d_p.channels) * input;
         if (d_slopes.empty())
             return gains;
         const double number = d_spectrum_number + spectrum;
-        turn_gains(gains,
-                   d_slopes[input].start(number),
-                   d_slopes[input].slope(number),
-                   d_turned.data(),
-                   d_p.channels);
-        return d_turned.data();
+        rotate_gains(gains,
+                     d_slopes[input].start(number),
+                     d_slopes[input].slope(number),
+                     d_rotated.data(),
+                     d_p.channels);
+        return d_rotated.data();
     }
 
     //! Of real samples of a mirrored band: channels in reverse, and their phasors turn
@@ -410,11 +395,11 @@ private:
     const size_t d_floats; // numbers of a step
     const size_t d_batch;  // spectra that are unpacked together
     std::vector<float> d_prototype;
-    std::vector<float> d_gains; // [input][re, im][channel]
+    std::vector<cfloat> d_gains; // [input][channel]
     std::vector<float> d_unpacked;
     fft_buffer d_line, d_spectrum;
-    std::vector<float> d_scaled;
-    std::vector<float> d_turned;       // gains [re, im][channel] of a delayed spectrum
+    std::vector<cfloat> d_scaled;      // [channel], of a spectrum
+    std::vector<cfloat> d_rotated;     // gains [channel] of a delayed spectrum
     std::vector<phase_slope> d_slopes; // [input]; empty: no delays
     std::vector<int64_t> d_shifts;     // samples [input]
     uint64_t d_spectrum_number = 0;    // of those since the delays were set
