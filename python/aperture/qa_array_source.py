@@ -503,6 +503,8 @@ class qa_array_source(gr_unittest.TestCase):
                 ({"sources": [ZENITH, ZENITH]}, r"sources\[1\].name: 'zenith' is not allowed"),
                 ({"start_time": math.nan}, "start_time: nan is not allowed"),
                 ({"start_time": math.inf}, "start_time: inf is not allowed"),
+                ({"start_time": 2.0**60}, "start_time: .* before the year 10000"),
+                ({"start_time": (2**60, 0.0)}, "start_time: .* before the year 10000"),
                 ({"start_time": "now"}, "start_time: 'now' is not allowed"),
                 ({"start_time": -5}, "start_time: -5 is not allowed"),
                 ({"start_time": (5, 1.5)}, r"start_time: \(5, 1.5\) is not allowed")):

@@ -130,6 +130,7 @@ class qa_replay(gr_unittest.TestCase):
                                 (dict(repeats=-1), "repeats.*-1"),
                                 (dict(repeats=2**62), "repeats.*4611686018427387904"),
                                 (dict(start_time=(1700000000, 1.0)), "start_time.*fraction"),
+                                (dict(start_time=(2**60, 0.0)), "start_time.*year 10000"),
                                 (dict(center_frequency=float("nan")), "center_frequency.*nan"),
                                 (dict(rate=-1.0), "rate.*-1.*above 0"),
                                 (dict(bandwidth=float("inf")), "bandwidth.*inf"),

@@ -120,6 +120,7 @@ public:
             return int64_t((state >> 8) % below);
         };
         const int64_t unused = std::numeric_limits<int64_t>::min();
+        int64_t windows = 0, readable = 0;
         for (int round = 0; round < 10000; round++) {
             const int ports = 1 + random(3);
             const int64_t step = 1 + random(5), window = step * (1 + random(4));
@@ -187,6 +188,9 @@ public:
                         CPPUNIT_ASSERT_EQUAL(
                             held(port, at),
                             r.first_item[port] < 0 ? -1 : r.first_item[port] + w * step);
+                windows += r.windows;
+                for (int port = 0; port < ports; port++)
+                    readable += r.first_item[port] >= 0 ? r.windows : 0;
                 moved = moved || r.windows > 0;
                 t.advance(r.windows);
                 CPPUNIT_ASSERT_EQUAL(at, t.position());
@@ -202,6 +206,7 @@ public:
                 at_end = at_end || end[port] == items;
             CPPUNIT_ASSERT(at_end);
         }
+        CPPUNIT_ASSERT(readable > windows / 4); // of 2 ports, and not vacuous
     }
 };
 
