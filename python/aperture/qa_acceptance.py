@@ -30,6 +30,33 @@ def decibel(power):
     return 10 * np.log10(np.maximum(power, 1e-20))
 
 
+def tone_in_spectra(y, turn):
+    """
+    Power and offset of a channel that has a tone and noise.
+
+    y: complex [spectrum]; turn: the tone at each spectrum's first sample, of amplitude 1.
+    Returns the power of what is coherent with the tone, which noise and rounding errors average
+    out of, and the magnitude of the mean of what is not.
+    """
+    turn = turn[: len(y)]
+    amplitude = np.vdot(turn, y) / len(y)
+    return np.abs(amplitude) ** 2, np.abs(np.mean(y - amplitude * turn))
+
+
+def check_linear(powers):
+    """Within 0.1 dB, of amplitudes that are halved from step to step."""
+    expected = decibel(powers[0]) - 20 * np.log10(2) * np.arange(len(powers))
+    np.testing.assert_allclose(decibel(np.array(powers)), expected, atol=0.1)
+
+
+def check_unbiased(offsets, spectra):
+    """
+    Of outputs of 8 bits with noise of half a step in re and in im, which rounding makes 0.58 steps:
+    six deviations of the mean of 2 spectra values. Rounding down is off by 0.7 steps.
+    """
+    np.testing.assert_array_less(offsets, 6 * 0.58 * np.sqrt(2 / spectra))
+
+
 class FEngine:
     """
     Tests of what makes channels: pfb_channelizer, or f_engine where in_blocks is true.
@@ -337,8 +364,11 @@ class FEngine:
         The power of a tone within 0.1 dB of the square of its amplitude, over 2^0 ... 2^-9
         (8 bits down to 2^-5).
 
-        Of 8 bits noise of half a step goes with it, at the input or so much that it is half
-        a step at the output: rounding a bare tone to whole steps is not linear.
+        Of 8 bits noise of half a step in re and in im goes with it, at the input or so much that
+        it is half a step at the output, and the power is that of what is coherent with the tone.
+        qa_linearity_of_rounding shows why: rounding a bare tone to whole steps is not linear
+        within 0.1 dB, however well it is done, and with noise, which a telescope always has, it
+        is; an error of the rounding shows in both.
         """
         n, taps, count, tones = self.n, 8, self.linear_spectra, self.linear_tones
         # far enough apart that they do not meet
@@ -365,19 +395,14 @@ class FEngine:
                 spectra, _ = self.channelise(
                     samples[None], input_type, output_type, channels=n, taps=taps, gain=gain
                 )
-                power = 0.0
-                for k, turn in zip(above_middle, turns):
-                    y = spectra[0, :, n // 2 + k]
-                    # turned back by the phase of the tone at each spectrum's first sample
-                    power += np.abs(np.vdot(turn[::n][: len(y)], y) / len(y)) ** 2
-                powers.append(power)
-            self.check_linear(powers)
-
-    @staticmethod
-    def check_linear(powers):
-        """Of amplitudes that are halved from step to step."""
-        expected = decibel(powers[0]) - 20 * np.log10(2) * np.arange(len(powers))
-        np.testing.assert_allclose(decibel(np.array(powers)), expected, atol=0.1)
+                found = [
+                    tone_in_spectra(spectra[0, :, n // 2 + k], turn[::n])
+                    for k, turn in zip(above_middle, turns)
+                ]
+                powers.append(sum(power for power, _ in found))
+                if output_type == "sc8":
+                    check_unbiased([offset for _, offset in found], spectra.shape[1])
+            check_linear(powers)
 
     def test_gains(self):
         """
@@ -526,11 +551,12 @@ class RealEightBits(EightBits):
             spectra, _ = self.channelise(
                 samples[None], input_type, "sc8", channels=n, taps=taps, gain=gain
             )
-            y = spectra[0, :, n // 2 + 5]
-            # turned back by the phase of the tone at each spectrum's first sample
-            back = np.exp(2j * np.pi * turns[:: 2 * n][: len(y)])
-            powers.append(np.abs(np.vdot(back, y) / len(y)) ** 2)
-        self.check_linear(powers)
+            power, offset = tone_in_spectra(
+                spectra[0, :, n // 2 + 5], np.exp(2j * np.pi * turns[:: 2 * n])
+            )
+            powers.append(power)
+            check_unbiased(offset, spectra.shape[1])
+        check_linear(powers)
 
     def long_tone(self):
         return np.cos(2 * np.pi * self.turns([2.01], np.arange(2 * self.n * 100)))
@@ -692,6 +718,45 @@ class qa_channelizer_1024_on_one_port(EightBits, gr_unittest.TestCase):
 
     n = 1024
     on_one_port = True
+
+
+class qa_linearity_of_rounding(gr_unittest.TestCase):
+    """How linearity of 8 bits is measured: right rounding passes, wrong rounding does not."""
+
+    def check(self, rounding, noise, amplitude=115.0, spectra=2000):
+        """As test_linearity: a tone, and noise of so many steps in re and in im."""
+        rng = np.random.default_rng(64)
+        turn = np.exp(2j * np.pi * 0.0137 * np.arange(spectra))
+        powers = []
+        for step in range(6):
+            parts = amplitude * 2.0**-step * np.stack([turn.real, turn.imag])
+            re, im = rounding(parts + noise * rng.standard_normal(parts.shape))
+            power, offset = tone_in_spectra(re + 1j * im, turn)
+            powers.append(power)
+            if noise:
+                check_unbiased(offset, spectra)
+        check_linear(powers)
+
+    def test_right_rounding(self):
+        for spectra in (250, 2000):
+            self.check(np.rint, 0.5, spectra=spectra)
+
+    def test_wrong_rounding(self):
+        """Towards zero, downwards, to steps twice as large, or to 100 of them at most."""
+        for rounding in (
+            np.trunc,
+            np.floor,
+            lambda x: 2 * np.rint(x / 2),
+            lambda x: np.clip(np.rint(x), -100, 100),
+        ):
+            for spectra in (250, 2000):
+                with self.assertRaises(AssertionError):
+                    self.check(rounding, 0.5, spectra=spectra)
+
+    def test_a_bare_tone_is_not_enough(self):
+        """Rounding is right here, and off by more than 0.1 dB."""
+        with self.assertRaises(AssertionError):
+            self.check(np.rint, 0.0, amplitude=127.0)
 
 
 class qa_correlator(gr_unittest.TestCase):
