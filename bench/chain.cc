@@ -131,12 +131,14 @@ struct chain {
         c.channels = channels;
         c.inputs = a.inputs;
         c.inputs_per_port = a.inputs_per_port;
+        c.type = "sc8";
         c.spectra_per_frame = times;
         c.device = device;
 
         xengine::parameters x;
         x.channels = channels;
         x.inputs = a.inputs;
+        x.type = "sc8";
         x.spectra_per_frame = times;
         x.integration = blocks;
         x.device = device;

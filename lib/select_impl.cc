@@ -27,12 +27,11 @@ io_signature::sptr input_signature_of(const kernels::product_select::parameters&
 
 } // namespace
 
-select::sptr
-select::make(int channels, int inputs, const std::vector<std::pair<int, int>>& products)
+select::sptr select::make(const parameters& p)
 {
-    const kernels::product_select::parameters p{ channels, inputs, products };
-    p.check();
-    return gnuradio::make_block_sptr<select_impl>(p);
+    const kernels::product_select::parameters k{ p.channels, p.inputs, p.products };
+    k.check();
+    return gnuradio::make_block_sptr<select_impl>(k);
 }
 
 select_impl::select_impl(const kernels::product_select::parameters& p)

@@ -7,16 +7,31 @@ block with the same ports, its callbacks can be called, and GRC and the block ag
 which values are allowed.
 """
 
+import contextlib
+import inspect
+import os
 import re
+import runpy
+import time
 import unittest
 
+import numpy as np
 from gnuradio import aperture, gr
+from gnuradio.aperture.qa_defaults import chains
 from gnuradio.grc.core.platform import Platform
 
 from places import SOURCE, fresh_folder, main, run_or_fail
 
 #: parameters that have no default that could work
 NEEDED = {}
+
+#: what GRC starts with in a parameter and the constructor does not, (block, parameter)
+OTHER_DEFAULTS = {
+    # in GRC nothing counts the passes and nobody else says the rate: a source that goes on
+    ("aperture_replay", "repeats"), ("aperture_replay", "rate"),
+    # there is no text field without a text
+    ("aperture_replay", "data"), ("aperture_dada_source", "filename"),
+}
 
 #: block -> values of parameters that are refused
 REFUSED = {
@@ -39,7 +54,7 @@ REFUSED = {
         {"channels": "7"}, {"channels": "2"}, {"channels": "65538"}, {"inputs": "0"},
         {"inputs_per_port": "0"}, {"inputs": "3", "inputs_per_port": "2"}, {"taps": "0"},
         {"taps": "65"}, {"window": "kaiser", "beta": "-1"}, {"window": "kaiser", "beta": "101"},
-        {"prototype": "[1.0] * 5"}, {"gain": "0", "output_type": "sc8"}, {"device": "gpu"}, {"device": "cuda:x"},
+        {"prototype": "[1.0] * 5"}, {"output_type": "sc8"}, {"device": "gpu"}, {"device": "cuda:x"},
         {"channels": "65536", "inputs": "4096", "inputs_per_port": "4096"},
         {"prototype": "[1.0] * 8192", "input_type": "f32"},
         {"inputs": "1001"}, {"gain": "float('nan')"}, {"gain": "float('inf')"},
@@ -48,7 +63,7 @@ REFUSED = {
     "aperture_f_engine": [
         {"channels": "7"}, {"inputs": "3", "inputs_per_port": "2"}, {"taps": "65"},
         {"prototype": "[1.0] * 5"}, {"prototype": "[1.0] * 8192", "input_type": "s12"},
-        {"gain": "0", "output_type": "sc8"}, {"spectra_per_frame": "0"}, {"first_channel": "1024"},
+        {"output_type": "sc8"}, {"spectra_per_frame": "0"}, {"first_channel": "1024"},
         {"first_channel": "1000", "selected_channels": "25"}, {"align": "-1"},
         {"spectra_per_frame": "131072"}, {"output_type": "sc8", "spectra_per_frame": "524288"},
         {"device": "gpu"},
@@ -154,7 +169,8 @@ ALLOWED = {
         {"window": "kaiser", "beta": "6.5"}, {"gains": "[1 + 1j] * 1024"},
         {"prototype": "[1.0] * 16384", "input_type": "s10"}, {"inverted": "True"},
         {"input_type": "s12", "inputs_per_port": "2"}, {"input_type": "sc4"},
-        {"first_channel": "3", "selected_channels": "5", "output_type": "sc8"},
+        {"first_channel": "3", "selected_channels": "5", "output_type": "sc8",
+         "gain": "20"},
         {"align": "0.5"}, {"device": "cpu"},
     ],
     "aperture_beamformer": [
@@ -314,6 +330,70 @@ class TestGrcBlocks(unittest.TestCase):
                     with self.assertRaises((ValueError, RuntimeError, TypeError)):
                         self.make(block)
 
+    def test_defaults_are_the_constructors(self):
+        """What GRC starts with is what the constructor takes without arguments."""
+        for name in self.names:
+            block, defaults = self.block(name), constructor_defaults(name)
+            # None: not given; GRC gives it, for it draws ports and items of that size
+            shared = [key for key in block.params if defaults.get(key) is not None]
+            self.assertTrue(shared, name)
+            for key in shared:
+                if (name, key) in OTHER_DEFAULTS:
+                    continue
+                with self.subTest(block=name, parameter=key):
+                    value, default = block.params[key].get_evaluated(), defaults[key]
+                    if isinstance(default, (tuple, list, np.ndarray)):
+                        value, default = list(value), list(default)
+                    elif not isinstance(default, str):
+                        # enumerations are strings in GRC
+                        default = type(value)(default)
+                    self.assertEqual(value, default)
+
+    def test_default_blocks_connect(self):
+        """Blocks dropped side by side, with nothing typed in, are a flowgraph that runs."""
+        folder = fresh_folder("grc_defaults")
+        for names in chains():
+            with self.subTest(" -> ".join(names)):
+                self.check_chain(folder, "_to_".join((names[0], *names[-2:])), names)
+
+    def check_chain(self, folder, title, names):
+        flowgraph = self.platform.make_flow_graph()
+        options = flowgraph.options_block.params
+        for key, value in (("id", title), ("generate_options", "no_gui"), ("title", title)):
+            options[key].set_value(value)
+        made = [flowgraph.new_block(f"aperture_{name}") for name in names]
+        if names[-1] == "select":
+            made.append(flowgraph.new_block("blocks_null_sink"))
+            made[-1].params["vlen"].set_value("1024")
+        for number, block in enumerate(made):
+            # GRC's window does so when a block is dropped
+            block.params["id"].set_value(f"{block.key}_{number}")
+        flowgraph.rewrite()
+        for before, after in zip(made, made[1:]):
+            ends = [[port for port in ports if port.domain == "stream"]
+                    for ports in (before.active_sources, after.active_sinks)]
+            self.assertEqual(len(ends[0]), len(ends[1]))
+            for source, sink in zip(*ends):
+                flowgraph.connect(source, sink)
+        flowgraph.rewrite()
+        flowgraph.validate()
+        self.assertEqual([str(error) for error in flowgraph.iter_error_messages()], [])
+
+        path = folder / f"{title}.grc"
+        self.platform.save_flow_graph(str(path), flowgraph)
+        run_or_fail(self, "grcc", "-o", folder, path)
+        # sinks write files of their default names
+        with working_in(folder):
+            top = runpy.run_path(str(folder / f"{title}.py"))[title]()
+            last = getattr(top, made[-1].name)
+            top.start()
+            until = time.monotonic() + 60
+            while not last.nitems_read(0) and time.monotonic() < until:
+                time.sleep(0.01)
+            top.stop()
+            top.wait()
+        self.assertGreater(last.nitems_read(0), 0)
+
     def test_every_setter(self):
         """Every set_... method of a block is reached by a callback of its GRC block."""
         for name in self.names:
@@ -324,6 +404,33 @@ class TestGrcBlocks(unittest.TestCase):
             # one gain is the case of set_gains() in which all are the same
             for setter in own - {"set_gain"}:
                 self.assertIn(f"{setter}(", text, name)
+
+
+def constructor_defaults(name):
+    """Parameter -> default of the constructor, Python's or the bindings'."""
+    kind = getattr(aperture, name[len("aperture_"):])
+    function = kind.__init__ if inspect.isclass(kind) else kind
+    try:
+        parameters = inspect.signature(function).parameters
+        return {key: parameter.default for key, parameter in parameters.items()
+                if parameter.default is not parameter.empty}
+    except ValueError:
+        # pybind11 writes the signature into the first line of the docstring
+        text = re.search(r"\(self: [\w.]+,? ?(.*)\) -> None", function.__doc__)[1]
+        # "a: int = 1" -> "a = 1"
+        text = re.sub(r"(\w+): [^=]*? = ", r"\1=", ", " + text)
+        text = re.sub(r", \w+: [\w.]+(?=,|$)", "", text).lstrip(", ")
+        return eval(f"dict({text})", {"array": np.array, **vars(np)})
+
+
+@contextlib.contextmanager
+def working_in(folder):
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def _symbols(ports):

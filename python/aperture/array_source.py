@@ -41,7 +41,7 @@ def _block_source(source, array, time):
                                                source.moving, source.flux)
 
 
-def array_source(array, sources=None, type="fc32", samples=0, start_time=DEFAULT_START_TIME, seed=1,
+def array_source(array="two-dish", sources=None, type="fc32", samples=0, start_time=DEFAULT_START_TIME, seed=1,
                  inputs_per_port=1, noise_rms=0, inputs=None):
     """A source block: the samples that the inputs of an array would give.
 

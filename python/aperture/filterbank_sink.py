@@ -24,7 +24,7 @@ from .files.filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexages
 from .files.filterbank_writer import MISSING, MissingSamples, RecentMean, SampleFile, take_places
 from .files.growing_file import check_path, file_name
 from .parameters.errors import refuse
-from .pointing import as_beams
+from .pointing import ZENITH, as_beams
 from .streams.tag_values import tag_value, time_of
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
@@ -132,9 +132,9 @@ class filterbank_sink(gr.sync_block):
         A parameter is not allowed; a file could not be written there.
     """
 
-    def __init__(self, filename, array, beams, channels=1024, products="I", nbits=32,
-                 overwrite=True, machine_id=0, telescope=None, level_integrations=64,
-                 rows=None):
+    def __init__(self, filename="beams.fil", array="two-dish", beams=ZENITH, channels=1024,
+                 products="power", nbits=32, overwrite=True, machine_id=0, telescope=None,
+                 level_integrations=64, rows=None):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         for name, value, low, high in (("channels", channels, 1, 2**31 - 1),

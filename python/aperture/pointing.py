@@ -29,6 +29,9 @@ FIRST_TIME = 1e8  # an rx_time before it (March 1973) counts from the start of a
 MAX_CHANNELS = 1 << 24   # what the blocks take
 LONGEST_LEAD = 3600.0    # s, for which all weights are made at the start
 
+#: what a block looks at that nobody told where to look
+ZENITH = ({"name": "zenith", "azimuth": 0, "elevation": 90},)
+
 
 def as_beams(array, beams, time=None):
     """Beams from a list of Beam, or of entries as in a file (beams.py), incoherent ones behind
@@ -184,10 +187,10 @@ class pointing(gr.sync_block):
         A parameter is not allowed.
     """
 
-    def __init__(self, array, beams, channels=1024, center_frequency=0, bandwidth=0,
-                 phase_error=1.0, frame_length=0.0, lead=1.0, calibration=None, taper="none", normalise="noise",
-                 item_size=8, inputs=None, real=False, inverted=False,
-                 samples_per_item=1):
+    def __init__(self, array="two-dish", beams=ZENITH, channels=1024, center_frequency=0,
+                 bandwidth=0, phase_error=1.0, frame_length=0.0, lead=1.0, calibration=None,
+                 taper="none", normalise="noise", item_size=8, inputs=None, real=False,
+                 inverted=False, samples_per_item=1):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, (int, np.integer)) or not 1 <= channels <= MAX_CHANNELS:

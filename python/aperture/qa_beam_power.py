@@ -99,7 +99,7 @@ class qa_beam_power(gr_unittest.TestCase):
             voltages, "sc8", (3, 4, 4), beams=6, weights=weights, **detecting
         )
         former = aperture.beamformer(channels=4, inputs=5, beams=6,
-                                     spectra_per_frame=16, weights=weights)
+                                     spectra_per_frame=16, weights=weights, type="sc8")
         (beams,), _ = qa_tools.run(
             former, [reference.samples_to_bytes(voltages, "sc8")], [4 * 6 * 16 * 8]
         )
@@ -181,7 +181,8 @@ class qa_beam_power(gr_unittest.TestCase):
         voltages[..., 0] = 1
         ones = np.ones(15, dtype=np.complex64)
         block = aperture.beam_power(
-            channels=2, inputs=3, beams=5, spectra_per_frame=16, spectra=8, incoherent_beams=1
+            channels=2, inputs=3, beams=5, spectra_per_frame=16, spectra=8, incoherent_beams=1,
+            type="sc8"
         )
         gates = {number: threading.Event() for number in (4, 10)}
         graph = Flowgraph(
@@ -252,7 +253,8 @@ class qa_beam_power(gr_unittest.TestCase):
         values, _ = reference.decode(voltages, "sc8")
         expected, _ = reference.detect(reference.beamform(values, weights), 32)
         block = aperture.beam_power(
-            channels=2, inputs=3, beams=4, spectra_per_frame=8, spectra=32, weights=weights
+            channels=2, inputs=3, beams=4, spectra_per_frame=8, spectra=32, weights=weights,
+            type="sc8"
         )
         graph = Flowgraph(
             block, [reference.samples_to_bytes(voltages, "sc8")], [32], tags=[block_tags()]

@@ -109,7 +109,7 @@ class qa_beamformer(gr_unittest.TestCase):
         voltages = qa_tools.random_samples(self.rng, "sc8", (1, channels, inputs, times))
         values, _ = reference.decode(voltages, "sc8")
         block = aperture.beamformer(
-            channels=channels, inputs=inputs, beams=beams, spectra_per_frame=times
+            channels=channels, inputs=inputs, beams=beams, spectra_per_frame=times, type="sc8"
         )
         data = reference.samples_to_bytes(voltages, "sc8")
         graph = Flowgraph(block, [data], [channels * beams * times * 8])
@@ -135,7 +135,7 @@ class qa_beamformer(gr_unittest.TestCase):
 
     def test_shapes_of_weights(self):
         """[beam][input] for all channels alike; one beam; what weights() gives back."""
-        block = aperture.beamformer(channels=3, inputs=4, beams=2, spectra_per_frame=8)
+        block = aperture.beamformer(channels=3, inputs=4, beams=2, spectra_per_frame=8, type="sc8")
         alike = random_weights(self.rng, (2, 4))
         block.set_weights(alike)
         np.testing.assert_array_equal(np.reshape(block.weights(1), (3, 4)), [alike[1]] * 3)
@@ -168,7 +168,7 @@ class qa_beamformer(gr_unittest.TestCase):
         voltages = np.zeros((count, channels, inputs, spectra_per_frame, 2), dtype=np.int8)
         voltages[..., 0] = 1
         block = aperture.beamformer(
-            channels=channels, inputs=inputs, beams=beams, spectra_per_frame=spectra_per_frame
+            channels=channels, inputs=inputs, beams=beams, spectra_per_frame=spectra_per_frame, type="sc8"
         )
         gates = {number: threading.Event() for number in actions}
         graph = Flowgraph(
@@ -273,7 +273,7 @@ class qa_beamformer(gr_unittest.TestCase):
 
         voltages = np.zeros((300, 5, 2, 32, 2), dtype=np.int8)
         voltages[..., 0] = 1
-        block = aperture.beamformer(channels=5, inputs=2, beams=300, spectra_per_frame=32)
+        block = aperture.beamformer(channels=5, inputs=2, beams=300, spectra_per_frame=32, type="sc8")
         block.set_weights(np.ones((300, 2), dtype=np.complex64))
         thread = threading.Thread(target=change, args=(block,))
         thread.start()
@@ -322,7 +322,7 @@ class qa_beamformer(gr_unittest.TestCase):
 
     def test_turned_arrays(self):
         """Where the last axis is not the inputs', it is another order."""
-        block = aperture.beamformer(channels=2, inputs=4, beams=3, spectra_per_frame=8)
+        block = aperture.beamformer(channels=2, inputs=4, beams=3, spectra_per_frame=8, type="sc8")
         for shape in ((3, 4), (2, 3, 4), (12,), (24,)):
             block.set_weights(np.ones(shape))
         block.set_weights(np.ones((2, 4)), 1)
@@ -332,11 +332,11 @@ class qa_beamformer(gr_unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "mask: .* the 4 inputs"):
             block.set_mask(np.ones((4, 3), dtype=int))
         with self.assertRaisesRegex(ValueError, "weights: .* the 4 inputs"):
-            aperture.beamformer(channels=2, inputs=4, beams=3, weights=np.ones((4, 3)))
+            aperture.beamformer(channels=2, inputs=4, beams=3, weights=np.ones((4, 3)), type="sc8")
 
     def test_weights_one_after_the_other(self):
         """Weights of all, of one beam and masks: each is kept, and the array that was given, too."""
-        block = aperture.beamformer(channels=2, inputs=4, beams=3, spectra_per_frame=8)
+        block = aperture.beamformer(channels=2, inputs=4, beams=3, spectra_per_frame=8, type="sc8")
         weights = np.arange(24, dtype=np.complex64).reshape(2, 3, 4)
         block.set_weights(weights)
         block.set_mask([0, 1, 1, 0], 2)

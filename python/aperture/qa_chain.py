@@ -385,9 +385,10 @@ class qa_chain(gr_unittest.TestCase):
                 spectra_per_frame=16,
                 first_channel=first,
                 selected_channels=selected,
+                type="sc8",
             )
             xengine = aperture.xengine(
-                channels=selected, inputs=2, spectra_per_frame=16, integration=4
+                channels=selected, inputs=2, spectra_per_frame=16, integration=4, type="sc8"
             )
             picked = aperture.select(selected, 2, [(1, 0)])
             sinks.append(ByteSink(8 * selected))

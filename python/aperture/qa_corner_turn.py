@@ -284,7 +284,9 @@ class qa_corner_turn(gr_unittest.TestCase):
         if missing is None:
             missing = np.zeros((2, count), dtype=bool)
         spectra[missing] = 0
-        block = aperture.corner_turn(channels=channels, inputs=2, spectra_per_frame=times)
+        block = aperture.corner_turn(
+            channels=channels, inputs=2, spectra_per_frame=times, type="sc8"
+        )
         port_tags, laid_out, lost = [], [], []
         for port in range(2):
             own = spectrum_tags(channels, starts[port] / RATE)
@@ -376,7 +378,7 @@ class qa_corner_turn(gr_unittest.TestCase):
         ]:
             spectra = qa_tools.random_samples(self.rng, "sc8", (2, 1000, channels))
             block = aperture.corner_turn(
-                channels=channels, inputs=2, spectra_per_frame=times, align=align
+                channels=channels, inputs=2, spectra_per_frame=times, align=align, type="sc8"
             )
             # the second port starts 3 spectra earlier
             tags = [spectrum_tags(channels, start), spectrum_tags(channels, start - 3 / RATE)]
@@ -405,7 +407,7 @@ class qa_corner_turn(gr_unittest.TestCase):
 
     def test_restart(self):
         spectra = qa_tools.random_samples(self.rng, "sc8", (2, 1003, 6))
-        block = aperture.corner_turn(channels=6, inputs=2, spectra_per_frame=8)
+        block = aperture.corner_turn(channels=6, inputs=2, spectra_per_frame=8, type="sc8")
         tags = [
             spectrum_tags(6) + [(500, "rx_time", rx_time(EPOCH, 513 / RATE))],
             spectrum_tags(6) + missing_tags(np.arange(1003)[None] % 50 == 3),
@@ -420,7 +422,7 @@ class qa_corner_turn(gr_unittest.TestCase):
     def test_stopped_half_way(self):
         spectra = qa_tools.random_samples(self.rng, "sc8", (1, 1003, 6))
         gate = threading.Event()
-        block = aperture.corner_turn(channels=6, inputs=1, spectra_per_frame=8)
+        block = aperture.corner_turn(channels=6, inputs=1, spectra_per_frame=8, type="sc8")
         graph = Flowgraph(
             block, self.ports_of(spectra, "sc8", 1), [96], gates={500: gate}
         )

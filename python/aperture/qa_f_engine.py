@@ -360,7 +360,7 @@ class qa_f_engine(gr_unittest.TestCase):
             self.assertLess(late, 16 / RATE)
 
     def test_align_without_rate(self):
-        block = aperture.f_engine(channels=16, taps=3, spectra_per_frame=8, align=1.0)
+        block = aperture.f_engine(channels=16, taps=3, spectra_per_frame=8, align=1.0, inputs=1)
         x = qa_tools.random_samples(self.rng, "fc32", (1, 1000))
         (data,), _ = qa_tools.run(block, ports_of(x, "fc32", 1), [8 * 16 * 8])
         self.assertEqual(len(data), 0)

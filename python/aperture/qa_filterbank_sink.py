@@ -94,6 +94,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         """Sends items [integration][beam][product][channel] with tags, so many a call at most;
         gives the sink."""
         items = np.asarray(items, np.float32)
+        arguments.setdefault("products", "I")
         source = blocks.vector_source_f(items.ravel().tolist(), False, items[0].size, found)
         sink = filterbank_sink(str(path or self.path), array or array_of(), beams,
                                items.shape[3], **arguments)
@@ -516,13 +517,14 @@ class qa_filterbank_sink(gr_unittest.TestCase):
                  "no two beams have one file")):
             with self.assertRaisesRegex(ValueError, text):
                 filterbank_sink(**{"filename": str(self.path), "array": array_of(),
-                                   "beams": BEAMS, "channels": 4, **arguments})
+                                   "beams": BEAMS, "channels": 4, "products": "I",
+                                   **arguments})
         with self.assertRaises(FileNotFoundError):
-            filterbank_sink("/nowhere/a.fil", array_of(), BEAMS, 4)
+            filterbank_sink("/nowhere/a.fil", array_of(), BEAMS, 4, "I")
         self.path.write_text("old")
         with self.assertRaises(FileExistsError):
-            filterbank_sink(str(self.path), array_of(), BEAMS, 4, overwrite=False)
-        filterbank_sink(str(self.path), array_of(), BEAMS, 4)
+            filterbank_sink(str(self.path), array_of(), BEAMS, 4, "I", overwrite=False)
+        filterbank_sink(str(self.path), array_of(), BEAMS, 4, "I")
         self.assertEqual(self.path.read_text(), "old")
 
     def test_two_writers(self):
@@ -530,7 +532,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         first, second = 5 + self.powers(2, 50, 3, 1, 4)
         for name, nbits in (("{beam}.fil", 32), ("test.fil", 32), ("test.fil", 8)):
             path = str(self.folder / name)
-            block = filterbank_sink(path, array_of(), BEAMS, 4, nbits=nbits, level_integrations=40)
+            block = filterbank_sink(path, array_of(), BEAMS, 4, "I", nbits=nbits, level_integrations=40)
 
             class in_between(gr.sync_block):
                 """Hands on, and in the middle lets another one try, twice: with 8 bits, once before
@@ -641,7 +643,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         script = f"""
 from gnuradio.aperture.qa_filterbank_sink import *
 top = gr.top_block()
-sink = filterbank_sink({str(self.path)!r}, array_of(), BEAMS, 64, {bits})
+sink = filterbank_sink({str(self.path)!r}, array_of(), BEAMS, 64, "I", {bits})
 source = blocks.vector_source_f(list(range(192)) * 20000, False, 192, tags_of(0))
 throttle = blocks.throttle(4 * 192, 5000)
 top.connect(source, throttle, sink)

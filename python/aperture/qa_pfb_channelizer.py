@@ -250,7 +250,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             x = np.exp(2j * np.pi * f * t + 0.5j).astype(np.complex64)
             x = x.real.copy() if real else x
             block = aperture.pfb_channelizer(
-                channels=n, taps=taps, input_type="f32" if real else "fc32"
+                channels=n, taps=taps, input_type="f32" if real else "fc32", inputs=1
             )
             data, _ = qa_tools.run(
                 block, ports_of(x[None], "f32" if real else "fc32", 1), [8 * n]
@@ -567,7 +567,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
 
     def test_without_tags(self):
         """Nothing is made up."""
-        block = aperture.pfb_channelizer(channels=8, taps=2)
+        block = aperture.pfb_channelizer(channels=8, taps=2, inputs=1)
         _, tags = qa_tools.run(block, [np.zeros((100, 8), np.uint8)], [64])
         keys = {tag.key for tag in tags[0]}
         self.assertFalse(keys & {"rx_rate", "rx_freq", "bandwidth", "missing"}, tags[0])
@@ -803,7 +803,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         n, taps = 16, 3
         x = qa_tools.random_samples(self.rng, "fc32", (1, 4001))
         gate = threading.Event()
-        block = aperture.pfb_channelizer(channels=n, taps=taps)
+        block = aperture.pfb_channelizer(channels=n, taps=taps, inputs=1)
         graph = Flowgraph(
             block, ports_of(x, "fc32", 1), [8 * n], gates={1003: gate}, tags=[stream_tags()]
         )
@@ -819,7 +819,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         cases = []
         for n, taps in ((16, 3), (30, 8)):
             x = qa_tools.random_samples(self.rng, "fc32", (1, 60000))
-            block = aperture.pfb_channelizer(channels=n, taps=taps)
+            block = aperture.pfb_channelizer(channels=n, taps=taps, inputs=1)
             graph = Flowgraph(block, ports_of(x, "fc32", 1), [8 * n])
             cases.append((graph, x, n, taps))
         qa_tools.run_at_once([graph for graph, *_ in cases])

@@ -352,7 +352,8 @@ class qa_pointing(gr_unittest.TestCase):
                     wave = np.exp(2j * np.pi * turns)
                     source = (blocks.vector_source_f(wave.real, tags=tags_of(found)) if real else
                               blocks.vector_source_c(wave, tags=tags_of(found)))
-                    channeliser = pfb_channelizer(channels=channels, inverted=inverted, device="cpu",
+                    channeliser = pfb_channelizer(channels=channels, inputs=1, inverted=inverted,
+                                                  device="cpu",
                                                   input_type="f32" if real else "fc32")
                     sink = blocks.vector_sink_c(channels)
                     top = gr.top_block()

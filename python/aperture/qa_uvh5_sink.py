@@ -188,8 +188,10 @@ class qa_uvh5_sink(gr_unittest.TestCase):
                     channels=n, inputs=inputs, inputs_per_port=inputs, input_type="sc8",
                     output_type="sc8", taps=4),
                 corner_turn(
-                    channels=n, inputs=inputs, inputs_per_port=inputs, spectra_per_frame=16),
-                xengine(channels=n, inputs=inputs, spectra_per_frame=16, integration=3),
+                    channels=n, inputs=inputs, inputs_per_port=inputs, spectra_per_frame=16,
+                    type="sc8"),
+                xengine(
+                    channels=n, inputs=inputs, spectra_per_frame=16, type="sc8", integration=3),
                 sink)
             top.run()
             self.assertIsNone(sink.error())

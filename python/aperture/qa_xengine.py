@@ -355,7 +355,7 @@ class qa_xengine(gr_unittest.TestCase):
             voltages = qa_tools.random_samples(self.rng, "sc8", (4, 2, 3, times))
             voltages[np.broadcast_to(missing[:, None], (4, 2, 3, times))] = 0
             block = aperture.xengine(
-                channels=2, inputs=3, spectra_per_frame=times, integration=integration
+                channels=2, inputs=3, spectra_per_frame=times, integration=integration, type="sc8"
             )
             tags = missing_tags(missing, True) + [(3, "partial", True)]
             (data,), (out_tags,) = qa_tools.run(
@@ -378,6 +378,7 @@ class qa_xengine(gr_unittest.TestCase):
             spectra_per_frame=times,
             integration=seconds,
             integration_unit="seconds",
+            type="sc8",
         )
         self.assertEqual(block.blocks_per_integration(), 0)
         (data,), (tags,) = qa_tools.run(
@@ -410,7 +411,9 @@ class qa_xengine(gr_unittest.TestCase):
         for arguments, length in [((2,), 2), ((6 / RATE, "seconds"), 6)]:
             voltages = qa_tools.random_samples(self.rng, "sc8", (32, 2, 3, times))
             gate = threading.Event()
-            block = aperture.xengine(channels=2, inputs=3, spectra_per_frame=times, integration=4)
+            block = aperture.xengine(
+                channels=2, inputs=3, spectra_per_frame=times, integration=4, type="sc8"
+            )
             graph = Flowgraph(
                 block,
                 [reference.samples_to_bytes(voltages, "sc8")],
@@ -445,7 +448,9 @@ class qa_xengine(gr_unittest.TestCase):
     def test_set_normalise(self):
         times = qa_tools.block_length(8)
         voltages = qa_tools.random_samples(self.rng, "sc8", (8, 2, 3, times))
-        block = aperture.xengine(channels=2, inputs=3, spectra_per_frame=times, integration=4)
+        block = aperture.xengine(
+            channels=2, inputs=3, spectra_per_frame=times, integration=4, type="sc8"
+        )
         block.set_normalise(False)
         (data,), _ = qa_tools.run(
             block, [reference.samples_to_bytes(voltages, "sc8")], [96]
@@ -455,7 +460,7 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_nothing(self):
         times = qa_tools.block_length(8)
-        block = aperture.xengine(channels=2, inputs=3, spectra_per_frame=times)
+        block = aperture.xengine(channels=2, inputs=3, spectra_per_frame=times, type="sc8")
         (data,), _ = qa_tools.run(block, [np.zeros((0, 12 * times), np.uint8)], [96])
         self.assertEqual(len(data), 0)
 
@@ -467,7 +472,9 @@ class qa_xengine(gr_unittest.TestCase):
         voltages = qa_tools.random_samples(self.rng, "sc8", (23, 2, 3, times))
         missing = self.rng.random((23, 3, times)) < 0.1
         voltages[np.broadcast_to(missing[:, None], (23, 2, 3, times))] = 0
-        block = aperture.xengine(channels=2, inputs=3, spectra_per_frame=times, integration=4)
+        block = aperture.xengine(
+            channels=2, inputs=3, spectra_per_frame=times, integration=4, type="sc8"
+        )
         tags = block_tags() + missing_tags(missing, False)
         graph = Flowgraph(
             block, [reference.samples_to_bytes(voltages, "sc8")], [96], tags=[tags]
@@ -485,7 +492,9 @@ class qa_xengine(gr_unittest.TestCase):
         times = qa_tools.block_length(8)
         voltages = qa_tools.random_samples(self.rng, "sc8", (23, 2, 3, times))
         gate = threading.Event()
-        block = aperture.xengine(channels=2, inputs=3, spectra_per_frame=times, integration=4)
+        block = aperture.xengine(
+            channels=2, inputs=3, spectra_per_frame=times, integration=4, type="sc8"
+        )
         graph = Flowgraph(
             block,
             [reference.samples_to_bytes(voltages, "sc8")],
@@ -504,7 +513,7 @@ class qa_xengine(gr_unittest.TestCase):
         for inputs, integration in ((3, 4), (8, 1)):
             voltages = qa_tools.random_samples(self.rng, "sc8", (400, 2, inputs, 32))
             block = aperture.xengine(
-                channels=2, inputs=inputs, spectra_per_frame=32, integration=integration
+                channels=2, inputs=inputs, spectra_per_frame=32, integration=integration, type="sc8"
             )
             size = 8 * 2 * inputs * (inputs + 1) // 2
             data = reference.samples_to_bytes(voltages, "sc8")
@@ -551,7 +560,7 @@ class qa_xengine(gr_unittest.TestCase):
             with self.subTest(**parameters):
                 with self.assertRaisesRegex(ValueError, message):
                     aperture.xengine(**parameters)
-        block = aperture.xengine(integration=3)
+        block = aperture.xengine(integration=3, type="sc8")
         for arguments, message in [
             ((0,), "0"),
             ((1.5,), "1.5"),

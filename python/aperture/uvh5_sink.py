@@ -75,8 +75,8 @@ class uvh5_sink(gr.sync_block):
         A parameter is not allowed; the file could not be written there.
     """
 
-    def __init__(self, filename, array, channels=1024, overwrite=True, history="", mount="fixed",
-                 inputs=None):
+    def __init__(self, filename="visibilities.uvh5", array="two-dish", channels=1024,
+                 overwrite=True, history="", mount="fixed", inputs=None):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, Integral) or channels < 1:

@@ -58,7 +58,7 @@ public:
         int beams = 1;               //!< coherent ones: 0 to 4096
         int incoherent_beams = 0;    //!< 0 to 4096
         int spectra_per_frame = 256; //!< spectra in a frame
-        std::string type = "sc8";    //!< sc8, sc4 or fc32
+        std::string type = "fc32";   //!< fc32, sc8 or sc4
         //! first weights of all beams, as in set_weights(); zeros if empty
         std::vector<std::complex<float>> weights = {};
         std::vector<float> gains = {}; //!< one for each coherent beam; ones if empty

@@ -50,7 +50,7 @@ public:
         int inputs = 2;
         int beams = 1;                    //!< 1 to 4096
         int spectra_per_frame = 256;      //!< spectra in a frame
-        std::string type = "sc8";         //!< sc8, sc4 or fc32
+        std::string type = "fc32";        //!< fc32, sc8 or sc4
         std::string output_type = "fc32"; //!< fc32, or sc8: rounded and clamped
         //! first weights of all beams, as in set_weights(); zeros if empty
         std::vector<std::complex<float>> weights = {};

@@ -37,7 +37,7 @@ public:
         int inputs = 2;              //!< all ports together
         int inputs_per_port = 1;     //!< spectra of each input item, one after the other
         int spectra_per_frame = 256; //!< spectra in a frame
-        std::string type = "sc8";    //!< sc8, sc4 or fc32
+        std::string type = "fc32";   //!< fc32, sc8 or sc4
         int first_channel = 0;       //!< of those that are passed on
         int selected_channels = 0;   //!< how many are passed on; 0: all from the first on
         //! seconds: drop spectra until the first at or after a multiple of this since

@@ -67,7 +67,7 @@ public:
 
     struct parameters {
         int channels = 1024;     //!< n: even, 4 to 65536
-        int inputs = 1;          //!< all ports together
+        int inputs = 2;          //!< all ports together
         int inputs_per_port = 1; //!< interleaved sample by sample
         //! fc32, sc16, sc8, sc4; real: f32, s16, s12, s10, s8
         std::string input_type = "fc32";

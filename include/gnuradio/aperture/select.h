@@ -28,13 +28,14 @@ class APERTURE_API select : virtual public gr::sync_block
 public:
     typedef std::shared_ptr<select> sptr;
 
-    /*!
-     * \param channels channels of an item
-     * \param inputs the X-engine's
-     * \param products pairs of input numbers, each 0 to inputs-1
-     */
-    static sptr
-    make(int channels, int inputs, const std::vector<std::pair<int, int>>& products);
+    struct parameters {
+        int channels = 1024; //!< of an item
+        int inputs = 2;      //!< the X-engine's
+        //! pairs of input numbers, each 0 to inputs-1
+        std::vector<std::pair<int, int>> products = { { 1, 0 } };
+    };
+
+    static sptr make(const parameters& p);
 
     //! Picks other products from the next item on; as many as there are ports.
     virtual void set_products(const std::vector<std::pair<int, int>>& products) = 0;

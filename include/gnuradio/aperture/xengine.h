@@ -36,7 +36,7 @@ public:
         int channels = 1024;
         int inputs = 2;
         int spectra_per_frame = 256; //!< spectra in a frame
-        std::string type = "sc8";    //!< sc8, sc4 or fc32
+        std::string type = "fc32";   //!< fc32, sc8 or sc4
         double integration = 1;      //!< length, in `integration_unit`
         std::string integration_unit =
             "blocks";          //!< blocks, or seconds (rounded to blocks)

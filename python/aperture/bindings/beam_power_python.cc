@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beam_power.h) */
-/* BINDTOOL_HEADER_FILE_HASH(42113aafbe4361575efdc1ed300ed597) */
+/* BINDTOOL_HEADER_FILE_HASH(cfdfe6ac82bb6e56c87ed97d3f4550ff) */
 /***********************************************************************************/
 
 #include "flat.h"
@@ -62,7 +62,7 @@ Args:
     beams: coherent ones, 0 to 4096
     incoherent_beams: 0 to 4096
     spectra_per_frame: spectra in a frame
-    type: of the voltages, sc8, sc4 or fc32
+    type: of the voltages, fc32, sc8 or sc4
     weights: first weights of all beams, as of set_weights(); zeros if empty
     gains: what voltages are multiplied with, one for each beam; ones if empty
     masks: [beam][input], 0 for inputs that a beam leaves out, the incoherent beams behind the

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beamformer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(40cf94bd505ca2acf7310f2f0b254b85) */
+/* BINDTOOL_HEADER_FILE_HASH(b77ddbc85b99939e8fa1ca38e5392a04) */
 /***********************************************************************************/
 
 #include "flat.h"
@@ -53,7 +53,7 @@ Args:
     inputs: of a block
     beams: 1 to 4096
     spectra_per_frame: spectra in a frame
-    type: of the voltages, sc8, sc4 or fc32
+    type: of the voltages, fc32, sc8 or sc4
     output_type: fc32, or sc8 (rounded half to even, clamped to +-127 and counted)
     weights: first weights of all beams, as of set_weights(); zeros if empty
     gains: what voltages are multiplied with, one for each beam; ones if empty

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(corner_turn.h) */
-/* BINDTOOL_HEADER_FILE_HASH(bb7e4f607a3a183375da308cc1b44fc7) */
+/* BINDTOOL_HEADER_FILE_HASH(2e0f9e14e5bdd8f08f409ac2e9e8581a) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/corner_turn.h>
@@ -43,7 +43,7 @@ Args:
     inputs: of all ports together
     inputs_per_port: spectra of each input item, one after the other
     spectra_per_frame: spectra in a frame; blocks of 1 to 128 MB work best
-    type: sc8, sc4 or fc32
+    type: fc32, sc8 or sc4
     first_channel: first channel that is passed on
     selected_channels: how many are passed on; 0: all from the first on
     align: seconds; drop spectra until the first at or after a multiple of it since 1970

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(398c7a08f381b7a14d28979619b9bdd2) */
+/* BINDTOOL_HEADER_FILE_HASH(99c5d801d89d59f6e054a936f25fcffd) */
 /***********************************************************************************/
 
 #include "f_engine_methods.h"

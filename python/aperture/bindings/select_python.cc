@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(select.h) */
-/* BINDTOOL_HEADER_FILE_HASH(5608069f1d4ec2c08858d591b1a53836) */
+/* BINDTOOL_HEADER_FILE_HASH(5a510f0763884d87b7d9797589842665) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/select.h>
@@ -22,6 +22,7 @@ namespace py = pybind11;
 void bind_select(py::module& m)
 {
     using block = gr::aperture::select;
+    const block::parameters d;
 
     py::class_<block, gr::sync_block, gr::block, gr::basic_block, std::shared_ptr<block>>(
         m, "select", R"doc(Picks products out of visibilities, one output port each.
@@ -38,10 +39,14 @@ Args:
 Raises:
     ValueError: names the parameter, its value and what is allowed
 )doc")
-        .def(py::init(&block::make),
-             py::arg("channels") = 1024,
-             py::arg("inputs") = 2,
-             py::arg("products") = std::vector<std::pair<int, int>>{ { 1, 0 } },
+        .def(py::init([](int channels,
+                         int inputs,
+                         const std::vector<std::pair<int, int>>& products) {
+                 return block::make({ channels, inputs, products });
+             }),
+             py::arg("channels") = d.channels,
+             py::arg("inputs") = d.inputs,
+             py::arg("products") = d.products,
              "Makes the block; see the class for the arguments.")
         .def("set_products",
              &block::set_products,

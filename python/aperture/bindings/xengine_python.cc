@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(xengine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(45d4cb6bb111f9470fb4fff638434fc1) */
+/* BINDTOOL_HEADER_FILE_HASH(eb35d72f0ccf6a98e601123e75369357) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/xengine.h>
@@ -44,7 +44,7 @@ Args:
     channels: of a block
     inputs: of a block
     spectra_per_frame: spectra in a frame; of sc8 and sc4 on a GPU a multiple of 16
-    type: sc8, sc4 or fc32
+    type: fc32, sc8 or sc4
     integration: length in `integration_unit`
     integration_unit: blocks, or seconds (rounded to whole blocks, at least one)
     normalise: divide each product by its own number of counted spectra

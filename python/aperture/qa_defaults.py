@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""
+Blocks that are made without arguments fit together, and run.
+
+The default type is fc32 everywhere: it is what GNU Radio's sources give, and it needs no gain.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+
+from gnuradio import aperture, blocks, gr, gr_unittest
+
+#: block -> those that may follow it, as docs/flowgraphs.md and README's table have them
+FOLLOWERS = {
+    "array_source": ("pfb_channelizer", "f_engine"),
+    "pfb_channelizer": ("corner_turn",),
+    "corner_turn": ("xengine", "beamformer", "beam_power"),
+    "f_engine": ("xengine", "beamformer", "beam_power"),
+    "xengine": ("select", "uvh5_sink"),
+    "beamformer": ("power_detector",),
+    "power_detector": ("filterbank_sink",),
+    "beam_power": ("filterbank_sink",),
+}
+
+
+def chains(first="array_source"):
+    """Every way from the source to an end of FOLLOWERS, as lists of names."""
+    if first not in FOLLOWERS:
+        return [[first]]
+    return [[first, *rest] for follower in FOLLOWERS[first] for rest in chains(follower)]
+
+
+class qa_defaults(gr_unittest.TestCase):
+    def setUp(self):
+        # sinks write files of their default names
+        self.old, self.folder = os.getcwd(), tempfile.mkdtemp(prefix="qa_defaults")
+        os.chdir(self.folder)
+
+    def tearDown(self):
+        os.chdir(self.old)
+        shutil.rmtree(self.folder)
+
+    def run_for_a_while(self, top, last):
+        """Runs an endless flowgraph until its last block has got something."""
+        top.start()
+        until = time.monotonic() + 60
+        while not last.nitems_read(0) and time.monotonic() < until:
+            time.sleep(0.01)
+        top.stop()
+        top.wait()
+        self.assertGreater(last.nitems_read(0), 0)
+
+    def test_chains(self):
+        """From the simulator to every end."""
+        for names in chains():
+            with self.subTest(" -> ".join(names)):
+                top = gr.top_block()
+                made = [getattr(aperture, name)() for name in names]
+                for before, after in zip(made, made[1:]):
+                    for port in range(max(1, after.input_signature().min_streams())):
+                        top.connect((before, port), (after, port))
+                last = made[-1]
+                if names[-1] == "select":
+                    last = blocks.null_sink(last.output_signature().sizeof_stream_item(0))
+                    top.connect(made[-1], last)
+                self.run_for_a_while(top, last)
+                if hasattr(made[-1], "error"):
+                    self.assertIsNone(made[-1].error())
+
+    def test_pointing(self):
+        """Between the source and the channeliser, and it points the beamformer."""
+        top = gr.top_block()
+        source, pointing = aperture.array_source(), aperture.pointing()
+        f_engine, beams = aperture.f_engine(), aperture.beamformer()
+        power = aperture.power_detector()
+        sink = blocks.null_sink(power.output_signature().sizeof_stream_item(0))
+        top.connect((source, 0), pointing, (f_engine, 0))
+        top.connect((source, 1), (f_engine, 1))
+        top.connect(f_engine, beams, power, sink)
+        top.msg_connect(pointing, "weights", beams, "weights")
+        self.run_for_a_while(top, sink)
+        self.assertTrue(any(beams.weights(0)))
+
+    def test_blocks_for_any_items(self):
+        """replay, copy and discard have items of one complex float, as a source's."""
+        top = gr.top_block()
+        f_engine, discard = aperture.f_engine(), aperture.discard()
+        # data that is sent again and again has no default
+        for port in range(2):
+            top.connect(aperture.replay(bytes(8), repeats=0), aperture.copy(), (f_engine, port))
+        last = blocks.null_sink(f_engine.output_signature().sizeof_stream_item(0))
+        top.connect(f_engine, last)
+        source = aperture.array_source()
+        top.connect((source, 0), discard)
+        top.connect((source, 1), aperture.discard())
+        self.run_for_a_while(top, last)
+        self.assertGreater(discard.items(), 0)
+
+    def test_8_bits_want_a_gain(self):
+        """What stands against sc8 as default: of other samples, nobody but the user knows it."""
+        for make in (aperture.pfb_channelizer, aperture.f_engine):
+            with self.assertRaisesRegex(ValueError, "gain"):
+                make(output_type="sc8")
+            make(output_type="sc8", gain=20)
+            make(input_type="sc8", output_type="sc8")
+
+
+if __name__ == "__main__":
+    gr_unittest.run(qa_defaults)
