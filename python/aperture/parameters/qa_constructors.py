@@ -10,9 +10,15 @@ import inspect
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
+from gnuradio.aperture.parameters.constructors import clear_errors
 from gnuradio.aperture.parameters.errors import ParameterError, ParameterTypeError
 
 CPU = {"device": "cpu"}
+
+
+def own(array, seed=1):
+    """Stands for what makes a block in Python."""
+    raise TypeError(f"of {array} and {seed}, from within")
 
 
 class qa_constructors(gr_unittest.TestCase):
@@ -70,7 +76,7 @@ class qa_constructors(gr_unittest.TestCase):
                 (aperture.dada_source, {}, "filename: is missing, and dada_source needs it"),
                 (aperture.pointing, {"array": "y8", "beams": [], "channel": 3},
                  "channel: is no parameter of pointing; did you mean channels?"),
-                (aperture.pointing, {"array": "y8"}, "beams: is missing, and pointing needs it"),
+                (clear_errors(own), {"seed": 2}, "array: is missing, and own needs it"),
                 (aperture.array_source, {"array": "y8", "sede": 3},
                  "sede: is no parameter of array_source; did you mean seed?")):
             with self.subTest(block=block.__name__, **keywords):
@@ -79,6 +85,9 @@ class qa_constructors(gr_unittest.TestCase):
                          "item_size: is given to copy twice, by its place and by its name")
         self.assertEqual(self.refused(aperture.copy, *range(4)),
                          "copy takes 3 arguments at most, and not 4: item_size, device, latency")
+
+    def test_errors_from_within_are_left_alone(self):
+        self.assertEqual(self.refused(clear_errors(own), 3), "of 3 and 1, from within")
 
     def test_all_blocks(self):
         """Whatever their parameters are, and the C++ ones' values with their own message."""
