@@ -5,29 +5,32 @@
 #
 """Block that writes the powers of beams into filterbank files."""
 
+import contextlib
 import errno
 import math
 import os
-import re
 import time as host
 from numbers import Integral
 
 import numpy as np
 import pmt
-from gnuradio import gr
 
 from . import tags
 from .arrays import earth_rotation, geometry
 from .arrays.array_description import ArrayDescription, load_array
 from .beams.weights import beam_directions, find_polarizations
 from .files.filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
-from .files.filterbank_writer import MISSING, MissingSamples, RecentMean, SampleFile, take_places
+from .files.file_names import TIME, check_fields, name_text, time_text
+from .files.filterbank_writer import (MISSING, MissingSamples, RecentMean, SampleFile, check_names,
+                                      take_places)
 from .files.growing_file import check_path, file_name
 from .parameters.errors import refuse
 from .pointing import ZENITH, as_beams
-from .streams.tag_values import tag_value, time_of
+from .streams.python_block import printable, python_block, text_of
+from .streams.tag_values import require, tag_value, time_of
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
+NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth, tags.spectra)
 LONGEST_GAP = 600.0       # s: clocks that jump further forward,
 LONGEST_OVERLAP = 1.0     # or back, are wrong
 FILLED_AT_ONCE = 1 << 24  # bytes
@@ -45,69 +48,70 @@ def row_names(array, beams, products):
     return [beam.name for beam in beams]
 
 
-def _file_name(text):
-    """What a beam's name becomes in the name of its file."""
-    # without a dot in front: `..` would lead out of a folder, and hidden files are not looked for
-    return re.sub(r"[^\w.+-]+", "_", text).lstrip("._").rstrip("_") or "beam"
-
-
 def paths_of(filename, names):
-    """The files, one for each name in the place of {beam}, or one for all."""
+    """The files, one for each name in the place of {beam}, or one for all; {time} is left as it
+    is."""
+    check_fields(filename, ("beam", "time"))
     if "{beam}" not in filename:
         return [filename]
-    paths = [filename.replace("{beam}", _file_name(name)) for name in names]
+    paths = [filename.replace("{beam}", name_text(name)) for name in names]
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
         refuse("filename", filename, f"such that no two beams have one file: {twice}")
     return paths
 
 
-class filterbank_sink(gr.sync_block):
+class filterbank_sink(python_block):
     """
     Writes the powers of beams into filterbank files (.fil), which SIGPROC, PRESTO and what stands
     on them read.
 
     In: `[beam][product][channel]` of f32 from `power_detector` or `beam_power`, one item an
     integration, with the tags rx_time, rx_freq, rx_rate, bandwidth and spectra. Where an array has
-    two polarisations, a beam here is a pair of the beamformer's (of products `power`: each of both).
+    two polarisations, a beam here is a pair of the beamformer's (of products `power`: each of
+    both).
 
     A `filename` with {beam} in it makes a file for each beam, the beam's name (what is not a
-    letter, digit or one of ._+- as _) in its place; any other one file for all, in which the beams
-    are SIGPROC's IFs, [sample][beam][product][channel], and ibeam is 0. Channels are written from the highest down.
-    tstart is when the first integration begins; az_start, za_start and, of beams that do not move
-    with the sky as well, src_raj and src_dej are those of that moment (of a file of many beams,
-    of the first). SIGPROC has no numbers for most telescopes and machines: these are 0.
+    letter, digit or one of ._+- as _, and no dots in front) in its place; any other one file for
+    all, in which the beams are SIGPROC's IFs, [sample][beam][product][channel], and ibeam is 0.
+    Channels are written from the highest down. tstart is when the first integration begins;
+    az_start, za_start and, of beams that do not move with the sky as well, src_raj and src_dej are
+    those of that moment (of a file of many beams, of the first). SIGPROC has no numbers for most
+    telescopes and machines: these are 0.
 
     With 8 bits, the first `level_integrations` set the levels: the mean of each channel becomes 64
     (128 of Q, U, V and of Re and Im XY*), the standard deviation 10, and so it stays; `levels()`
-    gives them, for a file does not hold them. Until then the file is one of 32 bits, so that nothing
-    can be lost; that of 8 bits takes its place when the levels are set, or at the end. Of several files
-    all do or, if one cannot, none.
+    gives them, for a file does not hold them. Until then the file is one of 32 bits, so that
+    nothing can be lost; that of 8 bits takes its place when the levels are set, or at the end. Of
+    several files all do or, if one cannot, none.
 
-    Time is exact in spite of losses. An integration for which a beam received nothing (`counted` is 0)
-    becomes the mean of each channel, of the last `level_integrations` or so (with 8 bits: 64 or 128),
-    as do those that a jump of rx_time by up to ten minutes leaves out; such that come a
-    second time are left out. A text file beside the file, of its name and .missing, lists
-    the samples that were filled: lines of first, count, IF (-1: all). `filled()` counts them. Take `mean`
-    powers: sums are less where spectra are missing.
+    Time is exact in spite of losses. An integration for which a beam received nothing (`counted` is
+    0) becomes the mean of each channel, of the last `level_integrations` or so (with 8 bits: 64 or
+    128), as do those that a jump of rx_time by up to ten minutes leaves out; such that come a
+    second time are left out. A text file beside the file, of its name and .missing, lists the
+    samples that were filled: lines of first, count, IF (-1: all). `filled()` counts them. Take
+    `mean` powers: sums are less where spectra are missing.
 
     Samples are added as they come, with one write for each call of work(): a process that is
     killed loses what was under way.
-    A last integration that is partial is left out, because all samples of a file are of one length. A
-    flowgraph that is stopped (or locked) and started again begins new files of the same names.
+    A last integration that is partial is left out, because all samples of a file are of one length.
+    A flowgraph that is stopped (or locked) and started again begins new files of the same names, or
+    with {time} of others.
 
-    An error (a tag that is missing, a full disk, a longer jump in time, one in frequency, somebody else
-    who writes this file) is logged, ends the flowgraph, and is given by `error()`. Files are whole up to then.
+    Any error (a tag that is missing, a full disk, a longer jump in time, one in frequency, somebody
+    else who writes this file, or who removes, replaces, cuts or extends it while it grows) is
+    logged, ends the flowgraph, and is given by `error()`. Files are whole up to then.
 
     Parameters
     ----------
     filename : str
-        The file, or with {beam} in it the files, to be written.
+        The file, or with {beam} in it the files, to be written. {time} becomes the rx_time of the
+        first integration in UTC, to the second: `obs-{time}.fil` becomes obs-20240101T123456Z.fil.
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one.
     beams : list
-        Of `aperture.Beam`, or of dictionaries as in a file of beams (see `pointing`); incoherent ones are
-        the last, as in beam_power's items.
+        Of `aperture.Beam`, or of dictionaries as in a file of beams (see `pointing`); incoherent
+        ones are the last, as in beam_power's items.
     channels : int
         Channels of an item.
     products : str
@@ -115,7 +119,8 @@ class filterbank_sink(gr.sync_block):
     nbits : int
         32 (float) or 8.
     overwrite : bool
-        Whether existing files are replaced (when the first integration comes).
+        Whether existing files are replaced (when the first integration comes); if not, they are
+        refused, at once where their names are known.
     machine_id : int
         SIGPROC's number of the machine.
     telescope : int
@@ -132,7 +137,7 @@ class filterbank_sink(gr.sync_block):
         A parameter is not allowed; a file could not be written there.
     """
 
-    def __init__(self, filename="beams.fil", array="two-dish", beams=ZENITH, channels=1024,
+    def __init__(self, filename="beams-{time}.fil", array="two-dish", beams=ZENITH, channels=1024,
                  products="power", nbits=32, overwrite=True, machine_id=0, telescope=None,
                  level_integrations=64, rows=None):
         if not isinstance(array, ArrayDescription):
@@ -165,16 +170,16 @@ class filterbank_sink(gr.sync_block):
         self._overwrite, self._machine = overwrite, int(machine_id)
         self._telescope = telescope_id(array.name) if telescope is None else int(telescope)
         self._level_integrations = int(level_integrations)
-        self._paths = paths_of(file_name(filename), self._names)
-        self._begin()
+        self._patterns = paths_of(file_name(filename), self._names)
+        self._start()
         # a file that cannot be written is to be known before anything is computed
-        for path in self._paths:
-            check_path(path, overwrite)
-        gr.sync_block.__init__(self, "filterbank_sink", out_sig=None,
-                               in_sig=[(np.float32, size) if size > 1 else np.float32])
+        self._check_paths()
+        super().__init__("filterbank_sink", out_sig=None,
+                         in_sig=[(np.float32, size) if size > 1 else np.float32])
 
     def files(self):
-        """The paths, one for each beam or one for all."""
+        """The paths, one for each beam or one for all; with {time} in them until the first
+        integration has come."""
         return list(self._paths)
 
     def integrations(self):
@@ -185,10 +190,6 @@ class filterbank_sink(gr.sync_block):
         """Integrations in the files that are missing in whole or of some beams, and were filled."""
         return self._filled
 
-    def error(self):
-        """Why writing ended before its time, or None."""
-        return self._error
-
     def levels(self):
         """Of 8 bits: offset and step, float [beam][product][channel], in ascending frequency, such
         that the power is offset + step x byte; None before they are set."""
@@ -196,38 +197,20 @@ class filterbank_sink(gr.sync_block):
             return None
         return self._levels.offset, self._levels.step
 
-    def start(self):
-        self._begin()
-        return True
-
-    def stop(self):
-        try:
-            self._set_levels()
-        except OSError as error:
-            self._fail(error)
-        if self._filled:
-            self.logger.warn(f"{self._paths[0]}: {self._filled} of {self._written} integrations "
-                             f"were filled, which *{MISSING} lists")
-        self._close()
-        return True
-
-    def work(self, input_items, output_items):
-        if self._error is not None:
-            return -1
-        try:
-            self._take(input_items[0])
-        except (ValueError, OSError) as error:
-            # an exception that leaves work() would stop this thread and not the flowgraph
-            self._fail(error)
-            return -1
-        return len(input_items[0])
-
     # ---- inside
 
-    def _begin(self):
+    def _check_paths(self):
+        for path in self._paths:
+            check_path(path, self._overwrite)
+            check_names(path)
+            if not self._overwrite:
+                check_path(path + MISSING, False)
+
+    def _start(self):
+        self._paths = list(self._patterns)
         self._files, self._missing = [], []
         self._floats = []        # those of 32 bits that are about to be replaced
-        self._error = self._levels = self._setting = self._clock = None
+        self._levels = self._setting = self._clock = None
         # of 8 bits, what the file holds before the levels are set: (powers, lost) as of _add(), and
         # numbers of gaps
         self._waiting = []
@@ -238,18 +221,40 @@ class filterbank_sink(gr.sync_block):
         self._shift = 0          # samples of the file less integrations that came
         self._behind = 0         # integrations that are to come a second time
 
-    def _close(self):
-        for file in self._files + self._floats:
-            file.close()
-        self._files, self._floats = [], []
+    def _stop(self):
+        try:
+            if self.error() is None:
+                for file in self._files:
+                    file.check()
+                self._set_levels()
+        finally:
+            if self._filled:
+                self._warn(f"{self._filled} of {self._written} integrations were filled, which "
+                           f"*{MISSING} lists")
+            self._close()
 
-    def _fail(self, error):
-        if isinstance(error, OSError) and error.strerror:
-            self._error = f"{error.filename or self._paths[0]}: {error.strerror}"
-        else:
-            self._error = f"{self._paths[0]}: {error}"
-        self.logger.error(self._error)
-        self._close()
+    def _work(self, input_items, output_items):
+        try:
+            self._take(input_items[0])
+        except Exception:
+            with contextlib.suppress(OSError):
+                self._close()
+            raise
+        return len(input_items[0])
+
+    def _close(self):
+        """All of them, even where one cannot be closed as it should."""
+        files, self._files, self._floats = self._files + self._floats, [], []
+        with contextlib.ExitStack() as stack:
+            for file in files:
+                stack.callback(file.close)
+
+    def _warn(self, text):
+        self.logger.warn(printable(f"{self._paths[0]}: {text}"))
+
+    def _say(self, error):
+        named = isinstance(error, OSError) and error.strerror and error.filename in self._paths
+        return text_of(error) if named else printable(f"{self._paths[0]}: ") + text_of(error)
 
     def _take(self, items):
         """Tags first: what comes before one that is not right is good."""
@@ -320,13 +325,14 @@ class filterbank_sink(gr.sync_block):
         if len(counted) not in (1, rows * products):
             raise ValueError(f"tags: counted has {len(counted)} numbers: one, or one for each of "
                              f"{rows} beams x {products} products")
-        return np.broadcast_to(np.equal(counted, 0).reshape(-1, products if len(counted) > 1 else 1),
-                               (rows, products))
+        lost = np.equal(counted, 0).reshape(-1, products if len(counted) > 1 else 1)
+        return np.broadcast_to(lost, (rows, products))
 
     def _place(self, here, item):
-        """How many samples are missing in front of this integration. The setting comes with the first
-        one and must not change."""
+        """How many samples are missing in front of this integration. The setting comes with the
+        first one and must not change."""
         if self._setting is None:
+            require(here, NEEDED, "power detector")
             values = {key: self._value(here, key, pmt.to_double)
                       for key in (tags.rx_freq, tags.bandwidth, tags.rx_rate)}
             spectra = self._value(here, tags.spectra, pmt.to_uint64)
@@ -338,7 +344,7 @@ class filterbank_sink(gr.sync_block):
             self._clock = (item, *self._value(here, tags.rx_time, time_of))
             self._hop = 1 / values[tags.rx_rate] / spectra
             if text := earth_rotation.warning(earth_rotation.julian_date(*self._clock[1:])):
-                self.logger.warn(f"{self._paths[0]}: {text}")
+                self._warn(text)
             return 0
         for key, value in self._setting.items():
             if key in here and not math.isclose(
@@ -356,8 +362,7 @@ class filterbank_sink(gr.sync_block):
                                  f"follow on each other, and only {LONGEST_GAP:g} s are filled")
             count = round(off / interval)
             if count < 0 and not self._behind:
-                self.logger.warn(f"{self._paths[0]}: {-count} integrations come a second time, and "
-                                 "are left out")
+                self._warn(f"{-count} integrations come a second time, and are left out")
             self._behind = max(0, -count)
             if count > 0:
                 self._shift += count
@@ -399,8 +404,8 @@ class filterbank_sink(gr.sync_block):
         return np.broadcast_to(levels[:, None], self._shape)
 
     def _set_levels(self):
-        """From what waits for them (at the end, from as much as there is), which is written anew with
-        8 bits."""
+        """From what waits for them (at the end, from as much as there is), which is written anew
+        with 8 bits."""
         pieces, self._waiting = self._waiting, []
         there = [np.where(False if lost is None else lost[..., None], np.nan, powers)
                  for powers, lost in (piece for piece in pieces if not isinstance(piece, int))]
@@ -447,8 +452,9 @@ class filterbank_sink(gr.sync_block):
             yield len(values)
 
     def _block(self, samples):
-        """Room for so many samples, which is used again and again: the bytes as they are in the files,
-        one after the other, and those as [sample][beam][product][channel] of the file's type."""
+        """Room for so many samples, which is used again and again: the bytes as they are in the
+        files, one after the other, and those as [sample][beam][product][channel] of the file's
+        type."""
         kind = np.dtype("<f4" if self._levels is None else np.uint8)
         size = samples * int(np.prod(self._shape)) * kind.itemsize
         if len(self._room) < size:
@@ -478,9 +484,8 @@ class filterbank_sink(gr.sync_block):
             return
         filled = np.flatnonzero(lost.any(axis=(1, 2)))
         if not self._told:
-            self.logger.warn(f"{self._paths[0]}: nothing was received for sample "
-                             f"{first + filled[0]}: it is filled, as are more of such, and "
-                             f"*{MISSING} lists them")
+            self._warn(f"nothing was received for sample {first + filled[0]}: it is filled, as "
+                       f"are more of such, and *{MISSING} lists them")
         self._told = True
         self._filled += len(filled)
         one = len(self._missing) == 1
@@ -490,14 +495,15 @@ class filterbank_sink(gr.sync_block):
     def _create(self):
         # floats are there already
         replaces = self._levels is not None
-        if not self._overwrite and not replaces:
-            for path in self._paths:
-                check_path(path, False)
+        if not replaces:
+            time = time_text(self._clock[1])
+            self._paths = [path.replace(TIME, time) for path in self._patterns]
+            self._check_paths()
         headers = [header_bytes(self._header(number)) for number in range(len(self._paths))]
         # all before any is cut: one may be written by somebody else
         for path in self._paths:
             try:
-                self._files.append(SampleFile(path, replaces))
+                self._files.append(SampleFile(path, replaces, self._overwrite))
             except OSError as error:
                 if error.errno == errno.EMFILE:
                     raise OSError(error.errno, f"{len(self._paths)} files are more than this "
@@ -536,7 +542,8 @@ class filterbank_sink(gr.sync_block):
             "src_raj": sexagesimal(float(ra), True), "src_dej": sexagesimal(float(dec), False),
             "az_start": float(azimuth), "za_start": 90 - float(elevation), "data_type": 1,
             "fch1": top / 1e6, "foff": -width / 1e6, "nchans": self._shape[2],
-            "nbeams": len(self._names), "ibeam": number + 1 if one_each or len(self._names) == 1 else 0,
+            "nbeams": len(self._names),
+            "ibeam": number + 1 if one_each or len(self._names) == 1 else 0,
             "nbits": 32 if self._levels is None else 8,
             "tstart": earth_rotation.modified_julian_date(seconds, fraction - self._hop / 2),
             "tsamp": 1 / setting[tags.rx_rate],

@@ -22,12 +22,15 @@ from .arrays.geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
 from .beams.beams import Beam, beams_of, coherent, in_order
 from .beams.weights import beam_directions, beam_weights, channel_frequencies
 from .parameters.errors import refuse
+from .streams.python_block import python_block
 from .streams.stream_band import Band, StreamBand
 from .streams.tag_values import tag_value
 
 FIRST_TIME = 1e8  # an rx_time before it (March 1973) counts from the start of a device
 MAX_CHANNELS = 1 << 24   # what the blocks take
 LONGEST_LEAD = 3600.0    # s, for which all weights are made at the start
+LOWEST_RATE, HIGHEST_RATE = 1.0, 1e15  # items a second of a stream of samples
+SHORTEST = 1e-6          # s for which weights hold; times in a double are good to 0.2 us
 
 #: what a block looks at that nobody told where to look
 ZENITH = ({"name": "zenith", "azimuth": 0, "elevation": 90},)
@@ -115,7 +118,7 @@ def update_interval(span, frame_length):
     return max(span - frame_length, frame_length / 4)
 
 
-class pointing(gr.sync_block):
+class pointing(python_block):
     """
     Points beams, and follows the sky with those that move with it.
 
@@ -139,11 +142,11 @@ class pointing(gr.sync_block):
     weights follow each other that much sooner. Where frames last longer than weights hold, phases
     are wrong by more: the log warns, and `largest_error()` says by how much.
 
-    Weights: see `aperture.beams.weights.beam_weights`; beams: `aperture.beams.beams`. An array with two
-    polarisations has two beams for each one here, 2m and 2m + 1. Where rx_time does not come from a
-    clock, or there is none, the host's clock at the first item is taken.
+    Weights: see `aperture.beams.weights.beam_weights`; beams: `aperture.beams.beams`. An array with
+    two polarisations has two beams for each one here, 2m and 2m + 1. Where rx_time does not come
+    from a clock, or there is none, the host's clock at the first item is taken.
 
-    An error (an rx_rate that is no number above 0, an rx_freq below 0) is logged, ends the block,
+    Any error (an rx_rate below 1 item/s, an rx_freq below 0) is logged, ends the flowgraph,
     and is given by `error()`.
 
     Parameters
@@ -151,9 +154,9 @@ class pointing(gr.sync_block):
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one.
     beams : list
-        Of `aperture.Beam`, or of dictionaries as in a file of beams, of which a tiling that follows the
-        sky is made for the host's clock: for a recording, `load_beams(file, array, time)` makes it.
-        Incoherent ones are left out: they have no weights.
+        Of `aperture.Beam`, or of dictionaries as in a file of beams, of which a tiling that follows
+        the sky is made for the host's clock: for a recording, `load_beams(file, array, time)` makes
+        it. Incoherent ones are left out: they have no weights.
     channels : int
         Channels of the beamformer.
     center_frequency, bandwidth : float
@@ -166,8 +169,8 @@ class pointing(gr.sync_block):
         Seconds, 0 to 3600, that a frame of the beamformer lasts: its spectra_per_frame times the
         time from one spectrum to the next. What it lasts comes on top of the error where this is 0.
     lead : float
-        Seconds, 0 to 3600: beside the channeliser, at least what the stream's buffers hold between the
-        source and the beamformer.
+        Seconds, 0 to 3600: beside the channeliser, at least what the stream's buffers hold between
+        the source and the beamformer.
     calibration, taper, normalise
         As in `beam_weights`.
     item_size : int
@@ -222,7 +225,7 @@ class pointing(gr.sync_block):
         self._beams = None
         # NumPy deprecates what GNU Radio makes of a vector of one
         items = [(np.uint8, int(item_size)) if item_size > 1 else np.uint8]
-        gr.sync_block.__init__(self, "pointing", items, gr.py_io_signature(0, 1, items))
+        super().__init__("pointing", items, gr.py_io_signature(0, 1, items))
         self._port = pmt.intern(tags.weights)
         self.message_port_register_out(self._port)
         self.set_phase_error(phase_error)
@@ -303,10 +306,6 @@ class pointing(gr.sync_block):
         """Degrees by which the weights of any input have been wrong, at most, since the start."""
         return self._largest_error
 
-    def error(self):
-        """Why it ended before the stream did, or None."""
-        return self._error
-
     # ---- the block
 
     def _clear(self):
@@ -324,33 +323,26 @@ class pointing(gr.sync_block):
         self._asked = False      # whether the rotation of the Earth is known
         self._updates = 0
         self._largest_error = 0.0
-        self._error = None
 
     def _set_band(self, band):
         self._frequencies = channel_frequencies(self._channels, band.center, band.width)
 
-    def start(self):
+    def _start(self):
         with self._lock:
             self._clear()
-        return True
 
-    def work(self, input_items, output_items):
+    def _work(self, input_items, output_items):
         count = len(input_items[0])
         with self._lock:
-            try:
-                begin = self._read_tags(count)
-                self._follow(begin, self._at(self.nitems_read(0) + count) + self._lead)
-                for passed_on in output_items:
-                    passed_on[:] = input_items[0]
-            except ValueError as error:
-                # an exception that leaves work() would stop this thread and not the flowgraph
-                self._error = str(error)
-                self.logger.error(self._error)
-                return -1
+            begin = self._read_tags(count)
+            self._follow(begin, self._at(self.nitems_read(0) + count) + self._lead)
+            for passed_on in output_items:
+                passed_on[:] = input_items[0]
         return count
 
     def _read_tags(self, count):
-        """Follows what the stream says in these items, up to the last that does, which it returns."""
+        """Follows what the stream says in these items, up to the last that does, which it
+        returns."""
         begin = self.nitems_read(0)
         found = {}
         for tag in self.get_tags_in_window(0, 0, count):
@@ -372,8 +364,8 @@ class pointing(gr.sync_block):
         expected = self._at(item)
         if tags.rx_rate in found:
             rate = tag_value(found, tags.rx_rate, pmt.to_double)
-            if not 0 < rate < math.inf:
-                refuse("rx_rate", rate, "a number above 0")
+            if not LOWEST_RATE <= rate <= HIGHEST_RATE:
+                refuse("rx_rate", rate, f"{LOWEST_RATE:g} to {HIGHEST_RATE:g} items a second")
             self._clock = item, expected
             self._rate = rate
         time = seconds_of(found.get(tags.rx_time, pmt.PMT_NIL))
@@ -404,7 +396,8 @@ class pointing(gr.sync_block):
         return self._clock[1] + (item - self._clock[0]) / self._rate
 
     def _follow(self, item, until):
-        """The stream has come to an item: sends all weights that hold from a time before `until`."""
+        """The stream has come to an item: sends all weights that hold from a time before
+        `until`."""
         self._time = self._at(item)
         if self._due is None:
             self._send(self._time, timed=False)
@@ -428,7 +421,11 @@ class pointing(gr.sync_block):
             if text := earth_rotation.warning(earth_rotation.julian_date(whole, begin - whole)):
                 self.logger.warn(text)
         drift = Drift(self._array, self._beams, self._frequencies, begin)
-        length = update_interval(drift.span(self._phase_error), self._frame_length)
+        span = drift.span(self._phase_error)
+        if not span >= SHORTEST:
+            refuse("rx_freq", self._frequencies.max(), "such that weights hold for 1 us at least: "
+                   f"at a phase error of {self._phase_error:g} degrees they would for {span:.3g} s")
+        length = update_interval(span, self._frame_length)
         # after a change of the beams, what was sent ahead is sent once more, for the same times
         self._later = [time for time in self._later if time > self._time]
         self._due = min([begin + length] + [time for time in self._later if time > begin])

@@ -27,6 +27,7 @@ from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.files import filterbank
+from gnuradio.aperture.testing.disks import immutable
 
 BEAMS = [Beam("A", 120.0, 50.0), Beam("Cas A/1", ra=350.85, dec=58.815), Beam("c", 0.0, 90.0)]
 
@@ -183,7 +184,8 @@ class qa_filterbank_sink(gr_unittest.TestCase):
     def test_sexagesimal(self):
         for degrees, hours, expected in ((0.0, True, 0.0), (15.0, True, 10000.0),
                                          (359.9999999999, True, 240000.0),
-                                         (-0.5, False, -3000.0), (-89.99999999999, False, -900000.0),
+                                         (-0.5, False, -3000.0),
+                                         (-89.99999999999, False, -900000.0),
                                          (12.5 + 59.9996 / 3600, False, 123100.0),
                                          (83.6331, True, 53431.944)):
             self.assertAlmostEqual(filterbank.sexagesimal(degrees, hours), expected, places=6)
@@ -225,13 +227,208 @@ class qa_filterbank_sink(gr_unittest.TestCase):
     def test_no_room_for_eight_bits(self):
         """What is there is whole, of 32 bits, where that of 8 bits cannot be written."""
         items = 5 + self.powers(50, 3, 1, 4)
-        os.mkdir(f"{self.path}.part")
-        sink = self.run_sink(items, tags_of(0), nbits=8, level_integrations=40)
-        self.assertRegex(sink.error(), "test.fil.part: Is a directory")
+        create = mock.Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
+        with mock.patch("gnuradio.aperture.files.file_lock.create", create):
+            sink = self.run_sink(items, tags_of(0), nbits=8, level_integrations=40)
+        self.assertEqual(sink.error(), f"{self.path}: No space left on device")
         header, data = read(self.path)
         self.assertEqual((header["nbits"], sink.integrations()), (32, 50))
         np.testing.assert_array_equal(np.frombuffer(data, "<f4").reshape(50, 3, 4)[..., ::-1],
                                       items[:, :, 0].astype(np.float32))
+
+    # ---- what others do to the files
+
+    def run_disturbed(self, disturb, **arguments):
+        """20 integrations, one at a time; disturb() is called when ten are in the file."""
+        items = 5 + self.powers(20, 3, 1, 4)
+        sink = filterbank_sink(str(self.path), array_of(), BEAMS, 4, "I", **arguments)
+
+        class in_between(gr.sync_block):
+
+            def __init__(self):
+                gr.sync_block.__init__(self, "in_between", [(np.float32, 12)], [(np.float32, 12)])
+
+            def work(self, inputs, outputs):
+                if self.nitems_read(0) == 10:
+                    until = time.monotonic() + 30
+                    while sink.integrations() < 10 and time.monotonic() < until:
+                        time.sleep(0.001)
+                    disturb()
+                outputs[0][0] = inputs[0][0]
+                return 1
+
+        source = blocks.vector_source_f(items.ravel().tolist(), False, 12, tags_of(0))
+        between = in_between()
+        top = gr.top_block()
+        top.connect(source, between, sink)
+        top.run()
+        return sink, items
+
+    def test_removed_while_it_grows(self):
+        for nbits in (8, 32):
+            for disturb in (self.path.unlink, lambda: self.path.rename(self.folder / "moved"),
+                            lambda: (self.path.unlink(), self.path.write_text("another"))):
+                sink, _ = self.run_disturbed(disturb, nbits=nbits)
+                self.assertEqual(sink.error(), f"{self.path}: the file was removed, renamed or "
+                                 "replaced while it was written")
+                self.assertEqual(sink.integrations(), 10)
+                if self.path.exists():
+                    self.assertEqual(self.path.read_text(), "another")
+                for path in self.folder.iterdir():
+                    path.unlink()
+
+    def test_cut_or_extended_while_it_grows(self):
+        for size in (0, 100, 100_000):
+            sink, _ = self.run_disturbed(lambda: os.truncate(self.path, size))
+            self.assertRegex(sink.error(), f"^{self.path}: somebody else changed the file while it "
+                             f"was written: it has {size} bytes instead of ")
+            self.assertEqual((sink.integrations(), self.path.stat().st_size), (10, size))
+
+    def test_disturbed_after_the_last_integration(self):
+        """The end of the stream is soon enough to notice."""
+        for disturb in (self.path.unlink, lambda: os.truncate(self.path, 5)):
+            real = filterbank_sink._stop
+
+            def stop(sink):
+                disturb()
+                real(sink)
+
+            with mock.patch.object(filterbank_sink, "_stop", stop):
+                sink = self.run_sink(self.powers(5, 3, 1, 4), tags_of(0))
+            self.assertRegex(sink.error(), f"^{self.path}: .*while it was written")
+
+    def test_folder_becomes_immutable(self):
+        """What is open can still be written; the file of 8 bits cannot be made, which is told
+        once."""
+        for nbits in (32, 8):
+            with immutable(self, self.folder):
+                subprocess.run(["chattr", "-i", self.folder], check=True)
+                sink, items = self.run_disturbed(
+                    lambda: subprocess.run(["chattr", "+i", self.folder], check=True), nbits=nbits)
+            self.assertEqual(sink.integrations(), 20)
+            if nbits == 32:
+                self.assertIsNone(sink.error())
+            else:
+                self.assertRegex(sink.error(), "not permitted")
+            header, data = read(self.path)
+            self.assertEqual(header["nbits"], 32)
+            np.testing.assert_array_equal(np.frombuffer(data, "<f4").reshape(20, 3, 4)[..., ::-1],
+                                          items[:, :, 0])
+
+    def test_names_that_are_taken(self):
+        """What is no file is refused, not followed, not waited for, and left as it is."""
+        precious = self.folder / "precious"
+        precious.write_text("precious")
+        for name in ("test.fil.part", "test.fil.missing", ".test.fil.lock", ".test.fil.old"):
+            name = self.folder / name
+            for make in (lambda: name.symlink_to(precious), lambda: name.symlink_to("absent"),
+                         lambda: os.mkfifo(name), name.mkdir):
+                make()
+                before = os.lstat(name)
+                with self.assertRaisesRegex(FileExistsError, f"which is left as it is.*{name}"):
+                    filterbank_sink(str(self.path), array_of(), BEAMS, 4, nbits=8)
+                (os.rmdir if name.is_dir() and not name.is_symlink() else os.unlink)(name)
+                # or it comes in front of the first integration
+                sink = filterbank_sink(str(self.path), array_of(), BEAMS, 4, "I", nbits=8)
+                make()
+                top = gr.top_block()
+                top.connect(blocks.vector_source_f([1.0] * 12, False, 12, tags_of(0)), sink)
+                top.run()
+                self.assertRegex(sink.error(), f"^{self.path}: {name}: .*which is left as it is")
+                self.assertEqual(os.lstat(name).st_mode, before.st_mode)
+                (os.rmdir if name.is_dir() and not name.is_symlink() else os.unlink)(name)
+        self.assertEqual(precious.read_text(), "precious")
+        self.assertEqual(os.listdir(self.folder), ["precious"])
+
+    def test_part_that_came_late(self):
+        """A link of that name, made while the levels are not set yet."""
+        precious, part = self.folder / "precious", self.folder / "test.fil.part"
+        precious.write_text("precious")
+        sink, items = self.run_disturbed(lambda: part.symlink_to(precious), nbits=8)
+        self.assertRegex(sink.error(), f"{self.path}: {part}: .*a symbolic link, which is left as "
+                         "it is")
+        self.assertTrue(part.is_symlink())
+        self.assertEqual(precious.read_text(), "precious")
+        header, data = read(self.path)
+        self.assertEqual((header["nbits"], len(data)), (32, 20 * 48))
+
+    def test_what_a_killed_process_left(self):
+        part = self.folder / "test.fil.part"
+        items = 5 + self.powers(20, 3, 1, 4)
+        for content in (b"", filterbank.header_bytes({"nbits": 8})[:7],
+                        filterbank.header_bytes({"nbits": 8}) + bytes(100)):
+            part.write_bytes(content)
+            self.assertIsNone(self.run_sink(items, tags_of(0), nbits=8).error())
+            self.assertEqual(os.listdir(self.folder), ["test.fil"])
+        part.write_text("mine")
+        sink = self.run_sink(items, tags_of(0), nbits=8)
+        self.assertRegex(sink.error(), f"{part}: .*no filterbank file, which is left as it is")
+        self.assertEqual(part.read_text(), "mine")
+        self.assertEqual(read(self.path)[0]["nbits"], 32)
+
+    def test_file_by_a_link(self):
+        """The name that the user gives may be one, and stays one."""
+        target = self.folder / "target.fil"
+        self.path.symlink_to(target)
+        for nbits in (32, 8):
+            self.assertIsNone(self.run_sink(5 + self.powers(20, 3, 1, 4), tags_of(0),
+                                            nbits=nbits).error())
+            self.assertTrue(self.path.is_symlink())
+            self.assertEqual(read(target)[0]["nbits"], nbits)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["target.fil", "test.fil"])
+
+    # ---- names
+
+    def test_names_of_beams_are_no_paths(self):
+        for name, written in (("..", "beam"), (".", "beam"), ("../../etc", "etc"), ("/", "beam"),
+                              ("a/../b", "a_.._b"), (".hidden", "hidden"), ("_.._", "beam"),
+                              ("Ω+1", "Ω+1"), ("a.b", "a.b")):
+            for pattern in ("{beam}/z.fil", "{beam}.fil"):
+                inside = self.folder / "out"
+                (inside / written).mkdir(parents=True)
+                path = inside / pattern
+                sink = self.run_sink(self.powers(2, 1, 1, 4), tags_of(0), path,
+                                     beams=[Beam(name, 0.0, 90.0)])
+                self.assertIsNone(sink.error())
+                self.assertEqual(sink.files(), [str(path).replace("{beam}", written)])
+                self.assertEqual(os.listdir(self.folder), ["out"])
+                shutil.rmtree(inside)
+
+    def test_time_in_the_name(self):
+        path = self.folder / "{beam}-{time}.fil"
+        for seconds, text in ((1704067200, "20240101T000000Z"), (1704153599, "20240101T235959Z")):
+            sink = self.run_sink(self.powers(5, 3, 1, 4), tags_of(0, (seconds, 0.9)), path)
+            self.assertIsNone(sink.error())
+            self.assertEqual(sink.files(), [str(self.folder / f"{name}-{text}.fil")
+                                            for name in ("A", "Cas_A_1", "c")])
+            self.assertEqual(read(sink.files()[1])[0]["rawdatafile"], f"Cas_A_1-{text}.fil")
+        self.assertEqual(len(os.listdir(self.folder)), 6)
+        sink = self.run_sink(self.powers(5, 3, 1, 4), tags_of(0, (1704067200, 0.0)), path,
+                             overwrite=False)
+        self.assertRegex(sink.error(), "A-20240101T000000Z.fil: the file exists, and overwrite is "
+                         "False")
+        with self.assertRaisesRegex(ValueError, "filename: .*{beam} and {time} may stand; {beem}"):
+            filterbank_sink(str(self.folder / "{beem}.fil"), array_of(), BEAMS, 4)
+
+    def test_not_overwritten_at_the_last_moment(self):
+        """The file comes between the check and its being opened."""
+        def late(path, *_):
+            self.path.write_text("precious")
+
+        sink = filterbank_sink(str(self.path), array_of(), BEAMS, 4, "I", overwrite=False)
+        top = gr.top_block()
+        top.connect(blocks.vector_source_f([1.0] * 12, False, 12, tags_of(0)), sink)
+        with mock.patch("gnuradio.aperture.filterbank_sink.check_path", late):
+            top.run()
+        self.assertRegex(sink.error(), f"{self.path}: the file exists, and overwrite is False")
+        self.assertEqual(self.path.read_text(), "precious")
+
+    def test_list_of_missing_samples_is_not_overwritten(self):
+        missing = Path(f"{self.path}.missing")
+        missing.write_text("precious")
+        with self.assertRaisesRegex(FileExistsError, f"overwrite is False.*{missing}"):
+            filterbank_sink(str(self.path), array_of(), BEAMS, 4, overwrite=False)
+        self.assertEqual(missing.read_text(), "precious")
 
     # ---- what can go wrong when files of 8 bits take the places of those of 32
 
@@ -315,7 +512,8 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         self.check_files(32, items, lost)
 
     def test_nor_get_back(self):
-        """One cannot take its place, and another does not get its own back: it is told where it is."""
+        """One cannot take its place, and another does not get its own back: it is told where it
+        is."""
         real, old_name = os.replace, self.folder / ".A.fil.old"
 
         def replace(old, new):
@@ -401,7 +599,8 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             for number, path in enumerate(sink.files()):
                 there = lost.reshape(30, 12) if name == "test.fil" else lost[:, number]
                 np.testing.assert_array_equal(self.missing(30, there.shape[1], path), there)
-        self.assertRegex(Path(f"{self.path}.missing").read_text(), r"\A# test.fil: .*\n12 [12] -1\n")
+        self.assertRegex(Path(f"{self.path}.missing").read_text(),
+                         r"\A# test.fil: .*\n12 [12] -1\n")
         # of a file without gaps there is no list, nor one of a file that was replaced
         self.run_sink(items, tags_of(0), products="IQUV")
         self.assertFalse(Path(f"{self.path}.missing").exists())
@@ -454,7 +653,8 @@ class qa_filterbank_sink(gr_unittest.TestCase):
                 if nbits == 32:
                     came = items[[*range(12), *range(15, 20)], :, 0, 0]
                     np.testing.assert_array_equal(data[[*range(5), *range(12, 24)]], came)
-                    np.testing.assert_allclose(data[5:12], np.broadcast_to(came[:5].mean(0), (7, 3)))
+                    np.testing.assert_allclose(data[5:12],
+                                               np.broadcast_to(came[:5].mean(0), (7, 3)))
                 else:
                     self.assertTrue(np.all(data[5:12] == 64))
 
@@ -506,7 +706,8 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         for arguments, text in (
                 (dict(channels=0), "channels: 0"), (dict(products="V"), "products: 'V'"),
                 (dict(nbits=16), "nbits: 16"), (dict(telescope="GBT"), "telescope: .GBT"),
-                (dict(telescope=2**31), "telescope"), (dict(telescope=float("nan")), "telescope: nan"),
+                (dict(telescope=2**31), "telescope"),
+                (dict(telescope=float("nan")), "telescope: nan"),
                 (dict(level_integrations=1), "level_integrations"),
                 (dict(beams=[]), "beams"), (dict(filename=""), "filename: '' is not allowed"),
                 (dict(filename=5), "filename: 5 is not allowed; it must be the name of a file"),
@@ -528,11 +729,13 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         self.assertEqual(self.path.read_text(), "old")
 
     def test_two_writers(self):
-        """The second one ends with an error that names the file, and leaves the first one's as it is."""
+        """The second one ends with an error that names the file, and leaves the first one's as it
+        is."""
         first, second = 5 + self.powers(2, 50, 3, 1, 4)
         for name, nbits in (("{beam}.fil", 32), ("test.fil", 32), ("test.fil", 8)):
             path = str(self.folder / name)
-            block = filterbank_sink(path, array_of(), BEAMS, 4, "I", nbits=nbits, level_integrations=40)
+            block = filterbank_sink(path, array_of(), BEAMS, 4, "I", nbits=nbits,
+                                    level_integrations=40)
 
             class in_between(gr.sync_block):
                 """Hands on, and in the middle lets another one try, twice: with 8 bits, once before
@@ -599,7 +802,8 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         for time, count in (((1893456000, 0.0), 1), ((1704067200, 0.0), 0)):
             with mock.patch.object(filterbank_sink, "logger", create=True) as log:
                 self.run_sink(self.powers(5, 3, 1, 4), tags_of(0, time))
-            found = [str(call) for call in log.warn.mock_calls if "rotation of the Earth" in str(call)]
+            found = [str(call) for call in log.warn.mock_calls
+                     if "rotation of the Earth" in str(call)]
             self.assertEqual(len(found), count)
             self.assertTrue(all(str(self.path) in text for text in found))
 
@@ -685,7 +889,8 @@ while True:
 
     def test_names_that_are_not_ascii(self):
         """Others read ASCII only; files of those who wrote something else are read all the same."""
-        for name, written in (("Café Müller", "Cafe Muller"), ("Ω\u2728 1", "?? 1"), ("Ω" * 64, "?" * 64)):
+        for name, written in (("Café Müller", "Cafe Muller"), ("Ω\u2728 1", "?? 1"),
+                              ("Ω" * 64, "?" * 64)):
             header = filterbank.header_bytes({"source_name": name})
             header.decode("ascii")  # or blimpy ends with a UnicodeDecodeError
             self.assertIn(struct.pack("<i", len(written)) + written.encode(), header)
@@ -719,7 +924,8 @@ while True:
                            ("tsamp", 0.0), ("tsamp", np.nan), ("foff", 0.0), ("fch1", np.inf),
                            ("tstart", -8e5)):
             self.path.write_bytes(filterbank.header_bytes({**needed, key: value}))
-            with self.assertRaisesRegex(ValueError, f"{value} (bits|IFs|channels)|{key} is {value:g}, "):
+            with self.assertRaisesRegex(ValueError,
+                                        f"{value} (bits|IFs|channels)|{key} is {value:g}, "):
                 filterbank.FilterbankFile(self.path)
 
 

@@ -6,8 +6,10 @@
 #
 """Visibilities in UVH5 files, read back with h5py; python/aperture/testing/outside has pyuvdata."""
 
+import functools
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -16,6 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from unittest import mock
 
 import h5py
 import numpy as np
@@ -23,8 +26,10 @@ import pmt
 from astropy.time import Time
 from astropy.utils import iers
 from gnuradio import blocks, gr, gr_unittest
-from gnuradio.aperture import corner_turn, pfb_channelizer, tags, uvh5_sink, xengine
+from gnuradio.aperture import (Beam, corner_turn, filterbank_sink, pfb_channelizer, tags, uvh5_sink,
+                               xengine)
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, save_array
+from gnuradio.aperture.testing.disks import immutable, small_disk
 
 CODES = {"xx": -5, "yy": -6, "xy": -7, "yx": -8, "rr": -1, "ll": -2, "rl": -3, "lr": -4}
 
@@ -346,7 +351,43 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         self.expect_error(tags_of(0, frequency=None), "no rx_freq")
         self.expect_error(tags_of(0, bandwidth=None), "no bandwidth")
         self.expect_error(tags_of(0, spectra=None), "no spectra")
-        self.expect_error(tags_of(0, counted=None), "no counted")
+        self.expect_error(tags_of(0, counted=None), "no counted: connect the X-engine's output")
+        self.expect_error(tags_of(0, None, None, None), "no rx_time, rx_freq, bandwidth: ",
+                          "only if the source tells them",
+                          "first sample must have the tags rx_time, rx_rate and rx_freq",
+                          "Sources without tags")
+        self.expect_error([], "no rx_time, rx_freq, bandwidth, spectra, counted")
+
+    def test_a_source_without_tags(self):
+        """Behind one, the message names what the source has to send, and the block that
+        docs/tags.md shows sends it."""
+        text = (Path(__file__).parents[2] / "docs/tags.md").read_text(encoding="utf-8")
+        (code,) = re.findall(r"^```python\n(import numpy.*?)^```", text, re.DOTALL | re.MULTILINE)
+        namespace = {}
+        exec(code, namespace)  # pylint: disable=exec-used
+        for tagged in (False, True):
+            sink = uvh5_sink(self.path, array_of(["A9x", "A10x"]), 16)
+            turn = corner_turn(channels=16, inputs=2, type="fc32", spectra_per_frame=16)
+            bank = pfb_channelizer(channels=16, inputs=2, output_type="fc32")
+            top = gr.top_block()
+            kept = [namespace["blk"](rate=2e6, frequency=1.42e9, start=1704067200.5)
+                    for _ in range(2)]
+            for port in range(2):
+                source = blocks.vector_source_c(self.random_voltages(1, 4000)[0].tolist())
+                chain = (source, kept[port]) if tagged else (source,)
+                top.connect(*chain, (bank, port), (turn, port))
+            top.connect(turn, xengine(channels=16, inputs=2, type="fc32", spectra_per_frame=16,
+                                      integration=2), sink)
+            top.run()
+            if not tagged:
+                self.assertRegex(sink.error(), "no rx_.*rx_rate and rx_freq")
+                continue
+            self.assertIsNone(sink.error())
+            file = self.read()
+            self.assertEqual(file["Header/freq_array"][8], 1.42e9)
+            self.assertEqual(file["Header/channel_width"][0], 2e6 / 16)
+            self.assertAlmostEqual((file["Header/time_array"][0] - 2460310.5) * 86400, 0.5,
+                                   delta=1e-3)
 
     def test_tags_wrong(self):
         self.expect_error(tags_of(0, bandwidth=-1e6), "bandwidth -1000000.0", "above 0")
@@ -386,6 +427,167 @@ class qa_uvh5_sink(gr_unittest.TestCase):
                                       np.arange(sink.integrations()))
         self.assertEqual(os.listdir(self.folder), ["test.uvh5"])
 
+    def test_disk_nearly_full(self):
+        """Before there were 28 kB, HDF5 ended the process with a segmentation fault."""
+        found = [tag for i in range(40) for tag in tags_of(i, (1704067200 + i, 0.0))]
+        items = np.repeat(np.arange(40), 500).reshape(40, 500, 1)
+        with small_disk(self, 600) as disk:
+            path = disk / "test.uvh5"
+            for free in (8, 12, 20, 27, 28, 40, 200, 400, 560):
+                size = os.statvfs(disk).f_bavail * 4096 - free * 1024
+                (disk / "ballast").write_bytes(bytes(size))
+                sink = self.run_sink(array_of(["A9x"]), items, found, path)
+                self.assertRegex(sink.error(), f"^{path}: .*No space left on device$")
+                if path.exists():
+                    self.assertEqual(self.read(path)["Header/Ntimes"], sink.integrations())
+                else:
+                    self.assertEqual(sink.integrations(), 0)
+                self.assertLessEqual(set(os.listdir(disk)), {"ballast", "test.uvh5"})
+                for name in os.listdir(disk):
+                    os.unlink(disk / name)
+
+    def test_folder_becomes_immutable(self):
+        found = [tag for i in range(10) for tag in tags_of(i, (1704067200 + i, 0.0))]
+        logged = []
+        sink = uvh5_sink(self.path, array_of(["A9x"]), 1)
+
+        class log:
+            error = warn = staticmethod(logged.append)
+
+        class until(gr.sync_block):
+            """Hands on one by one, and makes the folder immutable in front of the sixth."""
+
+            def __init__(self):
+                gr.sync_block.__init__(self, "until", [np.complex64], [np.complex64])
+
+            def work(self, input_items, output_items):
+                item = self.nitems_read(0)
+                if item == 5:
+                    end = time.monotonic() + 20
+                    while sink.integrations() < 5 and time.monotonic() < end:
+                        time.sleep(0.001)
+                    subprocess.run(["chattr", "+i", folder], check=True)
+                output_items[0][0] = input_items[0][0]
+                return 1
+
+        folder, sink.logger = str(self.folder), log
+        with immutable(self, folder):
+            subprocess.run(["chattr", "-i", folder], check=True)
+            source, between = blocks.vector_source_c(list(range(10)), False, 1, found), until()
+            top = gr.top_block()
+            top.connect(source, between, sink)
+            top.run()
+            self.assertRegex(sink.error(), f"^{self.path}: .*not permitted$")
+            self.assertEqual(logged, [sink.error()])
+            self.assertEqual(sink.integrations(), 5)
+            np.testing.assert_array_equal(self.read()["Data/visdata"][:, 0, 0], range(5))
+
+    # ---- names
+
+    def test_time_in_the_name(self):
+        pattern = self.folder / "vis-{time}.uvh5"
+        for seconds, text in ((1704067200, "20240101T000000Z"), (1704110399, "20240101T115959Z"),
+                              (951825599, "20000229T115959Z")):
+            sink = self.run_sink(array_of(["A9x"]), [[[1]]], tags_of(0, (seconds, 0.25)), pattern)
+            self.assertIsNone(sink.error())
+            self.assertEqual(sink.files()[0], str(self.folder / f"vis-{text}.uvh5"))
+            self.assertTrue(Path(sink.files()[0]).exists())
+        self.assertEqual(len(os.listdir(self.folder)), 3)
+        self.assertEqual(uvh5_sink(pattern, array_of(["A9x"]), 1).files(), [str(pattern)])
+        # known only when it comes
+        sink = self.run_sink(array_of(["A9x"]), [[[1]]], tags_of(0, (1704067200, 0.0)), pattern,
+                             overwrite=False)
+        self.assertRegex(sink.error(), "vis-20240101T000000Z.uvh5: the file exists, and overwrite "
+                         "is False")
+
+    def test_names_that_are_no_utf8(self):
+        path = os.path.join(os.fsencode(self.folder), b"caf\xe9.uvh5")
+        sink = self.run_sink(array_of(["A9x"]), [[[1]]], tags_of(0), path)
+        self.assertIsNone(sink.error())
+        self.assertTrue(os.path.exists(path))
+        sink = self.run_sink(array_of(["A9x"]), [[[1]]], [], path)
+        self.assertRegex(sink.error(), r"caf\\udce9.uvh5: tags: ")
+        for history in (None, 5, "caf\udce9"):
+            with self.assertRaisesRegex(ValueError, "history: .*UTF-8"):
+                uvh5_sink(self.path, array_of(["A9x"]), 1, history=history)
+
+    def test_lock_that_is_a_link_or_a_fifo(self):
+        name, elsewhere = self.folder / ".test.uvh5.lock", self.folder / "elsewhere"
+        for make in (lambda: name.symlink_to(elsewhere), lambda: os.mkfifo(name)):
+            make()
+            with self.assertRaisesRegex(FileExistsError, f"which is left as it is.*{name}"):
+                uvh5_sink(self.path, array_of(["A9x"]), 1)
+            name.unlink()
+            # or it comes in front of the first integration
+            sink = uvh5_sink(self.path, array_of(["A9x"]), 1)
+            make()
+            top = gr.top_block()
+            top.connect(blocks.vector_source_c([1], False, 1, tags_of(0)), sink)
+            top.run()
+            self.assertRegex(sink.error(), f"{self.path}: {name}: .*left as it is")
+            self.assertEqual(os.listdir(self.folder), [name.name])
+            name.unlink()
+
+    def test_a_filterbank_of_the_same_name(self):
+        """Whichever comes second is refused, and leaves the first one's file as it is."""
+        array = array_of(["A9x"])
+        beams = [Beam("zenith", 0.0, 90.0)]
+        power = tags_of(0) + [gr.tag_utils.python_to_tag(
+            (0, pmt.intern(tags.rx_rate), pmt.from_double(1.0), pmt.PMT_F))]
+        errors = []
+
+        def visibilities():
+            return self.run_sink(array, [[[1]]], tags_of(0))
+
+        def powers():
+            sink = filterbank_sink(str(self.path), array, beams, 1, "power")
+            top = gr.top_block()
+            top.connect(blocks.vector_source_f([1.0], False, 1, power), sink)
+            top.run()
+            return sink
+
+        for first, second in ((visibilities, powers), (powers, visibilities)):
+
+            def stop(sink, stop=None):
+                """While the first one still has its file."""
+                if not errors:
+                    errors.append(None)
+                    errors.append(second().error())
+                return stop(sink)
+
+            kind = uvh5_sink if first is visibilities else filterbank_sink
+            errors.clear()
+            with mock.patch.object(kind, "_stop", functools.partialmethod(stop, stop=kind._stop)):
+                self.assertIsNone(first().error())
+            self.assertRegex(errors[1], f"{self.path}: another program or block writes this file")
+            content = self.path.read_bytes()
+            self.assertEqual(content.startswith(b"\x89HDF"), first is visibilities)
+            self.assertEqual(b"HEADER_START" in content, first is powers)
+            self.assertEqual(os.listdir(self.folder), ["test.uvh5"])
+
+    # ---- places
+
+    def test_antennas_at_one_place(self):
+        """Places of which no two are the same: 2 mm apart, those that are in nobody's way as they
+        are."""
+        array = array_of(["A9x", "A10x", "B2x", "C" "x"])
+        array.antennas = [Antenna(name, (0.0, 0.0, 0.0) if name != "B2" else PLACES["B2"])
+                          for name in PLACES]
+        logged = []
+        with mock.patch.object(uvh5_sink, "logger", create=True) as log:
+            log.warn = logged.append
+            sink = self.run_sink(array, np.ones((1, 1, 10)), tags_of(0))
+        self.assertIsNone(sink.error())
+        self.assertEqual(len(logged), 1)
+        self.assertRegex(logged[0], "2 of them are written a few millimetres.*give their positions")
+        file = self.read()
+        uvw = file["Header/uvw_array"]
+        crosses = file["Header/ant_1_array"] != file["Header/ant_2_array"]
+        # antennas 0, 1, 3 at 0, 2 and 4 mm, 2 where it is
+        np.testing.assert_allclose(uvw[crosses][[0, 2]], [(0.002, 0, 0), (0.004, 0, 0)], atol=1e-12)
+        np.testing.assert_allclose(uvw[crosses][1], PLACES["B2"])
+        self.assertGreater(np.linalg.norm(uvw[crosses], axis=1).min(), 0.0019)
+
     def test_bad_parameters(self):
         array = array_of(["A9x"])
         for arguments, *words in (
@@ -398,6 +600,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
                 ((self.path, array, 1, True, "", "tripod"), "mount", "tripod", "alt-az"),
                 ((self.path, array, 1, True, "", "fixed", 2), "inputs", "2", "has 1"),
                 ((None, array, 1), "filename", "None", "the name of a file"),
+                ((self.folder / "{tim}.uvh5", array, 1), "filename", "{tim}", "{time} may stand"),
                 ((self.path, array, "a"), "channels", "'a'"), ((self.path, array, 1.5), "1.5"),
                 ((self.path, array_of(["A9x", "A10l"]), 1), "polarisations l, x")):
             with self.assertRaises((ValueError, OSError)) as caught:

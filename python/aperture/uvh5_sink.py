@@ -5,21 +5,24 @@
 #
 """Block that writes visibilities into a UVH5 file."""
 
+import contextlib
 from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
 import pmt
-from gnuradio import gr
 
 from . import tags
 from .arrays import earth_rotation
 from .arrays.array_description import ArrayDescription, load_array
+from .files.file_names import TIME, check_fields, check_text, time_text
 from .files.growing_file import GrowingFile, check_path, file_name
 from .files.uvh5 import MOUNTS, map_products
-from .streams.tag_values import tag_value, time_of
+from .streams.python_block import printable, python_block, text_of
+from .streams.tag_values import require, tag_value, time_of
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
+NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra, tags.counted)
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class _Setting:
     bandwidth: float  # Hz, of all channels
 
 
-class uvh5_sink(gr.sync_block):
+class uvh5_sink(python_block):
     """
     Writes visibilities into a UVH5 file, which pyuvdata, and what stands on it, reads.
 
@@ -39,28 +42,34 @@ class uvh5_sink(gr.sync_block):
     A product (ant_1, ant_2, pq) of the file is conj(x_p of ant_1) x_q of ant_2. Antennas are
     numbered in the order of their names. time_array is the middle of an integration, nsamples
     the fraction of its spectra that was there, flags where that is 0. Coordinates are those
-    of the description (phase centre unprojected); x is taken to point north and y east.
+    of the description (phase centre unprojected); x is taken to point north and y east. Antennas at
+    one place are written 2 mm apart, with a warning, because pyuvdata refuses others.
 
-    The file appears with the first integration and is whole from then on: a reader may open
-    it at any time, and a process that is killed or a disk that is full costs what was being
-    added at that moment (what one call of work() got: one integration, if the disk keeps up).
-    For this, twice its size is needed until the flowgraph ends, and hidden files `.NAME.a`,
-    `.NAME.b` and `.NAME.lock` beside it; see `GrowingFile`. A flowgraph that is stopped (or locked) and
-    started again begins a new file of the same name.
+    The file appears with the first integration and is whole from then on: a reader, or `cp`, may
+    open it at any time, with HDF5's locks or without (on network file systems without leases: with
+    them), and a process that is killed or a disk that is full costs what was being added at that
+    moment (what one call of work() got: one integration, if the disk keeps up). This is done by
+    renaming complete files, because HDF5's single-writer mode keeps plain readers out and does not
+    hold for `cp`: twice the file's size is needed until the flowgraph ends, hidden files `.NAME.a`,
+    `.NAME.b` and `.NAME.lock` beside it, and one copying of the file for each reading that outlasts
+    an integration; see `GrowingFile`. A flowgraph that is stopped (or locked) and started again
+    begins a new file of the same name, or with {time} in it of another.
 
-    An error (a tag that is missing, a full disk, another frequency in mid-file, somebody else who
+    Any error (a tag that is missing, a full disk, another frequency in mid-file, somebody else who
     writes this file) is logged, ends the flowgraph, and is given by `error()`.
 
     Parameters
     ----------
     filename : str
-        The file to be written.
+        The file to be written. {time} in it becomes the rx_time of the first integration in UTC, to
+        the second: `vis-{time}.uvh5` becomes vis-20240101T123456Z.uvh5.
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one; its inputs are the X-engine's.
     channels : int
         Channels of an item.
     overwrite : bool
-        Whether an existing file is replaced (when the first integration comes).
+        Whether an existing file is replaced (when the first integration comes); if not, it is
+        refused, at once where its name is known.
     history : str
         For the file's `history`.
     mount : str
@@ -75,7 +84,7 @@ class uvh5_sink(gr.sync_block):
         A parameter is not allowed; the file could not be written there.
     """
 
-    def __init__(self, filename="visibilities.uvh5", array="two-dish", channels=1024,
+    def __init__(self, filename="visibilities-{time}.uvh5", array="two-dish", channels=1024,
                  overwrite=True, history="", mount="fixed", inputs=None):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
@@ -96,51 +105,50 @@ class uvh5_sink(gr.sync_block):
         # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
         from .files.uvh5_writer import Uvh5Layout
         self._make_layout = Uvh5Layout
-        self._filename, self._array, self._channels = file_name(filename), array, int(channels)
+        self._name, self._array, self._channels = file_name(filename), array, int(channels)
         self._shape = (int(channels), products)
         self._overwrite, self._history, self._mount = overwrite, history, mount
-        self._begin()
-        # a file that cannot be written is to be known before anything is computed
+        check_fields(self._name, ("time",))
+        self._start()
+        # what cannot be written is to be known before anything is computed
+        check_text("history", history)
         check_path(self._filename, overwrite)
+        GrowingFile.check_names(self._filename)
         # NumPy deprecates what GNU Radio makes of a vector of one
         size = self._channels * products
-        gr.sync_block.__init__(self, "uvh5_sink", out_sig=None,
-                               in_sig=[(np.complex64, size) if size > 1 else np.complex64])
+        super().__init__("uvh5_sink", out_sig=None,
+                         in_sig=[(np.complex64, size) if size > 1 else np.complex64])
+
+    def files(self):
+        """The path, a list of one; with {time} in it until the first integration has come."""
+        return [self._filename]
 
     def integrations(self):
         """Integrations that are in the file."""
         return self._written
 
-    def error(self):
-        """Why writing ended before its time, or None."""
-        return self._error
+    def _start(self):
+        self._filename = self._name
+        self._file = self._layout = self._setting = self._next = None
+        self._written = 0
 
-    def start(self):
-        self._begin()
-        return True
-
-    def stop(self):
+    def _stop(self):
         if self._file is not None:
             self._file.close()
-        return True
 
-    def work(self, input_items, output_items):
-        if self._error is not None:
-            return -1
+    def _work(self, input_items, output_items):
         try:
             self._write(input_items[0])
-        except (ValueError, OSError) as error:
-            # an exception that leaves work() would stop this thread and not the flowgraph
-            self._error = f"{self._filename}: {_reason(error)}"
-            self.logger.error(self._error)
+        except Exception:
             if self._file is not None:
-                self._file.close()
-            return -1
+                with contextlib.suppress(OSError):
+                    self._file.close()
+            raise
         return len(input_items[0])
 
-    def _begin(self):
-        self._file = self._layout = self._setting = self._next = self._error = None
-        self._written = 0
+    def _say(self, error):
+        return printable(f"{self._filename}: ") + text_of(error).removeprefix(
+            printable(f"{self._filename}: "))
 
     def _write(self, items):
         first = self.nitems_read(0)
@@ -174,6 +182,8 @@ class uvh5_sink(gr.sync_block):
 
     def _integration(self, item, found):
         """One item and its tags -> Integration."""
+        if self._setting is None:
+            require(found, NEEDED, "X-engine")
         self._set(found)
         spectra = tag_value(found, tags.spectra, pmt.to_uint64)
         counted = tag_value(found, tags.counted, pmt.u64vector_elements)
@@ -184,16 +194,14 @@ class uvh5_sink(gr.sync_block):
         hop = self._channels / self._setting.bandwidth
         if tags.rx_time in found:
             seconds, fraction = tag_value(found, tags.rx_time, time_of)
-        elif self._next is not None:
-            seconds, fraction = self._next
         else:
-            raise ValueError("tags: the first integration has no rx_time")
+            seconds, fraction = self._next
         # rx_time is the middle of the first spectrum
         middle = earth_rotation.julian_date(seconds, fraction + (spectra - 1) / 2 * hop)
         end = fraction + spectra * hop
         self._next = seconds + int(end), end - int(end)
         if self._written == 0 and (text := earth_rotation.warning(middle)):
-            self.logger.warn(f"{self._filename}: {text}")
+            self.logger.warn(printable(f"{self._filename}: {text}"))
         return self._layout.integration(np.reshape(item, self._shape), middle, spectra, counted,
                                         hop)
 
@@ -213,6 +221,14 @@ class uvh5_sink(gr.sync_block):
             channels = np.arange(self._channels) - self._channels // 2
             self._layout = self._make_layout(self._array, new.frequency + channels * width,
                                              width, self._history, self._mount)
+            self._filename = self._name.replace(
+                TIME, time_text(tag_value(found, tags.rx_time, time_of)[0]))
+            if self._layout.moved:
+                self.logger.warn(printable(
+                    f"{self._filename}: the array description has several antennas at one place; "
+                    f"{self._layout.moved} of them are written a few millimetres to the east, "
+                    "without which pyuvdata refuses the file: give their positions for "
+                    "anything that needs baselines"))
             self._file = GrowingFile(self._filename, self._layout.create, self._layout.append,
                                      self._layout.bytes, self._overwrite)
             self._setting = new
@@ -220,8 +236,3 @@ class uvh5_sink(gr.sync_block):
             raise ValueError(f"tags: rx_freq {new.frequency} Hz, bandwidth {new.bandwidth} Hz "
                              f"come after {old.frequency} Hz, {old.bandwidth} Hz: a file holds "
                              "one setting")
-
-
-def _reason(error):
-    """What happened, without the file's name, which stands before it."""
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

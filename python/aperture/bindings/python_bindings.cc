@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include <gnuradio/basic_block.h>
 #include <pybind11/pybind11.h>
 
 namespace py = pybind11;
@@ -37,6 +38,20 @@ PYBIND11_MODULE(aperture_python, m)
 {
     // Allow access to base block methods
     py::module::import("gnuradio.gr");
+
+    // for streams/python_block.py; the reference is to the caster's own pointer, which
+    // does not count
+    m.def_submodule("references", "How long blocks live.")
+        .def(
+            "holders",
+            [](const std::shared_ptr<gr::basic_block>& block) {
+                return block.use_count() - 1;
+            },
+            py::arg("block"),
+            R"doc(How many pointers to a block there are, in C++ and in Python.
+
+1: only the Python object that is asked about; no flowgraph holds the block.
+)doc");
 
     /**************************************/
     // The following comment block is used for

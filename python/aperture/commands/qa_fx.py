@@ -461,6 +461,16 @@ class qa_fx(gr_unittest.TestCase):
             self.assertEqual(text, "")  # nothing has been computed
         self.assertEqual(os.path.getsize(self.path("old.uvh5")), 0)
 
+    def test_time_in_the_name(self):
+        """The report says what the file is called in the end."""
+        recording = self.path("t.dada")
+        write_dada(recording, noise(3000))
+        code, text, error = run("--input", "dada:" + recording, "-o", self.path("v-{time}.uvh5"))
+        self.assertEqual((code, error), (0, ""))
+        (name,) = [name for name in os.listdir(self.folder) if name.startswith("v-")]
+        self.assertRegex(name, r"^v-\d{8}T\d{6}Z.uvh5$")
+        self.assertIn(f"{self.path(name)}, ", text)
+
     def test_names_that_are_not_utf_8(self):
         """Of the recording, of the file, and in messages."""
         folder = os.fsencode(self.folder)

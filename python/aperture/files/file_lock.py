@@ -3,18 +3,99 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Locks that keep two writers from one file. Who is killed loses them, too."""
+"""How files are opened and locked so that no two writers, and no file of somebody else, come to
+harm.
+
+Locks keep two writers from one file; who is killed loses them, too. Names that we make up beside a
+file (`.NAME.lock`, `NAME.part`, ...) may be taken: what is there is never followed, opened for long
+or written, and only a regular file, as a killed process leaves it behind, is removed.
+"""
 
 import contextlib
 import errno
 import fcntl
 import os
+import shutil
+import signal
+import stat
 
 # what flock() says on file systems without locks
 NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+# what os.link() says on file systems without hard links
+NO_HARD_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS,
+                 errno.EMLINK)
+COPIED_AT_ONCE = 1 << 20  # bytes
+KINDS = ((stat.S_ISLNK, "a symbolic link"), (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"))
 
 
-def lock(descriptor, path):
+def is_there(name):
+    """
+    Whether there is a file of this name, which we made up.
+
+    Raises
+    ------
+    FileExistsError
+        Naming it: there is something that we do not make.
+    """
+    try:
+        mode = os.lstat(name).st_mode
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISREG(mode):
+        kind = next((text for is_kind, text in KINDS if is_kind(mode)), "something that is no file")
+        raise FileExistsError(errno.EEXIST, f"a file of this name is needed, but there is {kind}, "
+                              "which is left as it is", name)
+    return True
+
+
+def remove_leftover(name):
+    """Removes a file that a killed process left behind; as `is_there`."""
+    if is_there(name):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def create(name):
+    """A descriptor, for writing, of a new file; FileExistsError if there is anything."""
+    return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+
+
+def create_with(name, write):
+    """A new file that write(descriptor) has written, whole or not there; a descriptor of it that
+    only says which file it is (O_PATH)."""
+    remove_leftover(name)
+    descriptor = create(name)
+    try:
+        write(descriptor)
+        return os.open(f"/proc/self/fd/{descriptor}", os.O_PATH | os.O_CLOEXEC)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def copy_into(descriptor, name):
+    """Writes what is in the file `name`."""
+    with open(name, "rb") as source, open(descriptor, "wb", closefd=False) as copy:
+        shutil.copyfileobj(source, copy, COPIED_AT_ONCE)
+
+
+def link_or_copy(old, new):
+    """Gives a file a second name, or where there are no hard links a copy."""
+    remove_leftover(new)
+    try:
+        os.link(old, new)
+    except OSError as error:
+        if error.errno not in NO_HARD_LINKS:
+            raise
+        os.close(create_with(new, lambda descriptor: copy_into(descriptor, old)))
+
+
+# ---- writers
+
+def lock(descriptor, path, kind=fcntl.LOCK_EX):
     """
     Locks an open file until it is closed; where there are no locks, nothing is done.
 
@@ -24,7 +105,7 @@ def lock(descriptor, path):
         Naming `path`: somebody else writes it.
     """
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         raise FileExistsError(errno.EEXIST, "another program or block writes this file at the same "
                               "time; give it another name", str(path)) from None
@@ -33,18 +114,26 @@ def lock(descriptor, path):
             raise
 
 
-def open_locked(name, path, successor=None):
+def open_locked(name, path, others=(), exclusive=False):
     """
-    A descriptor of the file `name`, for writing, which is made if it is not there, locked and not
-    cut; `path` is what the error names. A locked `successor`, which is to take the place of the
-    file, is as good as a locked file.
+    A descriptor of the file `name`, for writing, which is made if it is not there (`exclusive`:
+    which must not be there), locked and not cut. `path` is what an error names. None of the files
+    `others`, which writers of `path` may have locked instead, is locked.
     """
+    for other in others:
+        check_unlocked(other, path)  # before anything is made
     while True:
-        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        if exclusive:
+            descriptor = create(name)
+        else:
+            is_there(name)
+            # what has come since then is not followed, and not waited for
+            descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+                                 | os.O_NONBLOCK, 0o666)
         try:
             lock(descriptor, path)
-            if successor is not None:
-                _check_unlocked(successor, path)
+            for other in others:
+                check_unlocked(other, path)
             # between the two calls, its writer may have removed or replaced it
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(descriptor), os.stat(name)):
@@ -55,24 +144,61 @@ def open_locked(name, path, successor=None):
         os.close(descriptor)
 
 
-def _check_unlocked(name, path):
+def check_unlocked(name, path):
+    """Raises as `lock` if somebody writes the file `name`, if it is there. Readers' locks are
+    none."""
+    if not is_there(name):
+        return
     with contextlib.suppress(FileNotFoundError):
-        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            lock(descriptor, path)
+            lock(descriptor, path, fcntl.LOCK_SH)
         finally:
             os.close(descriptor)
+
+
+def lock_name(path):
+    """The name of a file's `LockFile`."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.lock")
 
 
 class LockFile:
     """A hidden file beside one that cannot be locked itself, which says that it is written."""
 
     def __init__(self, path):
-        folder, name = os.path.split(path)
-        self._name = os.path.join(folder, f".{name}.lock")
+        self._name = lock_name(path)
         self._file = open_locked(self._name, path)
+        try:
+            # by those that lock the file itself
+            check_unlocked(path, path)
+        except BaseException:
+            self.release()
+            raise
 
     def release(self):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._name)
-        os.close(self._file)
+        """Removes it, if that can be; the lock is gone in any case."""
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._name)
+        finally:
+            os.close(self._file)
+
+
+# ---- readers
+
+def claim(descriptor):
+    """
+    Makes sure that nobody else has an open file open, be it to read, and lets those that come wait
+    until it is closed (or the kernel's lease-break-time, 45 s, is over): a write lease of Linux.
+
+    Raises
+    ------
+    BlockingIOError
+        Somebody has. Some network file systems say so always.
+    OSError
+        The file system has no leases.
+    """
+    # what tells of one who waits; SIGIO, the default, would end a process that does not expect it
+    fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+    fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)

@@ -6,65 +6,125 @@
 """Filterbank files that grow, and what is told of the samples that are missing in them."""
 
 import contextlib
+import errno
 import os
-import shutil
 
 import numpy as np
 
-from .file_lock import open_locked
-from .growing_file import NO_HARD_LINKS
+from . import file_lock
+from .growing_file import check_path
 
 MISSING = ".missing"  # of the file that lists them
 ALL_IFS = -1
 FOLDED_AT_ONCE = 1024  # samples: sums of float32 are good to 1e-5 or better
+HEADER_START = b"\x0c\0\0\0HEADER_START"
+
+
+def check_names(path):
+    """Refuses a file beside which something has one of the names that we need, and is no file."""
+    path = os.path.realpath(path)
+    for name in (_part_name(path), _old_name(path), path + MISSING, file_lock.lock_name(path)):
+        file_lock.is_there(name)
+
+
+def _part_name(path):
+    return path + ".part"
+
+
+def _old_name(path):
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.old")
 
 
 class SampleFile:
     """
-    A file of a header and samples, to which whole samples are added. One that `replaces` another grows
-    beside it, as PATH.part, until it takes its place. Nobody else can write it while it is open; what
-    it holds is left alone until it begins.
+    A file of a header and samples, to which whole samples are added. One that `replaces` another
+    grows beside it, as PATH.part, until it takes its place. Nobody else can write it while it is
+    open; what it holds is left alone until it begins. Without `overwrite`, nothing may be there.
     """
 
-    def __init__(self, path, replaces=False):
-        self.path, self._part = path, path + ".part" if replaces else None
-        self._file = (open_locked(self._part, path) if replaces
-                      else open_locked(path, path, successor=path + ".part"))
-        self._size = 0
+    def __init__(self, path, replaces=False, overwrite=True):
+        self.path, self._size = path, None
+        self.target = os.path.realpath(path)
+        part = _part_name(self.target)
+        self._part = part if replaces else None
+        if replaces:
+            _remove_part(part, path)
+            self._file = file_lock.open_locked(part, path, exclusive=True)
+        else:
+            try:
+                self._file = file_lock.open_locked(
+                    self.target, path, others=(part, file_lock.lock_name(self.target)),
+                    exclusive=not overwrite)
+            except FileExistsError:
+                check_path(path, overwrite)
+                raise
+        found = os.fstat(self._file)
+        self._identity = found.st_dev, found.st_ino
 
     def begin(self, header):
         """Removes what was there."""
         os.ftruncate(self._file, 0)
+        self._size = 0
         self.add(header)
+
+    def check(self):
+        """OSError: somebody else has removed, renamed, replaced, cut or extended the file."""
+        try:
+            found = os.lstat(self._part or self.target)
+        except FileNotFoundError:
+            found = None
+        if found is None or (found.st_dev, found.st_ino) != self._identity:
+            raise FileNotFoundError(errno.ENOENT, "the file was removed, renamed or replaced while "
+                                    "it was written", self.path)
+        if self._size is not None and found.st_size != self._size:
+            raise OSError(errno.EIO, "somebody else changed the file while it was written: it has "
+                          f"{found.st_size} bytes instead of {self._size}", self.path)
 
     def add(self, data):
         """All of these bytes; of a full disk nothing, and OSError that names the file."""
+        self.check()
         view = memoryview(data)
         try:
             while len(view):
                 view = view[os.write(self._file, view):]
         except OSError as error:
             os.ftruncate(self._file, self._size)
+            os.lseek(self._file, self._size, os.SEEK_SET)
             raise OSError(error.errno, error.strerror, self.path) from None
         self._size += len(data)
 
     def take_place(self):
-        os.replace(self._part, self.path)
+        os.replace(self._part, self.target)
         self._part = None
 
     def close(self):
         """Leaves nothing of a file that did not take its place."""
         try:
             if self._part is not None:
-                os.unlink(self._part)
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self._part)
         finally:
             os.close(self._file)
 
 
+def _remove_part(part, path):
+    """What a killed process left behind, and nothing that was not ours."""
+    if not file_lock.is_there(part):
+        return
+    file_lock.check_unlocked(part, path)
+    with open(part, "rb") as file:
+        start = file.read(len(HEADER_START))
+    if start != HEADER_START[:len(start)]:
+        raise FileExistsError(errno.EEXIST, "a file of this name is needed, but there is one that "
+                              "is no filterbank file, which is left as it is", part)
+    file_lock.remove_leftover(part)
+
+
 def take_places(files):
     """
-    Each file takes the place of the one that it replaces; where one cannot, none does. Until all have, what
-    they replace has a second name, .NAME.old, from which it comes back.
+    Each file takes the place of the one that it replaces; where one cannot, none does. Until all
+    have, what they replace has a second name, .NAME.old, from which it comes back.
 
     Raises
     ------
@@ -75,7 +135,7 @@ def take_places(files):
     try:
         for file in files:
             if len(files) > 1:
-                kept.append((file.path, _second_name(file.path)))
+                kept.append((file.target, _second_name(file.target)))
             file.take_place()
     except OSError as error:
         text = "; ".join([error.strerror, *(f"what was there is {old}" for old in _put_back(kept))])
@@ -87,20 +147,8 @@ def take_places(files):
 
 def _second_name(path):
     """A hard link to a file, or its copy where there are none."""
-    folder, name = os.path.split(path)
-    old = os.path.join(folder, f".{name}.old")
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(old)  # of a process that was killed
-    try:
-        os.link(path, old)
-    except OSError as error:
-        if error.errno not in NO_HARD_LINKS:
-            raise
-        try:
-            shutil.copyfile(path, old)
-        except OSError:
-            os.unlink(old)
-            raise
+    old = _old_name(path)
+    file_lock.link_or_copy(path, old)
     return old
 
 
@@ -127,16 +175,13 @@ def runs(flags):
 class MissingSamples:
     """
     The text file PATH.missing, which is there only if samples are: a line for each run of them,
-    "first count IF", samples and IFs from 0, an IF of -1 for all. numpy.loadtxt() reads it. It is that
-    of a file that takes the first one's place as well, for both lack the same samples.
+    "first count IF", samples and IFs from 0, an IF of -1 for all. numpy.loadtxt() reads it. It is
+    that of a file that takes the first one's place as well, for both lack the same samples.
     """
 
     def __init__(self, path):
-        self._path, self._name = path + MISSING, os.path.basename(path)
-        try:
-            os.unlink(self._path)  # of a file that was replaced
-        except FileNotFoundError:
-            pass
+        self._path, self._name = os.path.realpath(path) + MISSING, os.path.basename(path)
+        file_lock.remove_leftover(self._path)  # of a file that was replaced
 
     def add(self, first, lost):
         """lost: bool [sample][IF], from sample `first` of the file on."""
@@ -146,15 +191,22 @@ class MissingSamples:
                   for run in runs(lost[:, number] & ~whole)]
         if not found:
             return
-        lines = "".join(f"{first + begin} {count} {number}\n" for begin, count, number in sorted(found))
+        lines = "".join(f"{first + begin} {count} {number}\n"
+                        for begin, count, number in sorted(found))
         try:
-            with open(self._path, "a", encoding="utf-8") as file:
+            if not file_lock.is_there(self._path):
+                os.close(file_lock.create(self._path))
+            with open(self._path, "a", encoding="utf-8", opener=_without_links) as file:
                 if file.tell() == 0:
                     lines = (f"# {self._name}: nothing was received for these samples, which hold "
                              "the mean: first, count, IF (-1: all)\n" + lines)
                 file.write(lines)
         except OSError as error:
             raise OSError(error.errno, error.strerror, self._path) from None
+
+
+def _without_links(name, flags):
+    return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 class RecentMean:
@@ -213,7 +265,8 @@ class RecentMean:
             self._waiting = 0
 
     def _fold(self, sums, count):
-        """Takes sums [row][product][channel] of so many samples [row][product], which it uses up."""
+        """Takes sums [row][product][channel] of so many samples [row][product], which it uses
+        up."""
         before = np.minimum(self._count, self._samples)
         self._count = before + count
         sums -= count[..., None] * self._mean

@@ -5,18 +5,16 @@
 #
 """A file that grows and is whole at any moment, whatever happens to its writer."""
 
+import contextlib
 import errno
 import os
-import shutil
 import stat
 import tempfile
 
 from ..parameters.errors import refuse
-from .file_lock import LockFile
+from . import file_lock
+from .file_lock import NO_HARD_LINKS, LockFile
 
-# what os.link says on file systems without hard links
-NO_HARD_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS,
-                 errno.EMLINK)
 LONGEST_ADDITION = len(".missing")  # to a file's name, of those that are written beside it
 
 
@@ -29,19 +27,28 @@ class GrowingFile:
     together with what that had missed, and then the file's name is moved to it, which is
     atomic. A process that is killed, and a full disk, therefore cost what was being added at
     that moment and nothing else. Until `close`, twice the space is used and all is written
-    twice. Readers may open the file at any time: one that still holds a copy when it is to be
-    appended to keeps it, and a new copy is made. Where there are no hard links the file is
-    copied instead of linked. A third hidden file, `.NAME.lock`, keeps a second writer out.
+    twice. Where there are no hard links the file is copied instead of linked. A third hidden file,
+    `.NAME.lock`, keeps a second writer out.
+
+    Readers and programs that copy (`cp`) may open the file at any time and keep it open, with
+    HDF5's locks or without: a copy that somebody still has open, or has given another name, is left
+    to him, and a new one is made, which costs one copying of the file for each reading that
+    outlasts an integration. The kernel tells who has a file open (a lease, see `file_lock.claim`);
+    complete files are renamed, rather than HDF5's single-writer mode used, because in that a plain
+    reader is refused and `cp` tears what is being written. Where the file system has no leases
+    (many network file systems), and for readers on other machines, HDF5's locks must do, and `cp`
+    needs a moment without writing.
 
     Parameters
     ----------
     path : str
         The file. It is created, or replaced, when the first pieces come.
     create : callable
-        create(path) writes a file without pieces.
+        create() gives the bytes of a file without pieces.
     append : callable
-        append(path, pieces) adds pieces, and closes the file; BlockingIOError, before anything
-        is written, says that somebody reads this copy.
+        append(path, pieces, claim) opens the file, calls claim(descriptor of it) before anything is
+        written, adds pieces, and closes the file; BlockingIOError, of its own or of claim(), says
+        that somebody has this copy open.
     size : callable
         size(pieces): bytes that these add at most. They are reserved first, because the HDF5
         library is in an undefined state after a write that failed.
@@ -51,23 +58,32 @@ class GrowingFile:
     Raises
     ------
     FileNotFoundError, FileExistsError, PermissionError
-        The folder is not there or not writable; the file is, and is not to be replaced.
+        The folder is not there or not writable; the file is, and is not to be replaced; one of the
+        hidden names is taken by a link, a folder or the like.
     """
 
     def __init__(self, path, create, append, size, overwrite=True):
         self._path = os.path.realpath(path)
         self._create, self._append, self._size = create, append, size
         self._overwrite = overwrite
-        folder, name = os.path.split(self._path)
-        self._names = {key: os.path.join(folder, f".{name}.{key}") for key in ("a", "b", "new")}
         # descriptors of the copies that this object made: while they are open, no other file
         # can get the same inode number
         self._copies = {}
+        self._names = {key: _hidden_name(self._path, key) for key in ("a", "b", "new")}
         self._current = None     # copy that is published
         self._missed = []        # pieces that the other one lacks
         self._begun = False
+        self._leases = True      # whether the kernel tells who has a copy open
         self._lock = None        # held from the first pieces until it is closed
         check_path(path, overwrite)
+        self.check_names(path)
+
+    @staticmethod
+    def check_names(path):
+        """Refuses a file beside which something has one of the hidden names that is no file."""
+        path = os.path.realpath(path)
+        for key in ("a", "b", "new", "lock"):
+            file_lock.is_there(_hidden_name(path, key))
 
     def add(self, pieces):
         """
@@ -83,9 +99,10 @@ class GrowingFile:
         if self._lock is None:
             self._lock = LockFile(self._path)
         if not self._begun:
-            self._remove_copies()  # what a killed process left behind
+            for name in self._names.values():  # what a killed process left behind
+                file_lock.remove_leftover(name)
             target, late = "a", []
-            self._make(target, self._create)
+            self._make(target, self._begin_file)
         else:
             target = "b" if self._current == "a" else "a"
             late = self._missed
@@ -101,92 +118,116 @@ class GrowingFile:
         self._current, self._missed, self._begun = target, pieces, True
 
     def close(self):
-        """Removes the copies, not the file."""
+        """
+        Removes the copies, not the file.
+
+        Raises
+        ------
+        OSError
+            Some of them are still there.
+        """
         if self._lock is None:
             return               # what is there is somebody else's
-        self._remove_copies()
-        self._lock.release()
-        self._lock = None
-
-    def _remove_copies(self):
-        for name in self._names.values():
+        held, self._lock, problem = self._lock, None, None
+        for remove in (*(lambda name=name: file_lock.remove_leftover(name)
+                         for name in self._names.values()), held.release):
             try:
-                os.unlink(name)
-            except FileNotFoundError:
-                pass
+                # what is no file is not ours
+                with contextlib.suppress(FileExistsError):
+                    remove()
+            except OSError as error:
+                problem = problem or error
         for key in list(self._copies):
             self._forget(key)
-        self._current = None
+        self._current, self._begun, self._missed = None, False, []
+        if problem is not None:
+            raise OSError(problem.errno, "the hidden files beside it could not be removed: "
+                          f"{problem.strerror}", self._path)
+
+    def _begin_file(self, descriptor):
+        # nobody else knows of this file yet
+        try:
+            file_lock.claim(descriptor)
+            self._leases = True
+        except OSError:
+            self._leases = False
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(self._create())
+
+    def _claim(self, descriptor):
+        if self._leases:
+            file_lock.claim(descriptor)
 
     def _forget(self, key):
         if key in self._copies:
             os.close(self._copies.pop(key))
 
     def _is_ours(self, key):
-        """Whether this object's copy is there; another one's is an error."""
+        """Whether this object's copy is there and has no other name; another one's is an error."""
         if key not in self._copies:
             return False
         try:
-            found = os.stat(self._names[key])
+            found = os.lstat(self._names[key])
         except FileNotFoundError:
             return False
         if not os.path.samestat(found, os.fstat(self._copies[key])):
             raise FileExistsError(errno.EEXIST, "another program writes this file at the same "
                                   "time", self._path)
-        return True
+        return found.st_nlink == 1
 
     def _make(self, key, write):
         """A new file under a hidden name, complete or not there."""
-        name = self._names[key]
-        try:
-            os.unlink(name)
-        except FileNotFoundError:
-            pass
         self._forget(key)
-        try:
-            write(name)
-        except BaseException:
-            if os.path.exists(name):
-                os.unlink(name)
-            raise
-        self._copies[key] = os.open(name, os.O_PATH | os.O_CLOEXEC)
+        self._copies[key] = file_lock.create_with(self._names[key], write)
 
     def _copy(self, key):
-        """Makes the copy anew; nothing is missing in it."""
-        self._make(key, lambda name: shutil.copyfile(self._path, name))
+        """Makes the copy anew, from the published one; nothing is missing in it."""
+        source = self._names[self._current]
+        self._make(key, lambda descriptor: file_lock.copy_into(descriptor, source))
         return []
 
     def _grow(self, key, pieces):
         name = self._names[key]
         try:
-            with open(name, "r+b") as file:
+            descriptor = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                self._claim(descriptor)
                 # HDF5 cuts off at the end what it did not need
-                os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size,
-                                   self._size(pieces))
-            self._append(name, pieces)
+                os.posix_fallocate(descriptor, os.fstat(descriptor).st_size, self._size(pieces))
+            finally:
+                os.close(descriptor)
+            # in between somebody may have opened it
+            self._append(name, pieces, self._claim)
         except BlockingIOError:
             raise
         except BaseException:
             # half of it may be there
             self._forget(key)
-            os.unlink(name)
+            with contextlib.suppress(OSError):
+                os.unlink(name)
             raise
 
     def _publish(self, key):
-        new = self._names["new"]
-        try:
-            os.unlink(new)
-        except FileNotFoundError:
-            pass
-        try:
-            os.link(self._names[key], new)
-        except OSError as error:
-            if error.errno not in NO_HARD_LINKS:
-                raise
-            shutil.copyfile(self._names[key], new)
+        name, new = self._names[key], self._names["new"]
         if not self._begun and not self._overwrite:
+            # fails if the file has come in the meantime
+            try:
+                os.link(name, self._path)
+                return
+            except FileExistsError:
+                check_path(self._path, False)
+                raise
+            except OSError as error:
+                if error.errno not in NO_HARD_LINKS:
+                    raise
             check_path(self._path, False)
+        file_lock.link_or_copy(name, new)
         os.rename(new, self._path)
+
+
+def _hidden_name(path, key):
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.{key}")
 
 
 def file_name(filename):
@@ -205,8 +246,8 @@ def check_path(path, overwrite):
     ValueError
         It is no name.
     OSError
-        Naming the path: FileNotFoundError, FileExistsError, PermissionError, or what the file system
-        says when a file is to be made there.
+        Naming the path: FileNotFoundError, FileExistsError, PermissionError, or what the file
+        system says when a file is to be made there.
     """
     if not os.path.basename(path):
         refuse("filename", os.fspath(path), "the name of a file")

@@ -12,6 +12,8 @@ import random
 import resource
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -21,8 +23,10 @@ import h5py
 import numpy as np
 from gnuradio import gr_unittest
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.files import file_lock
 from gnuradio.aperture.files.growing_file import GrowingFile
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
+from gnuradio.aperture.testing.disks import immutable, small_disk
 
 CHANNELS, INPUTS = 64, 4
 PRODUCTS = INPUTS * (INPUTS + 1) // 2
@@ -45,14 +49,19 @@ def open_file(path, **arguments):
     return GrowingFile(path, LAYOUT.create, LAYOUT.append, LAYOUT.bytes, **arguments)
 
 
+def open_file_on_a_full_disk(path):
+    """The check of the path needs room for a folder's entry, which comes from elsewhere here."""
+    with mock.patch("gnuradio.aperture.files.growing_file.check_path"):
+        return open_file(path)
+
+
 class qa_growing_file(gr_unittest.TestCase):
 
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="qa_growing_file"))
+        # behind what a test cleans up itself
+        self.addCleanup(shutil.rmtree, self.folder)
         self.path = self.folder / "test.uvh5"
-
-    def tearDown(self):
-        shutil.rmtree(self.folder)
 
     def check(self, path=None):
         """The file is whole: integrations 0 ... n-1, everywhere. Returns n."""
@@ -101,7 +110,7 @@ class qa_growing_file(gr_unittest.TestCase):
         for layout in (LAYOUT, Uvh5Layout(one, [1e8], 1e3)):
             products = layout.map.product.max() + 1
             path = self.folder / "reserved"
-            layout.create(path)
+            path.write_bytes(layout.create())
             size = path.stat().st_size
             for count in (1,) * 100 + (30, 100):
                 pieces = [layout.integration(
@@ -179,13 +188,67 @@ class qa_growing_file(gr_unittest.TestCase):
             file.close()
             self.assertEqual(self.names(), ["test.uvh5"])
 
+    def test_disk_nearly_full_from_the_start(self):
+        """Whatever little space there is: one error, and what is there is whole."""
+        with small_disk(self, 600) as disk:
+            path = disk / "test.uvh5"
+            for free in (0, 1, 3, 4, 7, 8, 12, 16, 20, 27, 28, 29, 32, 40, 60, 100, 200, 300, 400,
+                         500):
+                size = os.statvfs(disk).f_bavail * 4096 - free * 1024
+                (disk / "ballast").write_bytes(bytes(max(0, size)))
+                file, number = open_file_on_a_full_disk(path), 0
+                with self.assertRaises(OSError) as caught:
+                    while True:
+                        file.add([integration(number)])
+                        number += 1
+                self.assertEqual(caught.exception.errno, errno.ENOSPC)
+                if number or path.exists():
+                    self.assertEqual(self.check(path), number)
+                file.close()
+                self.assertEqual(set(os.listdir(disk)) - {"ballast", "test.uvh5"}, set())
+                for name in os.listdir(disk):
+                    os.unlink(disk / name)
+
+    def test_files_that_may_not_grow_at_all(self):
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        for limit in (0, 1, 100, 2047, 2048, 5000, 10_000, 20_000, 28_000, 29_000, 100_000,
+                      290_000):
+            file = open_file(self.path)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+            try:
+                with self.assertRaises(OSError) as caught:
+                    file.add([integration(0)])
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            self.assertEqual(caught.exception.errno, errno.EFBIG)
+            file.close()
+            self.assertEqual(self.names(), [])
+
+    def test_folder_becomes_immutable(self):
+        """The file stays as it is, and closing it frees the lock although the hidden files stay."""
+        file = open_file(self.path)
+        for number in range(3):
+            file.add([integration(number)])
+        with immutable(self, self.folder):
+            for _ in range(2):
+                with self.assertRaises(PermissionError):
+                    file.add([integration(3)])
+            with self.assertRaisesRegex(OSError, f"could not be removed.*{self.path}"):
+                file.close()
+            self.assertEqual(self.check(), 3)
+            file.close()
+        file = open_file(self.path)
+        file.add([integration(0)])
+        file.close()
+        self.assertEqual(self.names(), ["test.uvh5"])
+
     def test_write_fails(self):
         # an error that reserving space did not foresee
         append = LAYOUT.append
         number = 0
 
-        def failing(path, pieces):
-            append(path, pieces)
+        def failing(path, pieces, claim):
+            append(path, pieces, claim)
             with open(path, "r+b") as half:
                 half.truncate(2000)
             raise OSError(errno.EIO, "test")
@@ -245,6 +308,93 @@ class qa_growing_file(gr_unittest.TestCase):
         os.close(opened)
         return child, ready
 
+    def writer(self):
+        """A process that adds integrations until it is killed."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            self.write_until_killed(writer)
+        os.close(writer)
+        os.read(reader, 1)
+
+        def end():
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            os.close(reader)
+
+        self.addCleanup(end)
+
+    def test_readers_without_locks(self):
+        """Whoever reads slowly while some dozens of integrations are added sees one state of the
+        file."""
+        self.writer()
+        script = f"""
+import sys, time
+import h5py, numpy as np
+for _ in range(10):
+    with h5py.File({str(self.path)!r}, "r") as file:
+        count = int(file["Header/Ntimes"][()])
+        time.sleep(0.05)
+        for name in ("Data/visdata", "Data/nsamples", "Header/time_array", "Header/uvw_array"):
+            values = file[name][()]
+            assert len(values) == count * {PRODUCTS}, name
+            if name == "Data/visdata":
+                assert np.array_equal(values[::{PRODUCTS}, 0, 0], np.arange(count))
+"""
+        readers = [subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE,
+                                    text=True, env={**os.environ, "HDF5_USE_FILE_LOCKING": "FALSE"})
+                   for _ in range(4)]
+        for reader in readers:
+            errors = reader.communicate(timeout=120)[1]
+            self.assertEqual(reader.returncode, 0, errors)
+
+    def test_copies(self):
+        self.writer()
+        for number in range(12):
+            copy = self.folder / f"copy{number}"
+            subprocess.run(["cp", self.path, copy], check=True)
+            self.check(copy)
+        # one that takes as long as dozens of integrations
+        with open(self.path, "rb") as file:
+            time.sleep(0.02)
+            start = file.read(20_000)
+            time.sleep(0.1)
+            copy.write_bytes(start + file.read())
+        self.check(copy)
+
+    def test_other_names(self):
+        """A file that somebody has linked or renamed is his, and stays as it is."""
+        file = open_file(self.path)
+        for number in range(8):
+            file.add([integration(number)])
+            if number % 4 == 0:
+                os.link(self.path, self.folder / f"{number}.uvh5")
+            if number % 4 == 2:
+                os.rename(self.path, self.folder / f"{number}.uvh5")
+        file.close()
+        self.assertEqual(self.check(), 8)
+        for number in (0, 2, 4, 6):
+            self.assertEqual(self.check(self.folder / f"{number}.uvh5"), number + 1)
+
+    def test_no_leases(self):
+        """Where the kernel cannot tell who reads, HDF5's locks do."""
+        for error in (errno.EAGAIN, errno.EINVAL):
+            with mock.patch.object(file_lock, "claim",
+                                   side_effect=OSError(error, "no leases")) as claim:
+                file = open_file(self.path)
+                for number in range(5):
+                    file.add([integration(number)])
+                self.assertEqual(claim.call_count, 1)
+                reader, ready = self.child_that_reads()
+                for number in range(5, 8):
+                    file.add([integration(number)])
+                file.close()
+            os.write(ready, b"x")
+            os.close(ready)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(reader, 0)[1]), 5)
+            self.assertEqual(self.check(), 8)
+
     def test_reader_in_this_process(self):
         file = open_file(self.path)
         file.add([integration(0)])
@@ -267,7 +417,8 @@ class qa_growing_file(gr_unittest.TestCase):
         self.assertEqual(self.names(), ["test.uvh5"])
 
     def test_two_writers(self):
-        """The second one is kept out and costs the first one nothing, until that has closed the file."""
+        """The second one is kept out and costs the first one nothing, until that has closed the
+        file."""
         first, second = open_file(self.path), open_file(self.path)
         for number in range(2):
             first.add([integration(number)])
@@ -293,6 +444,47 @@ class qa_growing_file(gr_unittest.TestCase):
             file.close()
         self.assertEqual(self.check(), 3)
         self.assertEqual(self.names(), ["test.uvh5"])
+
+    def test_names_that_are_taken(self):
+        """What is no file is refused at once, not followed, not waited for, and left as it is."""
+        precious = self.folder / "precious"
+        precious.write_text("precious")
+        for key in ("a", "b", "new", "lock"):
+            name = self.folder / f".test.uvh5.{key}"
+            for make in (lambda: name.symlink_to(precious), lambda: name.symlink_to("absent"),
+                         lambda: os.mkfifo(name), name.mkdir):
+                file = open_file(self.path)
+                make()
+                before = os.lstat(name)
+                for add in (lambda: open_file(self.path), lambda: file.add([integration(0)])):
+                    with self.assertRaises(FileExistsError) as caught:
+                        add()
+                    self.assertRegex(str(caught.exception), f"which is left as it is.*{name}")
+                file.close()
+                self.assertEqual(os.lstat(name).st_ino, before.st_ino)
+                self.assertEqual(self.names(), [name.name, "precious"])
+                (os.rmdir if name.is_dir() and not name.is_symlink() else os.unlink)(name)
+        self.assertEqual(precious.read_text(), "precious")
+
+    def test_not_overwritten_at_the_last_moment(self):
+        """The file comes between the check and the first integration's being published."""
+        for links in (True, False):
+            file = open_file(self.path, overwrite=False)
+            create = file._create
+
+            def late():
+                self.path.write_text("precious")
+                return create()
+
+            with mock.patch.object(file, "_create", late), \
+                    mock.patch("os.link", os.link if links else mock.Mock(
+                        side_effect=OSError(errno.EPERM, "no hard links here"))), \
+                    self.assertRaisesRegex(FileExistsError, "overwrite is False"):
+                file.add([integration(0)])
+            file.close()
+            self.assertEqual(self.path.read_text(), "precious")
+            self.assertEqual(self.names(), ["test.uvh5"])
+            self.path.unlink()
 
     # ---- where it may be
 

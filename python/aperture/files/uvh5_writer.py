@@ -15,6 +15,8 @@ from ..arrays.earth_rotation import sidereal_time
 from ..arrays.geometry import enu_to_ecef_rotation
 from .uvh5 import MOUNTS, POLARIZATIONS, map_products
 
+NOMINAL_SPACING = 0.002  # m
+
 
 def _open_to_append(path):
     try:
@@ -36,6 +38,22 @@ class Integration:
     visibilities: np.ndarray
     #: [baseline][polarisation], 0 to 1
     fractions: np.ndarray
+
+
+def nominal_places(places):
+    """
+    Positions [antenna][east, north, up] in metres of which no two are the same, and how many were.
+
+    pyuvdata refuses a file with a baseline shorter than 1 mm. Antennas at one place, as those of a
+    recording whose header does not say where they stand, are therefore written NOMINAL_SPACING
+    apart to the east: too little to matter for any phase, enough to be read.
+    """
+    found = np.array(places, float)
+    for number in range(1, len(found)):
+        place = found[number]
+        while (np.linalg.norm(found[:number] - place, axis=1) < 0.99 * NOMINAL_SPACING).any():
+            place[0] += NOMINAL_SPACING
+    return found, int(np.sum(found[:, 0] != np.asarray(places, float)[:, 0]))
 
 
 class Uvh5Layout:
@@ -64,7 +82,8 @@ class Uvh5Layout:
         self.channel_width = float(channel_width)
         self.history = history
         self.mount = mount
-        self._enu = np.array([antenna.position for antenna in self.map.antennas], float)
+        self._enu, self.moved = nominal_places(
+            np.array([antenna.position for antenna in self.map.antennas], float))
 
     @property
     def baselines(self):
@@ -97,9 +116,10 @@ class Uvh5Layout:
         each = values * (8 + 1 + 4) * 1.01 + self.baselines * 128 + 4096
         return int(len(integrations) * each) + (1 << 18)
 
-    def create(self, path):
-        """Writes a file without integrations; `append` adds them."""
-        with h5py.File(path, "w") as file:
+    def create(self):
+        """The bytes of a file without integrations; `append` adds them."""
+        # made in memory: HDF5 is in an undefined state after a write that failed
+        with h5py.File("uvh5", "w", driver="core", backing_store=False) as file:
             self._write_header(file.create_group("Header"))
             data = file.create_group("Data")
             shape = (self.baselines, len(self.frequencies), len(self.map.polarizations))
@@ -111,10 +131,13 @@ class Uvh5Layout:
                                 **common)
             data.create_dataset("nsamples", dtype=np.float32, compression="gzip",
                                 compression_opts=1, **common)
+            file.flush()
+            return file.id.get_file_image()
 
-    def append(self, path, integrations):
+    def append(self, path, integrations, claim=None):
         """
-        Adds integrations at the end of a file that `create` made.
+        Adds integrations at the end of a file that `create` made. claim(descriptor of the open
+        file) is called before anything is written, and may raise.
 
         Raises
         ------
@@ -122,6 +145,8 @@ class Uvh5Layout:
             The file is open elsewhere, or is no HDF5 file; nothing was written.
         """
         with _open_to_append(path) as file:
+            if claim is not None:
+                claim(file.id.get_vfd_handle())
             header, data = file["Header"], file["Data"]
             old = header["time_array"].shape[0]
             new = old + len(integrations) * self.baselines

@@ -7,6 +7,11 @@
 
 import pmt
 
+from .. import tags
+
+# what a sender takes from the source's tags
+FROM_SOURCE = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth)
+
 
 def time_of(value):
     """Seconds since 1970 and fraction of an rx_time."""
@@ -47,3 +52,23 @@ def tag_value(found, key, convert, last=None, sender="X-engine"):
     except Exception as error:
         raise ValueError(f"tags: {key} {pmt.write_string(found[key])} is not allowed: "
                          "see gnuradio/aperture/tags.h") from error
+
+
+def require(found, keys, sender):
+    """
+    Refuses a first integration that lacks any of these tags, and says who has to send them.
+
+    Raises
+    ------
+    ValueError
+    """
+    missing = [key for key in keys if key not in found]
+    if not missing:
+        return
+    text = f"tags: the first integration has no {', '.join(missing)}"
+    if any(key not in FROM_SOURCE for key in missing):
+        text += f": connect the {sender}'s output as it is"
+    else:
+        text += f": the {sender} knows them only if the source tells them"
+    raise ValueError(f"{text}; the source's first sample must have the tags rx_time, rx_rate and "
+                     "rx_freq (docs/tags.md, \"Sources without tags\", has a block that adds them)")

@@ -123,6 +123,12 @@ class check_uvh5(unittest.TestCase):
         np.testing.assert_allclose(data.telescope.location_lat_lon_alt_degrees, (52, 5, 10),
                                    rtol=0, atol=1e-8)
 
+    def test_one_place(self):
+        """pyuvdata reads it, and no baseline is so long that a phase would show it."""
+        data = read(FOLDER / "one-place.uvh5")
+        lengths = np.linalg.norm(data.uvw_array[data.ant_1_array != data.ant_2_array], axis=1)
+        np.testing.assert_allclose(sorted(lengths), np.array([2, 2, 2, 4, 4, 6]) / 1000, atol=1e-9)
+
     def test_dates(self):
         # half of the 5 ms that pyuvdata allows are the fortnightly tide, see ut1_minus_utc
         paths = sorted(FOLDER.glob("date-*.uvh5"))

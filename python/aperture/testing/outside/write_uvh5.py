@@ -174,6 +174,15 @@ def write_recording(folder):
     run_chain(source, 2, folder / "recording.uvh5", array, 64, 4, "sc8", "sc8")
 
 
+def write_one_place(folder):
+    """Antennas of which the description does not say where they are."""
+    array = array_of(["A9x", "A10x", "B2x", "C" "x"])
+    array.antennas = [Antenna(name, (0.0, 0.0, 0.0)) for name in PLACES]
+    layout = Uvh5Layout(array, 1.4e9 + 1e5 * np.arange(6), 1e5)
+    write(folder / "one-place.uvh5", layout, [layout.integration(
+        np.ones((6, 10), np.complex64), earth_rotation.julian_date(1704067200), 1, [1], 1.0)])
+
+
 def write_killed(folder):
     """What a process that is killed leaves behind."""
     layout = Uvh5Layout(array_of(["A9x", "A9y", "C" "x"]), 1.4e9 + 1e5 * np.arange(6), 1e5)
@@ -201,6 +210,7 @@ if __name__ == "__main__":
     write_products(target)
     write_dates(target)
     write_source(target)
+    write_one_place(target)
     write_killed(target)
     write_chain(target)
     write_recording(target)

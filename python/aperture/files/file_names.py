@@ -1,0 +1,45 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Names of files with fields in them: {time}, and {beam} where there is a file for each beam."""
+
+import re
+
+import numpy as np
+
+from ..parameters.errors import refuse
+
+FIELD = re.compile(r"\{(\w+)\}")
+TIME = "{time}"
+
+
+def check_fields(filename, allowed):
+    """Refuses a name with a {word} that is none of those allowed."""
+    for field in FIELD.findall(filename):
+        if field not in allowed:
+            refuse("filename", filename, "a name in which "
+                   + " and ".join(f"{{{word}}}" for word in allowed)
+                   + f" may stand; {{{field}}} means nothing")
+
+
+def time_text(seconds):
+    """Whole seconds since 1970 as UTC in the short form of ISO 8601, 20240101T123456Z, which all
+    file systems take, and which sorts by time."""
+    text = np.datetime_as_string(np.datetime64(int(seconds), "s"))
+    return text.replace("-", "").replace(":", "") + "Z"
+
+
+def name_text(name):
+    """What a name that comes from a file becomes in the name of a file: never a path, `..` or
+    hidden."""
+    return re.sub(r"[^\w.+-]+", "_", name).lstrip("._").rstrip("_") or "beam"
+
+
+def check_text(name, text):
+    """Refuses what is no text that a file can hold."""
+    try:
+        text.encode("utf-8")
+    except (AttributeError, UnicodeEncodeError):
+        refuse(name, text, "a text that UTF-8 can hold")

@@ -1,0 +1,126 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What our blocks in Python share: how long they live, and what an exception in them does."""
+
+import gc
+import threading
+
+from gnuradio import gr
+
+from .. import references
+
+# GNU Radio's gateway in C++ calls the Python object without holding a reference to it, so that a
+# block that is made within connect(...) would be freed under its flowgraph. Blocks that were
+# connected are therefore held here until the gateway belongs to the Python object alone.
+_connected = set()
+_lock = threading.Lock()
+
+
+def _let_go():
+    """Forgets blocks that no flowgraph holds any more."""
+    # where it is held the garbage collection has come in between; the next one is as good
+    if not _lock.acquire(blocking=False):
+        return
+    try:
+        free = [block for block in _connected if references.holders(block.gateway) <= 1]
+        _connected.difference_update(free)
+    finally:
+        _lock.release()
+    # with the list the last references go, outside of the lock
+
+
+def _after_collection(phase, _):
+    if phase == "stop" and _connected:
+        _let_go()
+
+
+gc.callbacks.append(_after_collection)
+
+
+def printable(text):
+    """A text that can be written anywhere: what is no UTF-8 in the name of a file becomes
+    \\udc.."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def text_of(error):
+    """What an exception tells a user, in one line."""
+    if isinstance(error, OSError) and error.strerror:
+        text = ": ".join(str(part) for part in (error.filename, error.strerror) if part is not None)
+    else:
+        text = str(error)
+        # what is not ours to refuse is told with its kind
+        if not text or not isinstance(error, (ValueError, OSError)):
+            text = f"{type(error).__name__}: {text}".rstrip(": ")
+    return printable(" ".join(text.split("\n")))
+
+
+class python_block(gr.sync_block):
+    """
+    A sync_block whose subclasses have, instead of start(), work() and stop(),
+
+    - _start(): before the first items come, of each run
+    - _work(input_items, output_items): as work()
+    - _stop(): after the last ones
+    - _say(error): the text for an exception, which names what the user knows; as `text_of`.
+
+    An exception out of one of GNU Radio's own calls would end a thread and not the flowgraph, or
+    the whole process. Here any exception is logged, once, and ends the flowgraph; `error()` gives
+    it. An object that is made within connect(...) lives as long as the flowgraph.
+    """
+
+    def __init__(self, name, in_sig, out_sig):
+        self._error = None
+        _let_go()
+        gr.sync_block.__init__(self, name, in_sig, out_sig)
+
+    def to_basic_block(self):
+        with _lock:
+            _connected.add(self)
+        return super().to_basic_block()
+
+    def error(self):
+        """What ended the block before its time, or None."""
+        return self._error
+
+    def start(self):
+        self._error = None
+        self._guarded(self._start)
+        return True
+
+    def work(self, input_items, output_items):
+        if self._error is None:
+            count = self._guarded(self._work, input_items, output_items)
+            if count is not None:
+                return count
+        return -1
+
+    def stop(self):
+        self._guarded(self._stop)
+        return True
+
+    def _guarded(self, function, *arguments):
+        """What the function returns; None after an exception."""
+        try:
+            return function(*arguments)
+        except Exception as error:
+            # what follows from the first one is not told
+            if self._error is None:
+                self._error = self._say(error)
+                self.logger.error(self._error)
+            return None
+
+    def _start(self):
+        pass
+
+    def _work(self, input_items, output_items):
+        raise NotImplementedError
+
+    def _stop(self):
+        pass
+
+    def _say(self, error):
+        return text_of(error)
