@@ -14,7 +14,7 @@ of its two polarisations.
 
 import argparse
 import os
-import sys
+import warnings
 from dataclasses import dataclass
 
 import matplotlib
@@ -30,6 +30,8 @@ from ..files.uvh5_reader import VisibilityFile  # noqa: E402
 from ..plots.plot_beams import filterbank_figure, pattern_figure  # noqa: E402
 from ..plots.plot_data import (PlotError, coherence, correlation_matrix, decibels,  # noqa: E402
                                find_products, root_mean_square_lags, spread)
+from .inputs import check_regular  # noqa: E402
+from .running import run_command  # noqa: E402
 
 MAX_PANELS = 28        # the baselines of 8 antennas; more would be too small to read
 MAX_MATRIX = 128       # inputs; a pixel each
@@ -339,7 +341,8 @@ def make_figure(file, baselines=None, integration=None):
         bandpasses.set_axis_off()
     if products:
         draw_grid(figure, outer[1], file, panels)
-    figure.suptitle(file.telescope, x=0.8 / width, y=1 - 0.15 / height, ha="left", va="top",
+    figure.suptitle(file.telescope.replace("$", r"\$"), x=0.8 / width, y=1 - 0.15 / height,
+                    ha="left", va="top",
                     fontsize=14, fontweight="bold")
     figure.text(0.8 / width, 1 - 0.45 / height,
                 describe(file, panels, len(products), len(candidates), integration),
@@ -412,8 +415,7 @@ def choose_figure(options):
     """The picture that fits what the files are."""
     files = options.files
     for name in files:
-        if os.path.isdir(name):
-            raise PlotError(f"{name}: is a folder, not a file")
+        check_regular(name, "what is drawn")
     if options.beams is not None:
         refuse_choices(options, "the pattern of an array")
         for name in files:
@@ -424,13 +426,14 @@ def choose_figure(options):
             raise PlotError(f"--beams: one array description, not {len(files)} files")
         if options.field is not None and not 0 < options.field <= 180:
             raise PlotError(f"--field {options.field:g}: expected above 0 to 180 degrees")
+        check_regular(os.path.expanduser(options.beams), "the description of beams")
         return pattern_figure(files[0], options.beams, options.field)
     if all(name.endswith(".fil") for name in files):
         refuse_choices(options, "filterbank files")
         return filterbank_figure(files)
     if files[0].endswith((".yml", ".yaml")) or files[0] in shipped_arrays():
-        raise PlotError(f"{files[0]}: of an array description the beams are drawn that "
-                        "--beams says")
+        raise PlotError(f"{files[0]}: an array description is drawn with its beams: add --beams, "
+                        "for example --beams grid:az=180,el=60")
     refuse_choices(options, "a UVH5 file")
     if len(files) > 1:
         raise PlotError(f"{files[1]}: one UVH5 file at a time; several files are filterbank files, "
@@ -439,13 +442,14 @@ def choose_figure(options):
         return make_figure(file, options.baselines, options.integration)
 
 
-def main(arguments=None):
-    """Runs the command; returns its exit code."""
-    options = parser().parse_args(arguments)
-    try:
-        if not 30 <= options.dpi <= 600:
-            raise PlotError(f"--dpi {options.dpi}: expected 30 to 600")
-        check_output(options.output)
+def draw(options):
+    """Does what the options say; returns the exit code."""
+    if not 30 <= options.dpi <= 600:
+        raise PlotError(f"--dpi {options.dpi}: expected 30 to 600")
+    check_output(options.output)
+    with warnings.catch_warnings():
+        # a letter of a name that the font lacks, or a value too large to be drawn
+        warnings.simplefilter("ignore")
         figure = choose_figure(options)
         try:
             # the layouts leave the edge no room for some labels
@@ -454,7 +458,9 @@ def main(arguments=None):
             raise PlotError(f"-o {options.output}: {error}") from None
         finally:
             plt.close(figure)
-    except (ValueError, OSError) as error:
-        print(f"aperture_plot: error: {error}", file=sys.stderr)
-        return 1
     return 0
+
+
+def main(arguments=None):
+    """Runs the command; returns its exit code."""
+    return run_command("aperture_plot", parser(), draw, arguments)

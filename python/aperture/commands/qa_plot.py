@@ -74,7 +74,7 @@ class qa_plot(gr_unittest.TestCase):
         self.assertTrue(np.isnan(shown[5]))
 
     def test_waterfalls_have_the_phases_of_the_delays(self):
-        frequencies = write_array(self.uvh5, 2, spectra_per_frame=6, flagged=(9,))
+        frequencies = write_array(self.uvh5, 2, integrations=6, flagged=(9,))
         self.assertEqual(run(self.uvh5, "-o", self.png, "--dpi", "50"), (0, ""))
         self.check_picture(600)
         with VisibilityFile(self.uvh5) as file:
@@ -96,7 +96,7 @@ class qa_plot(gr_unittest.TestCase):
         np.testing.assert_allclose(images[0].get_extent()[2:], [-0.5, 5.5], atol=1e-3)
 
     def test_one_integration_of_several(self):
-        write_array(self.uvh5, 2, spectra_per_frame=6)
+        write_array(self.uvh5, 2, integrations=6)
         with VisibilityFile(self.uvh5) as file:
             for number in (2, -4):
                 figure = plot.make_figure(file, integration=number)
@@ -106,7 +106,7 @@ class qa_plot(gr_unittest.TestCase):
                 plot.make_figure(file, integration=6)
 
     def test_all_baselines_of_eight_antennas(self):
-        write_array(self.uvh5, 8, spectra_per_frame=3)
+        write_array(self.uvh5, 8, integrations=3)
         self.assertEqual(run(self.uvh5, "-o", self.png, "--dpi", "50"), (0, ""))
         self.check_picture(1000)
         with VisibilityFile(self.uvh5) as file:
@@ -168,7 +168,8 @@ class qa_plot(gr_unittest.TestCase):
             self.check_error("-o .*: its ending is to be a format: .*png", self.uvh5, "-o", output)
         self.check_error("-o /nowhere/a.png: there is no folder for this file", self.uvh5, "-o",
                          "/nowhere/a.png")
-        self.check_error(f"{self._folder.name}: is a folder", self._folder.name, "-o", self.png)
+        self.check_error(f"{self._folder.name}: this is a folder", self._folder.name, "-o",
+                         self.png)
         self.check_error("--dpi 7: expected 30 to 600", self.uvh5, "-o", self.png, "--dpi", "7")
         self.check_error("--baselines B-C: no such baseline.*A1, A2", self.uvh5, "-o", self.png,
                          "--baselines", "B-C")
@@ -178,7 +179,13 @@ class qa_plot(gr_unittest.TestCase):
                          "--integration", "0")
         self.check_error("--baselines A-B: .*not of the pattern", "best-2", "-o", self.png,
                          "--beams", "0,90", "--baselines", "A-B")
-        self.check_error("best-2: .*that --beams says", "best-2", "-o", self.png)
+        self.check_error("best-2: an array description is drawn with its beams: add --beams, for "
+                         "example", "best-2", "-o", self.png)
+        fifo = os.path.join(self._folder.name, "fifo.uvh5")
+        os.mkfifo(fifo)
+        for arguments in ((fifo,), ("best-2", "--beams", fifo)):
+            self.check_error("fifo.uvh5: this is a FIFO; .*must be a file", *arguments, "-o",
+                             self.png)
         self.check_error("-o .*a.jpgx", self.uvh5, "-o", self.png[:-3] + "jpgx")
         self.check_error("-o /nowhere/a.png", self.uvh5, "-o", "/nowhere/a.png")
         with h5py.File(self.uvh5, "r+") as file:

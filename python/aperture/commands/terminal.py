@@ -9,6 +9,7 @@ A terminal that was closed (EIO), a reader that has gone (EPIPE) and a log on a 
 silence a stream for the rest of the run, and that is all they do.
 """
 
+import contextlib
 import os
 import sys
 
@@ -30,7 +31,8 @@ def prepare_streams():
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        # a stream of a test has no such method, one whose file was exchanged cannot be flushed
+        with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.reconfigure(errors="backslashreplace")
 
 

@@ -10,6 +10,7 @@ The layout of the files is that of the UVH5 memo
 the product (ant_1, ant_2, pq) is conj(p of ant_1) times (q of ant_2).
 """
 
+import contextlib
 import os
 from dataclasses import dataclass
 
@@ -27,8 +28,20 @@ REQUIRED = ("Header/ant_1_array", "Header/ant_2_array", "Header/time_array",
             "Data/visdata", "Data/flags", "Data/nsamples")
 
 
+#: deflate makes data at most so many times smaller: no file holds more
+MOST_COMPRESSION = 1032
+#: what a number in the header must be: Hz, Julian dates (to the year 22666), seconds
+FREQUENCIES, DATES, LENGTHS = (-1e15, 1e15), (0.0, 1e7), (0.0, 1e10)
+
+
 class Uvh5Error(ValueError):
     """A file that is not there or that is not UVH5; the message is for the user."""
+
+
+def _printable(text):
+    """A text of a file as it can be drawn; it need not be UTF-8."""
+    text = text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else str(text)
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:80])
 
 
 @dataclass(frozen=True)
@@ -55,49 +68,98 @@ class VisibilityFile:
     """
 
     def __init__(self, filename):
+        self._filename = filename
         if not os.path.exists(filename):
             raise Uvh5Error(f"{filename}: no such file")
+        self._size = os.path.getsize(filename)
         try:
             self._file = h5py.File(filename, "r")
-        except OSError as error:
+        except (OSError, RuntimeError) as error:
             raise Uvh5Error(f"{filename}: not a readable HDF5 file ({error})") from None
         try:
-            self._read_header(filename)
+            with self._damage_told():
+                self._read_header(filename)
         except BaseException:
             self._file.close()
             raise
+
+    @contextlib.contextmanager
+    def _damage_told(self):
+        """Whatever h5py raises of a damaged file (nearly anything) becomes an Uvh5Error."""
+        try:
+            yield
+        except Uvh5Error:
+            raise
+        except Exception as error:
+            text = " ".join(str(error).split()) or type(error).__name__
+            raise Uvh5Error(f"{self._filename}: damaged, or not a UVH5 file: {text}") from None
+
+    def _dataset(self, name, kinds="iuf"):
+        """A dataset of the file, which must have a type of these kinds and be as large as it says:
+        a file with a wrong length in it would make NumPy ask for all memory."""
+        dataset = self._file[name]
+        if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in kinds:
+            raise Uvh5Error(f"{self._filename}: {name} is not what UVH5 has there")
+        filtered = dataset.id.get_create_plist().get_nfilters()
+        most = self._size * (MOST_COMPRESSION if filtered else 1)
+        if dataset.size is None or dataset.size * dataset.dtype.itemsize > most:
+            raise Uvh5Error(f"{self._filename}: damaged: {name} is said to be of shape "
+                            f"{dataset.shape}, and the file has {self._size} bytes")
+        return dataset
+
+    def _numbers(self, name, kinds="iuf", limits=None):
+        """All numbers of a dataset in one axis, which must be within the limits."""
+        values = np.ravel(self._dataset(name, kinds)[()])
+        if limits and not np.all((values >= limits[0]) & (values <= limits[1])):
+            raise Uvh5Error(f"{self._filename}: damaged: {name} has values outside of "
+                            f"{limits[0]:g} to {limits[1]:g}")
+        return values
 
     def _read_header(self, filename):
         absent = [name for name in REQUIRED if name not in self._file]
         if absent:
             raise Uvh5Error(f"{filename}: not a UVH5 file: it lacks {', '.join(absent)}")
         header = self._file["Header"]
-        self._data = self._file["Data/visdata"]
-        self.first = header["ant_1_array"][:]
-        self.second = header["ant_2_array"][:]
+        self._data = self._dataset("Data/visdata", "cV")
+        self.first = self._numbers("Header/ant_1_array", "iu")
+        self.second = self._numbers("Header/ant_2_array", "iu")
+        times = self._numbers("Header/time_array", "f", DATES)
         rows = self._data.shape[0]
-        lengths = {"time_array": len(header["time_array"]), "ant_1_array": len(self.first),
+        lengths = {"time_array": len(times), "ant_1_array": len(self.first),
                    "ant_2_array": len(self.second)}
         wrong = [f"{name} has {length}" for name, length in lengths.items() if length != rows]
         if wrong:
             raise Uvh5Error(f"{filename}: visdata has {rows} rows, but {', '.join(wrong)}")
         if rows == 0:
             raise Uvh5Error(f"{filename}: no integrations in it")
-        self.times, self.integration_of = np.unique(header["time_array"][:], return_inverse=True)
-        frequencies = header["freq_array"][:].reshape(-1).astype(float)
+        self.times, self.integration_of = np.unique(times, return_inverse=True)
+        frequencies = self._numbers("Header/freq_array", limits=FREQUENCIES).astype(float)
+        polarizations = self._numbers("Header/polarization_array")
+        for name, kinds in (("Data/visdata", "cV"), ("Data/flags", "biu"), ("Data/nsamples", "f")):
+            found = self._dataset(name, kinds).shape
+            if np.prod(found, dtype=object) != rows * len(frequencies) * len(polarizations):
+                raise Uvh5Error(f"{filename}: {name} is of shape {found}, but there are {rows} "
+                                f"rows, {len(frequencies)} channels, {len(polarizations)} "
+                                "polarisations")
         # Other programs write descending frequencies too; here they always ascend.
         self._direction = -1 if frequencies[0] > frequencies[-1] else 1
         self.frequencies = frequencies[::self._direction]
         if len(self.frequencies) > 1:
             self.channel_width = abs(float(np.median(np.diff(self.frequencies))))
         else:
-            self.channel_width = abs(float(np.ravel(header["channel_width"][()])[0]))
+            self.channel_width = abs(float(self._numbers("Header/channel_width")[0]))
+        if not 0 < self.channel_width <= FREQUENCIES[1]:
+            raise Uvh5Error(f"{filename}: damaged: channels of {self.channel_width:g} Hz")
         self.polarizations = [POLARIZATIONS.get(int(number), str(number))
-                              for number in header["polarization_array"][:]]
-        self.integration_time = (float(np.median(header["integration_time"][()]))
-                                 if "integration_time" in header else None)
-        telescope = header["telescope_name"][()] if "telescope_name" in header else "?"
-        self.telescope = telescope.decode() if isinstance(telescope, bytes) else str(telescope)
+                              for number in polarizations]
+        self.integration_time = None
+        if "integration_time" in header:
+            self.integration_time = float(np.median(self._numbers("Header/integration_time",
+                                                                  limits=LENGTHS)))
+        telescope = "?"
+        if "telescope_name" in header:
+            telescope = np.ravel(self._dataset("Header/telescope_name", "SOU")[()])[0]
+        self.telescope = _printable(telescope)
         self.pairs = sorted(set(zip(self.first.tolist(), self.second.tolist())))
         self.names, self.positions = self._read_antennas(header)
 
@@ -106,13 +168,14 @@ class VisibilityFile:
         names = {number: str(number) for number in numbers}
         positions = {}
         if "antenna_numbers" in header:
-            listed = header["antenna_numbers"][:].tolist()
+            listed = self._numbers("Header/antenna_numbers", "iu").tolist()
             if "antenna_names" in header:
-                texts = [name.decode() if isinstance(name, bytes) else str(name)
-                         for name in header["antenna_names"][:]]
+                texts = map(_printable, self._dataset("Header/antenna_names", "SOU")[:])
                 names.update(zip(listed, texts))
             if "antenna_positions" in header:
-                positions = dict(zip(listed, header["antenna_positions"][:]))
+                places = self._dataset("Header/antenna_positions")[()].reshape(-1, 3)
+                positions = {number: place for number, place in zip(listed, places)
+                             if np.all(np.abs(place) < 1e8)}
         return names, positions
 
     def __enter__(self):
@@ -150,7 +213,9 @@ class VisibilityFile:
     def label(self, product):
         """For example "A1x–A2x"; the antenna's name and polarisation for an autocorrelation."""
         p, q = product.polarization[0], product.polarization[-1]
-        first, second = self.names[product.first] + p, self.names[product.second] + q
+        # matplotlib would take what is between two dollars for a formula
+        first, second = (self.names[number].replace("$", r"\$") + letter
+                         for number, letter in ((product.first, p), (product.second, q)))
         return first if product.is_auto else f"{first}–{second}"
 
     def length(self, product):
@@ -163,6 +228,10 @@ class VisibilityFile:
     def rows(self, start, stop):
         """Visibilities [row][channel][polarisation], complex, and their weights, 0 where
         flagged. Old files have an axis of length 1 for the spectral window."""
+        with self._damage_told():
+            return self._rows(start, stop)
+
+    def _rows(self, start, stop):
         shape = (stop - start, len(self.frequencies), len(self.polarizations))
         data = self._data[start:stop].reshape(shape)[:, ::self._direction]
         if data.dtype.fields:  # integers {r, i}, as correlators write them
