@@ -227,7 +227,8 @@ def parser():
     add("--incoherent", nargs="?", const="", metavar="ANTENNA+ANTENNA",
         help="one more beam: the sum of the powers of all inputs, or of those of these antennas")
     add_output_options(add, "FILE.fil", "filterbank file of all beams, or with {beam} in its name "
-                       "one for each; {time} becomes the UTC time of the first sample")
+                       "one for each; {time} becomes the UTC time of the first "
+                       "integration")
     add("--products", choices=tuple(PRODUCTS),
         help="(default: I of an array with two polarisations, else power)")
     add("--integration", type=positive_seconds(False), metavar="SECONDS",

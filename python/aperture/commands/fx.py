@@ -134,7 +134,7 @@ def parser():
     add = result.add_argument
     add_input_options(add)
     add_output_options(add, "FILE.uvh5", "visibilities; {time} in the name becomes the UTC time of "
-                       "the first sample")
+                       "the first integration")
     add("--spectra-per-frame", type=whole_number(1, 1 << 24), metavar="N",
         help="spectra that the X-engine gets at once (default: so that a frame has 1 to 128 MB "
         "where possible, and an integration is a whole number of frames)")

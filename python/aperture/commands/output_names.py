@@ -12,7 +12,7 @@ from ..files.growing_file import check_path
 from .running import CommandError
 
 #: what may stand in braces -> what it becomes
-FIELDS = {"beam": "the name of a beam", "time": "the UTC time of the first sample"}
+FIELDS = {"beam": "the name of a beam", "time": "the UTC time of the first integration"}
 
 
 def check_output_name(name, ending, fields):

@@ -213,6 +213,15 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                                self.path("out.fil"), "--beams", "grid:ra=0,dec=85")
         self.assertEqual((code, err), (1, "aperture_beams: error: no weights today\n"))
 
+    def test_names_with_the_time(self):
+        out = self.observe("--beams", "grid:az=170,el=55,columns=2,spacing=2,name=b", "--format",
+                           "fc32", output="{time}-{beam}.fil")
+        names = sorted(name for name in os.listdir(self.folder) if name.endswith(".fil"))
+        self.assertEqual(len(names), 2)
+        for number, name in enumerate(names):
+            self.assertRegex(name, rf"^\d{{8}}T\d{{6}}Z-b_{number}\.fil$")
+            self.assertIn(name, out)
+
     def test_a_name_of_a_beam_is_no_path(self):
         """`..` in the place of a folder does not lead out of it."""
         with open(self.path("beams.yaml"), "w") as file:

@@ -268,6 +268,19 @@ class qa_fx(gr_unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertRegex(error, "array.yaml: it has 3 inputs, .* has 2")
 
+    def test_a_name_with_the_time(self):
+        filename = self.path("a.dada")
+        write_dada(filename, noise(3000))
+        pattern, path = self.path("v-{time}.uvh5"), self.path("v-20130702T013920Z.uvh5")
+        for more, code in (((), 0), ((), 0), (("--no-overwrite",), 1)):
+            found, text, error = run("--input", "dada:" + filename, "-o", pattern, *more)
+            self.assertEqual(found, code, error)
+            if code == 0:
+                self.assertRegex(text, rf"file +{path}, ")
+            else:
+                self.assertIn("exists", error)
+            self.assertEqual(sorted(os.listdir(self.folder)), ["a.dada", os.path.basename(path)])
+
     def test_duration_of_a_recording(self):
         filename, _ = self.recording()
         code, text, _ = run("--input", "dada:" + filename, "--duration", 5e-4, "--channels", 64,

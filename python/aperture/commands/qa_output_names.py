@@ -27,7 +27,8 @@ class qa_output_names(gr_unittest.TestCase):
                 ("b.h5", "this command writes no other format"), ("b", "no other format"),
                 (".fil", "no other format"), ("a.FIL", "no other format"),
                 ("b{beem}.fil", "{beem} is not known; in braces may stand: {beam} (the name of a "
-                                "beam), {time} (the UTC time of the first sample)"),
+                                "beam), {time} (the UTC time of the first "
+                                "integration)"),
                 ("b{.fil", "{.fil is not known"), ("b}.fil", "} is not known"),
                 ("{}.fil", "{} is not known"), ("{{beam}.fil", "{.fil is not known")):
             with self.assertRaises(CommandError) as caught:
