@@ -10,9 +10,11 @@
 
 #include <gnuradio/aperture/api.h>
 #include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/parameter.h>
 #include <complex>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace gr::aperture {
@@ -55,26 +57,64 @@ public:
     struct parameters {
         int channels = 1024;
         int inputs = 2;
-        int beams = 1;               //!< coherent ones: 0 to 4096
-        int incoherent_beams = 0;    //!< 0 to 4096
-        int spectra_per_frame = 256; //!< spectra in a frame
-        std::string type = "fc32";   //!< fc32, sc8 or sc4
-        //! first weights of all beams, as in set_weights(); zeros if empty
+        int beams = 1;
+        int incoherent_beams = 0;
+        int spectra_per_frame = 256;
+        std::string type = "fc32";
         std::vector<std::complex<float>> weights = {};
-        std::vector<float> gains = {}; //!< one for each coherent beam; ones if empty
-        //! [beam][input], 0 or 1, the incoherent beams behind the coherent ones; ones if
-        //! empty, which incoherent pairs may not be
+        std::vector<float> gains = {};
         std::vector<int> masks = {};
-        //! power, I, IQUV or coherency; see the class
         std::string products = "power";
-        std::string basis = "linear"; //!< or circular: of the pairs
-        //! in an integration: a divisor of `spectra_per_frame`, or a multiple
+        std::string basis = "linear";
         int64_t spectra = 256;
-        int summed_channels = 1; //!< neighbours that become one; a divisor of `channels`
-        bool mean = true;        //!< of what was counted and of the channels; or the sum
+        int summed_channels = 1;
+        bool mean = true;
         std::string device = "auto";
-        double latency = 0.1; //!< see block_on_device::set_latency()
+        double latency = 0.1;
     };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            parameter("channels", &parameters::channels, "of a block"),
+            parameter("inputs", &parameters::inputs, "of a block"),
+            parameter("beams", &parameters::beams, "coherent ones, 0 to 4096"),
+            parameter("incoherent_beams", &parameters::incoherent_beams, "0 to 4096"),
+            parameter("spectra_per_frame",
+                      &parameters::spectra_per_frame,
+                      "spectra in a frame"),
+            parameter("type", &parameters::type, "of the voltages, fc32, sc8 or sc4"),
+            parameter("weights",
+                      &parameters::weights,
+                      "first weights of all beams, as of set_weights(); zeros if empty",
+                      &parameters::inputs),
+            parameter(
+                "gains",
+                &parameters::gains,
+                "what voltages are multiplied with, one for each beam; ones if empty"),
+            parameter("masks",
+                      &parameters::masks,
+                      "[beam][input], 0 for inputs that a beam leaves out, the "
+                      "incoherent beams behind the coherent ones; ones if empty, which "
+                      "incoherent pairs may not be",
+                      &parameters::inputs),
+            parameter("products", &parameters::products, "power, I, IQUV or coherency"),
+            parameter("basis",
+                      &parameters::basis,
+                      "of the pairs, linear (x, y) or circular (r, l)"),
+            parameter("spectra",
+                      &parameters::spectra,
+                      "in an integration: a divisor of spectra_per_frame, or a multiple"),
+            parameter("summed_channels",
+                      &parameters::summed_channels,
+                      "neighbouring channels that become one; a divisor of channels"),
+            parameter("mean",
+                      &parameters::mean,
+                      "divide by what was counted and by summed_channels; or else sums"),
+            parameter("device", &parameters::device, meaning_of_device),
+            parameter("latency", &parameters::latency, meaning_of_latency));
+    }
 
     static sptr make(const parameters& p);
 

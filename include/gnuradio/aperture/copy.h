@@ -10,7 +10,9 @@
 
 #include <gnuradio/aperture/api.h>
 #include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/parameter.h>
 #include <string>
+#include <tuple>
 
 namespace gr::aperture {
 
@@ -27,10 +29,19 @@ public:
     typedef std::shared_ptr<copy> sptr;
 
     struct parameters {
-        int item_size = 8; //!< bytes
+        int item_size = 8;
         std::string device = "auto";
-        double latency = 0.1; //!< see block_on_device::set_latency()
+        double latency = 0.1;
     };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            parameter("item_size", &parameters::item_size, "bytes of an item"),
+            parameter("device", &parameters::device, meaning_of_device),
+            parameter("latency", &parameters::latency, meaning_of_latency));
+    }
 
     //! \throws std::invalid_argument naming the parameter, its value and what is allowed
     static sptr make(const parameters& p);

@@ -10,8 +10,10 @@
 
 #include <gnuradio/aperture/api.h>
 #include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/parameter.h>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace gr::aperture {
@@ -33,25 +35,56 @@ public:
     typedef std::shared_ptr<corner_turn> sptr;
 
     struct parameters {
-        int channels = 1024;         //!< channels of each spectrum that comes in
-        int inputs = 2;              //!< all ports together
-        int inputs_per_port = 1;     //!< spectra of each input item, one after the other
-        int spectra_per_frame = 256; //!< spectra in a frame
-        std::string type = "fc32";   //!< fc32, sc8 or sc4
-        int first_channel = 0;       //!< of those that are passed on
-        int selected_channels = 0;   //!< how many are passed on; 0: all from the first on
-        //! seconds: drop spectra until the first at or after a multiple of this since
-        //! 1970
+        int channels = 1024;
+        int inputs = 2;
+        int inputs_per_port = 1;
+        int spectra_per_frame = 256;
+        std::string type = "fc32";
+        int first_channel = 0;
+        int selected_channels = 0;
         double align = 0;
-        //! seconds: an rx_time that jumps further is not filled with missing items, but
-        //! begins the alignment anew
         double most_gap = 60;
-        //! rx_time counts from the device's start, whatever its value; below 1e8 s (1973)
-        //! it does anyway
         bool relative_time = false;
         std::string device = "auto";
-        double latency = 0.1; //!< see block_on_device::set_latency()
+        double latency = 0.1;
     };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            parameter(
+                "channels", &parameters::channels, "of each spectrum that comes in"),
+            parameter("inputs", &parameters::inputs, "of all ports together"),
+            parameter("inputs_per_port",
+                      &parameters::inputs_per_port,
+                      "spectra of each input item, one after the other"),
+            parameter("spectra_per_frame",
+                      &parameters::spectra_per_frame,
+                      "spectra in a frame; blocks of 1 to 128 MB work best"),
+            parameter("type", &parameters::type, "fc32, sc8 or sc4"),
+            parameter("first_channel",
+                      &parameters::first_channel,
+                      "first channel that is passed on"),
+            parameter("selected_channels",
+                      &parameters::selected_channels,
+                      "how many are passed on; 0: all from the first on"),
+            parameter("align",
+                      &parameters::align,
+                      "seconds; drop spectra until the first at or after a multiple of "
+                      "it since 1970"),
+            parameter(
+                "most_gap",
+                &parameters::most_gap,
+                "seconds; an rx_time that jumps further is not filled with missing "
+                "spectra, but ends what is unfinished and begins the alignment anew"),
+            parameter("relative_time",
+                      &parameters::relative_time,
+                      "rx_time counts from the device's start, whatever its value; below "
+                      "1e8 s (1973) it does anyway"),
+            parameter("device", &parameters::device, meaning_of_device),
+            parameter("latency", &parameters::latency, meaning_of_latency));
+    }
 
     static sptr make(const parameters& p);
 

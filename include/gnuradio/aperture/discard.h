@@ -10,8 +10,10 @@
 
 #include <gnuradio/aperture/api.h>
 #include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/parameter.h>
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 namespace gr::aperture {
 
@@ -28,9 +30,17 @@ public:
     typedef std::shared_ptr<discard> sptr;
 
     struct parameters {
-        int item_size = 8; //!< bytes
+        int item_size = 8;
         std::string device = "auto";
     };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            parameter("item_size", &parameters::item_size, "bytes of an item"),
+            parameter("device", &parameters::device, meaning_of_device));
+    }
 
     //! \throws std::invalid_argument naming the parameter, its value and what is allowed
     static sptr make(const parameters& p);

@@ -10,9 +10,11 @@
 
 #include <gnuradio/aperture/api.h>
 #include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/parameter.h>
 #include <complex>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace gr::aperture {
@@ -66,28 +68,70 @@ public:
     typedef std::shared_ptr<pfb_channelizer> sptr;
 
     struct parameters {
-        int channels = 1024;     //!< n: even, 4 to 65536
-        int inputs = 2;          //!< all ports together
-        int inputs_per_port = 1; //!< interleaved sample by sample
-        //! fc32, sc16, sc8, sc4; real: f32, s16, s12, s10, s8
+        int channels = 1024;
+        int inputs = 2;
+        int inputs_per_port = 1;
         std::string input_type = "fc32";
-        std::string output_type = "fc32";  //!< fc32 or sc8
-        int taps = 8;                      //!< 1 to 64
-        std::string window = "hann";       //!< see pfb_prototype()
-        std::vector<float> prototype = {}; //!< taps n numbers instead of `window`
-        //! first gain of every input and channel; 0: 1, and an error for sc8 from other
-        //! types
+        std::string output_type = "fc32";
+        int taps = 8;
+        std::string window = "hann";
+        std::vector<float> prototype = {};
         double gain = 0;
-        bool inverted = false; //!< the band was mirrored on its way to the samples
-        //! seconds: an rx_time that jumps further is not filled with missing items, but
-        //! begins the alignment anew
+        bool inverted = false;
         double most_gap = 60;
-        //! rx_time counts from the device's start, whatever its value; below 1e8 s (1973)
-        //! it does anyway
         bool relative_time = false;
         std::string device = "auto";
-        double latency = 0.1; //!< see block_on_device::set_latency()
+        double latency = 0.1;
     };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            parameter("channels",
+                      &parameters::channels,
+                      "n, even, 4 to 65536; fast for products of 2, 3 and 5"),
+            parameter("inputs", &parameters::inputs, "of all ports together"),
+            parameter("inputs_per_port",
+                      &parameters::inputs_per_port,
+                      "interleaved sample by sample"),
+            parameter(
+                "input_type",
+                &parameters::input_type,
+                "fc32, sc16, sc8, sc4, or real f32, s16, s12, s10, s8; s12 and s10 are "
+                "packed, an item of one input is 2 samples in 3 bytes or 4 in 5"),
+            parameter(
+                "output_type",
+                &parameters::output_type,
+                "fc32, or sc8 (rounded half to even, clamped to +-127 and counted)"),
+            parameter("taps", &parameters::taps, "1 to 64"),
+            parameter("window",
+                      &parameters::window,
+                      "hann, hamming, blackman, rect or kaiser(beta)"),
+            parameter(
+                "prototype",
+                &parameters::prototype,
+                "taps x n numbers (real samples: taps x 2n) to use instead of `window`"),
+            parameter("gain",
+                      &parameters::gain,
+                      "first gain of all inputs and channels; 0 means 1, and is refused "
+                      "for sc8 from other types"),
+            parameter("inverted",
+                      &parameters::inverted,
+                      "the band was mirrored: complex samples are conjugated, real "
+                      "channels reversed"),
+            parameter(
+                "most_gap",
+                &parameters::most_gap,
+                "seconds; an rx_time that jumps further is not filled with missing "
+                "spectra, but ends what is unfinished and begins the alignment anew"),
+            parameter("relative_time",
+                      &parameters::relative_time,
+                      "rx_time counts from the device's start, whatever its value; below "
+                      "1e8 s (1973) it does anyway"),
+            parameter("device", &parameters::device, meaning_of_device),
+            parameter("latency", &parameters::latency, meaning_of_latency));
+    }
 
     static sptr make(const parameters& p);
 

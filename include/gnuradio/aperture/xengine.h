@@ -10,7 +10,9 @@
 
 #include <gnuradio/aperture/api.h>
 #include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/parameter.h>
 #include <string>
+#include <tuple>
 
 namespace gr::aperture {
 
@@ -35,15 +37,36 @@ public:
     struct parameters {
         int channels = 1024;
         int inputs = 2;
-        int spectra_per_frame = 256; //!< spectra in a frame
-        std::string type = "fc32";   //!< fc32, sc8 or sc4
-        double integration = 1;      //!< length, in `integration_unit`
-        std::string integration_unit =
-            "blocks";          //!< blocks, or seconds (rounded to blocks)
-        bool normalise = true; //!< divide each product by its number of counted spectra
+        int spectra_per_frame = 256;
+        std::string type = "fc32";
+        double integration = 1;
+        std::string integration_unit = "blocks";
+        bool normalise = true;
         std::string device = "auto";
-        double latency = 0.1; //!< see block_on_device::set_latency()
+        double latency = 0.1;
     };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            parameter("channels", &parameters::channels, "of a block"),
+            parameter("inputs", &parameters::inputs, "of a block"),
+            parameter("spectra_per_frame",
+                      &parameters::spectra_per_frame,
+                      "spectra in a frame; of sc8 and sc4 on a GPU a multiple of 16"),
+            parameter("type", &parameters::type, "fc32, sc8 or sc4"),
+            parameter(
+                "integration", &parameters::integration, "length in `integration_unit`"),
+            parameter("integration_unit",
+                      &parameters::integration_unit,
+                      "blocks, or seconds (rounded to whole blocks, at least one)"),
+            parameter("normalise",
+                      &parameters::normalise,
+                      "divide each product by its own number of counted spectra"),
+            parameter("device", &parameters::device, meaning_of_device),
+            parameter("latency", &parameters::latency, meaning_of_latency));
+    }
 
     static sptr make(const parameters& p);
 
