@@ -25,6 +25,7 @@ from gnuradio import gr_unittest
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.files import file_lock
 from gnuradio.aperture.files.growing_file import GrowingFile
+from gnuradio.aperture.files.uvh5_reader import VisibilityFile
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
 from gnuradio.aperture.testing.disks import immutable, small_disk
 
@@ -120,6 +121,19 @@ class qa_growing_file(gr_unittest.TestCase):
                 layout.append(path, pieces)
                 self.assertLessEqual(path.stat().st_size - size, layout.bytes(pieces))
                 size = path.stat().st_size
+
+    def test_names_that_are_no_utf8(self):
+        """Names that another program wrote in another code are read all the same."""
+        file = open_file(self.path)
+        file.add([integration(0)])
+        file.close()
+        with h5py.File(self.path, "r+") as file:
+            names = file["Header/antenna_names"]
+            names[0] = b"\xe9A"
+            del file["Header/telescope_name"]
+            file["Header/telescope_name"] = np.bytes_(b"caf\xe9")
+        with VisibilityFile(self.path) as found:
+            self.assertEqual((found.telescope, found.names[0]), (r"caf\xe9", r"\xe9A"))
 
     # ---- what may happen to a writer
 
