@@ -47,11 +47,11 @@ class qa_defaults(gr_unittest.TestCase):
         os.chdir(self.old)
         shutil.rmtree(self.folder)
 
-    def run_for_a_while(self, top, last):
-        """Runs an endless flowgraph until its last block has got something."""
+    def run_for_a_while(self, top, last, enough=lambda: True):
+        """Runs an endless flowgraph until its last block has got something, and enough."""
         top.start()
         until = time.monotonic() + 60
-        while not last.nitems_read(0) and time.monotonic() < until:
+        while not (last.nitems_read(0) and enough()) and time.monotonic() < until:
             time.sleep(0.01)
         top.stop()
         top.wait()
@@ -85,7 +85,7 @@ class qa_defaults(gr_unittest.TestCase):
         top.connect((source, 1), (f_engine, 1))
         top.connect(f_engine, beams, power, sink)
         top.msg_connect(pointing, "weights", beams, "weights")
-        self.run_for_a_while(top, sink)
+        self.run_for_a_while(top, sink, lambda: any(beams.weights(0)))
         self.assertTrue(any(beams.weights(0)))
 
     def test_blocks_for_any_items(self):
@@ -100,7 +100,7 @@ class qa_defaults(gr_unittest.TestCase):
         source = aperture.array_source()
         top.connect((source, 0), discard)
         top.connect((source, 1), aperture.discard())
-        self.run_for_a_while(top, last)
+        self.run_for_a_while(top, last, discard.items)
         self.assertGreater(discard.items(), 0)
 
     def test_8_bits_want_a_gain(self):
