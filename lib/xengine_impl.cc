@@ -19,10 +19,10 @@ namespace {
 //! \returns whether the length is in seconds
 bool parse_integration(double length, const std::string& unit)
 {
-    require(unit == "blocks" || unit == "seconds",
+    require(unit == "frames" || unit == "seconds",
             "integration_unit",
             "'" + unit + "'",
-            "blocks or seconds");
+            "frames or seconds");
     const bool seconds = unit == "seconds";
     require(std::isfinite(length) && length > 0 && length <= 1e9 &&
                 (seconds || length == std::floor(length)),
@@ -200,7 +200,7 @@ void xengine_impl::set_integration(double length, const std::string& unit)
     d_in_seconds = seconds;
 }
 
-int xengine_impl::blocks_per_integration() const
+int xengine_impl::frames_per_integration() const
 {
     std::lock_guard<std::mutex> guard(d_mutex);
     return d_blocks;

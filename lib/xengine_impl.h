@@ -25,7 +25,7 @@ public:
     bool start() override;
 
     void set_integration(double length, const std::string& unit) override;
-    int blocks_per_integration() const override;
+    int frames_per_integration() const override;
     void set_normalise(bool normalise) override;
     std::string implementation() const override;
 

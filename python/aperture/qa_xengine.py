@@ -380,7 +380,7 @@ class qa_xengine(gr_unittest.TestCase):
             integration_unit="seconds",
             type="sc8",
         )
-        self.assertEqual(block.blocks_per_integration(), 0)
+        self.assertEqual(block.frames_per_integration(), 0)
         (data,), (tags,) = qa_tools.run(
             block,
             [reference.samples_to_bytes(voltages, "sc8")],
@@ -402,7 +402,7 @@ class qa_xengine(gr_unittest.TestCase):
             expected, _ = reference.correlate(voltages, blocks)
             self.assert_equal(actual, expected, voltages)
             length = max(1, round(seconds * RATE))
-            self.assertEqual(block.blocks_per_integration(), length)
+            self.assertEqual(block.frames_per_integration(), length)
             self.assertEqual(tags_of(tags, "rx_rate")[0], (0, RATE / length))
 
     def test_set_integration(self):
@@ -432,7 +432,7 @@ class qa_xengine(gr_unittest.TestCase):
             changed = 2 if lengths[2] == length else 3
             self.assertTrue(all(value == 4 for value in lengths[:changed]))
             self.assertTrue(all(value == length for value in lengths[changed:-1]), lengths)
-            self.assertEqual(block.blocks_per_integration(), length)
+            self.assertEqual(block.frames_per_integration(), length)
             ends = np.cumsum(lengths)
             actual = self.visibilities_of(graph.sinks[0].data(), 2, 3)
             for i, (end, blocks) in enumerate(zip(ends, lengths)):
@@ -569,7 +569,7 @@ class qa_xengine(gr_unittest.TestCase):
         ]:
             with self.assertRaisesRegex(ValueError, message):
                 block.set_integration(*arguments)
-        self.assertEqual(block.blocks_per_integration(), 3)
+        self.assertEqual(block.frames_per_integration(), 3)
 
 
 if __name__ == "__main__":

@@ -31,22 +31,22 @@ namespace gr::aperture {
  * `coherency` XX, YY, Re XY*, Im XY*. I = XX + YY, Q = XX - YY, U = 2 Re XY*,
  * V = 2 Im XY*; circular: I = RR + LL, Q = 2 Re RL*, U = 2 Im RL*, V = RR - LL.
  *
- * In: blocks `[channel][input][time]` from corner_turn. Out: one f32 item
+ * In: frames `[channel][input][time]` from corner_turn. Out: one f32 item
  * `[beam or pair][product][channel]` for each integration of a number of spectra,
  * with the tags `rx_time` (of its first spectrum), `spectra` (its length) and `counted`
  * (what was summed, without missing spectra: one number for all, or one for each beam or
  * pair and product), and `partial` if the input ended within it. It is the last one: no
- * integration is made of the zeros alone that fill the last block.
+ * integration is made of the zeros alone that fill the last frame.
  *
  * Message port `weights`: dictionary of `weights` (c32vector, shapes as in
  * set_weights()), `gain` (number) or `mask` (u8vector), or several of them, optionally
- * `beam` (all without it) and `time` (as rx_time: they hold from the first block that
+ * `beam` (all without it) and `time` (as rx_time: they hold from the first frame that
  * starts at or after it; those that come late hold at once, and `status` says so). What
- * one message says takes effect at once, and never within a block.
+ * one message says takes effect at once, and never within a frame.
  *
- * Weights are made ready beside the blocks, which go on with the old ones. So more than
- * 65536 of them hold, without a time, from the first block that finds them ready; fewer
- * from the next one. Those with a time are made ready ahead of it; only the block that
+ * Weights are made ready beside the frames, which go on with the old ones. So more than
+ * 65536 of them hold, without a time, from the first frame that finds them ready; fewer
+ * from the next one. Those with a time are made ready ahead of it; only the frame that
  * they hold from waits, if they came too shortly before.
  */
 class APERTURE_API beam_power : virtual public block_on_device
@@ -77,8 +77,8 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("channels", &parameters::channels, "of a block"),
-            parameter("inputs", &parameters::inputs, "of a block"),
+            parameter("channels", &parameters::channels, "of a frame"),
+            parameter("inputs", &parameters::inputs, "of a frame"),
             parameter("beams", &parameters::beams, "coherent ones, 0 to 4096"),
             parameter("incoherent_beams", &parameters::incoherent_beams, "0 to 4096"),
             parameter("spectra_per_frame",
@@ -118,12 +118,12 @@ public:
 
     static sptr make(const parameters& p);
 
-    //! Of a block.
+    //! Of a frame.
     virtual int inputs() const = 0;
     /*!
      * Sets the weights of a beam ([channel][input], or [input] for all channels alike),
      * or of all beams with -1 ([channel][beam][input], or [beam][input]), from the next
-     * block on. Zeros if empty.
+     * frame on. Zeros if empty.
      */
     virtual void set_weights(const std::vector<std::complex<float>>& weights,
                              int beam = -1) = 0;

@@ -26,20 +26,20 @@ namespace gr::aperture {
  * y_m(t) = gain_m sum_i w[m,i] x_i(t) in each channel; nothing is conjugated. One
  * polarisation of a beam is one beam here: 2m and 2m+1 are the polarisations of a pair.
  *
- * In: blocks `[channel][input][time]` from corner_turn. Out: blocks
+ * In: frames `[channel][input][time]` from corner_turn. Out: frames
  * `[channel][beam][time]`. A spectrum of a beam is tagged `missing` (with the number of
  * the beam as `input`) where all inputs are that the beam has weights for (of a beam
  * without weights: where all are).
  *
  * Message port `weights`: dictionary of `weights` (c32vector, shapes as in
  * set_weights()), `gain` (number) or `mask` (u8vector), or several of them, optionally
- * `beam` (all without it) and `time` (as rx_time: they hold from the first block that
+ * `beam` (all without it) and `time` (as rx_time: they hold from the first frame that
  * starts at or after it; those that come late hold at once, and `status` says so). What
- * one message says takes effect at once, and never within a block.
+ * one message says takes effect at once, and never within a frame.
  *
- * Weights are made ready beside the blocks, which go on with the old ones. So more than
- * 65536 of them hold, without a time, from the first block that finds them ready; fewer
- * from the next one. Those with a time are made ready ahead of it; only the block that
+ * Weights are made ready beside the frames, which go on with the old ones. So more than
+ * 65536 of them hold, without a time, from the first frame that finds them ready; fewer
+ * from the next one. Those with a time are made ready ahead of it; only the frame that
  * they hold from waits, if they came too shortly before.
  */
 class APERTURE_API beamformer : virtual public block_on_device
@@ -65,8 +65,8 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("channels", &parameters::channels, "of a block"),
-            parameter("inputs", &parameters::inputs, "of a block"),
+            parameter("channels", &parameters::channels, "of a frame"),
+            parameter("inputs", &parameters::inputs, "of a frame"),
             parameter("beams", &parameters::beams, "1 to 4096"),
             parameter("spectra_per_frame",
                       &parameters::spectra_per_frame,
@@ -94,12 +94,12 @@ public:
 
     static sptr make(const parameters& p);
 
-    //! Of a block.
+    //! Of a frame.
     virtual int inputs() const = 0;
     /*!
      * Sets the weights of a beam ([channel][input], or [input] for all channels alike),
      * or of all beams with -1 ([channel][beam][input], or [beam][input]), from the next
-     * block on. Zeros if empty.
+     * frame on. Zeros if empty.
      */
     virtual void set_weights(const std::vector<std::complex<float>>& weights,
                              int beam = -1) = 0;

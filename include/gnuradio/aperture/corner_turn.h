@@ -19,14 +19,14 @@
 namespace gr::aperture {
 
 /*!
- * \brief Collects spectra of many inputs into blocks in which time is the fastest axis.
+ * \brief Collects spectra of many inputs into frames in which time is the fastest axis.
  * \ingroup aperture
  *
  * Ports in: inputs/inputs_per_port, an item is `[input][channel]`, one spectrum of each
- * input of the port. Port out: an item is a block `[channel][input][time]`. Ports are
+ * input of the port. Port out: an item is a frame `[channel][input][time]`. Ports are
  * lined up by rx_time; spectra lost in between become zeros with `missing` tags, and
- * `missing` tags of the inputs are merged into those of the block they fall into. When
- * the input ends, the last block is filled with zeros that count as missing, and tagged
+ * `missing` tags of the inputs are merged into those of the frame they fall into. When
+ * the input ends, the last frame is filled with zeros that count as missing, and tagged
  * `partial`.
  */
 class APERTURE_API corner_turn : virtual public block_on_device
@@ -61,7 +61,7 @@ public:
                       "spectra of each input item, one after the other"),
             parameter("spectra_per_frame",
                       &parameters::spectra_per_frame,
-                      "spectra in a frame; blocks of 1 to 128 MB work best"),
+                      "spectra in a frame; frames of 1 to 128 MB work best"),
             parameter("type", &parameters::type, "fc32, sc8 or sc4"),
             parameter("first_channel",
                       &parameters::first_channel,

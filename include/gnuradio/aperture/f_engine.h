@@ -13,7 +13,7 @@
 namespace gr::aperture {
 
 /*!
- * \brief F-engine that writes blocks: pfb_channelizer and corner_turn in one.
+ * \brief F-engine that writes frames: pfb_channelizer and corner_turn in one.
  * \ingroup aperture
  *
  * Gives what corner_turn makes of the spectra of pfb_channelizer, bit by bit and tag by
@@ -21,7 +21,7 @@ namespace gr::aperture {
  * sc8 agrees between devices is said there.
  *
  * Ports in: inputs/inputs_per_port, items as those of pfb_channelizer. Port out: an item
- * is a block `[channel][input][time]`. Message ports `gains` and `status` as those of
+ * is a frame `[channel][input][time]`. Message ports `gains` and `status` as those of
  * pfb_channelizer.
  */
 class APERTURE_API f_engine : virtual public block_on_device
@@ -29,7 +29,7 @@ class APERTURE_API f_engine : virtual public block_on_device
 public:
     typedef std::shared_ptr<f_engine> sptr;
 
-    //! Those of the filter bank, and what makes blocks of its spectra.
+    //! Those of the filter bank, and what makes frames of its spectra.
     struct parameters : pfb_channelizer::parameters {
         int spectra_per_frame = 256;
         int first_channel = 0;
@@ -59,10 +59,10 @@ public:
                 "fc32, or sc8 (rounded half to even, clamped to +-127 and counted)"),
             parameter("spectra_per_frame",
                       &parameters::spectra_per_frame,
-                      "spectra in a frame; blocks of 1 to 128 MB work best"),
+                      "spectra in a frame; frames of 1 to 128 MB work best"),
             parameter("first_channel",
                       &parameters::first_channel,
-                      "first channel that goes into blocks"),
+                      "first channel that goes into frames"),
             parameter("selected_channels",
                       &parameters::selected_channels,
                       "how many do; 0: all from the first on"),

@@ -27,12 +27,12 @@ namespace gr::aperture {
  * `coherency` XX, YY, Re XY*, Im XY*. I = XX + YY, Q = XX - YY, U = 2 Re XY*,
  * V = 2 Im XY*; circular: I = RR + LL, Q = 2 Re RL*, U = 2 Im RL*, V = RR - LL.
  *
- * In: blocks `[channel][beam][time]` from beamformer. Out: one f32 item
+ * In: frames `[channel][beam][time]` from beamformer. Out: one f32 item
  * `[beam or pair][product][channel]` for each integration of a number of spectra,
  * with the tags `rx_time` (of its first spectrum), `spectra` (its length) and `counted`
  * (what was summed, without missing spectra: one number for all, or one for each beam or
  * pair and product), and `partial` if the input ended within it. It is the last one: no
- * integration is made of the zeros alone that fill the last block.
+ * integration is made of the zeros alone that fill the last frame.
  */
 class APERTURE_API power_detector : virtual public block_on_device
 {
@@ -57,8 +57,8 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("channels", &parameters::channels, "of a block"),
-            parameter("beams", &parameters::beams, "of a block"),
+            parameter("channels", &parameters::channels, "of a frame"),
+            parameter("beams", &parameters::beams, "of a frame"),
             parameter("spectra_per_frame",
                       &parameters::spectra_per_frame,
                       "spectra in a frame"),

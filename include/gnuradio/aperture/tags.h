@@ -17,7 +17,7 @@ namespace gr::aperture {
 namespace tags {
 
 //! tuple(uint64 seconds, double fraction) since 1970: when this item was received (of a
-//! spectrum: the middle of the samples under its prototype; of a block or an integration:
+//! spectrum: the middle of the samples under its prototype; of a frame or an integration:
 //! the time of its first spectrum)
 inline constexpr char rx_time[] = "rx_time";
 //! double, Hz: sky frequency of the middle of the band (of baseband 0 of complex samples,
@@ -45,7 +45,7 @@ inline constexpr char count[] = "count";
 inline constexpr char spectra[] = "spectra";
 //! u64vector: spectra that were summed, one for each product, or one value for all
 inline constexpr char counted[] = "counted";
-//! bool: the input ended within this block or integration
+//! bool: the input ended within this frame or integration
 inline constexpr char partial[] = "partial";
 
 //! key of a `gains` message: complex, real or c32vector of one per channel; of a

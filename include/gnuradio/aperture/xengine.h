@@ -24,7 +24,7 @@ namespace gr::aperture {
  * and sc4 are exact and are rounded once, to fc32. Of fc32 the parts of a product are
  * wrong by at most 3.2e-5 of sum |x_a| |x_b|.
  *
- * In: blocks `[channel][input][time]` from corner_turn. Out: one fc32 item
+ * In: frames `[channel][input][time]` from corner_turn. Out: one fc32 item
  * `[channel][product]` for each integration, with the tags `rx_time` (of its first
  * spectrum), `spectra` (its length) and `counted` (what was summed: missing spectra are
  * not), and `partial` on the last one if the input ended within it.
@@ -40,7 +40,7 @@ public:
         int spectra_per_frame = 256;
         std::string type = "fc32";
         double integration = 1;
-        std::string integration_unit = "blocks";
+        std::string integration_unit = "frames";
         bool normalise = true;
         std::string device = "auto";
         double latency = 0.1;
@@ -50,8 +50,8 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("channels", &parameters::channels, "of a block"),
-            parameter("inputs", &parameters::inputs, "of a block"),
+            parameter("channels", &parameters::channels, "of a frame"),
+            parameter("inputs", &parameters::inputs, "of a frame"),
             parameter("spectra_per_frame",
                       &parameters::spectra_per_frame,
                       "spectra in a frame; of sc8 and sc4 on a GPU a multiple of 16"),
@@ -60,7 +60,7 @@ public:
                 "integration", &parameters::integration, "length in `integration_unit`"),
             parameter("integration_unit",
                       &parameters::integration_unit,
-                      "blocks, or seconds (rounded to whole blocks, at least one)"),
+                      "frames, or seconds (rounded to whole frames, at least one)"),
             parameter("normalise",
                       &parameters::normalise,
                       "divide each product by its own number of counted spectra"),
@@ -71,10 +71,10 @@ public:
     static sptr make(const parameters& p);
 
     //! Sets the length of the integrations from the next one on.
-    virtual void set_integration(double length, const std::string& unit = "blocks") = 0;
-    //! Blocks in an integration; 0 while a length in seconds awaits the rate of the
-    //! blocks.
-    virtual int blocks_per_integration() const = 0;
+    virtual void set_integration(double length, const std::string& unit = "frames") = 0;
+    //! Frames in an integration; 0 while a length in seconds awaits the rate of the
+    //! frames.
+    virtual int frames_per_integration() const = 0;
     virtual void set_normalise(bool normalise) = 0;
     //! What computes, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beam_power.h) */
-/* BINDTOOL_HEADER_FILE_HASH(9cce65ad27d093b8e026df8a5da1ff54) */
+/* BINDTOOL_HEADER_FILE_HASH(a397f8209ac2a9ef4fd067bde19c4447) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -34,17 +34,17 @@ Products: `power` of each beam; of the pairs 2m, 2m+1 `I`, `IQUV`, or `coherency
 Re XY*, Im XY*. I = XX + YY, Q = XX - YY, U = 2 Re XY*, V = 2 Im XY*; circular: I = RR + LL,
 Q = 2 Re RL*, U = 2 Im RL*, V = RR - LL.
 
-In: blocks `[channel][input][time]` from corner_turn. Out: one f32 item
+In: frames `[channel][input][time]` from corner_turn. Out: one f32 item
 `[beam or pair][product][channel]` for each integration, with the tags `rx_time` (of its first
 spectrum), `spectra` (its length), `counted` (without missing spectra: one number, or one for each
 beam or pair and product), and `partial` if the input ended within it. It is the last one: no
-integration is made of the zeros alone that fill the last block.
+integration is made of the zeros alone that fill the last frame.
 
 Message port `weights`: dictionary of `weights` (c32vector, shapes as of set_weights()), `gain`
 (number, or f32vector of one per beam) or `mask` (u8vector), or several of them, and if wanted
-`beam` (long; all without it) and `time` (tuple of uint64 and double: holds from the first block
+`beam` (long; all without it) and `time` (tuple of uint64 and double: holds from the first frame
 that starts at or after it). What one message says takes effect at once, and never within a
-block. Message port `status`: dictionaries with `event`.
+frame. Message port `status`: dictionaries with `event`.
 )doc");
     c.def("implementation", &block::implementation, "What computes, a string.");
     bind_weight_methods<block>(c);

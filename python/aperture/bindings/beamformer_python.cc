@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beamformer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(fd02964ced79fde21b5b875924f08eec) */
+/* BINDTOOL_HEADER_FILE_HASH(f088dea56af92fc89c0a0c9bb45bc67e) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -28,15 +28,15 @@ void bind_beamformer(py::module& m)
 y_m(t) = gain_m sum_i w[m,i] x_i(t) in each channel; nothing is conjugated. One polarisation of a
 beam is one beam here: 2m and 2m+1 are the polarisations of a pair.
 
-In: blocks `[channel][input][time]` from corner_turn. Out: blocks `[channel][beam][time]`. A
+In: frames `[channel][input][time]` from corner_turn. Out: frames `[channel][beam][time]`. A
 spectrum of a beam is tagged `missing` where all inputs are that the beam has weights for (of a
 beam without weights: where all are).
 
 Message port `weights`: dictionary of `weights` (c32vector, shapes as of set_weights()), `gain`
 (number, or f32vector of one per beam) or `mask` (u8vector), or several of them, and if wanted
-`beam` (long; all without it) and `time` (tuple of uint64 and double: holds from the first block
+`beam` (long; all without it) and `time` (tuple of uint64 and double: holds from the first frame
 that starts at or after it). What one message says takes effect at once, and never within a
-block. Message port `status`: dictionaries with `event`.
+frame. Message port `status`: dictionaries with `event`.
 )doc");
     c.def("clamped",
           &block::clamped,

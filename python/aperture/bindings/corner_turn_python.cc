@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(corner_turn.h) */
-/* BINDTOOL_HEADER_FILE_HASH(2022346867d167582845d58e75d11cb1) */
+/* BINDTOOL_HEADER_FILE_HASH(432ee776a7b1752e88951b10967fd55a) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -23,12 +23,12 @@ void bind_corner_turn(py::module& m)
     auto c = bind_block<block>(
         m,
         "corner_turn",
-        R"doc(Collects spectra into blocks in which time is the fastest axis.
+        R"doc(Collects spectra into frames in which time is the fastest axis.
 
 Ports: inputs/inputs_per_port in, an item is `[input][channel]`, one spectrum of each input
-of the port. One port out, an item is a block `[channel][input][time]`. rx_time lines the
+of the port. One port out, an item is a frame `[channel][input][time]`. rx_time lines the
 ports up; spectra lost in between become zeros with `missing` tags. When the input ends, the
-last block is filled up with zeros that count as missing, and tagged `partial`.
+last frame is filled up with zeros that count as missing, and tagged `partial`.
 )doc");
     c.def("clamped",
           &block::clamped,

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(f_engine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(f06c2e120e9555cfa9ac5e3dfb1a4656) */
+/* BINDTOOL_HEADER_FILE_HASH(4d0e870b92c71b467c192bfc0135bf08) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -22,13 +22,13 @@ void bind_f_engine(py::module& m)
 {
     using block = gr::aperture::f_engine;
     auto c = bind_block<block>(
-        m, "f_engine", R"doc(F-engine that writes blocks: pfb_channelizer and corner_turn.
+        m, "f_engine", R"doc(F-engine that writes frames: pfb_channelizer and corner_turn.
 
 Gives what corner_turn makes of the spectra of pfb_channelizer, bit by bit and tag by tag, in
 one block: on a GPU the spectra in between need not reach its memory.
 
 Ports: inputs/inputs_per_port in, an item is one sample of each input of the port. One port
-out, an item is a block `[channel][input][time]`. Message ports `gains` and `status` as those
+out, an item is a frame `[channel][input][time]`. Message ports `gains` and `status` as those
 of pfb_channelizer.
 )doc");
     bind_f_engine_methods<block>(c);

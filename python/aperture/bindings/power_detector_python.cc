@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(power_detector.h) */
-/* BINDTOOL_HEADER_FILE_HASH(6270198bf15f591b17adddd7d76a5566) */
+/* BINDTOOL_HEADER_FILE_HASH(6fe26dc2b1ae9bec8c6aefbc527aca21) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -27,11 +27,11 @@ Products: `power` of each beam; of the pairs 2m, 2m+1 `I`, `IQUV`, or `coherency
 Re XY*, Im XY*. I = XX + YY, Q = XX - YY, U = 2 Re XY*, V = 2 Im XY*; circular: I = RR + LL,
 Q = 2 Re RL*, U = 2 Im RL*, V = RR - LL.
 
-In: blocks `[channel][beam][time]` from beamformer. Out: one f32 item
+In: frames `[channel][beam][time]` from beamformer. Out: one f32 item
 `[beam or pair][product][channel]` for each integration, with the tags `rx_time` (of its first
 spectrum), `spectra` (its length), `counted` (without missing spectra: one number, or one for each
 beam or pair and product), and `partial` if the input ended within it. It is the last one: no
-integration is made of the zeros alone that fill the last block.
+integration is made of the zeros alone that fill the last frame.
 )doc");
     c.def("implementation", &block::implementation, "What computes, a string.");
 }

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(87cfa1db9b5be951bdd22f2b3b433711) */
+/* BINDTOOL_HEADER_FILE_HASH(ac78ac08d784e171ec0cea8deea9f88c) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/tags.h>

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(xengine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(371abe789d77f5e37f68cddf01877d76) */
+/* BINDTOOL_HEADER_FILE_HASH(c2001e75d4b9a4a549832affa5d67ef3) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -27,7 +27,7 @@ V[a,b] = sum_t x_a(t) conj(x_b(t)) for inputs a >= b, product a(a+1)/2 + b. Sums
 and sc4 are exact integers and are rounded once, to fc32. Of fc32 real and
 imaginary part are wrong by at most 3.2e-5 of sum |x_a| |x_b|.
 
-Port in: blocks `[channel][input][time]` of corner_turn. Port out: fc32
+Port in: frames `[channel][input][time]` of corner_turn. Port out: fc32
 `[channel][product]`, one item an integration, with the tags rx_time (of its first
 spectrum), spectra (its length), counted (spectra that were summed, one for each product or
 one value for all) and partial (on the last one if the input ended within it).
@@ -35,13 +35,13 @@ one value for all) and partial (on the last one if the input ended within it).
     c.def("set_integration",
           &block::set_integration,
           py::arg("length"),
-          py::arg("unit") = "blocks",
-          "Sets the length, in blocks or seconds, from the next integration on.")
-        .def("blocks_per_integration",
-             &block::blocks_per_integration,
-             "Blocks in the present integration; 0 while a length in seconds awaits the "
+          py::arg("unit") = "frames",
+          "Sets the length, in frames or seconds, from the next integration on.")
+        .def("frames_per_integration",
+             &block::frames_per_integration,
+             "Frames in the present integration; 0 while a length in seconds awaits the "
              "rate "
-             "of the blocks.")
+             "of the frames.")
         .def("set_normalise",
              &block::set_normalise,
              py::arg("normalise"),

@@ -55,7 +55,7 @@ class Chain(gr.top_block):
                                  **channelizer_parameters(signals, plan, options))
         self.correlator = xengine(channels=plan.channels, inputs=signals.inputs,
                                   spectra_per_frame=plan.spectra_per_frame, type=options.format,
-                                  integration=plan.blocks, integration_unit="blocks",
+                                  integration=plan.blocks, integration_unit="frames",
                                   device=options.device)
         self.sink = self._make_sink("")  # complains about what no file can hold
         for block in (self.f_engine, self.correlator):

@@ -108,7 +108,7 @@ class qa_constructors(gr_unittest.TestCase):
     def test_what_fits(self):
         """NumPy's numbers, and arguments by their places, are taken as before."""
         block = aperture.xengine(np.int64(3), np.uint8(2), 16, "fc32", np.float32(2), **CPU)
-        self.assertEqual(block.blocks_per_integration(), 2)
+        self.assertEqual(block.frames_per_integration(), 2)
         aperture.beamformer(channels=1, inputs=2, beams=1, weights=[1, 1j], **CPU)
         aperture.select(products=np.array([[1, 0]]))
 
