@@ -10,7 +10,6 @@ source -> f_engine -> beam_power -> filterbank_sink, all inputs in one port;
 incoherent.
 """
 
-import argparse
 import os
 from dataclasses import replace
 
@@ -31,12 +30,16 @@ from .input_options import EPILOG, add_input_options, add_output_options
 from .inputs import check_regular, keep_what_is_read, length_of, open_input, silent, start_of
 from .levels import fill_gains, gain_text, measure_gains
 from .output_names import check_output_name, check_writable
+from .plan import INPUT_SCHEMA, PlanParser, extend
 from .running import CommandError, observe, run_command
 from .tables import seconds_text, with_prefix
 from .terminal import say, warn
 
 PROGRAM = "aperture_beams"
 ENDING = ".fil"
+SCHEMA = extend(INPUT_SCHEMA, outputs={"nbits": "nbits"}, engines={
+    name: name for name in ("beams", "incoherent", "products", "sum_channels", "taper", "normalise",
+                            "phase_error")})
 
 
 class BeamChain(gr.top_block):
@@ -213,8 +216,8 @@ def form_beams(options):
 
 def parser():
     """The command line of aperture_beams."""
-    result = argparse.ArgumentParser(
-        prog=PROGRAM,
+    result = PlanParser(
+        SCHEMA, prog=PROGRAM,
         description="Tied-array beams: channelises all inputs of a recording or of a simulated "
         "array, adds them in phase for each direction, detects powers or Stokes parameters, "
         "integrates, and writes filterbank files.",

@@ -8,7 +8,6 @@
 source -> f_engine -> xengine -> uvh5_sink, all inputs in one port.
 """
 
-import argparse
 import os
 
 from gnuradio import gr
@@ -23,12 +22,14 @@ from .input_options import EPILOG, add_input_options, add_output_options
 from .inputs import keep_what_is_read, length_of, open_input, silent
 from .levels import TARGET_RMS, fill_gains, gain_text, measure_gains
 from .output_names import check_output_name, check_writable
+from .plan import INPUT_SCHEMA, PlanParser, extend
 from .running import observe, run_command
 from .tables import seconds_text, with_prefix
 from .terminal import say, warn
 
 PROGRAM = "aperture_fx"
 ENDING = ".uvh5"
+SCHEMA = extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame"})
 
 
 def history(options, plan, gains):
@@ -126,8 +127,8 @@ def correlate(options):
 
 def parser():
     """The command line of aperture_fx."""
-    result = argparse.ArgumentParser(
-        prog=PROGRAM,
+    result = PlanParser(
+        SCHEMA, prog=PROGRAM,
         description="FX correlator: channelises all inputs of a recording or of a simulated "
         "array, multiplies all pairs, integrates, and writes UVH5.",
         epilog=EPILOG)
