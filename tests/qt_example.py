@@ -5,8 +5,8 @@
 qt_example.py FLOWGRAPH.py SECONDS PICTURE.png
 
 Runs a flowgraph that GRC generated for QT: for so many seconds, with every range moved on the
-way, and grabs its window. Fails if anything raises, in the window's slots too, or if nothing
-arrives at a QT sink.
+way, and grabs its window. Fails if anything raises, in the window's slots too, if nothing
+arrives at a QT sink, or if a part of the window as it opens is hidden.
 """
 
 import importlib.util
@@ -21,7 +21,7 @@ def load(path):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return getattr(module, path.stem)
+    return module
 
 
 def main(path, seconds, picture):
@@ -30,8 +30,11 @@ def main(path, seconds, picture):
     sys.excepthook = lambda *what: (raised.append(what), traceback.print_exception(*what))
 
     application = Qt.QApplication(sys.argv[:1])
-    window = load(pathlib.Path(path))()
-    window.resize(1000, 800)
+    path = pathlib.Path(path)
+    module = load(path)
+    window = getattr(module, path.stem)()
+    # as the generated main() does
+    module.snippets_main_after_init(window)
     window.start()
     window.show()
 
@@ -39,7 +42,17 @@ def main(path, seconds, picture):
         for slider in window.findChildren(Qt.QSlider):
             slider.setValue((slider.minimum() + 3 * slider.maximum()) // 4)
 
+    hidden = []
+
     def finish():
+        # as it opens, on a laptop's screen: all of every plot and slider is in the window
+        if window.width() > 1366 or window.height() > 700:
+            hidden.append(f"the window has {window.width()} x {window.height()}")
+        for name, part in vars(window).items():
+            if name.endswith("_win") and isinstance(part, Qt.QWidget):
+                seen = part.visibleRegion().boundingRect()
+                if seen != part.rect() or part.rect().isEmpty():
+                    hidden.append(f"{name}: {seen.size()} of {part.size()} are seen")
         if not window.grab().save(picture):
             raise OSError(f"{picture} could not be written")
         application.quit()
@@ -55,6 +68,9 @@ def main(path, seconds, picture):
     window.stop()
     window.wait()
     if raised:
+        return 1
+    if hidden:
+        print("\n".join(hidden))
         return 1
     if not items or min(items.values()) < 2:
         print("nothing arrived at a QT sink")

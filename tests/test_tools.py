@@ -4,6 +4,7 @@
 """The programs in tools/, as far as they can be tested without a fresh machine."""
 
 import os
+import shutil
 import unittest
 
 import numpy as np
@@ -32,6 +33,22 @@ class TestRun(unittest.TestCase):
                              "from gnuradio import aperture; print(aperture.__file__)",
                              env={**os.environ, "PATH": f"{folder}:/usr/bin:/bin"})
         self.assertIn(str(BUILD / "test_modules"), output)
+
+    def test_terminal(self):
+        """GNU Radio Companion is told of a terminal by its path, or its first run complains."""
+        if not shutil.which("xterm") and not shutil.which("x-terminal-emulator"):
+            self.skipTest("no terminal is installed")
+        show = ("from gnuradio import gr; "
+                "print(gr.prefs().get_string('grc', 'xterm_executable', ''))")
+        environment = {name: value for name, value in os.environ.items()
+                       if name != "GR_CONF_GRC_XTERM_EXECUTABLE"}
+        terminal = run_or_fail(self, SOURCE / "tools/run", "python3", "-c", show,
+                               env=environment).split()[-1]
+        # what Companion asks (Application.py)
+        self.assertTrue(os.path.isabs(terminal) and os.path.exists(terminal), terminal)
+        own = run_or_fail(self, SOURCE / "tools/run", "python3", "-c", show,
+                          env={**environment, "GR_CONF_GRC_XTERM_EXECUTABLE": "/usr/bin/my-own"})
+        self.assertEqual(own.split()[-1], "/usr/bin/my-own")
 
     def test_exit_status_and_folder(self):
         """tools/run runs in the caller's folder and ends as the command does."""

@@ -25,11 +25,13 @@ from matplotlib.backend_bases import FigureCanvasBase  # noqa: E402
 from matplotlib.ticker import MaxNLocator  # noqa: E402
 
 from ..arrays.array_description import shipped_arrays  # noqa: E402
+from ..arrays.geometry import SPEED_OF_LIGHT  # noqa: E402
 from ..files.growing_file import check_path  # noqa: E402
 from ..files.uvh5_reader import VisibilityFile  # noqa: E402
 from ..plots.plot_beams import filterbank_figure, pattern_figure  # noqa: E402
 from ..plots.plot_data import (PlotError, coherence, correlation_matrix, decibels,  # noqa: E402
-                               find_products, root_mean_square_lags, spread)
+                               find_products, finer_lags, peak_of, root_mean_square_lags,
+                               spread)
 from .inputs import check_regular  # noqa: E402
 from .running import run_command  # noqa: E402
 
@@ -50,7 +52,7 @@ class Panels:
     products: list
     values: np.ndarray      # complex; coherences, or visibilities without autocorrelations
     is_coherence: bool
-    seconds: np.ndarray     # [time], from the first integration of the file
+    seconds: np.ndarray     # [time], middles, from the start of the file's first integration
     step: float             # seconds between them
     frequencies: np.ndarray  # [channel], in the unit
     unit: str               # of the frequencies
@@ -78,15 +80,26 @@ def edges(centres, step):
 
 
 def lag_range(panels, lengths, bandwidth):
-    """Half the width of the lag plots in seconds: what the baselines' lengths allow, every
-    clear peak, and at least 6 resolutions of the band."""
-    wanted = 6 / bandwidth
-    if lengths:
-        wanted = max(wanted, 1.2 * max(lengths) / 299792458.0)
+    """Half the width of the lag plots in seconds: what the baselines' lengths allow and a fifth
+    more, every clear peak, and beside these the width of a peak, 1/bandwidth. Of files without
+    positions 6 such widths."""
+    width = 1 / bandwidth
+    wanted = 1.2 * max(lengths) / SPEED_OF_LIGHT + width if lengths else 6 * width
     for lag in panels.lags:
-        if np.max(lag) > 8 * np.median(lag) > 0:
-            wanted = max(wanted, 1.5 * abs(panels.delays[np.argmax(lag)]))
+        if is_clear(lag):
+            wanted = max(wanted, 1.2 * abs(panels.delays[np.argmax(lag)]) + width)
     return min(wanted, np.max(np.abs(panels.delays)))
+
+
+def is_clear(lag):
+    """Whether a peak stands out of the lag amplitudes [delay] of a baseline."""
+    return np.max(lag) > 8 * np.median(lag) > 0
+
+
+def in_nanoseconds(delay):
+    """A delay in seconds to text, with the digits that it may have."""
+    ns = delay * 1e9
+    return f"{ns:.1f} ns".replace("-", "−") if abs(ns) < 1000 else f"{ns:,.0f} ns".replace("-", "−")
 
 
 def read_panels(file, products, integrations):
@@ -103,7 +116,7 @@ def read_panels(file, products, integrations):
                            for i, (a, b) in enumerate(autos)])
     delays, magnitudes = root_mean_square_lags(values, file.channel_width)
     unit, size = frequency_unit(file.frequencies)
-    seconds = (times - file.times[0]) * 86400
+    seconds = (times - file.start) * 86400
     step = float(np.median(np.diff(seconds))) if len(seconds) > 1 else file.integration_time or 1.0
     return Panels(products, values, is_coherence, seconds, step, file.frequencies / size, unit,
                   delays, magnitudes)
@@ -132,6 +145,8 @@ def draw_bandpasses(axis, file, autos, power, unit, size):
         axis.set_ylim(max(finite.min(), low - 3 * margin) - margin, high + margin)
     axis.set_xlim(frequencies[0], frequencies[-1])
     axis.set_xlabel(f"frequency ({unit})")
+    # of a narrow band the digits that are all the same, too: no "+1.42e3" at the end
+    axis.ticklabel_format(axis="x", useOffset=False)
     axis.set_ylabel("power (dB, not calibrated)")
     axis.set_title("Bandpasses (autocorrelations)", loc="left", fontsize=10)
     axis.grid(alpha=0.3)
@@ -174,9 +189,30 @@ def draw_matrix(figure, place, file, integration):
         bar.ax.tick_params(labelsize=SMALL)
 
 
-def draw_baseline(axes, panels, index, title, span, top, columns, first_column):
+def draw_lags(axis, panels, index, span, length):
+    """Lag amplitudes to +-`span` seconds, with the delays that a baseline of `length` metres
+    (None: unknown) allows in grey, and a clear peak named. Returns the unit of the delays."""
+    unit, size = time_unit(span)
+    delays, lag = finer_lags(panels.delays, panels.lags[index], span)
+    if length:
+        allowed = length / SPEED_OF_LIGHT / size
+        axis.axvspan(-allowed, allowed, color="0.92", lw=0)
+    axis.plot(delays / size, lag, lw=0.9, color=COLOURS[0])
+    if is_clear(panels.lags[index]):
+        peak = peak_of(delays, lag)
+        axis.axvline(peak / size, lw=0.7, ls=":", color=COLOURS[1])
+        axis.text(0.98, 0.93, f"peak at {in_nanoseconds(peak)}", transform=axis.transAxes,
+                  ha="right", va="top", fontsize=SMALL, color=COLOURS[1])
+    axis.set_xlim(-span / size, span / size)
+    axis.set_ylim(0, 1.05 * max(np.max(panels.lags), 1e-12))
+    axis.grid(alpha=0.3)
+    return unit
+
+
+def draw_baseline(axes, panels, index, title, span, length, top, columns, first_column):
     """One baseline: amplitude (up to `top`), phase and lags (to +-`span` seconds) in the three
-    axes. Returns the two images of a waterfall, or None where there is one integration."""
+    axes; length: metres. Returns the two images of a waterfall, or None where there is one
+    integration."""
     values = panels.values[index]
     low, high = panels.frequencies[0], panels.frequencies[-1]
     amplitude, phase = np.abs(values), np.angle(values, deg=True)
@@ -202,13 +238,7 @@ def draw_baseline(axes, panels, index, title, span, top, columns, first_column):
         names = ("correlation" if panels.is_coherence else "amplitude", "phase (°)")
         for axis in axes[:2]:
             axis.grid(alpha=0.3)
-    unit, size = time_unit(span)
-    inside = np.abs(panels.delays) <= span
-    axes[2].plot(panels.delays[inside] / size, panels.lags[index][inside], lw=0.9,
-                 color=COLOURS[0])
-    axes[2].set_xlim(-span / size, span / size)
-    axes[2].set_ylim(0, 1.05 * max(np.max(panels.lags), 1e-12))
-    axes[2].grid(alpha=0.3)
+    unit = draw_lags(axes[2], panels, index, span, length)
     axes[0].tick_params(labelbottom=False)
     axes[1].set_xlabel(f"frequency ({panels.unit})", fontsize=SMALL, labelpad=1)
     axes[2].set_xlabel(f"delay ({unit})", fontsize=SMALL, labelpad=1)
@@ -257,7 +287,8 @@ def draw_grid(figure, place, file, panels):
         axes = [figure.add_subplot(part) for part in split_cell(grid[row, column])]
         length = file.length(product)
         title = file.label(product) + (f"   {length:.4g} m" if length else "")
-        images = draw_baseline(axes, panels, index, title, span, top, columns, column == 0)
+        images = draw_baseline(axes, panels, index, title, span, length, top, columns,
+                               column == 0)
     if images:
         parts = split_cell(grid[0, columns])
         texts = ("correlation" if panels.is_coherence else "amplitude", "phase (°)")
@@ -277,7 +308,7 @@ def describe(file, panels, shown, total, integration):
     line = (f"{len(file.antennas)} antenna{'s'[:len(file.antennas) > 1]}, "
             f"{len(file.autos())} inputs, {centre / size:.6g} {unit}, {width / 1e6:.4g} MHz in "
             f"{len(file.frequencies)} channels, {count} integration{'s'[:count > 1]}{per}, "
-            f"{utc(file.times[0])} UTC")
+            f"from {utc(file.start)} UTC")
     notes = []
     if shown < total:
         notes.append(f"{shown} of {total} baselines, evenly spread in length")
@@ -291,9 +322,9 @@ def describe(file, panels, shown, total, integration):
 
 
 def utc(julian_date):
-    """Julian date to text, to a second."""
-    seconds = np.round((julian_date - 2440587.5) * 86400)
-    return str(np.datetime64(int(seconds), "s")).replace("T", " ")
+    """Julian date to text, to a millisecond (a double is good to 0.04), whole seconds without."""
+    milliseconds = int(np.round((julian_date - 2440587.5) * 86400e3))
+    return str(np.datetime64(milliseconds, "ms")).replace("T", " ").removesuffix(".000")
 
 
 def make_figure(file, baselines=None, integration=None):

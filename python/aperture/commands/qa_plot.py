@@ -91,9 +91,9 @@ class qa_plot(gr_unittest.TestCase):
         np.testing.assert_allclose(turned[:, good], 0, atol=1e-5)
         self.assertTrue(np.all(np.isnan(phase[:, 9])))
         self.assertTrue(any("grey: flagged" in text.get_text() for text in figure.texts))
-        # time runs upwards, from half an integration before the first middle to one after
+        # time runs upwards, from the start of the first integration to the end of the last
         self.assertEqual(images[0].origin, "lower")
-        np.testing.assert_allclose(images[0].get_extent()[2:], [-0.5, 5.5], atol=1e-3)
+        np.testing.assert_allclose(images[0].get_extent()[2:], [0, 6], atol=1e-3)
 
     def test_one_integration_of_several(self):
         write_array(self.uvh5, 2, integrations=6)
@@ -122,9 +122,49 @@ class qa_plot(gr_unittest.TestCase):
             figure = plot.make_figure(file, baselines="A1-A4")
         axis = next(axis for axis in figure.axes if axis.get_xlabel() == "delay (ns)")
         x, y = axis.get_lines()[0].get_data()
-        # 90 ns on a grid of an eighth of 100 ns
-        self.assertLess(abs(x[np.argmax(y)] - 90), 100 / 16)
-        self.assertAlmostEqual(np.max(y), 0.25, delta=0.005)
+        # 90 ns on a grid of a 200th of the axis
+        self.assertLess(abs(x[np.argmax(y)] - 90), x[-1] / 200)
+        self.assertAlmostEqual(np.max(y), 0.25, delta=0.0005)
+        # the peak is named; splines and the parabola are good to a thousandth of its 100 ns
+        (name,) = [text.get_text() for text in axis.texts]
+        self.assertAlmostEqual(float(name.removeprefix("peak at ").removesuffix(" ns")), 90,
+                               delta=0.15)
+
+    def test_lag_axes_show_what_the_geometry_allows(self):
+        """21 m are 70 ns: with a fifth more and the peak's width of 100 ns, +-184 ns; here the
+        peak at 90 ns (of cables, too) is what counts: 208 ns."""
+        write_array(self.uvh5, 4)
+        with VisibilityFile(self.uvh5) as file:
+            figure = plot.make_figure(file, baselines="A1-A4")
+        axis = next(axis for axis in figure.axes if axis.get_xlabel() == "delay (ns)")
+        self.assertAlmostEqual(axis.get_xlim()[1], 1.2 * 90 + 100, delta=1.2 * 100 / 16)
+        # grey is what a source can have
+        (grey,) = axis.patches
+        corners = grey.get_path().transformed(grey.get_patch_transform()).vertices
+        self.assertAlmostEqual(corners[:, 0].max(), 21 / 0.299792458, places=3)
+
+    def test_start_is_where_the_first_integration_begins(self):
+        """time_array holds the middles: of integrations of 1 s at 0 s, the start is at -0.5 s."""
+        write_array(self.uvh5, 2, integrations=3)
+        with VisibilityFile(self.uvh5) as file:
+            figure = plot.make_figure(file)
+        self.assertTrue(any("from 2023-12-31 23:59:59.500 UTC" in text.get_text()
+                            for text in figure.texts))
+
+    def test_axes_of_narrow_bands(self):
+        """Frequencies stand as they are, without an offset such as +1.42e3 beside the axis."""
+        frequencies = 1420.4e6 + 100.0 * np.arange(16)
+        data = np.ones((3, 3, 16, 1)) * np.array([1, 0.5, 1])[:, None, None]
+        write_file(self.uvh5, data, [(0, 0), (0, 1), (1, 1)], ("xx",), frequencies,
+                   [(0, 0, 0), (10, 0, 0)], 3)
+        with VisibilityFile(self.uvh5) as file:
+            figure = plot.make_figure(file)
+        figure.canvas.draw()
+        shown = [axis for axis in figure.axes if axis.get_xlabel().startswith("frequency")]
+        self.assertEqual(len(shown), 2)
+        for axis in shown:
+            self.assertEqual(axis.xaxis.get_offset_text().get_text(), "")
+            self.assertIn("1420.4", "".join(text.get_text() for text in axis.get_xticklabels()))
 
     def test_of_many_baselines_a_choice_is_shown_and_said(self):
         write_array(self.uvh5, 32, ("xx", "yy", "xy", "yx"), channels=8)

@@ -152,10 +152,13 @@ class VisibilityFile:
             raise Uvh5Error(f"{filename}: damaged: channels of {self.channel_width:g} Hz")
         self.polarizations = [POLARIZATIONS.get(int(number), str(number))
                               for number in polarizations]
-        self.integration_time = None
+        self.integration_time = self.first_integration_time = None
         if "integration_time" in header:
-            self.integration_time = float(np.median(self._numbers("Header/integration_time",
-                                                                  limits=LENGTHS)))
+            lengths = self._numbers("Header/integration_time", limits=LENGTHS)
+            self.integration_time = float(np.median(lengths))
+            if len(lengths) == len(self.integration_of):
+                lengths = lengths[self.integration_of == 0]
+            self.first_integration_time = float(np.median(lengths))
         telescope = "?"
         if "telescope_name" in header:
             telescope = np.ravel(self._dataset("Header/telescope_name", "SOU")[()])[0]
@@ -217,6 +220,12 @@ class VisibilityFile:
         first, second = (self.names[number].replace("$", r"\$") + letter
                          for number, letter in ((product.first, p), (product.second, q)))
         return first if product.is_auto else f"{first}–{second}"
+
+    @property
+    def start(self):
+        """Julian date at which the first integration begins; its middle where the file does not
+        say how long integrations are."""
+        return self.times[0] - (self.first_integration_time or 0) / 2 / 86400
 
     def length(self, product):
         """Length of the baseline in metres; None where the file has no positions."""

@@ -6,6 +6,7 @@
 """What aperture_plot draws of visibilities, without any drawing: coherences and lags."""
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 from ..files.uvh5_reader import Product
 
@@ -69,6 +70,35 @@ def root_mean_square_lags(values, channel_width):
             transform = lags(values[index, start:start + step], channel_width)[1]
             power[index] += np.sum(np.abs(transform)**2, axis=0)
     return delays, np.sqrt(power / max(1, times))
+
+
+def finer_lags(delays, magnitudes, span, points=401):
+    """Lag amplitudes of one product at `points` delays to +-span seconds.
+
+    delays, magnitudes: [delay], as from root_mean_square_lags(). Their squares have no faster
+    ripple than one period in 1/bandwidth, of which these are 8 points: cubic splines follow them
+    to some 1e-4 of the highest.
+    """
+    finer = np.linspace(-span, span, points)
+    near = np.flatnonzero(np.abs(delays) <= span)
+    # a few more on either side, so that the ends are good
+    chosen = slice(max(near[0] - 4, 0), near[-1] + 5) if len(near) else slice(None)
+    if len(delays[chosen]) < 4:
+        return delays, magnitudes
+    power = CubicSpline(delays[chosen], magnitudes[chosen] ** 2)(finer)
+    return finer, np.sqrt(np.maximum(power, 0))
+
+
+def peak_of(delays, magnitudes):
+    """The delay of the highest of equally spaced lag amplitudes [delay], from a parabola through
+    it and its neighbours."""
+    best = int(np.argmax(magnitudes))
+    if not 0 < best < len(delays) - 1:
+        return float(delays[best])
+    before, top, after = magnitudes[best - 1:best + 2]
+    bend = before - 2 * top + after
+    offset = 0.5 * (before - after) / bend if bend < 0 else 0.0
+    return float(delays[best] + offset * (delays[1] - delays[0]))
 
 
 def correlation_matrix(file, integration):
