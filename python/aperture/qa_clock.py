@@ -156,7 +156,7 @@ class qa_clock(gr_unittest.TestCase):
         ticks = np.arange(1000)
         ticks[400:] -= 1
         noise = (self.rng.normal(size=(1000, 2)) @ [1, 1j]).astype(np.complex64)
-        block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS)
+        block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=1)
         tags = [stamp(0, 0), (0, "rx_rate", RATE), stamp(400, 399)]
         graph = Flowgraph(block, [bytes_of(noise[ticks])], [8 * CHANNELS], tags=[tags])
         self.finish(graph)
@@ -243,7 +243,8 @@ class qa_clock(gr_unittest.TestCase):
             (158000000, {}, False), (864000, {}, True),
             (EPOCH, {"relative_time": True}, True), (2**60, {}, True),
         ):
-            block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, **options)
+            block = aperture.pfb_channelizer(
+                channels=CHANNELS, taps=TAPS, inputs=1, **options)
             tags = [(0, "rx_time", rx_time(seconds, 0.25)), (0, "rx_rate", RATE)]
             x = bytes_of(np.ones(100, np.complex64))
             graph = Flowgraph(block, [x], [8 * CHANNELS], tags=[tags])
