@@ -51,41 +51,27 @@ beamformer_impl::beamformer_impl(const parameters& p,
     set_latency(p.latency);
 }
 
-int beamformer_impl::process(int noutput_items,
-                             gr_vector_int& ninput_items,
-                             gr_vector_const_void_star& input_items,
-                             gr_vector_void_star& output_items)
+clocked_block::progress
+beamformer_impl::make(int done,
+                      int room,
+                      const gr_vector_const_void_star& input_items,
+                      const gr_vector_void_star& output_items)
 {
-    if (!update(ninput_items))
-        return failed() || ended() ? WORK_DONE : 0;
-
+    const auto run = next_run(std::min<int64_t>(room, update_weights()));
+    if (run.windows == 0)
+        return {};
     const size_t out_size = output_signature()->sizeof_stream_item(0);
-    int64_t done = 0;
-    while (done < noutput_items) {
-        const int64_t sharing = update_weights();
-        const auto run = next_run(std::min(noutput_items - done, sharing));
-        if (run.windows == 0 && interrupted() && !ended()) {
-            resume();
-            if (failed())
-                return WORK_DONE;
-            continue;
-        }
-        if (run.windows == 0)
-            break;
-        void* beams = static_cast<char*>(output_items[0]) + done * out_size;
-        if (const char* start = starts_of(run, input_items)[0]) {
-            d_kernel->execute(start, beams, int(run.windows), work_stream());
-        } else {
-            work_stream().clear(beams, run.windows * out_size);
-            lose(run.windows);
-        }
-        for (int64_t i = 0; i < run.windows; i++)
-            tag_block(nitems_written(0) + done + i, position() + i);
-        advance(run.windows);
-        done += run.windows;
+    void* beams = static_cast<char*>(output_items[0]) + done * out_size;
+    if (const char* start = starts_of(run, input_items)[0]) {
+        d_kernel->execute(start, beams, int(run.windows), work_stream());
+    } else {
+        work_stream().clear(beams, run.windows * out_size);
+        lose(run.windows);
     }
-    consume_passed();
-    return done == 0 && ended() ? int(WORK_DONE) : int(done);
+    for (int64_t i = 0; i < run.windows; i++)
+        tag_block(nitems_written(0) + done + i, position() + i);
+    advance(run.windows);
+    return { run.windows, int(run.windows) };
 }
 
 void beamformer_impl::tag_block(uint64_t item, int64_t block)

@@ -26,10 +26,10 @@ public:
     std::vector<uint64_t> clamped() const override { return d_kernel->clamped(); }
 
 private:
-    int process(int noutput_items,
-                gr_vector_int& ninput_items,
-                gr_vector_const_void_star& input_items,
-                gr_vector_void_star& output_items) override;
+    progress make(int done,
+                  int room,
+                  const gr_vector_const_void_star& input_items,
+                  const gr_vector_void_star& output_items) override;
     void tag_block(uint64_t item, int64_t block);
 
     const kernels::beamformer::parameters d_p;

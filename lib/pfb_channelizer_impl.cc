@@ -66,46 +66,33 @@ void pfb_channelizer_impl::forecast(int, gr_vector_int& required)
     require_window(required);
 }
 
-int pfb_channelizer_impl::process(int noutput_items,
-                                  gr_vector_int& ninput_items,
-                                  gr_vector_const_void_star& input_items,
-                                  gr_vector_void_star& output_items)
+clocked_block::progress
+pfb_channelizer_impl::make(int done,
+                           int room,
+                           const gr_vector_const_void_star& input_items,
+                           const gr_vector_void_star& output_items)
 {
-    if (!update(ninput_items))
-        return failed() || ended() ? WORK_DONE : 0;
-
+    const int64_t spectrum = position() / d_windows.step();
+    const int64_t sharing = d_gains.update(
+        spectrum,
+        { rate() > 0 ? origin().after(d_windows.middle(), rate()) : origin(),
+          rate() / d_windows.step() },
+        [&](int64_t late) { report("late", 0, spectrum, late); },
+        [&](const cfloat* gains) { d_kernel->set_gains(gains, work_stream()); });
+    const auto run = next_run(std::min<int64_t>(room, sharing));
+    if (run.windows == 0)
+        return {};
     const size_t spectrum_size = output_signature()->sizeof_stream_item(0);
     std::vector<void*> spectra(d_p.ports);
-    int64_t done = 0;
-    while (done < noutput_items) {
-        const int64_t spectrum = position() / d_windows.step();
-        const int64_t sharing = d_gains.update(
-            spectrum,
-            { rate() > 0 ? origin().after(d_windows.middle(), rate()) : origin(),
-              rate() / d_windows.step() },
-            [&](int64_t late) { report("late", 0, spectrum, late); },
-            [&](const cfloat* gains) { d_kernel->set_gains(gains, work_stream()); });
-        const auto run = next_run(std::min(noutput_items - done, sharing));
-        if (run.windows == 0 && interrupted() && !ended()) {
-            resume();
-            if (failed())
-                return WORK_DONE;
-            continue;
-        }
-        if (run.windows == 0)
-            break;
-        for (int port = 0; port < d_p.ports; port++)
-            spectra[port] = static_cast<char*>(output_items[port]) + done * spectrum_size;
-        tag_spectra(nitems_written(0) + done, spectrum, run);
-        d_kernel->execute(d_windows.sources(run, starts_of(run, input_items)).data(),
-                          spectra.data(),
-                          run.windows,
-                          work_stream());
-        advance(run.windows);
-        done += run.windows;
-    }
-    consume_passed();
-    return done == 0 && ended() ? int(WORK_DONE) : done;
+    for (int port = 0; port < d_p.ports; port++)
+        spectra[port] = static_cast<char*>(output_items[port]) + done * spectrum_size;
+    tag_spectra(nitems_written(0) + done, spectrum, run);
+    d_kernel->execute(d_windows.sources(run, starts_of(run, input_items)).data(),
+                      spectra.data(),
+                      run.windows,
+                      work_stream());
+    advance(run.windows);
+    return { run.windows, int(run.windows) };
 }
 
 timestamp pfb_channelizer_impl::spectrum_time(int64_t spectrum) const

@@ -36,10 +36,10 @@ public:
     std::string implementation() const override;
 
 private:
-    int process(int noutput_items,
-                gr_vector_int& ninput_items,
-                gr_vector_const_void_star& input_items,
-                gr_vector_void_star& output_items) override;
+    progress make(int done,
+                  int room,
+                  const gr_vector_const_void_star& input_items,
+                  const gr_vector_void_star& output_items) override;
     void on_begin() override { d_described = false; }
     void tag_spectra(uint64_t item, int64_t spectrum, const timeline::run& run);
     timestamp spectrum_time(int64_t spectrum) const;

@@ -97,44 +97,30 @@ bool xengine_impl::begin_integration()
     return true;
 }
 
-int xengine_impl::process(int noutput_items,
-                          gr_vector_int& ninput_items,
-                          gr_vector_const_void_star& input_items,
-                          gr_vector_void_star& output_items)
+clocked_block::progress xengine_impl::make(int done,
+                                           int,
+                                           const gr_vector_const_void_star& input_items,
+                                           const gr_vector_void_star& output_items)
 {
-    if (!update(ninput_items))
-        return failed() || ended() ? WORK_DONE : 0;
-
-    auto* visibilities = static_cast<gr_complex*>(output_items[0]);
-    int done = 0;
-    while (done < noutput_items) {
-        if (d_summed == 0 && !begin_integration())
-            return WORK_DONE;
-        const auto run = next_run(d_blocks - d_summed);
-        if (run.windows == 0 && d_summed == 0 && interrupted() && !ended()) {
-            resume();
-            if (failed())
-                return WORK_DONE;
-            continue;
-        }
-        if (run.windows == 0 && (d_summed == 0 || !(ended() || interrupted())))
-            break;
-        const char* start = starts_of(run, input_items)[0];
-        if (start && run.windows > 0)
-            d_kernel->accumulate(start, run.windows, work_stream());
-        else
-            lose(run.windows);
-        advance(run.windows);
-        d_summed += run.windows;
-        if (d_summed == d_blocks || run.windows == 0) {
-            finish_integration(visibilities +
-                                   size_t(done) * d_p.channels * d_p.products(),
-                               nitems_written(0) + done);
-            done++;
-        }
-    }
-    consume_passed();
-    return done == 0 && ended() ? int(WORK_DONE) : done;
+    if (d_summed == 0 && !begin_integration())
+        return {};
+    const auto run = next_run(d_blocks - d_summed);
+    if (run.windows == 0 && (d_summed == 0 || !(ended() || interrupted())))
+        return {};
+    const char* start = starts_of(run, input_items)[0];
+    if (start && run.windows > 0)
+        d_kernel->accumulate(start, run.windows, work_stream());
+    else
+        lose(run.windows);
+    advance(run.windows);
+    d_summed += run.windows;
+    if (d_summed < d_blocks && run.windows > 0)
+        return { run.windows, 0 };
+    const int64_t summed = d_summed;
+    finish_integration(static_cast<gr_complex*>(output_items[0]) +
+                           size_t(done) * d_p.channels * d_p.products(),
+                       nitems_written(0) + done);
+    return { summed, 1 };
 }
 
 std::vector<uint64_t> xengine_impl::counted() const

@@ -30,10 +30,10 @@ public:
     std::string implementation() const override;
 
 private:
-    int process(int noutput_items,
-                gr_vector_int& ninput_items,
-                gr_vector_const_void_star& input_items,
-                gr_vector_void_star& output_items) override;
+    progress make(int done,
+                  int room,
+                  const gr_vector_const_void_star& input_items,
+                  const gr_vector_void_star& output_items) override;
     void before_first_call() override;
     //! Takes over the settings; false if they cannot be met.
     bool begin_integration();

@@ -132,6 +132,30 @@ void clocked_block::require_window(gr_vector_int& required)
         std::fill(required.begin(), required.end(), 0);
 }
 
+int clocked_block::process(int noutput_items,
+                           gr_vector_int& ninput_items,
+                           gr_vector_const_void_star& input_items,
+                           gr_vector_void_star& output_items)
+{
+    if (!update(ninput_items))
+        return failed() || ended() ? WORK_DONE : 0;
+    int done = 0;
+    while (done < noutput_items) {
+        const progress p = make(done, noutput_items - done, input_items, output_items);
+        done += p.items;
+        if (p.windows == 0 && !failed() && interrupted() && !ended())
+            resume();
+        else if (p.windows == 0)
+            break;
+        if (failed())
+            break;
+    }
+    if (failed())
+        return WORK_DONE;
+    consume_passed();
+    return done == 0 && ended() ? int(WORK_DONE) : done;
+}
+
 bool clocked_block::update(const gr_vector_int& available)
 {
     if (failed())

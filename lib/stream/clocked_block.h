@@ -36,8 +36,8 @@ int frame_item_size(int channels, int inputs, int times, sample_type type);
  * What blocks with a clock share: they read rx_time, rx_rate and rx_freq on their inputs,
  * line the ports up, notice losses, and see when the input ends.
  *
- * In forecast() and process() a derived block calls update() and then takes run
- * after run off next_run().
+ * A derived block asks in forecast() for what it needs, and takes run after run off
+ * next_run() in make().
  */
 class clocked_block : public device_block
 {
@@ -51,11 +51,21 @@ protected:
     //! forecast(): what the next window needs of each port; nothing once the input ended.
     void require_window(gr_vector_int& required);
 
+    //! What a call of make() did.
+    struct progress {
+        int64_t windows; //!< that it went on by, or padded; 0: there was nothing to do
+        int items;       //!< of the output that became whole
+    };
     /*!
-     * At the start of process(): reads the tags of the items that are new.
-     * \returns false if there is nothing to do, or nothing that can be done: see failed()
+     * One piece of the work of process(), which calls it until the output is full or
+     * there is nothing to do: takes one run off next_run() and makes output of it.
+     * \param done items of the output that this call of process() has made
+     * \param room how many more there is room for, at least 1
      */
-    bool update(const gr_vector_int& available);
+    virtual progress make(int done,
+                          int room,
+                          const gr_vector_const_void_star& input_items,
+                          const gr_vector_void_star& output_items) = 0;
     //! A port's input is done, and what is left of it holds no window.
     bool ended() const { return d_ended; }
 
@@ -65,18 +75,15 @@ protected:
     /*!
      * The clock of a port jumped too far to fill the gap. next_run() gives no windows any
      * more: as at the end of the input, what is unfinished is to be delivered, marked as
-     * partial. Then resume() lines the ports up anew and calls on_begin(), and the next
-     * windows follow. The first item made of them needs tags as the very first one.
+     * partial. Where make() has nothing more to do, the ports are lined up anew,
+     * on_begin() is called, and the next windows follow. The first item made of them
+     * needs tags as the very first one.
      */
     bool interrupted() const { return d_alignment.interrupted(d_end); }
-    void resume();
     //! Where the first window of a run begins on each port, in what process() got;
     //! nullptr where it is missing.
     std::vector<const char*> starts_of(const timeline::run& run,
                                        const gr_vector_const_void_star& input_items);
-    //! Consumes on all ports what no later window needs.
-    void consume_passed();
-
     //! Tick of the next window's first item, from 0.
     int64_t position() const { return d_alignment.position(); }
     int64_t tick_of(int port, int64_t item) const
@@ -156,6 +163,17 @@ protected:
                        const std::function<void(const pmt::pmt_t&)>& receive);
 
 private:
+    int process(int noutput_items,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star& input_items,
+                gr_vector_void_star& output_items) final;
+    //! Reads the tags of the items that are new. \returns false if there is nothing to
+    //! do, or nothing that can be done: see failed()
+    bool update(const gr_vector_int& available);
+    void resume();
+    //! Consumes on all ports what no later window needs.
+    void consume_passed();
+
     struct port_state {
         int64_t preload = 0;  // zeros that GNU Radio put before item 0
         int64_t seen = 0;     // items whose tags were read

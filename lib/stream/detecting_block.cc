@@ -46,47 +46,34 @@ bool detecting_block::start()
 
 void detecting_block::before_first_call() { kernel().clear(work_stream()); }
 
-int detecting_block::process(int noutput_items,
-                             gr_vector_int& ninput_items,
-                             gr_vector_const_void_star& input_items,
-                             gr_vector_void_star& output_items)
+clocked_block::progress
+detecting_block::make(int done,
+                      int room,
+                      const gr_vector_const_void_star& input_items,
+                      const gr_vector_void_star& output_items)
 {
-    if (!update(ninput_items))
-        return failed() || ended() ? WORK_DONE : 0;
-
-    auto* out = static_cast<float*>(output_items[0]);
     const size_t item = output_signature()->sizeof_stream_item(0) / sizeof(float);
     const bool within = d_p.detect.integrations(d_p.spectra_per_frame) > 0;
-    int done = 0;
-    while (done < noutput_items) {
-        float* to = out + done * item;
-        const int64_t begin = position() * d_p.spectra_per_frame;
-        const int made = within ? integrate_parts(input_items, to, noutput_items - done)
-                                : integrate_blocks(input_items, to);
-        if (made == 0 && interrupted() && !ended()) {
-            resume();
-            if (failed())
-                return WORK_DONE;
-            continue;
-        }
-        if (made == 0)
-            break;
-        for (int i = 0; i < made; i++, done++) {
-            // the clock stands behind them, and behind what is not delivered
-            const int64_t length =
-                within ? d_p.detect.spectra : d_summed * d_p.spectra_per_frame;
-            const int64_t first =
-                within ? begin + i * length : position() * d_p.spectra_per_frame - length;
-            tag_integration(nitems_written(0) + done,
-                            first,
-                            first + length,
-                            counted(first, first + length));
-        }
-        d_summed = 0;
-        forget_before(position() * d_p.spectra_per_frame);
+    float* to = static_cast<float*>(output_items[0]) + done * item;
+    const int64_t begin = position() * d_p.spectra_per_frame;
+    const int made = within ? integrate_parts(input_items, to, room)
+                            : integrate_blocks(input_items, to);
+    if (made == 0)
+        return {};
+    for (int i = 0; i < made; i++) {
+        // the clock stands behind them, and behind what is not delivered
+        const int64_t length =
+            within ? d_p.detect.spectra : d_summed * d_p.spectra_per_frame;
+        const int64_t first =
+            within ? begin + i * length : position() * d_p.spectra_per_frame - length;
+        tag_integration(nitems_written(0) + done + i,
+                        first,
+                        first + length,
+                        counted(first, first + length));
     }
-    consume_passed();
-    return done == 0 && ended() ? int(WORK_DONE) : done;
+    d_summed = 0;
+    forget_before(position() * d_p.spectra_per_frame);
+    return { made, made };
 }
 
 int detecting_block::integrate_parts(const gr_vector_const_void_star& in,

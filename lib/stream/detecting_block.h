@@ -53,10 +53,10 @@ protected:
     lost_of(int beam, const std::vector<intervals>& lost, int64_t first, int64_t end);
 
 private:
-    int process(int noutput_items,
-                gr_vector_int& ninput_items,
-                gr_vector_const_void_star& input_items,
-                gr_vector_void_star& output_items) override;
+    progress make(int done,
+                  int room,
+                  const gr_vector_const_void_star& input_items,
+                  const gr_vector_void_star& output_items) override;
     void before_first_call() override;
 
     //! Integrations within blocks, and of blocks; each returns how many items it made.

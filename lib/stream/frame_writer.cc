@@ -82,55 +82,43 @@ void frame_writer::on_moved(int64_t ticks)
 
 void frame_writer::forecast(int, gr_vector_int& required) { require_window(required); }
 
-int frame_writer::process(int noutput_items,
-                          gr_vector_int& ninput_items,
-                          gr_vector_const_void_star& input_items,
-                          gr_vector_void_star& output_items)
+clocked_block::progress frame_writer::make(int done,
+                                           int room,
+                                           const gr_vector_const_void_star& input_items,
+                                           const gr_vector_void_star& output_items)
 {
-    if (!update(ninput_items))
-        return failed() || ended() ? WORK_DONE : 0;
-
-    const size_t block_size = output_signature()->sizeof_stream_item(0);
-    int done = 0;
-    while (done < noutput_items) {
-        // Spectra go to their place as they come, call after call: the output's memory
-        // stays the same until the block is passed on.
-        void* block = static_cast<char*>(output_items[0]) + done * block_size;
-        const int64_t room =
-            std::min<int64_t>(int64_t(noutput_items - done) * d_layout.spectra_per_frame,
-                              std::numeric_limits<int>::max()) -
-            d_filled;
-        const auto run = next_run(std::min(room, prepare(next_spectrum())));
-        int padding = 0;
-        if (run.windows > 0) {
-            fill(run, starts_of(run, input_items), block);
-            advance(run.windows);
-        } else if ((ended() || interrupted()) && d_filled > 0) {
-            padding = int(d_layout.spectra_per_frame - d_filled);
-            write({ padding, std::vector<int64_t>(d_layout.ports, -1) },
-                  std::vector<const char*>(d_layout.ports),
-                  block,
-                  int(d_filled),
-                  padding);
-            d_filled += padding;
-        } else if (interrupted() && !ended()) {
-            resume();
-            if (failed())
-                return WORK_DONE;
-            continue;
-        } else {
-            break;
-        }
-        for (; d_filled >= d_layout.spectra_per_frame;
-             d_filled -= d_layout.spectra_per_frame, done++) {
-            const int64_t behind =
-                d_filled - d_layout.spectra_per_frame; // spectra of later blocks
-            tag_block(
-                nitems_written(0) + done, next_spectrum() + padding - behind, padding);
-        }
+    // Spectra go to their place as they come, call after call: the output's memory
+    // stays the same until the frame is passed on.
+    void* frame = static_cast<char*>(output_items[0]) +
+                  done * output_signature()->sizeof_stream_item(0);
+    const int64_t length = d_layout.spectra_per_frame;
+    const int64_t free =
+        std::min<int64_t>(int64_t(room) * length, std::numeric_limits<int>::max()) -
+        d_filled;
+    const auto run = next_run(std::min(free, prepare(next_spectrum())));
+    int padding = 0;
+    if (run.windows > 0) {
+        fill(run, starts_of(run, input_items), frame);
+        advance(run.windows);
+    } else if ((ended() || interrupted()) && d_filled > 0) {
+        padding = int(length - d_filled);
+        write({ padding, std::vector<int64_t>(d_layout.ports, -1) },
+              std::vector<const char*>(d_layout.ports),
+              frame,
+              int(d_filled),
+              padding);
+        d_filled += padding;
+    } else {
+        return {};
     }
-    consume_passed();
-    return done == 0 && ended() ? int(WORK_DONE) : done;
+    int whole = 0;
+    for (; d_filled >= length; d_filled -= length, whole++) {
+        const int64_t behind = d_filled - length; // spectra of later frames
+        tag_block(nitems_written(0) + done + whole,
+                  next_spectrum() + padding - behind,
+                  padding);
+    }
+    return { run.windows + padding, whole };
 }
 
 void frame_writer::fill(const timeline::run& run,

@@ -65,10 +65,10 @@ protected:
     std::vector<uint64_t> missing_spectra() const;
 
 private:
-    int process(int noutput_items,
-                gr_vector_int& ninput_items,
-                gr_vector_const_void_star& input_items,
-                gr_vector_void_star& output_items) final;
+    progress make(int done,
+                  int room,
+                  const gr_vector_const_void_star& input_items,
+                  const gr_vector_void_star& output_items) final;
     void on_begin() final;
     void on_moved(int64_t ticks) final;
     int64_t next_spectrum() const { return position() / d_step; }
