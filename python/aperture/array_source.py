@@ -41,8 +41,9 @@ def _block_source(source, array, time):
                                                source.moving, source.flux)
 
 
-def array_source(array="two-dish", sources=None, type="fc32", samples=0, start_time=DEFAULT_START_TIME, seed=1,
-                 inputs_per_port=1, noise_rms=0, inputs=None):
+def array_source(array="two-dish", sources=None, type="fc32", samples=0,
+                 start_time=DEFAULT_START_TIME, seed=1, inputs_per_port=1, noise_rms=0,
+                 inputs=None):
     """A source block: the samples that the inputs of an array would give.
 
     Receiver noise, point sources with their geometric delays, gains and cable delays; formulas and
@@ -75,7 +76,8 @@ def array_source(array="two-dish", sources=None, type="fc32", samples=0, start_t
                          f"array {array.name!r} has so many inputs")
     sources = array.sources if sources is None else sources
     if not isinstance(sources, (list, tuple)):
-        raise ValueError(f"sources: {sources!r} is not allowed; it must be None, or a list of Source")
+        raise ValueError(f"sources: {sources!r} is not allowed; it must be None, or a list of "
+                         "Source")
     for index, source in enumerate(sources):
         if not isinstance(source, Source):
             raise ValueError(f"sources[{index}]: {source!r} is not allowed; it must be a Source")

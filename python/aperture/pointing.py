@@ -409,8 +409,8 @@ class pointing(python_block):
         first = self._largest_error <= self._phase_error
         self._largest_error = max(self._largest_error, error)
         if first and error > self._phase_error * (1 + 1e-6):
-            self.logger.warn(f"frames of {self._frame_length:g} s are too long: phases are wrong by "
-                             f"up to {error:.3g} degrees, not {self._phase_error:g}")
+            self.logger.warn(f"frames of {self._frame_length:g} s are too long: phases are wrong "
+                             f"by up to {error:.3g} degrees, not {self._phase_error:g}")
 
     def _send(self, begin, timed):
         """Weights that hold from `begin` on."""

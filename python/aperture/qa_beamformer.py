@@ -168,7 +168,8 @@ class qa_beamformer(gr_unittest.TestCase):
         voltages = np.zeros((count, channels, inputs, spectra_per_frame, 2), dtype=np.int8)
         voltages[..., 0] = 1
         block = aperture.beamformer(
-            channels=channels, inputs=inputs, beams=beams, spectra_per_frame=spectra_per_frame, type="sc8"
+            channels=channels, inputs=inputs, beams=beams, spectra_per_frame=spectra_per_frame,
+            type="sc8"
         )
         gates = {number: threading.Event() for number in actions}
         graph = Flowgraph(
@@ -273,7 +274,8 @@ class qa_beamformer(gr_unittest.TestCase):
 
         voltages = np.zeros((300, 5, 2, 32, 2), dtype=np.int8)
         voltages[..., 0] = 1
-        block = aperture.beamformer(channels=5, inputs=2, beams=300, spectra_per_frame=32, type="sc8")
+        block = aperture.beamformer(
+            channels=5, inputs=2, beams=300, spectra_per_frame=32, type="sc8")
         block.set_weights(np.ones((300, 2), dtype=np.complex64))
         thread = threading.Thread(target=change, args=(block,))
         thread.start()
@@ -335,7 +337,7 @@ class qa_beamformer(gr_unittest.TestCase):
             aperture.beamformer(channels=2, inputs=4, beams=3, weights=np.ones((4, 3)), type="sc8")
 
     def test_weights_one_after_the_other(self):
-        """Weights of all, of one beam and masks: each is kept, and the array that was given, too."""
+        """Weights of all, of one beam and masks: each is kept, as is the array that was given."""
         block = aperture.beamformer(channels=2, inputs=4, beams=3, spectra_per_frame=8, type="sc8")
         weights = np.arange(24, dtype=np.complex64).reshape(2, 3, 4)
         block.set_weights(weights)

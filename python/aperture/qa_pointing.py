@@ -411,8 +411,8 @@ class qa_pointing(gr_unittest.TestCase):
     def test_times_of_which_the_rotation_of_the_earth_is_not_known(self):
         """Are told once, where beams follow the sky."""
         array, late = array_of(), 1893456000  # 2030
-        for time, beam, warnings in ((late, target(array, time=late), 1), (late, Beam("a", 1., 50.), 0),
-                                     (START, target(array), 0)):
+        for time, beam, warnings in ((late, target(array, time=late), 1),
+                                     (late, Beam("a", 1., 50.), 0), (START, target(array), 0)):
             log = Log()
             follow(array, [beam], clock(0, time, rate=1.0), 600, logger=log)
             self.assertEqual(len(log.warnings), warnings)
@@ -468,7 +468,8 @@ class qa_pointing(gr_unittest.TestCase):
                 (dict(samples_per_item=0), "samples_per_item: 0"),
                 (dict(bandwidth=1e6, center_frequency=-1), "center_frequency, bandwidth"),
                 (dict(inputs=9), "inputs: 9"), (dict(beams=[]), "beams"),
-                (dict(taper="x"), "taper: 'x'"), (dict(taper=[1, [2]]), r"taper: \[1, \[2\]\] is not"),
+                (dict(taper="x"), "taper: 'x'"),
+                (dict(taper=[1, [2]]), r"taper: \[1, \[2\]\] is not"),
                 (dict(calibration=[1]), r"calibration: \(1,\) is not"),
                 (dict(calibration="x"), "calibration: 'x' is not"),
                 (dict(calibration=[1] * 7 + [{}]), "calibration: .*{}] is not"),

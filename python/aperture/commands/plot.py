@@ -99,7 +99,8 @@ def is_clear(lag):
 def in_nanoseconds(delay):
     """A delay in seconds to text, with the digits that it may have."""
     ns = delay * 1e9
-    return f"{ns:.1f} ns".replace("-", "−") if abs(ns) < 1000 else f"{ns:,.0f} ns".replace("-", "−")
+    text = f"{ns:.1f} ns" if abs(ns) < 1000 else f"{ns:,.0f} ns"
+    return text.replace("-", "−")
 
 
 def read_panels(file, products, integrations):

@@ -124,7 +124,8 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                 found = file.read()[..., 1:].mean(axis=(0, 2)) / level
                 # 6200 values of noise and source: 5 deviations
                 np.testing.assert_allclose(
-                    found, {"power": [1], "IQUV": [2, 0, 0, 0], "coherency": [1, 1, 0, 0]}[products],
+                    found,
+                    {"power": [1], "IQUV": [2, 0, 0, 0], "coherency": [1, 1, 0, 0]}[products],
                     atol=0.13, err_msg=f"{products} {name}")
 
     def test_incoherent_beams_alone(self):
@@ -164,12 +165,14 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         save_array(array, self.path("two.yaml"))
         code, _, err = run(beams_command, "--input", "dada:" + self.path("a.dada"), "--array",
                            self.path("two.yaml"), "--channels", 32, "--device", DEVICE, "-o",
-                           self.path("out.fil"), "--beams", "grid:az=0,el=90", "--integration", 1e-4)
+                           self.path("out.fil"), "--beams", "grid:az=0,el=90",
+                           "--integration", 1e-4)
         self.assertEqual(code, 0)
-        self.assertIn("aperture_beams: warning: input Bx is zero where the gain is measured: its gain "
-                      "is 13", err)
+        self.assertIn("aperture_beams: warning: input Bx is zero where the gain is measured: its "
+                      "gain is 13", err)
         powers = FilterbankFile(self.path("out.fil")).read().mean(axis=(1, 2))
-        # of two inputs of 20 steps rms with weights of 1/sqrt(2), which share a fifth of their power
+        # of two inputs of 20 steps rms with weights of 1/sqrt(2), which share a fifth of their
+        # power
         np.testing.assert_allclose(powers[2:28], 800 / 2, rtol=0.1)
         np.testing.assert_allclose(powers[34:60], 800 * 1.2, rtol=0.1)
 
@@ -248,7 +251,8 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                  ".fil: the name of this file has more than 247 bytes"),
                 (["--beams", "grid:az=1,el=1", "--products", "IQUV"], 1, "one polarisation"),
                 (["--beams", "grid:az=1,el=1", "--incoherent", "A1+B7"], 1, "'B7'"),
-                (["--beams", "grid:az=1,el=1,antennas=B7"], 1, "beams[0].beam 'beam': antennas: 'B7'"),
+                (["--beams", "grid:az=1,el=1,antennas=B7"], 1,
+                 "beams[0].beam 'beam': antennas: 'B7'"),
                 (["--beams", "grid:az=1,el=1", "--sum-channels", "3"], 1, "--sum-channels 3"),
                 (["--beams", "grid:az=1,el=1", "-o", "/nowhere/x.fil"], 1, "no folder"),
                 (["--beams", "grid:az=1,el=1", "-o", ""], 1, "-o '': expected the name of"),
