@@ -37,66 +37,25 @@ public:
         double align = 0;
     };
 
-    //! What the parameters mean.
+    //! What the parameters mean: first those of the filter bank.
     static auto describe()
     {
-        return std::make_tuple(
-            parameter("channels",
-                      &parameters::channels,
-                      "n, even, 4 to 65536; fast for products of 2, 3 and 5"),
-            parameter("inputs", &parameters::inputs, "of all ports together"),
-            parameter("inputs_per_port",
-                      &parameters::inputs_per_port,
-                      "interleaved sample by sample"),
-            parameter(
-                "input_type",
-                &parameters::input_type,
-                "fc32, sc16, sc8, sc4, or real f32, s16, s12, s10, s8; s12 and s10 are "
-                "packed, an item of one input is 2 samples in 3 bytes or 4 in 5"),
-            parameter(
-                "output_type",
-                &parameters::output_type,
-                "fc32, or sc8 (rounded half to even, clamped to +-127 and counted)"),
-            parameter("spectra_per_frame",
-                      &parameters::spectra_per_frame,
-                      "spectra in a frame; frames of 1 to 128 MB work best"),
-            parameter("first_channel",
-                      &parameters::first_channel,
-                      "first channel that goes into frames"),
-            parameter("selected_channels",
-                      &parameters::selected_channels,
-                      "how many do; 0: all from the first on"),
-            parameter("align",
-                      &parameters::align,
-                      "seconds; drop spectra until the first at or after a multiple of "
-                      "it since 1970"),
-            parameter("taps", &parameters::taps, "1 to 64"),
-            parameter("window",
-                      &parameters::window,
-                      "hann, hamming, blackman, rect or kaiser(beta)"),
-            parameter(
-                "prototype",
-                &parameters::prototype,
-                "taps x n numbers (real samples: taps x 2n) to use instead of `window`"),
-            parameter("gain",
-                      &parameters::gain,
-                      "first gain of all inputs and channels; 0 means 1, and is refused "
-                      "for sc8 from other types"),
-            parameter("inverted",
-                      &parameters::inverted,
-                      "the band was mirrored: complex samples are conjugated, real "
-                      "channels reversed"),
-            parameter(
-                "most_gap",
-                &parameters::most_gap,
-                "seconds; an rx_time that jumps further is not filled with missing "
-                "spectra, but ends what is unfinished and begins the alignment anew"),
-            parameter("relative_time",
-                      &parameters::relative_time,
-                      "rx_time counts from the device's start, whatever its value; below "
-                      "1e8 s (1973) it does anyway"),
-            parameter("device", &parameters::device, meaning_of_device),
-            parameter("latency", &parameters::latency, meaning_of_latency));
+        return std::tuple_cat(
+            pfb_channelizer::describe(),
+            std::make_tuple(
+                parameter("spectra_per_frame",
+                          &parameters::spectra_per_frame,
+                          "spectra in a frame; frames of 1 to 128 MB work best"),
+                parameter("first_channel",
+                          &parameters::first_channel,
+                          "first channel that goes into frames"),
+                parameter("selected_channels",
+                          &parameters::selected_channels,
+                          "how many do; 0: all from the first on"),
+                parameter("align",
+                          &parameters::align,
+                          "seconds; drop spectra until the first at or after a multiple "
+                          "of it since 1970")));
     }
 
     static sptr make(const parameters& p);

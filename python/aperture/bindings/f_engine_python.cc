@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(f_engine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(4d0e870b92c71b467c192bfc0135bf08) */
+/* BINDTOOL_HEADER_FILE_HASH(3557ec72c66ba1a1ac60fb3a0a713dbd) */
 /***********************************************************************************/
 
 #include "block_binding.h"
