@@ -10,17 +10,16 @@
  * copy bandwidth and the plain way (FIR, cuFFT, conversion) of the same run.
  *
  * bench_pfb [pfb|sizes|f_engine|interleaved|corner_turn|first|tensor|few_channels|
- * many_channels|real|inverted|packed|packed_12|nibbles|shorts|types]... [channels=N]
- * [taps=N] [json=FILE] [rest=MS]: `first` is 1024 channels, 8 taps, sc8 alone, `sizes`
- * channels by taps, 8 bit and fc32, the plain way beside 8 taps only, `interleaved`
- * several inputs a port, `tensor` all else that tensor cores do with 1024 channels,
- * `few_channels` with 64 to 1024, `many_channels` with 2048 to 8192, `real`, `inverted`,
- * `packed`, `packed_12` and `shorts` of s8, s8 inverted, s10, s12 and sc16 with 64 to
- * 1024, `nibbles` of sc4 with 64 to 8192, of these `channels` only those, with `taps`
- * (8), `types` the F-engine of what these do not do. A figure counts the samples that
- * come in. Beside the corner turn stands not the plain way, but a copy in calls as large.
- * Before each figure the GPU rests for `rest` milliseconds (100), as it lowers its clock
- * after some time of work.
+ * many_channels|s8|inverted|sc4|types]... [channels=N] [taps=N] [json=FILE] [rest=MS]:
+ * `first` is 1024 channels, 8 taps, sc8 alone, `sizes` channels by taps, 8 bit and fc32,
+ * the plain way beside 8 taps only, `interleaved` several inputs a port, `tensor` all
+ * else that tensor cores do with 1024 channels, `few_channels` with 64 to 1024,
+ * `many_channels` with 2048 to 8192, `s8` and `inverted` of s8 and s8 inverted with 64 to
+ * 1024, `sc4` of sc4 with 64 to 8192, of these `channels` only those, with `taps` (8),
+ * `types` the F-engine of what these do not do. A figure counts the samples that come in.
+ * Beside the corner turn stands not the plain way, but a copy in calls as large. Before
+ * each figure the GPU rests for `rest` milliseconds (100), as it lowers its clock after
+ * some time of work.
  */
 
 #include "gpu.cuh"
@@ -42,10 +41,10 @@ namespace {
 
 constexpr size_t total_bytes = size_t(2) << 30; // of samples
 
-const std::set<std::string> words{ "pfb",           "sizes",  "f_engine", "interleaved",
-                                   "corner_turn",   "first",  "tensor",   "few_channels",
-                                   "many_channels", "real",   "inverted", "packed",
-                                   "packed_12",     "shorts", "nibbles",  "types" };
+const std::set<std::string> words{ "pfb",           "sizes", "f_engine", "interleaved",
+                                   "corner_turn",   "first", "tensor",   "few_channels",
+                                   "many_channels", "s8",    "inverted", "sc4",
+                                   "types" };
 
 //! Bell-shaped, rms 18, within +-63: as a receiver with its gain set well.
 __global__ void fill_bytes(int8_t* data, size_t count)
@@ -437,12 +436,9 @@ void run_all(program& b, const std::set<std::string>& wanted)
     for (auto [range, input, inverted, least, most] :
          { std::tuple("few_channels", type::sc8, false, 64, 1024),
            std::tuple("many_channels", type::sc8, false, 2048, 8192),
-           std::tuple("real", type::s8, false, 64, 1024),
+           std::tuple("s8", type::s8, false, 64, 1024),
            std::tuple("inverted", type::s8, true, 64, 1024),
-           std::tuple("packed", type::s10, false, 64, 1024),
-           std::tuple("packed_12", type::s12, false, 64, 1024),
-           std::tuple("shorts", type::sc16, false, 64, 1024),
-           std::tuple("nibbles", type::sc4, false, 64, 8192) })
+           std::tuple("sc4", type::sc4, false, 64, 8192) })
         for (int n = least; want(range) && n <= most; n *= 2)
             for (int inputs : { 1, 8, 64, 512 }) {
                 if (b.channels && b.channels != n)
@@ -476,7 +472,8 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.f_engine_of(p, times, "f_engine " + what);
             b.channelise(p, what + ", as large", {}, times);
         };
-        for (auto t : { type::fc32, type::s16, type::f32 })
+        for (auto t :
+             { type::fc32, type::sc16, type::s16, type::s12, type::s10, type::f32 })
             both(1024, 8, t, type::sc8);
         both(1024, 32, type::sc8, type::sc8);
         for (auto t : { type::sc8, type::fc32, type::s16 })

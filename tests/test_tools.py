@@ -107,7 +107,7 @@ class TestSanitizeGpu(unittest.TestCase):
         return run(SOURCE / "tools/sanitize-gpu", *words, env=self.environment)
 
     def test_clean(self):
-        status, output = self.sanitize("qa_copy", "check_cuda_kernels quick")
+        status, output = self.sanitize("qa_copy", "check_pfb quick")
         self.assertEqual(status, 0, output)
         self.assertIn("8 of 8 clean", output)
         self.assertEqual(output.count("12 comparisons"), 6)
@@ -115,14 +115,14 @@ class TestSanitizeGpu(unittest.TestCase):
     def test_all(self):
         status, output = self.sanitize("--tool", "memcheck")
         self.assertEqual(status, 0, output)
-        for test in ("check_cuda_kernels xengine", "check_cuda_beams", "qa_copy",
+        for test in ("check_xengine", "check_pfb", "check_f_engine", "check_beams", "qa_copy",
                      "qa_xengine", "qa_f_engine", "qa_beam_power", "qa_fx"):
             self.assertIn(f"memcheck  {test}", output)
         self.assertNotIn("qa_tools", output)
 
     def test_gpus(self):
         status, output = self.sanitize("--gpus", "2,5", "--jobs", "1", "--tool", "memcheck",
-                                       *[f"check_cuda_kernels {i}" for i in range(9)])
+                                       *[f"check_pfb {i}" for i in range(9)])
         self.assertEqual(status, 0, output)
         for gpu in "2", "5":
             self.assertIn(f"12 comparisons on {gpu}", output)

@@ -11,9 +11,14 @@
 #include "kernels/gpu/memory.h"
 #include <chrono>
 #include <cstdio>
+#include <cstring>
+#include <functional>
+#include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 /*
  * What the programs share that check CUDA kernels. Each is one source file.
@@ -122,13 +127,120 @@ int summary()
     return failures ? 1 : 0;
 }
 
-bool no_gpu()
+[[maybe_unused]] bool no_gpu()
 {
     int gpus = 0;
     if (cudaGetDeviceCount(&gpus) == cudaSuccess && gpus > 0)
         return false;
     std::printf("no GPU: skipped\n");
     return true;
+}
+
+template <class T>
+std::vector<T> random_values(size_t count)
+{
+    std::vector<T> v(count);
+    auto* bytes = reinterpret_cast<uint8_t*>(v.data());
+    for (size_t i = 0; i < count * sizeof(T); i++)
+        bytes[i] = uint8_t(random_bits());
+    return v;
+}
+
+//! Numbers that arguments choose; if there are none, all are wanted.
+class chosen_numbers
+{
+public:
+    //! Whether the argument is name=N. Then it chooses N.
+    bool add_if(const std::string& argument, const std::string& name)
+    {
+        int number;
+        if (std::sscanf(argument.c_str(), (name + "=%d").c_str(), &number) != 1)
+            return false;
+        d_met[number] = false;
+        return true;
+    }
+    bool wants(int number)
+    {
+        const auto found = d_met.find(number);
+        if (found != d_met.end())
+            found->second = true;
+        return d_met.empty() || found != d_met.end();
+    }
+    void add_to(std::set<int>& numbers) const
+    {
+        for (const auto& [number, met] : d_met)
+            numbers.insert(number);
+    }
+    void expect_all_met(const std::string& name) const
+    {
+        for (const auto& [number, met] : d_met)
+            expect(met, name + "=" + std::to_string(number) + ": nothing to compare");
+    }
+
+private:
+    std::map<int, bool> d_met;
+};
+
+//! What a program compares, by the name of the argument that chooses it.
+struct part {
+    std::string name;
+    std::string of; //!< the part that it is also a part of; empty: done by default
+    std::function<void(bool quick)> check;
+};
+
+/*!
+ * main() of a program: does the parts that its arguments name, by default those that are
+ * parts of no other. \param about what is compared \param numbers those that arguments
+ * like name=N choose \return the exit status: 0 all as expected, 1 a difference, 77 no
+ * GPU
+ */
+[[maybe_unused]] int check_parts(int argc,
+                                 char** argv,
+                                 const std::string& about,
+                                 const std::vector<part>& parts,
+                                 std::map<std::string, chosen_numbers*> numbers = {})
+{
+    std::set<std::string> words;
+    for (int i = 1; i < argc; i++) {
+        bool is_number = false;
+        for (auto& [name, chosen] : numbers)
+            is_number = is_number || chosen->add_if(argv[i], name);
+        if (!is_number)
+            words.insert(argv[i]);
+    }
+    if (words.count("--help") || words.count("-h")) {
+        std::printf("%s\n\nArguments, in any order:\n  quick          fewer cases\n",
+                    about.c_str());
+        for (const auto& p : parts)
+            std::printf("  %-14s %s\n",
+                        p.name.c_str(),
+                        p.of.empty() ? "done by default" : ("a part of " + p.of).c_str());
+        for (const auto& [name, chosen] : numbers)
+            std::printf("  %-14s only these %s; may be given again\n",
+                        (name + "=N").c_str(),
+                        name.c_str());
+        std::printf("\nExit status: 0 all as expected, 1 a difference, 77 no GPU.\n");
+        return 0;
+    }
+    if (no_gpu())
+        return 77;
+    const bool quick = words.erase("quick");
+    const bool all = words.empty();
+    try {
+        for (const auto& p : parts)
+            if (words.erase(p.name) || (all && p.of.empty())) {
+                p.check(quick);
+                say_done(p.name);
+            }
+        for (const auto& word : words)
+            expect(false, word + ": not a part");
+        for (const auto& [name, chosen] : numbers)
+            chosen->expect_all_met(name);
+    } catch (const std::exception& e) {
+        std::printf("FAILED: %s\n", e.what());
+        return 1;
+    }
+    return summary();
 }
 
 } // namespace

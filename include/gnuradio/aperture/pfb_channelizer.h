@@ -51,12 +51,10 @@ pfb_prototype(int channels, int taps, const std::string& window = "hann");
  *
  * sc8 output differs from device to device by at most one step, in at most 1e-4 of the
  * numbers. Where Hopper's tensor cores make sc8, of up to 8 taps (from sc8: 16), 64 to
- * 8192 channels (powers of two) from sc8 or sc4 samples, or 64 to 1024 from s8, s10 or
- * s12, the transform is in half precision, and implementation() says f16: it is 0.5 % of
- * them at an rms of 20 steps, and more in proportion to the rms, 1 % at 43. From sc16, 64
- * to 1024 channels are transformed as sums of two numbers in half precision (f16 + f16),
- * with a sixth of that error. Other samples, and fc32 output, are transformed in single
- * precision everywhere.
+ * 8192 channels (powers of two) from sc8 or sc4 samples, or 64 to 1024 from s8, the
+ * transform is in half precision, and implementation() says f16: it is 0.5 % of them at
+ * an rms of 20 steps, and more in proportion to the rms, 1 % at 43. Other samples, and
+ * fc32 output, are transformed in single precision everywhere.
  *
  * Message port `gains`: dictionary of `gain` (complex or real, or a c32vector of one per
  * channel), optionally `input` (all without it) and `time`. Message port `status`:

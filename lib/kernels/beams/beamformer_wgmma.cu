@@ -21,23 +21,17 @@ namespace {
 constexpr int crew_times = 64; // of a warp group: the rows of its matrix instructions
 constexpr int most_crews = 3;
 constexpr int most_stages = 8;
-constexpr int known_stages = 4; // where the number of chunks is known
-constexpr int most_slots = 34;  // more would leave 256 inputs a stage less
+constexpr int most_slots = 34; // more would leave 256 inputs a stage less
 constexpr int packed_row = beam_chunk * sizeof(__half);
 
 constexpr int piece = 16; // inputs, of an instruction
 
 /*!
  * How many real products make a complex one; see weight_packing. `pieces` of a chunk are
- * multiplied. If the number of `chunks` is known, not 0, a step is one piece of code
- * without loops, to which the numbers of chunks, stages, slots and operands are
- * constants. All but one of Operands are multiplied while that one is made; more than
- * three ask for constants.
+ * multiplied.
  */
-template <int Chunks = 0, int Operands = 3>
 struct three_products {
     static constexpr int pieces = beam_chunk / piece;
-    static constexpr int chunks = Chunks;
     static constexpr bool leaves_registers = false;
     //! Crossed, so that sums which are added in the end lie in different banks of
     //! registers: the tensor cores use both meanwhile.
@@ -49,7 +43,6 @@ struct three_products {
 template <int Pieces>
 struct four_products {
     static constexpr int pieces = Pieces;
-    static constexpr int chunks = 0;
     static constexpr bool leaves_registers = true;
     static constexpr weight_packing packing(int tile)
     {
@@ -416,11 +409,11 @@ __device__ __forceinline__ void begin_piece(operand_words& both,
 }
 
 //! 32 inputs, of which each makes three products.
-template <class Voltage, int Chunks, int Operands, int Beams>
-class multiplier<Voltage, three_products<Chunks, Operands>, Beams>
+template <class Voltage, int Beams>
+class multiplier<Voltage, three_products, Beams>
 {
-    static_assert(Operands == beam_forms || Chunks > 0);
-    using products = three_products<Chunks, Operands>;
+    using products = three_products;
+    static constexpr int operands = beam_forms;
 
 public:
     float sums[beam_forms][Beams / 2];
@@ -441,32 +434,28 @@ public:
             begin_piece<Voltage, products, Beams>(both, words, constant, k, read, ready);
             const bool add = w.chunk > 0 || k > 0;
             // operands are made in turn, while those before are multiplied
-            const int turn =
-                Chunks > 0 ? (w.chunk * products::pieces + k) * beam_forms : 0;
-            auto& re = d_operands[turn % Operands];
-            auto& im = d_operands[(turn + 1) % Operands];
-            auto& sum = d_operands[(turn + 2) % Operands];
+            auto& [re, im, sum] = d_operands;
             const auto multiply = [&](int f, const operand_words& a) {
                 wgmma_fence();
                 wgmma_half<Beams>(
                     sums[f], a, w.rows + 2 * k + f * (memory::form >> 4), add);
                 wgmma_commit();
             };
-            wgmma_wait<Operands - 1>();
+            wgmma_wait<operands - 1>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 re[i] = Voltage::re(both[i], constant);
             multiply(1, re);
             if (k > 0)
                 leave();
-            wgmma_wait<Operands - 1>();
+            wgmma_wait<operands - 1>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 im[i] = Voltage::im(both[i], constant);
             multiply(2, im);
             if (k > 0)
                 next();
-            wgmma_wait<Operands - 1>();
+            wgmma_wait<operands - 1>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 sum[i] = half_pair::plus(re[i], im[i]);
@@ -491,7 +480,7 @@ public:
 
 private:
     using memory = layout<Voltage, products, Beams>;
-    operand_words d_operands[Operands]; // as the tensor cores read them
+    operand_words d_operands[operands]; // as the tensor cores read them
 };
 
 //! 16 inputs a piece, of which each makes four products.
@@ -560,20 +549,6 @@ constexpr bool in_turns = false;
 template <lane_times Times, bool Even>
 constexpr bool in_turns<write_fc32<Times, Even>> = true;
 
-/*!
- * How many operands a kernel that knows the number of chunks makes in turn: as many as
- * there are registers for beside what becomes of the sums. 0: there is no such kernel.
- */
-template <class Target>
-constexpr int known_operands = 0;
-template <>
-constexpr int known_operands<sum_powers<beam_target::kind::intensity, 64>> = 5;
-template <bool Even>
-constexpr int known_operands<write_sc8<Even>> = 3;
-template <>
-constexpr int known_operands<write_fc32<lane_times::apart, true>> = 3;
-constexpr int known_chunks = 256 / beam_chunk; // the most whose weights stay
-
 //! 8-bit voltages in the order of times that a target must have, or else in the one that
 //! is read faster.
 template <class Target>
@@ -604,11 +579,7 @@ __device__ __forceinline__ void form(const Target& target,
                                      uint8_t* scratch)
 {
     using memory = layout<Voltage, Products, Beams>;
-    constexpr bool known = Products::chunks > 0;
-    static_assert(Products::chunks % (2 * known_stages) == 0); // the ring begins anew
-    const int chunks = known ? Products::chunks : x.chunks;
-    const int slot_count = known ? Products::chunks : x.slots;
-    const int stage_count = known ? known_stages : x.stages;
+    const int chunks = x.chunks, slot_count = x.slots, stage_count = x.stages;
     const bool stay = chunks <= slot_count;
     const int crew = uniform(threadIdx.x / 128);
     const bool speaks = threadIdx.x % 32 == 0; // for its warp
@@ -638,10 +609,6 @@ __device__ __forceinline__ void form(const Target& target,
         for (int step = j.begin; step < j.end; step++, now.advance(x)) {
             if (stay)
                 slot = first_slot;
-            if (known) {
-                slot.index = 0;
-                stage = {};
-            }
             const bool come = uniform(step == j.begin || !stay); // weights, in this step
             const bool go = uniform(step + 1 == j.end || !stay);
             multiplier<Voltage, Products, Beams> all;
@@ -661,7 +628,7 @@ __device__ __forceinline__ void form(const Target& target,
             if (!reads_ahead<Products, Target> || step == j.begin)
                 begin();
             const bool ahead = reads_ahead<Products, Target> && step + 1 < j.end;
-#pragma unroll known ? Products::chunks : 1
+#pragma unroll 1
             for (int chunk = 0; chunk < chunks; chunk++) {
                 if (half_a_step_apart<Products, Beams, Target> && speaks &&
                     chunk == chunks / 2)
@@ -801,15 +768,6 @@ rings rings_for(const beam_extents& e, const machine& gpu)
     return { stages, slots, gpu.shared - room + stages * stage + slots * memory::slot };
 }
 
-//! Whether there are as many chunks, stages and slots as the kernel knows.
-template <class Voltage, class Products, int Beams, class Target>
-bool has_known_rings(const beam_extents& e, const machine& gpu)
-{
-    const auto shared = rings_for<Voltage, Products, Beams, Target>(e, gpu);
-    return Products::packing(Beams).chunks(e.inputs) == Products::chunks &&
-           shared.slots == Products::chunks && shared.stages == known_stages;
-}
-
 template <class Voltage, class Products, int Beams, class Target>
 void launch(const beam_extents& e,
             const machine& gpu,
@@ -870,7 +828,7 @@ public:
     weight_packing packing() const override
     {
         return few_inputs() ? weight_packing::four(tile())
-                            : three_products<>::packing(tile());
+                            : three_products::packing(tile());
     }
 
     bool sums_over(int piece) const override
@@ -926,23 +884,13 @@ private:
         const auto of_tile = [&](auto beams) {
             const auto of_target = [&](auto products, const auto& what) {
                 using sink = std::decay_t<decltype(what)>;
-                constexpr bool known = decltype(products)::value::chunks > 0;
-                if (known || d_x.input == sample_type::sc8)
+                if (d_x.input == sample_type::sc8)
                     run(type<voltage_sc8_for<sink>>{}, products, beams, what);
-                else if constexpr (!known && sink::times != lane_times::apart)
+                else if constexpr (sink::times != lane_times::apart)
                     run(type<voltage_sc4>{}, products, beams, what);
             };
             const auto of_three = [&](const auto& what) {
-                using sink = std::decay_t<decltype(what)>;
-                constexpr int operands = known_operands<sink>;
-                if constexpr (beams == 128 && operands > 0) {
-                    using products = three_products<known_chunks, operands>;
-                    if (d_x.input == sample_type::sc8 &&
-                        has_known_rings<voltage_sc8_for<sink>, products, beams, sink>(
-                            d_x, d_gpu))
-                        return of_target(type<products>{}, what);
-                }
-                of_target(type<three_products<>>{}, what);
+                of_target(type<three_products>{}, what);
             };
             const auto of_four = [&](auto products) {
                 if (target.what == beam_target::kind::sc8)

@@ -168,21 +168,21 @@ filter_kernel filter_for(sample_type input)
     case sample_type::fc32:
         return filter<float_samples<true>>;
     case sample_type::sc16:
-        return filter<short_samples<true>>;
+        return filter<int16_samples<true>>;
     case sample_type::sc8:
-        return filter<byte_samples<true>>;
+        return filter<int8_samples<true>>;
     case sample_type::sc4:
-        return filter<nibble_samples>;
+        return filter<sc4_samples>;
     case sample_type::f32:
         return filter<float_samples<false>>;
     case sample_type::s16:
-        return filter<short_samples<false>>;
+        return filter<int16_samples<false>>;
     case sample_type::s12:
         return filter<packed_samples<12>>;
     case sample_type::s10:
         return filter<packed_samples<10>>;
     case sample_type::s8:
-        return filter<byte_samples<false>>;
+        return filter<int8_samples<false>>;
     }
     throw std::logic_error("channeliser of samples without a filter");
 }

@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_PFB_PFB_SAMPLES_CUH
 #define INCLUDED_APERTURE_KERNELS_PFB_PFB_SAMPLES_CUH
 
+#include "kernels/common/types.h"
 #include <cstdint>
 
 namespace gr::aperture::kernels::cuda {
@@ -94,7 +95,7 @@ struct float_samples : plain_samples<float, 32, Complex>, whole_quads<float4> {
 };
 
 template <bool Complex>
-struct short_samples : plain_samples<int16_t, 16, Complex>, whole_quads<uint2> {
+struct int16_samples : plain_samples<int16_t, 16, Complex>, whole_quads<uint2> {
     static __device__ quad load_unaligned(const void* from)
     {
         const unaligned_words<2> v(from);
@@ -111,7 +112,7 @@ struct short_samples : plain_samples<int16_t, 16, Complex>, whole_quads<uint2> {
 };
 
 template <bool Complex>
-struct byte_samples : whole_quads<uint32_t> {
+struct int8_samples : whole_quads<uint32_t> {
     static constexpr bool complex = Complex;
     static constexpr int bits = 8;
     static constexpr uint32_t suspect = 0x80808080;
@@ -138,7 +139,7 @@ struct byte_samples : whole_quads<uint32_t> {
 };
 
 //! Complex, real part in the high half of a byte.
-struct nibble_samples : whole_quads<uint16_t> {
+struct sc4_samples : whole_quads<uint16_t> {
     static constexpr bool complex = true;
     static constexpr int bits = 4;
     static constexpr uint32_t suspect = 0x8888;
@@ -221,6 +222,46 @@ struct packed_samples {
         return { at(0), at(1), at(2), at(3) };
     }
     static __device__ uint32_t suspects(quad) { return 0; }
+};
+
+//! The struct above that reads samples of a type.
+template <sample_type Type>
+struct samples_of_type;
+template <>
+struct samples_of_type<sample_type::fc32> {
+    using type = float_samples<true>;
+};
+template <>
+struct samples_of_type<sample_type::sc16> {
+    using type = int16_samples<true>;
+};
+template <>
+struct samples_of_type<sample_type::sc8> {
+    using type = int8_samples<true>;
+};
+template <>
+struct samples_of_type<sample_type::sc4> {
+    using type = sc4_samples;
+};
+template <>
+struct samples_of_type<sample_type::f32> {
+    using type = float_samples<false>;
+};
+template <>
+struct samples_of_type<sample_type::s16> {
+    using type = int16_samples<false>;
+};
+template <>
+struct samples_of_type<sample_type::s12> {
+    using type = packed_samples<12>;
+};
+template <>
+struct samples_of_type<sample_type::s10> {
+    using type = packed_samples<10>;
+};
+template <>
+struct samples_of_type<sample_type::s8> {
+    using type = int8_samples<false>;
 };
 
 } // namespace gr::aperture::kernels::cuda

@@ -70,19 +70,15 @@ std::unique_ptr<integer_xengine> make_mma_xengine(const xengine::parameters&, gp
 //! the same with what Turing has
 std::unique_ptr<integer_xengine> make_turing_xengine(const xengine::parameters&,
                                                      gpu_facts);
-//! mma.sync, fed by copies of pieces of rows; Hopper, up to 16 inputs
-std::unique_ptr<integer_xengine> make_row_mma_xengine(const xengine::parameters&,
-                                                      gpu_facts);
 //! mma.sync, fed by bulk copies; Hopper, up to 64 inputs
 std::unique_ptr<integer_xengine> make_bulk_mma_xengine(const xengine::parameters&,
                                                        gpu_facts);
-//! of sc8, and of sc4 with 129 to 192 inputs: warp-group matrix instructions fed by bulk
-//! copies; Hopper
-std::unique_ptr<integer_xengine> make_wgmma_xengine(const xengine::parameters&,
-                                                    gpu_facts);
+//! of sc8: warp-group matrix instructions fed by bulk copies; Hopper
+std::unique_ptr<integer_xengine> make_wgmma_sc8_xengine(const xengine::parameters&,
+                                                        gpu_facts);
 //! of sc4: the same, three products of integers for a complex one
-std::unique_ptr<integer_xengine> make_nibbles_xengine(const xengine::parameters&,
-                                                      gpu_facts);
+std::unique_ptr<integer_xengine> make_wgmma_sc4_xengine(const xengine::parameters&,
+                                                        gpu_facts);
 
 } // namespace gr::aperture::kernels::cuda
 

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(f14e8f4b736ddbc1a34ae66ece16e95a) */
+/* BINDTOOL_HEADER_FILE_HASH(f804dc41b4e3f96ca8e357c2b7a16f78) */
 /***********************************************************************************/
 
 #include "block_binding.h"

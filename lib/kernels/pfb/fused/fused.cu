@@ -6,7 +6,7 @@
  */
 
 #include "kernels/pfb/fused/fused.h"
-#include "kernels/pfb/fused/fused_kernels.h"
+#include "kernels/pfb/fused/kernels.h"
 #include "kernels/pfb/pfb_split.h"
 #include <algorithm>
 #include <cmath>
@@ -81,6 +81,30 @@ void leave_cache(const fused_kernel& kernel, void (*function)(fused_call), int d
           "parting shared memory and cache");
 }
 
+template <sample_type... Types>
+std::vector<fused_kernel> kernels_of()
+{
+    std::vector<fused_kernel> all;
+    for (const auto& of_type : { fused_kernels_of<Types>()... })
+        all.insert(all.end(), of_type.begin(), of_type.end());
+    return all;
+}
+
+const std::vector<fused_kernel>& all_kernels()
+{
+    using t = sample_type;
+    static const auto all = kernels_of<t::fc32,
+                                       t::sc16,
+                                       t::sc8,
+                                       t::sc4,
+                                       t::f32,
+                                       t::s16,
+                                       t::s12,
+                                       t::s10,
+                                       t::s8>();
+    return all;
+}
+
 size_t gains_of(const pfb::parameters& p) { return size_t(p.inputs()) * p.channels; }
 
 class fused_pfb : public pfb
@@ -118,12 +142,10 @@ const fused_kernel* find_fused_kernel(const pfb::parameters& p, int device)
     check(cudaDeviceGetAttribute(
               &shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
           "asking for shared memory");
-    for (const auto* kernels :
-         { &fused_byte_kernels(), &fused_wide_kernels(), &fused_packed_kernels() })
-        for (const auto& kernel : *kernels)
-            if (kernel.input == p.input && kernel.channels == p.channels &&
-                kernel.shared_bytes <= shared_bytes)
-                return &kernel;
+    for (const auto& kernel : all_kernels())
+        if (kernel.input == p.input && kernel.channels == p.channels &&
+            kernel.shared_bytes <= shared_bytes)
+            return &kernel;
     return nullptr;
 }
 

@@ -11,10 +11,10 @@
 #include "kernels/gpu/async_copy.cuh"
 #include "kernels/gpu/warp.cuh"
 #include "kernels/pfb/fft_registers.cuh"
-#include "kernels/pfb/fused/fused_filter.cuh"
-#include "kernels/pfb/fused/fused_results.cuh"
-#include "kernels/pfb/fused/fused_rows.cuh"
-#include "kernels/pfb/fused/fused_shape.cuh"
+#include "kernels/pfb/fused/filter.cuh"
+#include "kernels/pfb/fused/results.cuh"
+#include "kernels/pfb/fused/rows.cuh"
+#include "kernels/pfb/fused/shape.cuh"
 #include "kernels/pfb/phasor.cuh"
 
 namespace gr::aperture::kernels::cuda {

@@ -18,9 +18,8 @@
 #include <type_traits>
 #include <cmath>
 
-namespace gr::aperture::kernels::cuda {
+namespace gr::aperture::kernels::cuda::tensor {
 
-namespace tensor {
 
 //! Until what other calls of the stream have read and written is so for this one.
 __device__ __forceinline__ void wait_for_calls_before()
@@ -62,9 +61,9 @@ __global__ void __launch_bounds__(threads, 1)
     }
     __syncwarp(); // threads that load together wait at these barriers
     const bool filters = threadIdx.x >= crews * crew_threads;
-    coefficients<Call> h;
+    paired_coefficients<Call> h;
     if (filters)
-        load_coefficients(m, h, c);
+        load_coefficients(h, c);
     else
         load_tables(m, c);
     // The next call may begin where blocks of threads end, and comes up to here.
@@ -78,10 +77,10 @@ __global__ void __launch_bounds__(threads, 1)
     else
         __syncthreads();
     if (filters) {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(filter_registers<Call>));
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(filter_registers));
         filter(m, h, c);
     } else {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(crew_registers<Call>));
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(crew_registers));
         transform(m, c, boxes);
     }
     if constexpr (Call::ranks > 1) {
@@ -158,20 +157,20 @@ public:
           d_split(make_split_calls(p)),
           d_counts(2 * size_t(p.inputs()))
     {
-        load_for<turning::none>();
-        load_for<turning::by_slot>();
-        load_for<turning::by_spectrum>();
-        // later taps in later lines; of complex samples, (-1)^j moves channel 0 to -fs/2
+        load_kernel<input_call<false, shape>>();
+        load_kernel<input_call<true, shape>>();
+        // later taps in later lines; of complex samples, (-1)^j moves channel 0 to -fs/2;
+        // of inverted real ones see pfb/tensor/real.cuh
         std::vector<float> prototype(d_prototype.size());
         const size_t skipped = prototype.size() - p.prototype.size();
-        // nibbles are read as 16 times what they are
-        double scale = filter_scale / norm_of(p.prototype) / shape::sample_unit;
-        const double own = scale / (shape::nibbles ? 16 : 1);
+        // components of sc4 are read as 16 times what they are
+        double scale = filter_scale / norm_of(p.prototype);
+        const double own = scale / (shape::sc4 ? 16 : 1);
+        const bool changes_signs = !shape::real || p.inverted;
         for (size_t j = 0; j < p.prototype.size(); j++)
             prototype[skipped + j] =
-                float(p.prototype[j] * (j % 2 && !shape::real ? -own : own));
-        if (shape::bytes)
-            scale *= make_whole(prototype, shape::step);
+                float(p.prototype[j] * (j % 2 && changes_signs ? -own : own));
+        scale *= make_whole(prototype, shape::step);
         d_scale = scale * transform_scale;
         start_with(d_prototype.data(), prototype);
         start_with(d_matrices.data(), make_matrices(channels, p.inverted, shape::real));
@@ -185,8 +184,8 @@ public:
 
     std::string name() const
     {
-        return std::string("cuda tensor ") + (shape::digits > 1 ? "f16 + f16" : "f16") +
-               " fft " + std::to_string(channels) + (d_split ? ", inputs split" : "");
+        return "cuda tensor f16 fft " + std::to_string(channels) +
+               (d_split ? ", inputs split" : "");
     }
 
     //! Into [input][rank][gain_words][gain_threads][2], as crews read them.
@@ -206,8 +205,9 @@ public:
                 d_ordered_gains[i] = { 0, 0 };
                 continue;
             }
-            const auto g = gains[input * channels + shape::channel_of(c, e) +
-                                 residue_of(rank, shape::ranks, d_p.inverted)];
+            const auto g =
+                gains[input * channels + shape::channel_of(c, e, d_p.inverted) +
+                      residue_of(rank, shape::ranks, d_p.inverted)];
             d_ordered_gains[i] = { float(g.real() / d_scale), float(g.imag() / d_scale) };
             d_modest_gains = d_modest_gains && std::abs(d_ordered_gains[i].x) < 1e30f &&
                              std::abs(d_ordered_gains[i].y) < 1e30f;
@@ -296,12 +296,6 @@ private:
             d_most_blocks = std::min(d_most_blocks, most);
         }
     }
-    template <turning Turning>
-    void load_for()
-    {
-        load_kernel<input_call<few_inputs, Turning, shape>>();
-        load_kernel<input_call<most_inputs, Turning, shape>>();
-    }
 
     //! How so many blocks of threads, or clusters, are launched.
     template <class Call>
@@ -359,29 +353,11 @@ private:
                 cudaStream_t s,
                 const input_rows& rows)
     {
-        const int inputs = blocks * d_p.inputs();
-        switch (d_delays.turns()) {
-        case turning::none:
-            launch_for<turning::none>(inputs, sources, to, count, blocks, s, rows);
-            break;
-        case turning::by_slot:
-            launch_for<turning::by_slot>(inputs, sources, to, count, blocks, s, rows);
-            break;
-        case turning::by_spectrum:
-            launch_for<turning::by_spectrum>(inputs, sources, to, count, blocks, s, rows);
-            break;
-        }
-        d_delays.pass(count * blocks);
-    }
-
-    //! \param inputs of all blocks
-    template <turning Turning, class... Arguments>
-    void launch_for(int inputs, const Arguments&... arguments)
-    {
-        if (inputs <= few_inputs)
-            launch_call<input_call<few_inputs, Turning, shape>>(arguments...);
+        if (d_delays.any())
+            launch_call<input_call<true, shape>>(sources, to, count, blocks, s, rows);
         else
-            launch_call<input_call<most_inputs, Turning, shape>>(arguments...);
+            launch_call<input_call<false, shape>>(sources, to, count, blocks, s, rows);
+        d_delays.pass(count * blocks);
     }
 
     template <class Call>
@@ -601,56 +577,43 @@ private:
     const f_engine::parameters d_p;
 };
 
-/*!
- * \tparam Made what serves p, for an arrangement \tparam Input, Channels those that
- * there are \param parameters that it is made with \param other is what comes back where
- * nothing serves p
- */
-template <template <class> class Made,
-          sample_type Input,
-          bool Inverted,
-          int Taps,
-          int... Channels,
-          class Parameters,
-          class Base>
-std::unique_ptr<Base> make(const pfb::parameters& p,
-                           const Parameters& parameters,
-                           int device,
-                           std::unique_ptr<Base> other)
+template <sample_type Input, int Taps, int... Channels>
+template <template <class> class Made, class Parameters, class Base>
+std::unique_ptr<Base>
+filter_banks<Input, Taps, Channels...>::make_of(const pfb::parameters& p,
+                                                const Parameters& parameters,
+                                                int device,
+                                                std::unique_ptr<Base> other)
 {
     if (facts_of(device).architecture != 90 || p.taps > Taps || p.taps <= Taps - group ||
         p.inputs() > most_inputs || p.output != sample_type::sc8 || p.input != Input)
         return other;
     const device_guard guard(device);
     const auto made = [&](auto shape) {
-        if (p.channels != shape.channels || !shape.serves(p.inverted))
+        if (p.channels != shape.channels)
             return false;
         other =
             std::make_unique<Made<decltype(shape)>>(parameters, device, std::move(other));
         return true;
     };
-    (made(arrangement<Channels, Input, Inverted, Taps>{}) || ...);
+    (made(arrangement<Channels, Input, Taps>{}) || ...);
     return other;
 }
 
-template <sample_type Input, bool Inverted, int Taps, int... Channels>
-std::unique_ptr<pfb> part<Input, Inverted, Taps, Channels...>::make(
+template <sample_type Input, int Taps, int... Channels>
+std::unique_ptr<pfb> filter_banks<Input, Taps, Channels...>::make(
     const pfb::parameters& p, int device, std::unique_ptr<pfb> other)
 {
-    return tensor::make<tensor_pfb, Input, Inverted, Taps, Channels...>(
-        p, p, device, std::move(other));
+    return make_of<tensor_pfb>(p, p, device, std::move(other));
 }
 
-template <sample_type Input, bool Inverted, int Taps, int... Channels>
-std::unique_ptr<f_engine> part<Input, Inverted, Taps, Channels...>::make(
+template <sample_type Input, int Taps, int... Channels>
+std::unique_ptr<f_engine> filter_banks<Input, Taps, Channels...>::make(
     const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other)
 {
-    return tensor::make<tensor_f_engine, Input, Inverted, Taps, Channels...>(
-        p.filter, p, device, std::move(other));
+    return make_of<tensor_f_engine>(p.filter, p, device, std::move(other));
 }
 
-} // namespace tensor
-
-} // namespace gr::aperture::kernels::cuda
+} // namespace gr::aperture::kernels::cuda::tensor
 
 #endif /* INCLUDED_APERTURE_KERNELS_PFB_TENSOR_CALLS_CUH */

@@ -173,8 +173,7 @@ class cluster_place
     //! Where a sample of a line is in a stage.
     __device__ __forceinline__ static constexpr int bytes_to(int sample)
     {
-        return sample / points * Call::piece_pitch +
-               sample % points * (Call::sample_bits / 8);
+        return sample / points * Call::piece_pitch + sample % points * Call::sample_bytes;
     }
 
 public:
@@ -194,7 +193,7 @@ public:
         return bytes_to(first_of(0, d_lane % 8 / 2)) + bytes_to(Call::samples_on(sample));
     }
     //! Four samples. By all lanes of a warp.
-    __device__ __forceinline__ static uint2 load(uint32_t address, int)
+    __device__ __forceinline__ static uint2 load(uint32_t address)
     {
         if constexpr (reads_together<Call>) {
             uint2 v;
@@ -205,9 +204,9 @@ public:
 #pragma unroll
             for (int k = 0; k < 4; k++) {
                 const uint32_t from = address + bytes_to(Call::samples_on(k));
-                each[k] = Call::nibbles ? load_byte(from) : load_short(from);
+                each[k] = Call::sc4 ? load_byte(from) : load_short(from);
             }
-            if constexpr (Call::nibbles)
+            if constexpr (Call::sc4)
                 return { __byte_perm(__byte_perm(each[0], each[1], 0x0040),
                                      __byte_perm(each[2], each[3], 0x0040),
                                      0x5410),

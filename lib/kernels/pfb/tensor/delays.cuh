@@ -20,10 +20,6 @@ namespace gr::aperture::kernels::cuda::tensor {
  * call begins.
  */
 
-//! Whether results turn: not at all, with phases so slow that a slot has one, or with
-//! those of each spectrum.
-enum class turning { none, by_slot, by_spectrum };
-
 /*!
  * phase_slope of an input, in turns of 2^-64; whole turns fall away. So start(m) and
  * slope(m) are exact sums, however large m.
@@ -40,14 +36,6 @@ struct phase_turns {
     __device__ __forceinline__ uint32_t slope_of(uint64_t m) const
     {
         return uint32_t((slope + m * slope_rate + (uint64_t(1) << 31)) >> 32);
-    }
-    //! The same from half a spectrum later on.
-    __device__ __forceinline__ phase_turns half_later() const
-    {
-        return { start + uint64_t(int64_t(start_rate) / 2),
-                 start_rate,
-                 slope + uint64_t(int64_t(slope_rate) / 2),
-                 slope_rate };
     }
 };
 
@@ -150,18 +138,6 @@ struct slot_phases {
     float4 phasors[2][Threads];  // of spectrum; two of a series
     float4 common[Threads / 32]; // 2 cos from phasor to phasor of both; rates
 
-    //! \param m number of the slot's first spectrum
-    template <turning Turning>
-    __device__ __forceinline__ void
-    keep(const phase_turns* of, uint64_t m, channels_of_thread own)
-    {
-        if constexpr (Turning == turning::by_spectrum)
-            keep_each(of, m, own);
-        else if constexpr (Turning == turning::by_slot)
-            keep_middle(of, m, own);
-    }
-
-    //! Kept by spectrum.
     __device__ __forceinline__ slot_series series(channels_of_thread own) const
     {
         const float4 a = phasors[0][own.thread], b = phasors[1][own.thread];
@@ -176,18 +152,10 @@ struct slot_phases {
                    twice_cosine_of(rate_step) } };
     }
 
-    //! Kept by slot.
-    __device__ __forceinline__ phase_series<float2> middle(channels_of_thread own) const
-    {
-        const float4 v = phasors[0][own.thread];
-        return { { v.x, v.y }, { v.z, v.w }, phasors[1][own.thread].x };
-    }
-
-private:
     //! By a warp. Even lanes work the first spectrum's start and slope out, odd ones the
-    //! second's.
+    //! second's. \param m number of the slot's first spectrum
     __device__ __forceinline__ void
-    keep_each(const phase_turns* of, uint64_t m, channels_of_thread own)
+    keep(const phase_turns* of, uint64_t m, channels_of_thread own)
     {
         const auto [thread, channel, step] = own;
         m += thread % 2;
@@ -212,26 +180,14 @@ private:
                 __uint_as_float(phase_turns{ 0, 0, p.slope_rate, 0 }.slope_of(0))
             };
     }
-
-    //! The same where all spectra of the slot have the phases of its middle.
-    __device__ __forceinline__ void
-    keep_middle(const phase_turns* of, uint64_t m, channels_of_thread own)
-    {
-        const auto [thread, channel, step] = own;
-        const auto p = load_turns(of).half_later();
-        const uint32_t slope = p.slope_of(m + 1), apart = uint32_t(step) * slope;
-        const uint32_t at = p.start_of(m + 1) + uint32_t(channel) * slope;
-        const float2 a = phasor_of(at), b = phasor_of(at + apart);
-        phasors[0][thread] = { a.x, a.y, b.x, b.y };
-        phasors[1][thread].x = twice_cosine_of(apart);
-    }
 };
 
 //! Numbers e = t, t + 4, ... of a thread, in several segments.
 template <class Arrangement>
 struct numbers_of_thread {
     int thread, c, t;
-    int segment; // spectra from one segment to the next
+    int segment;   // spectra from one segment to the next
+    bool inverted; // real samples
 };
 
 /*!
@@ -244,28 +200,21 @@ template <class Arrangement, int Warps>
 class segment_phases
 {
     using numbers = numbers_of_thread<Arrangement>;
-    // of each segment: start and slope of the slot's first two spectra, or of its middle
+    // of each segment: start and slope of the slot's first two spectra
     uint4 d_turns[Warps][Arrangement::segments];
     uint2 d_rates[Warps]; // of start and slope
 
 public:
     //! \param m number of the first segment's slot's first spectrum
-    template <turning Turning>
     __device__ __forceinline__ void
     keep(const phase_turns* of, uint64_t m, const numbers& own)
     {
         const int lane = own.thread % 32, warp = own.thread / 32;
-        auto p = load_turns(of);
+        const auto p = load_turns(of);
         m += uint64_t(lane) * own.segment;
-        uint4 turns{};
-        if constexpr (Turning == turning::by_slot) {
-            p = p.half_later();
-            turns.x = p.start_of(m + 1), turns.y = p.slope_of(m + 1);
-        } else {
-            turns = {
-                p.start_of(m), p.slope_of(m), p.start_of(m + 1), p.slope_of(m + 1)
-            };
-        }
+        const uint4 turns{
+            p.start_of(m), p.slope_of(m), p.start_of(m + 1), p.slope_of(m + 1)
+        };
         __syncwarp(); // all have read those of the slot before
         if (lane < Arrangement::segments)
             d_turns[warp][lane] = turns;
@@ -279,12 +228,7 @@ public:
                                                              int e) const
     {
         return { d_turns[own.thread / 32][Arrangement::segment_of(e)],
-                 uint32_t(Arrangement::channel_of(own.c, e)) };
-    }
-    __device__ __forceinline__ float2 middle_of(const numbers& own, int e) const
-    {
-        const auto [turns, channel] = of(own, e);
-        return phasor_of(turns.x + channel * turns.y);
+                 uint32_t(Arrangement::channel_of(own.c, e, own.inverted)) };
     }
     __device__ __forceinline__ spectra_phasors spectra_of(const numbers& own, int e) const
     {
@@ -296,41 +240,25 @@ public:
     }
 
     //! One number of the thread after the other.
-    class series_of
+    class spectra_series
     {
     public:
-        __device__ __forceinline__ series_of(const segment_phases& of, const numbers& own)
+        __device__ __forceinline__ spectra_series(const segment_phases& of,
+                                                  const numbers& own)
             : d_of(of), d_own(own)
         {
         }
+        __device__ __forceinline__ spectra_phasors take()
+        {
+            return d_of.spectra_of(d_own, 4 * d_next++ + d_own.t);
+        }
 
-    protected:
-        __device__ __forceinline__ int next() { return 4 * d_next++ + d_own.t; }
+    private:
         const segment_phases& d_of;
         const numbers& d_own;
         int d_next = 0;
     };
-    struct spectra_series : series_of {
-        using series_of::series_of;
-        __device__ __forceinline__ spectra_phasors take()
-        {
-            return this->d_of.spectra_of(this->d_own, this->next());
-        }
-    };
-    struct middle_series : series_of {
-        using series_of::series_of;
-        __device__ __forceinline__ float2 take()
-        {
-            return this->d_of.middle_of(this->d_own, this->next());
-        }
-    };
-    //! Kept by spectrum.
     __device__ __forceinline__ spectra_series series(const numbers& own) const
-    {
-        return { *this, own };
-    }
-    //! Kept by slot.
-    __device__ __forceinline__ middle_series middle(const numbers& own) const
     {
         return { *this, own };
     }

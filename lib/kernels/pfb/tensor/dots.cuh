@@ -21,7 +21,7 @@ namespace gr::aperture::kernels::cuda::tensor {
  */
 
 //! Four samples' real parts, and their imaginary ones, as bytes: 16 times what they are.
-__device__ __forceinline__ uint2 bytes_of_nibbles(uint32_t four)
+__device__ __forceinline__ uint2 bytes_of_sc4(uint32_t four)
 {
     return { four & 0xf0f0f0f0, four << 4 & 0xf0f0f0f0 };
 }
@@ -84,7 +84,7 @@ private:
  * a slot are one word each, and those of most_taps lines before it are kept.
  */
 template <class Call>
-class byte_window
+class sample_window
 {
     static constexpr int before = Call::most_taps / slot_spectra;
     uint32_t d_last[before][8];
@@ -95,8 +95,8 @@ class byte_window
 
     static __device__ __forceinline__ void put(uint32_t (&lines)[8], int line, uint2 raw)
     {
-        if constexpr (Call::nibbles)
-            raw = bytes_of_nibbles(raw.x);
+        if constexpr (Call::sc4)
+            raw = bytes_of_sc4(raw.x);
         lines[2 * line] = raw.x;
         lines[2 * line + 1] = raw.y;
     }
@@ -107,12 +107,11 @@ class byte_window
         for (int i = 0; i < 2; i++)
             turn_bytes(v[i], v[2 + i], v[4 + i], v[6 + i]);
     }
-    //! The first or the second number of filtered word k: of nibbles and real samples
+    //! The first or the second number of filtered word k: of sc4 and s8
     //! these are in two words.
     static constexpr __device__ int place_of(int k, int part)
     {
-        return Call::nibbles || Call::real ? 2 * k + part
-                                           : 4 * (k % 2) + 2 * part + k / 2;
+        return Call::sc4 || Call::real ? 2 * k + part : 4 * (k % 2) + 2 * part + k / 2;
     }
     static __device__ __forceinline__ int
     dot(uint32_t two_taps, uint32_t times, int half, int sum)

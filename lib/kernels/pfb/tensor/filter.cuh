@@ -35,53 +35,18 @@ __device__ __forceinline__ uint32_t load_word_unaligned(uint32_t address)
     return __funnelshift_r(load_word(aligned), load_word(aligned + 4), address * 8);
 }
 
-//! Four samples of a row of bits, the highest first. \param bits before the first one, of
-//! the byte with this address
+//! A thread's samples of a spectrum, as they are in memory: eight bytes of sc8; of s8
+//! four samples, and four of the second half; of sc4 one word.
 template <class Call>
-__device__ __forceinline__ uint64_t load_packed(uint32_t address, int bits)
-{
-    constexpr int bytes = Call::sample_bits / 2; // of four samples
-    const uint32_t byte = address & 3;
-    const uint32_t first = load_word(address & ~3u),
-                   second = load_word((address & ~3u) + 4);
-    const uint32_t high = __byte_perm(first, second, 0x0123 + 0x1111 * byte);
-    if constexpr (Call::delayed) {
-        // of those that begin late in the first word, the last bits are in a third one
-        const uint32_t last = load_word((address + bytes) & ~3u);
-        const uint32_t low = __byte_perm(second, last, 0x0123 + 0x1111 * byte);
-        return (uint64_t(high) << 32 | low) << bits;
-    } else
-        return uint64_t(high) << 32 | __byte_perm(second, 0, 0x0123 + 0x1111 * byte);
-}
-
-//! A thread's samples of a spectrum, as they are in memory: eight bytes; of real ones
-//! four samples, and four of the second half; of nibbles one word, of shorts four.
-template <class Call>
-using raw_samples = std::conditional_t<Call::packed,
-                                       packed_halves<Call::sample_bits>,
-                                       std::conditional_t<Call::shorts, uint4, uint2>>;
-
-//! \param bits of the first byte, before the first sample
-template <class Call>
-__device__ __forceinline__ raw_samples<Call> load_samples(uint32_t address, int bits)
+__device__ __forceinline__ uint2 load_samples(uint32_t address)
 {
     const auto load_four = [](uint32_t from) {
         return Call::delayed ? load_word_unaligned(from) : load_word(from);
     };
-    if constexpr (Call::packed)
-        return { load_packed<Call>(address, bits),
-                 load_packed<Call>(address + Call::input_bytes / 2, bits) };
-    else if constexpr (Call::real)
+    if constexpr (Call::real)
         return { load_four(address), load_four(address + Call::input_bytes / 2) };
-    else if constexpr (Call::nibbles)
+    else if constexpr (Call::sc4)
         return { load_four(address), 0 };
-    else if constexpr (Call::shorts && Call::delayed)
-        return { load_word(address),
-                 load_word(address + 4),
-                 load_word(address + 8),
-                 load_word(address + 12) };
-    else if constexpr (Call::shorts)
-        return load_shared(address);
     else if constexpr (Call::delayed)
         return load_eight_unaligned(address);
     else
@@ -94,14 +59,12 @@ __device__ __forceinline__ uint32_t lowest_bytes(uint32_t v)
     return v & ~((v & 0x7f7f7f7f) + 0x7f7f7f7f) & 0x80808080;
 }
 
-//! Samples with -128 as -127, of nibbles -8 as -7; others as they are.
+//! Samples with -128 as -127, of sc4 -8 as -7.
 template <class Call>
-__device__ __forceinline__ raw_samples<Call> clamped_samples(raw_samples<Call> v)
+__device__ __forceinline__ uint2 clamped_samples(uint2 v)
 {
-    if constexpr (!Call::bytes)
-        return v;
-    else if constexpr (Call::nibbles) {
-        const uint2 bytes = bytes_of_nibbles(v.x);
+    if constexpr (Call::sc4) {
+        const uint2 bytes = bytes_of_sc4(v.x);
         return { v.x | lowest_bytes(bytes.x) >> 3 | lowest_bytes(bytes.y) >> 7, 0 };
     } else
         return { v.x | lowest_bytes(v.x) >> 7, v.y | lowest_bytes(v.y) >> 7 };
@@ -113,33 +76,20 @@ template <class Call>
 __device__ __noinline__ int
 count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
 {
-    if (Call::nibbles)
-        v = bytes_of_nibbles(v.x);
+    if (Call::sc4)
+        v = bytes_of_sc4(v.x);
     uint32_t words[] = { lowest_bytes(v.x), lowest_bytes(v.y) };
-    if (Call::nibbles)
+    if (Call::sc4)
         words[0] |= words[1];
-    constexpr int bits = Call::sample_bits, of_word = 32 / bits;
+    constexpr int bits = 8 * Call::sample_bytes, of_word = 32 / bits;
     int found = 0;
 #pragma unroll
-    for (int k = 0; k < (Call::nibbles ? 1 : 2) * of_word; k++)
+    for (int k = 0; k < (Call::sc4 ? 1 : 2) * of_word; k++)
         found += (words[k / of_word] >> k % of_word * bits & ((1 << bits) - 1)) != 0 &&
                  number + Call::samples_on(k) >= counted &&
                  number + Call::samples_on(k) < end;
     return found;
 }
-//! Others are not.
-template <class Call>
-__device__ __forceinline__ int
-count_clamped(packed_halves<Call::sample_bits>, int64_t, int64_t, int64_t)
-{
-    return 0;
-}
-template <class Call>
-__device__ __forceinline__ int count_clamped(uint4, int64_t, int64_t, int64_t)
-{
-    return 0;
-}
-
 //! The same of lines of shared memory.
 template <class Place, class Call>
 __device__ __noinline__ int
@@ -147,7 +97,7 @@ count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t
 {
     int found = 0;
     for (int line = 0; line < lines; line++)
-        found += count_clamped<Call>(Place::load(from + line * Call::line_pitch, 0),
+        found += count_clamped<Call>(Place::load(from + line * Call::line_pitch),
                                      number + line * Call::step,
                                      counted,
                                      end);
@@ -156,37 +106,17 @@ count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t
 
 //! The highest bit of each number that is clamped if it is the lowest.
 template <class Call>
-inline constexpr uint32_t lowest_bits = !Call::bytes    ? 0
-                                        : Call::nibbles ? 0x88888888
-                                                        : 0x80808080;
+inline constexpr uint32_t lowest_bits = Call::sc4 ? 0x88888888 : 0x80808080;
 
 //! Not 0 in a bit of these where a number may be the lowest, always where it is. Made of
 //! all that was read.
 template <class Call>
-__device__ __forceinline__ uint32_t suspects(raw_samples<Call> v)
+__device__ __forceinline__ uint32_t suspects(uint2 v)
 {
-    if constexpr (Call::packed)
-        return uint32_t(v.low | v.low >> 32 | v.high | v.high >> 32);
-    else if constexpr (Call::shorts)
-        return v.x | v.y | v.z | v.w;
-    else if constexpr (Call::nibbles)
+    if constexpr (Call::sc4)
         return v.x & ~(v.x - 0x11111111);
     else
-        return byte_samples<true>::suspects(v.x) | byte_samples<true>::suspects(v.y);
-}
-
-//! Of those that are not bytes.
-template <class Call>
-__device__ __forceinline__ void unpack_samples(float (&x)[8], raw_samples<Call> v)
-{
-    if constexpr (Call::packed)
-        unpack_halves(x, v);
-    else {
-        const float4 low = short_samples<true>::unpack({ v.x, v.y });
-        const float4 high = short_samples<true>::unpack({ v.z, v.w });
-        x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
-        x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
-    }
+        return int8_samples<true>::suspects(v.x) | int8_samples<true>::suspects(v.y);
 }
 
 /*!
@@ -225,30 +155,20 @@ public:
     //! In a stage.
     __device__ __forceinline__ int in_stage() const
     {
-        return Call::segment_bytes * segment + d_in_spectrum * Call::sample_bits / 8;
+        return Call::segment_bytes * segment + d_in_spectrum * Call::sample_bytes;
     }
-    __device__ __forceinline__ static raw_samples<Call> load(uint32_t address, int bits)
+    __device__ __forceinline__ static uint2 load(uint32_t address)
     {
-        return load_samples<Call>(address, bits);
+        return load_samples<Call>(address);
     }
     //! A spectrum's words. \param slot its address
     __device__ __forceinline__ void
     store(uint32_t slot, int spectrum, const float (&z)[8]) const
     {
 #pragma unroll
-        for (int k = 0; k < 4; k++) {
-            uint32_t digits[Call::digits];
-            halves(digits, z[2 * k], z[2 * k + 1]);
-#pragma unroll
-            for (int i = 0; i < Call::digits; i++)
-                store(slot + i * digit_bytes, spectrum, k, digits[i]);
-        }
-    }
-    //! The k-th one.
-    __device__ __forceinline__ void
-    store(uint32_t slot, int spectrum, int k, uint32_t word) const
-    {
-        store_word(of(slot + d_word, k) + spectrum * filtered_bytes, word);
+        for (int k = 0; k < 4; k++)
+            store_word(of(slot + d_word, k) + spectrum * filtered_bytes,
+                       halves(z[2 * k], z[2 * k + 1]));
     }
 
 private:
@@ -267,55 +187,8 @@ using filter_place =
     std::conditional_t<(Call::ranks > 1), cluster_place<Call>, segment_place<Call>>;
 
 template <class Call>
-struct thread_coefficients {
-    float h[Call::most_taps][4];
-};
-//! The last lines of a thread.
-template <class Call>
-struct float_window {
-    float lines[Call::most_taps][8];
-};
-//! What a filtering thread has of the prototype.
-template <class Call>
-using coefficients = std::conditional_t<
-    Call::bytes,
-    paired_coefficients<Call>,
-    std::conditional_t<Call::real, half_coefficients<Call>, thread_coefficients<Call>>>;
-
-//! Of a thread that filters.
-template <store Store, class Call>
-__device__ __forceinline__ void
-load_coefficients(memory<Store, Call>& m, half_coefficients<Call>& h, const Call& c)
-{
-    constexpr int quads = Call::channels / 4;
-    const auto quad_of = [&](int t, int j, int quad) -> float4 {
-        const float* from = c.prototype + t * Call::step + 4 * quad + 2 * j;
-        return { from[0], from[Call::channels], from[1], from[Call::channels + 1] };
-    };
-    for (int i = threadIdx.x - loading_thread; i < shared_taps<Call> * 2 * quads;
-         i += 32 * filter_warps)
-        m.coefficients.of[0][0][i] = quad_of(i / quads / 2, i / quads % 2, i % quads);
-    const int own = filter_place<Call>().in_spectrum() / 4;
-    h.shared = shared_address(&m.coefficients.of[0][0][own]);
-#pragma unroll
-    for (int i = 0; i < 2 * (Call::most_taps - shared_taps<Call>); i++)
-        h.last[i / 2][i % 2] = quad_of(shared_taps<Call> + i / 2, i % 2, own);
-}
-template <store Store, class Call>
-__device__ __forceinline__ void
-load_coefficients(memory<Store, Call>&, thread_coefficients<Call>& all, const Call& c)
-{
-    const float* from = c.prototype + filter_place<Call>().in_spectrum();
-#pragma unroll
-    for (int t = 0; t < Call::most_taps; t++) {
-        const float4 v = *reinterpret_cast<const float4*>(from + t * Call::step);
-        auto& h = all.h[t];
-        h[0] = v.x, h[1] = v.y, h[2] = v.z, h[3] = v.w;
-    }
-}
-template <store Store, class Call>
-__device__ __forceinline__ void
-load_coefficients(memory<Store, Call>&, paired_coefficients<Call>& h, const Call& c)
+__device__ __forceinline__ void load_coefficients(paired_coefficients<Call>& h,
+                                                  const Call& c)
 {
     const filter_place<Call> at;
 #pragma unroll
@@ -352,7 +225,7 @@ __device__ __forceinline__ uint32_t place_of_line(const uint32_t (&stages)[Stage
 
 template <store Store, class Call>
 __device__ __forceinline__ void
-filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
+filter(memory<Store, Call>& m, const paired_coefficients<Call>& h, const Call& c)
 {
     const int lane = threadIdx.x % 32;
     const filter_place<Call> at;
@@ -360,7 +233,7 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
     constexpr bool spare_stage = ahead < stages<Store, Call>;
     ring_place<stages<Store, Call>> stage{};
     ring_place<slots<Store, Call>> slot{};
-    int skew = 0, bit_skew = 0;
+    int skew = 0;
     const auto samples = [&] {
         return shared_address(m.samples[stage.index]) + place + skew;
     };
@@ -393,9 +266,8 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
             return int64_t(spectrum + line) * Call::step + at.in_spectrum();
         };
         skew = skew_of(p, c);
-        bit_skew = bit_skew_of(p, c);
         // the last lines; the first spectrum's first tap is tap `skipped` here
-        std::conditional_t<Call::bytes, byte_window<Call>, float_window<Call>> x;
+        sample_window<Call> x;
         const int skipped = Call::most_taps - c.taps;
         const auto first_stage = stage;
         uint32_t before[Call::stages_before];
@@ -408,18 +280,13 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
         uint32_t suspect = 0;
 #pragma unroll
         for (int i = 0; i < Call::most_taps - 1; i++) {
-            raw_samples<Call> raw{};
+            uint2 raw{};
             if (i >= skipped)
-                raw = at.load(place_of_line(before, i - skipped, Call::line_pitch),
-                              bit_skew);
+                raw = at.load(place_of_line(before, i - skipped, Call::line_pitch));
             suspect |= suspects<Call>(raw);
-            if constexpr (Call::bytes)
-                x.begin_with(i, clamped_samples<Call>(raw));
-            else
-                unpack_samples<Call>(x.lines[i], raw);
+            x.begin_with(i, clamped_samples<Call>(raw));
         }
-        if constexpr (Call::bytes)
-            x.begin();
+        x.begin();
         // of later pieces and segments, those before have counted these
         bool any = suspect & lowest_bits<Call>;
         if constexpr (Call::ranks > 1) // lanes read samples together
@@ -449,11 +316,11 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
                 const bool leaving = part + slot_spectra == group;
                 if constexpr (reads_together<Call>)
                     __syncwarp(); // a lane may still be sending what they wrote before
-                raw_samples<Call> raw[slot_spectra];
+                uint2 raw[slot_spectra];
                 uint32_t suspect = 0;
 #pragma unroll
                 for (int s = 0; s < slot_spectra; s++) {
-                    raw[s] = at.load(from + s * Call::line_pitch, bit_skew);
+                    raw[s] = at.load(from + s * Call::line_pitch);
                     suspect |= suspects<Call>(raw[s]);
                 }
                 if (leaving && !leaves_stage_late<Call>)
@@ -478,38 +345,12 @@ filter(memory<Store, Call>& m, const coefficients<Call>& h, const Call& c)
                     for (uint32_t& word : words)
                         word += to;
                 }
-                if constexpr (Call::bytes)
-                    x.filter(raw, h, [&](int s, const float(&z)[8]) {
-                        if constexpr (Call::ranks > 1)
-                            at.store(words, s, z);
-                        else
-                            at.store(to, s, z);
-                    });
-                else if constexpr (Call::real)
-                    filter_halves<Call>(
-                        x.lines, part, raw, h, [&](int k, int spectrum, uint32_t word) {
-                            at.store(to, spectrum, k, word);
-                        });
-                else {
-#pragma unroll
-                    for (int s = 0; s < slot_spectra; s++) {
-                        constexpr int window = Call::most_taps;
-                        unpack_samples<Call>(x.lines[(part + s + window - 1) % window],
-                                             raw[s]);
-                        float z[8];
-#pragma unroll
-                        for (int k = 0; k < 8; k++) {
-                            z[k] =
-                                __fmul_rn(h.h[0][k / 2], x.lines[(part + s) % window][k]);
-#pragma unroll
-                            for (int t = 1; t < window; t++)
-                                z[k] = __fmaf_rn(h.h[t][k / 2],
-                                                 x.lines[(part + s + t) % window][k],
-                                                 z[k]);
-                        }
+                x.filter(raw, h, [&](int s, const float(&z)[8]) {
+                    if constexpr (Call::ranks > 1)
+                        at.store(words, s, z);
+                    else
                         at.store(to, s, z);
-                    }
-                }
+                });
                 if (leaving && leaves_stage_late<Call>)
                     leave_samples(suspect);
                 fence_async();

@@ -141,18 +141,6 @@ __device__ __forceinline__ int quantise_turned(const float (&low)[32],
     return found;
 }
 
-//! Gains of a thread, each two, times phasors.
-template <class Series>
-__device__ __forceinline__ void turn(float4 (&gains)[4], Series phasors)
-{
-#pragma unroll
-    for (float4& g : gains) {
-        const float2 a = times(phasors.take(), { g.x, g.y });
-        const float2 b = times(phasors.take(), { g.z, g.w });
-        g = { a.x, a.y, b.x, b.y };
-    }
-}
-
 } // namespace gr::aperture::kernels::cuda::tensor
 
 #endif /* INCLUDED_APERTURE_KERNELS_PFB_TENSOR_GAINS_CUH */

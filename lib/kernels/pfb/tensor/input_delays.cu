@@ -22,19 +22,6 @@ phase_turns turns_of(const phase_slope& p)
     return { fixed(p.start0), fixed(p.start_rate), fixed(p.slope0), fixed(p.slope_rate) };
 }
 
-//! Radians that a phase may be off. At an rms of 20 steps, up to 0.2 % of the numbers
-//! are then rounded to another step.
-constexpr double most_error = 2e-4;
-
-//! Whether all spectra of a slot may have the phases of its middle.
-bool is_slow(const phase_slope& p, int channels)
-{
-    constexpr double farthest = (slot_spectra - 1) / 2.;
-    const double last = p.start_rate + (channels - 1) * p.slope_rate;
-    const double rate = 2 * M_PI * std::max(std::abs(p.start_rate), std::abs(last));
-    return rate * farthest <= most_error;
-}
-
 } // namespace
 
 input_delays::input_delays(const pfb::parameters& p)
@@ -45,7 +32,6 @@ input_delays::input_delays(const pfb::parameters& p)
 void input_delays::set(const delay* delays, cudaStream_t s)
 {
     d_number = 0;
-    d_slow = true;
     d_delays.clear();
     if (!delays)
         return;
@@ -56,7 +42,6 @@ void input_delays::set(const delay* delays, cudaStream_t s)
         const auto phases =
             phase_slope_of(d, d_p.channels, !is_complex(d_p.input), d_p.inverted);
         turns.push_back(turns_of(phases));
-        d_slow = d_slow && is_slow(phases, d_p.channels);
         // rows of inputs that are taken apart are shifted already
         shifts.push_back(d_p.inputs_per_port > 1 ? 0 : d.samples);
     }

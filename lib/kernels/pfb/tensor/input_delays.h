@@ -26,10 +26,6 @@ public:
     //! \param delays [input]; nullptr: none
     void set(const delay* delays, cudaStream_t s);
     bool any() const { return !d_delays.empty(); }
-    turning turns() const
-    {
-        return !any() ? turning::none : d_slow ? turning::by_slot : turning::by_spectrum;
-    }
     void tell(delay_call& c) const;
     void pass(size_t spectra)
     {
@@ -42,7 +38,6 @@ public:
 private:
     const pfb::parameters d_p;
     std::vector<delay> d_delays;
-    bool d_slow = true;               // phases
     uint64_t d_number = 0, d_all = 0; // spectra since they were set, and of all calls
     uploaded_array<phase_turns> d_turns;
     uploaded_array<int64_t> d_shifts;

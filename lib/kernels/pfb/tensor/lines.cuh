@@ -15,15 +15,6 @@ namespace gr::aperture::kernels::cuda::tensor {
 
 // Lines of samples, which the copy engine brings to shared memory.
 
-//! From where a sample begins, a whole byte, back to the byte in which the one so many
-//! samples earlier begins.
-template <class Call>
-__device__ __forceinline__ int64_t bytes_before(int64_t samples)
-{
-    return Call::packed ? (samples * Call::sample_bits + 7) >> 3
-                        : samples * (Call::sample_bits / 8);
-}
-
 //! Where the samples of a piece begin, with the lines before it that its first spectra
 //! need, too; those of its first segment.
 template <class Call>
@@ -31,7 +22,7 @@ __device__ __forceinline__ const char* samples_of(const piece& p, const Call& c)
 {
     const char* from = static_cast<const char*>(c.sources[p.input].samples);
     if constexpr (Call::delayed)
-        from -= bytes_before<Call>(c.shifts[p.input]);
+        from -= c.shifts[p.input] * Call::sample_bytes;
     if constexpr (Call::ranks > 1)
         from += rank_in_cluster() * Call::piece_bytes;
     return from + int64_t(p.first) * Call::input_bytes;
@@ -44,16 +35,6 @@ __device__ __forceinline__ int skew_of(const piece& p, const Call& c)
 {
     if constexpr (Call::delayed)
         return int(reinterpret_cast<uintptr_t>(samples_of(p, c)) % copy_unit);
-    else
-        return 0;
-}
-
-//! Bits of a byte before the first sample.
-template <class Call>
-__device__ __forceinline__ int bit_skew_of(const piece& p, const Call& c)
-{
-    if constexpr (Call::delayed && Call::packed)
-        return int(-c.shifts[p.input] * Call::sample_bits) & 7;
     else
         return 0;
 }
@@ -144,8 +125,7 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
                     at);
     else {
         const int bytes = (lines - lacking) * Call::input_bytes;
-        const bool skewed = skew > 0 || bit_skew_of(p, c) > 0;
-        const int with_skew = bytes > 0 && skewed ? bytes + copy_unit : bytes;
+        const int with_skew = bytes > 0 && skew > 0 ? bytes + copy_unit : bytes;
         const int all = sum_of_segments(with_skew, c);
         wait_for(&m.stage_empty[at.index], at.parity ^ 1);
         if (segment == 0)

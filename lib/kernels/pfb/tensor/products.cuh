@@ -70,30 +70,20 @@ using rows = rows_matrix<8 * matrix_row>;
 //! From columns to the ones that are a k16 step further on.
 constexpr int step_bytes = 16 * int(sizeof(__half));
 
-//! What a thread has of the second product's operand, of each digit.
-template <class Call>
-using second_operand = uint32_t[Call::digits][steps][4];
+//! What a thread has of the second product's operand.
+using second_operand = uint32_t[steps][4];
 
 //! Twiddles of a step: those of its eight columns are of 2 t and 2 t + 1.
-template <int Digits>
-__device__ __forceinline__ void twiddle(uint32_t (&operand)[Digits][steps][4],
-                                        const float (&sums)[32],
-                                        int step,
-                                        float4 w)
+__device__ __forceinline__ void
+twiddle(second_operand& operand, const float (&sums)[32], int step, float4 w)
 {
 #pragma unroll
     for (int spectrum = 0; spectrum < pair; spectrum++) {
         const float* s = sums + 16 * spectrum + 4 * step;
         const float2 a = times(float2{ s[0], s[2] }, float2{ w.x, w.y });
         const float2 b = times(float2{ s[1], s[3] }, float2{ w.z, w.w });
-        uint32_t digits[2][Digits];
-        halves(digits[0], a.x, a.y);
-        halves(digits[1], b.x, b.y);
-#pragma unroll
-        for (int i = 0; i < Digits; i++) {
-            operand[i][step][spectrum] = digits[0][i];
-            operand[i][step][2 + spectrum] = digits[1][i];
-        }
+        operand[step][spectrum] = halves(a.x, a.y);
+        operand[step][2 + spectrum] = halves(b.x, b.y);
     }
 }
 

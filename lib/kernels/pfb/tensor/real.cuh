@@ -9,7 +9,6 @@
 #define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_REAL_CUH
 
 #include "kernels/gpu/half_tile.cuh"
-#include "kernels/pfb/pfb_samples.cuh"
 #include "kernels/pfb/tensor/results.cuh"
 #include "kernels/pfb/tensor/tensor.cuh"
 #include "kernels/pfb/tensor/words.cuh"
@@ -17,7 +16,7 @@
 namespace gr::aperture::kernels::cuda::tensor {
 
 /*
- * Real samples, of 8 bits or packed: a spectrum of N = 32 R channels is half of the
+ * Real samples, s8: a spectrum of N = 32 R channels is half of the
  * transform of 2 N samples,
  *
  *   y[k] = sum_b w2N^(b k) sum_a<64 w64^(a k) z[R a + b],
@@ -31,90 +30,12 @@ namespace gr::aperture::kernels::cuda::tensor {
  * Only c = 0 and c = 32 are their own mirror images, with real sums. They share the first
  * row, as its real and its imaginary part, and this row has a second matrix of its own,
  * which mma multiplies.
+ *
+ * Of inverted samples channel k is the conjugate of y[N - 1 - k], which is y[k + 1] of
+ * the samples with the signs of every other one changed. The prototype has these signs.
+ * So an inverted band differs in two things only: what is y[k] here is channel k - 1, and
+ * c = 0 makes y[N] in place of y[0].
  */
-
-// The filter of packed samples; that of 8 bits is in pfb_tensor_dots.cuh.
-
-//! What a thread of the filter has of the prototype.
-template <class Call>
-struct half_coefficients {
-    uint32_t shared;                                     // address of the first tap's
-    float4 last[Call::most_taps - shared_taps<Call>][2]; // of the last taps
-};
-
-__device__ __forceinline__ void interleave(float (&x)[8], float4 low, float4 high)
-{
-    x[0] = low.x, x[2] = low.y, x[4] = low.z, x[6] = low.w;
-    x[1] = high.x, x[3] = high.y, x[5] = high.z, x[7] = high.w;
-}
-
-//! Four samples, and four of the second half, the highest bits first.
-template <int Bits>
-struct packed_halves {
-    uint64_t low, high;
-};
-
-template <int Bits>
-__device__ __forceinline__ void unpack_halves(float (&x)[8], packed_halves<Bits> v)
-{
-    using samples = packed_samples<Bits>;
-    interleave(x, samples::unpack(v.low), samples::unpack(v.high));
-}
-
-/*!
- * A slot of spectra, two words of each at a time, so that a coefficient is read once for
- * all of them. \param x the last lines, the slot's from place `part` on \param raw the
- * slot's samples \param put is told number of the word, spectrum and samples of each word
- */
-template <class Call, class Raw, class Put>
-__device__ __forceinline__ void filter_halves(float (&x)[Call::most_taps][8],
-                                              int part,
-                                              const Raw (&raw)[slot_spectra],
-                                              const half_coefficients<Call>& h,
-                                              Put put)
-{
-    constexpr int most_taps = Call::most_taps, lines = most_taps - 1 + slot_spectra;
-    constexpr uint32_t quads = sizeof(float4) * Call::channels / 4;
-#pragma unroll
-    for (int j = 0; j < 2; j++) {
-        float y[lines][4];
-#pragma unroll
-        for (int line = 0; line < lines; line++) {
-            float own[8];
-            if (line >= most_taps - 1)
-                unpack_halves(own, raw[line - (most_taps - 1)]);
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                y[line][k] = line < most_taps - 1
-                                 ? x[(part + line) % most_taps][4 * j + k]
-                                 : own[4 * j + k];
-        }
-        float z[slot_spectra][4];
-#pragma unroll
-        for (int t = 0; t < most_taps; t++) {
-            const float4 four = t < shared_taps<Call>
-                                    ? load_numbers(h.shared + (2 * t + j) * quads)
-                                    : h.last[t - shared_taps<Call>][j];
-            const float own[] = { four.x, four.y, four.z, four.w };
-#pragma unroll
-            for (int s = 0; s < slot_spectra; s++)
-#pragma unroll
-                for (int k = 0; k < 4; k++)
-                    z[s][k] = t == 0 ? __fmul_rn(own[k], y[s][k])
-                                     : __fmaf_rn(own[k], y[s + t][k], z[s][k]);
-        }
-#pragma unroll
-        for (int s = 0; s < slot_spectra; s++)
-#pragma unroll
-            for (int k = 0; k < 2; k++)
-                put(2 * j + k, s, halves(z[s][2 * k], z[s][2 * k + 1]));
-#pragma unroll
-        for (int line = slot_spectra; line < lines; line++)
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                x[(part + line) % most_taps][4 * j + k] = y[line][k];
-    }
-}
 
 // The transform.
 
@@ -188,13 +109,12 @@ public:
 
 /*!
  * Where results of a lane are put. With channel 32 D + C, D is even for c = C and odd for
- * mirrored ones, c = 32 - C (0 for 0); of reversed channels it is the other way round,
- * and C is 31 - c and c - 1 (31 for 0). Rows of D / 2 follow each other in segments.
+ * mirrored ones, c = 32 - C (0 for 0). Rows of D / 2 follow each other in segments. Of
+ * inverted samples C is one less, which only c = 0 takes to another D.
  */
 template <class Call>
 struct mirrored_rows {
     static constexpr int radix_here = Call::second_radix, half = radix_here / 2;
-    static constexpr bool reversed = Call::reversed;
     //! Whether lanes, not numbers, tell which ones are mirrored.
     static constexpr bool by_lane = radix_here < 8;
 
@@ -203,18 +123,30 @@ struct mirrored_rows {
     {
         const int d = Call::d_of(e);
         const int row = d < half ? d : radix_here - 1 - d;
-        return Call::segment_of(e) * half + (reversed ? half - 1 - row : row);
+        return Call::segment_of(e) * half + row;
     }
-    //! Whether numbers that are mirrored or not have an odd D.
-    static constexpr __host__ __device__ bool odd(bool is_mirrored)
-    {
-        return is_mirrored != reversed;
-    }
-    //! C
-    static constexpr __host__ __device__ int place_of(int c, bool is_mirrored)
+    //! C. Of c = 0, what is there is replaced by what first_place() is for.
+    static constexpr __host__ __device__ int
+    place_of(int c, bool is_mirrored, bool inverted)
     {
         const int place = is_mirrored && c > 0 ? radix - c : c;
-        return reversed ? radix - 1 - place : place;
+        return (place - int(inverted)) & (radix - 1);
+    }
+    //! Where number e of c = 0 is put: its row, whether D is odd, and C.
+    struct first_place {
+        int row;
+        bool odd;
+        int place;
+    };
+    static constexpr __host__ __device__ first_place first_place_of(int e, bool inverted)
+    {
+        const bool mirrored = Call::mirrored(e);
+        const int row = row_of(e);
+        if (!inverted)
+            return { row, mirrored, 0 };
+        if (mirrored)
+            return { row, false, radix - 1 };
+        return { row % half > 0 ? row - 1 : row + half - 1, true, radix - 1 };
     }
     //! Whether number i of a lane with t is mirrored.
     static constexpr __host__ __device__ bool mirrored(int i, int t)
@@ -229,7 +161,7 @@ struct mirrored_rows {
     //! Row of a lane with t, of numbers that are mirrored or not.
     static __device__ int row_of_lane(int t, bool is_mirrored)
     {
-        return by_lane ? row_of(t) : odd(is_mirrored) ? 3 - t : t;
+        return by_lane ? row_of(t) : is_mirrored ? 3 - t : t;
     }
 };
 
@@ -263,7 +195,7 @@ class mirrored_place
     uint32_t d_words[2];
 
 public:
-    __device__ __forceinline__ mirrored_place(int crew, int thread)
+    __device__ __forceinline__ mirrored_place(int crew, int thread, bool inverted)
     {
         if constexpr (!Call::real)
             return;
@@ -272,7 +204,7 @@ public:
         for (int k = 0; k < 2; k++) {
             const bool mirrored = rows::by_lane ? Call::mirrored(t) : k;
             const int row = rows::row_of_lane(t, mirrored);
-            const int place = rows::place_of(c, mirrored);
+            const int place = rows::place_of(c, mirrored, inverted);
             d_words[k] = turned ? in_set(row, mirrored, place) + row % 2 * (sector / 2) +
                                       crew * slot_spectra * 2
                                 : in_spectrum(row, mirrored, place);
@@ -281,20 +213,19 @@ public:
     }
 
     //! Of number e of c = 0, whose word is of spectra 2 t, 2 t + 1: in a set of times.
-    static __device__ __forceinline__ uint32_t of_first(int e, int half, int crew, int t)
+    static __device__ __forceinline__ uint32_t
+    of_first(int e, int half, int crew, int t, bool inverted)
     {
-        const int row = rows::row_of(e);
-        const bool mirrored = Call::mirrored(e);
-        return in_set(row, mirrored, rows::place_of(0, mirrored)) +
-               ((row ^ half) & 1) * (sector / 2) + 2 * slot_spectra * crew + 4 * t;
+        const auto [row, odd, place] = rows::first_place_of(e, inverted);
+        return in_set(row, odd, place) + ((row ^ half) & 1) * (sector / 2) +
+               2 * slot_spectra * crew + 4 * t;
     }
     //! As spectra.
-    static __device__ __forceinline__ void store_first(uint32_t at, int e, uint32_t word)
+    static __device__ __forceinline__ void
+    store_first(uint32_t at, int e, bool inverted, uint32_t word)
     {
-        const bool mirrored = Call::mirrored(e);
-        store_halves(
-            at + in_spectrum(rows::row_of(e), mirrored, rows::place_of(0, mirrored)),
-            word);
+        const auto [row, odd, place] = rows::first_place_of(e, inverted);
+        store_halves(at + in_spectrum(row, odd, place), word);
     }
 
     //! In a set of times. \param half of it
@@ -323,15 +254,14 @@ private:
         return row / rows::half * Call::segment_pitch + row % rows::half * 4 * radix;
     }
     //! Sector of a set of times.
-    static constexpr __host__ __device__ int in_set(int row, bool mirrored, int place)
+    static constexpr __host__ __device__ int in_set(int row, bool odd, int place)
     {
-        return place / box_channels * box_bytes + rows::odd(mirrored) * (box_bytes / 2) +
+        return place / box_channels * box_bytes + odd * (box_bytes / 2) +
                row * sector_row + place % box_channels * sector;
     }
-    static constexpr __host__ __device__ int
-    in_spectrum(int row, bool mirrored, int place)
+    static constexpr __host__ __device__ int in_spectrum(int row, bool odd, int place)
     {
-        return bytes_of(row) + rows::odd(mirrored) * 2 * radix + 2 * place;
+        return bytes_of(row) + odd * 2 * radix + 2 * place;
     }
     __device__ __forceinline__ static void store_halves(uint32_t address, uint32_t word)
     {

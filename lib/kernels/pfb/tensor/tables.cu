@@ -18,9 +18,9 @@ namespace {
 
 using complex = std::complex<double>;
 
-complex phasor_of(int turns, int parts, bool conjugate = false)
+complex phasor_of(int turns, int parts)
 {
-    return std::polar(1., (conjugate ? 2 : -2) * M_PI * (turns % parts) / parts);
+    return std::polar(1., -2 * M_PI * (turns % parts) / parts);
 }
 
 uint16_t half_bits(double v) { return __half_as_ushort(__double2half(v * matrix_scale)); }
@@ -56,10 +56,10 @@ factors part_of(complex f, bool imaginary)
 
 //! Of the first matrix of real samples, whose words have samples a and a + 32. Both c = 0
 //! and c = 32 have real numbers alone, and are the two parts of the first row.
-factors real_factors(int a, int c, bool imaginary, bool inverted)
+factors real_factors(int a, int c, bool imaginary)
 {
     const auto factor_of = [&](int n) {
-        const complex f = phasor_of(n * c, 2 * radix, inverted);
+        const complex f = phasor_of(n * c, 2 * radix);
         return imaginary && c == 0 ? (n % 2 ? -1 : 1) : imaginary ? f.imag() : f.real();
     };
     return { factor_of(a), factor_of(a + radix) };
@@ -106,14 +106,13 @@ std::vector<uint16_t> make_matrices(int channels, bool inverted, bool real)
         put(2 * rank,
             row,
             pair,
-            real ? real_factors(a, c, imaginary, inverted)
+            real ? real_factors(a, c, imaginary)
                  : factors{ f.first, inverted ? -f.second : f.second });
         const auto [segment, b] = column_of(second_column(pair), second_radix, ranks);
         const output out(row, second_radix);
         if (out.segment != segment)
             continue;
-        const auto g =
-            part_of(phasor_of(b * out.d, second_radix, real && inverted), out.imaginary);
+        const auto g = part_of(phasor_of(b * out.d, second_radix), out.imaginary);
         // those beyond the middle are mirrored, and conjugates then
         const bool negative = real && out.imaginary && out.d >= second_radix / 2;
         put(2 * rank + 1, row, pair, negative ? factors{ -g.first, -g.second } : g);
@@ -137,8 +136,9 @@ std::vector<uint16_t> make_first_rows(int channels, bool inverted)
             continue;
         // the real part is of c = 0, the imaginary one of c = 32; both are real
         const bool upper = out.d >= second_radix / 2;
-        const int frequency = upper ? 2 * (second_radix - out.d) - 1 : 2 * out.d;
-        const complex f = phasor_of(b * frequency, 2 * second_radix, inverted);
+        const int d = inverted && out.d == 0 ? second_radix / 2 : out.d; // y[N]
+        const int frequency = upper ? 2 * (second_radix - out.d) - 1 : 2 * d;
+        const complex f = phasor_of(b * frequency, 2 * second_radix);
         if (half == upper)
             all[i] = half_bits(out.imaginary ? f.imag() : f.real());
     }
@@ -160,8 +160,7 @@ std::vector<float2> make_twiddles(int channels, bool inverted, bool real)
                     const int n = 8 * step + 2 * t + odd;
                     const int b = column_of(n, channels / ranks / radix, ranks).b;
                     const auto w = scale * phasor_of(b * (ranks * c + residue),
-                                                     real ? 2 * channels : channels,
-                                                     real && inverted);
+                                                     real ? 2 * channels : channels);
                     all.push_back({ float(w.real()), float(w.imag()) });
                 }
     }

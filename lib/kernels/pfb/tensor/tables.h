@@ -29,9 +29,9 @@ inline double filter_scale_of(int channels) { return std::sqrt(double(channels))
 
 // Of each rank of the cluster that transforms a spectrum.
 //! Rows [rank][2][64][64] of both matrices, in the swizzled order of shared memory.
-//! \param real samples; see pfb_tensor_real.cuh
+//! \param real samples; see pfb/tensor/real.cuh \param inverted complex ones
 std::vector<uint16_t> make_matrices(int channels, bool inverted, bool real);
-//! [rank][steps][crew_threads][2]
+//! [rank][steps][crew_threads][2] \param inverted complex samples
 std::vector<float2> make_twiddles(int channels, bool inverted, bool real);
 //! What the second matrix is for c = 0 of real samples: [steps][4][lane][4] words,
 //! as mma takes them, of eight real and as many imaginary parts.
@@ -39,7 +39,7 @@ std::vector<uint16_t> make_first_rows(int channels, bool inverted);
 //! Of a prototype that is not all zeros; otherwise 1.
 double norm_of(const std::vector<float>& prototype);
 /*!
- * A filter of bytes has whole coefficients of 16 bits, so large that no sum of products
+ * The filter has whole coefficients of 16 bits, so large that no sum of products
  * leaves 23 bits. What is added up is then multiplied by `whole_unit`.
  */
 constexpr double whole_unit = 1. / (1 << 14);

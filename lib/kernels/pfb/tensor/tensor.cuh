@@ -8,17 +8,17 @@
 #ifndef INCLUDED_APERTURE_KERNELS_PFB_TENSOR_TENSOR_CUH
 #define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_TENSOR_CUH
 
-#include "kernels/pfb/fused/fused_results.cuh"
+#include "kernels/pfb/fused/results.cuh"
 #include "kernels/pfb/tensor/delays.cuh"
-#include "kernels/pfb/tensor/parts.h"
+#include "kernels/pfb/tensor/filter_banks.h"
 #include <cuda_fp16.h>
 
-namespace gr::aperture::kernels::cuda {
+namespace gr::aperture::kernels::cuda::tensor {
 
 /*
- * Filter bank of 64 to 1024 channels (more: pfb_tensor_clusters.cuh) from samples of few
+ * Filter bank of 64 to 1024 channels (more: pfb/tensor/clusters.cuh) from samples of few
  * bits to 8-bit spectra, transformed by tensor cores; samples are complex (real ones:
- * pfb_tensor_real.cuh). With N = 32 R channels, sample n = R a + b of the filtered
+ * pfb/tensor/real.cuh). With N = 32 R channels, sample n = R a + b of the filtered
  * spectrum z and channel k = c + 32 d,
  *
  *   y[c + 32 d] = sum_b wR^(b d) wN^(b c) sum_a w32^(a c) z[R a + b]
@@ -37,19 +37,15 @@ namespace gr::aperture::kernels::cuda {
  * A block of threads works on its own, from one piece of an input to the next. Eight
  * warps filter: a thread has four samples of the line, its coefficients and the window of
  * the last lines in registers, reads each sample once, and leaves filtered ones in slots
- * of shared memory, as the tensor cores want them. Numbers of 8 bits or fewer it filters
- * as whole numbers (pfb_tensor_dots.cuh), others in single precision. Crews of four warps
+ * of shared memory, as the tensor cores want them. It filters them
+ * as whole numbers (pfb/tensor/dots.cuh). Crews of four warps
  * each take the slots in turn. What a lane has of the first product's sums is, after the
  * twiddles, its part of an operand of the second: nothing goes through memory between
  * them.
  *
- * Numbers of 16 bits are filtered into sums of two numbers in half precision, digits, and
- * so is what the second product takes. Each product is then two, with the same matrix.
- *
  * Here is what the parts share: sizes, what a call is told, what a block of threads works
  * on, and its shared memory.
  */
-namespace tensor {
 
 constexpr int points = 1024, radix = 32; // of a line, of the first product
 // Spectra: of each segment.
@@ -64,14 +60,9 @@ constexpr int filter_warps = 8, crew_warps = 4;
 constexpr int crew_threads = 32 * crew_warps;
 constexpr int threads = crews * crew_threads + 32 * filter_warps;
 constexpr int loading_thread = crews * crew_threads; // the first that filters
-//! Registers of a thread that filters, where the compiler gives 128 to each: operands of
-//! two digits leave none of them to others.
-template <class Call>
-inline constexpr int filter_registers = Call::digits > 1 ? 128 : 136;
-template <class Call>
-inline constexpr int crew_registers = 256 - filter_registers<Call>;
-constexpr int filtered_bytes = 4 * points;                 // of a line, in half precision
-constexpr int digit_bytes = slot_spectra * filtered_bytes; // of a slot
+//! Registers of a thread that filters, where the compiler gives 128 to each.
+constexpr int filter_registers = 136, crew_registers = 256 - filter_registers;
+constexpr int filtered_bytes = 4 * points; // of a line, in half precision
 constexpr int matrix_row = 2 * radix * int(sizeof(__half));
 constexpr int steps = 2 * radix / 16; // of a matrix product
 constexpr int matrix_bytes = 2 * radix * matrix_row;
@@ -88,8 +79,7 @@ constexpr int result_gap = 32;
 //! Whether the lanes of a warp of a cluster read their samples together (ldmatrix): those
 //! of two bytes, at addresses that are known beforehand.
 template <class Call>
-inline constexpr bool reads_together =
-    Call::ranks > 1 && !Call::delayed && !Call::nibbles;
+inline constexpr bool reads_together = Call::ranks > 1 && !Call::delayed && !Call::sc4;
 constexpr int copy_unit = 16; // bytes
 // Groups of lines that are on their way or here, besides the one in use or with the one
 // that all have left.
@@ -107,11 +97,7 @@ constexpr depth depth_of()
 {
     constexpr bool blocks = Store == store::blocks, delayed = Call::delayed;
     constexpr int many = blocks ? 5 : 6;
-    if (Call::digits > 1) // no more have room
-        return { 2, blocks ? 2 : 3 };
-    if (Call::sample_bits == 12 && blocks)
-        return { Call::segments > 2 ? 3 : 2, Call::segments > 1 ? 3 : 2 };
-    if (Call::real && Call::bytes && !delayed)
+    if (Call::real && !delayed)
         return { Call::segments > 1 ? many - 1 : 3, 3 };
     if (Call::real)
         return { Call::segments > 1 ? 3 : 2, 3 };
@@ -151,35 +137,19 @@ constexpr int sets = 2; // that there is room for
 /*!
  * How spectra lie in lines. What comes out of the second product is number e = R segment
  * + d, so that spectra of all segments follow each other. Of real samples see
- * pfb_tensor_real.cuh.
+ * pfb/tensor/real.cuh.
  */
-template <int Channels, sample_type Input, bool Inverted, int Taps>
+template <int Channels, sample_type Input, int Taps>
 struct arrangement {
     static constexpr int most_taps = Taps;
     //! Stages of lines before a piece.
     static constexpr int stages_before = most_taps / group;
-    static constexpr bool packed = Input == sample_type::s10 || Input == sample_type::s12;
-    static constexpr bool real = Input == sample_type::s8 || packed;
-    static constexpr bool reversed = real && Inverted; // channels
-    static constexpr bool serves(bool inverted) { return !real || Inverted == inverted; }
-    static constexpr bool nibbles = Input == sample_type::sc4;
-    static constexpr bool shorts = Input == sample_type::sc16;
-    //! Whether numbers have 8 bits or fewer, of which the lowest is read as the next; see
-    //! byte_window.
-    static constexpr bool bytes = !packed && !shorts;
-    //! Numbers in half precision whose sum a filtered one is, or what is transformed
-    //! next.
-    static constexpr int digits = shorts ? 2 : 1;
+    static constexpr bool real = Input == sample_type::s8;
+    static constexpr bool sc4 = Input == sample_type::sc4;
     static constexpr int channels = Channels;
     static constexpr int step = real ? 2 * channels : channels; // samples
-    static constexpr int sample_bits = Input == sample_type::s10   ? 10
-                                       : Input == sample_type::s12 ? 12
-                                       : shorts                    ? 32
-                                       : real || nibbles           ? 8
-                                                                   : 16;
-    //! Their steps that make one of 8-bit samples, as which they are filtered.
-    static constexpr int sample_unit = packed ? 1 << (sample_bits - 8) : shorts ? 256 : 1;
-    static constexpr int input_bytes = step * sample_bits / 8; // of a spectrum
+    static constexpr int sample_bytes = real || sc4 ? 1 : 2;
+    static constexpr int input_bytes = step * sample_bytes; // of a spectrum
     static constexpr int ranks = channels <= points ? 1 : channels / points;
     static constexpr int segments = points * ranks / channels;
     static constexpr int second_radix = channels / ranks / radix; // R
@@ -188,7 +158,7 @@ struct arrangement {
     // Of a line of samples a thread block of a cluster has as many pieces as there are
     // ranks. In a stage they begin at banks that the others leave free; there is room for
     // what is copied besides where samples are delayed.
-    static constexpr int points_bytes = points * sample_bits / 8;
+    static constexpr int points_bytes = points * sample_bytes;
     static constexpr int piece_bytes = points_bytes / ranks;
     static constexpr int piece_pitch = piece_bytes + (ranks > 1 ? copy_unit : 0);
     static constexpr int line_pitch = ranks > 1 ? ranks* piece_pitch : input_bytes;
@@ -218,7 +188,8 @@ struct arrangement {
     // What a rank filters of a slot for itself or another.
     static constexpr int part_bytes = slot_spectra * filtered_bytes / ranks;
     //! Of a slot, with what is on its way to other ranks.
-    static constexpr int slot_bytes = digits * digit_bytes + (ranks - 1) * part_bytes;
+    static constexpr int slot_bytes =
+        slot_spectra * filtered_bytes + (ranks - 1) * part_bytes;
     //! From a thread's first sample of a spectrum to its k-th one.
     __host__ __device__ static constexpr int samples_on(int k)
     {
@@ -245,11 +216,12 @@ struct arrangement {
     {
         return real && d_of(e) >= second_radix / 2;
     }
-    //! Channel of a number e of threads that have c, of the cluster's first rank.
-    __host__ __device__ static constexpr int channel_of(int c, int e)
+    //! Channel of a number e of threads that have c, of the cluster's first rank. Of
+    //! inverted real samples see pfb/tensor/real.cuh.
+    __host__ __device__ static constexpr int channel_of(int c, int e, bool inverted)
     {
         const int k = frequency_of(c, e);
-        return reversed ? channels - 1 - k : k;
+        return real ? (k - int(inverted)) & (channels - 1) : k;
     }
 
 private:
@@ -343,24 +315,25 @@ struct input_of_block {
     int input, block;
 };
 
-//! Its lists of inputs travel with it: to copy them in a stream would take longer than
-//! what a call of many can spare. Those without delays have kernels of their own.
-template <int Inputs, turning Turning, class Shape>
+constexpr int most_inputs = 1024;
+
+//! The arguments of a kernel. Its lists of inputs travel with it: to copy them in a
+//! stream would take longer than what a call of many inputs can spare. Calls without
+//! delays have kernels of their own.
+template <bool Delayed, class Shape>
 struct input_call : call,
                     Shape,
-                    std::conditional_t<Turning == turning::none, nothing, delay_call>,
+                    std::conditional_t<Delayed, delay_call, nothing>,
                     std::conditional_t<Shape::real, real_call, complex_call> {
     using shape = Shape;
-    static constexpr turning how = Turning;
-    static constexpr bool delayed = Turning != turning::none;
-    // Of several blocks, each is made as of inputs of its own.
-    pfb::source sources[Inputs];
+    static constexpr bool delayed = Delayed;
+    // Of several frames, each is made as of inputs of its own.
+    pfb::source sources[most_inputs];
     union {
-        void* spectra_of[Inputs];
-        input_of_block of_block[Inputs]; // of calls that store blocks
+        void* spectra_of[most_inputs];
+        input_of_block of_block[most_inputs]; // of calls that store frames
     };
 };
-constexpr int few_inputs = 64, most_inputs = 1024;
 
 //! Channels of a rank of the cluster: ranks m + residue. What is transformed of inverted
 //! samples are their conjugates, but what is added up before is not.
@@ -446,17 +419,6 @@ private:
 };
 
 constexpr int first_row_bytes = 512; // what a crew keeps of c = 0; see first_row
-//! Of packed samples, whose coefficients are twice as many as those of complex ones,
-//! filtering threads have those of the last taps in registers only: as many as there are
-//! registers for.
-template <class Call>
-inline constexpr int shared_taps = Call::most_taps - (Call::second_radix < 8 ? 2 : 3);
-//! The others: of sample n + 2 j, its second half, n + 2 j + 1 and its second half.
-template <class Call>
-struct shared_coefficients {
-    float4 of[shared_taps<Call>][2][Call::channels / 4]; // [tap][j][n / 4]
-};
-
 //! Shared memory. The tensor cores want theirs at multiples of 1024.
 template <store Store, class Call>
 struct memory {
@@ -475,7 +437,6 @@ struct memory {
     // sets of times: what both warps of some channels have is here, and has left; of real
     // samples the first is for all warps
     uint64_t kept[sets][crew_warps], stored[sets][crew_warps];
-    std::conditional_t<Call::packed, shared_coefficients<Call>, nothing> coefficients;
     struct first_row_memory {
         alignas(16) char of[crews][2][first_row_bytes]; // of slots by turns
     };
@@ -491,8 +452,6 @@ struct memory {
     std::conditional_t<exchanged, exchange_memory, nothing> exchange;
 };
 
-} // namespace tensor
-
-} // namespace gr::aperture::kernels::cuda
+} // namespace gr::aperture::kernels::cuda::tensor
 
 #endif /* INCLUDED_APERTURE_KERNELS_PFB_TENSOR_TENSOR_CUH */

@@ -14,10 +14,10 @@ namespace gr::aperture::kernels::cuda {
 
 /*!
  * The filter bank whose transform tensor cores multiply in half precision: 64 to 8192
- * channels (powers of two) from sc8 and sc4, 64 to 1024 from s8, s10, s12 and sc16, to
- * sc8, up to 8 taps (sc8: 16) and 1024 inputs, on Hopper GPUs. At an rms of 20 steps 0.5%
- * of the numbers (sc16, of two halves each: a sixth of that) differ by one step from
- * those of single precision, and in proportion to the rms elsewhere. What it cannot do it
+ * channels (powers of two) from sc8 and sc4, 64 to 1024 from s8, to sc8, up to 8 taps
+ * (sc8: 16) and 1024 inputs, on Hopper GPUs. At an rms of 20 steps 0.5% of the numbers
+ * differ by one step from those of single precision, and in proportion to the rms
+ * elsewhere. What it cannot do it
  * leaves to `other`: the whole of it for other parameters, and calls with addresses off
  * the alignment of 16 bytes.
  */

@@ -47,7 +47,7 @@ __device__ __forceinline__ auto own_numbers(int residue, const Call& c)
                                    4 * radix * Call::ranks };
     else
         return numbers_of_thread<typename Call::shape>{
-            int(threadIdx.x), thread / 4, thread % 4, c.segment
+            int(threadIdx.x), thread / 4, thread % 4, c.segment, c.inverted
         };
 }
 
@@ -91,17 +91,12 @@ first_factors(float2 gain, const Phases& phases, Numbers own, int e)
         return { gain, gain };
     } else {
         own.c = 0;
-        if constexpr (Call::how == turning::by_slot) {
-            const float2 turned = times(phases.middle_of(own, e), gain);
-            return { turned, turned };
-        } else {
-            const auto [first, second, twice_cosine] = phases.spectra_of(own, e);
-            const float2 a = times(first, gain), b = times(second, gain);
-            const float2 c = reflected(a, b, twice_cosine);
-            if (own.t == 0)
-                return { a, b };
-            return { c, reflected(b, c, twice_cosine) };
-        }
+        const auto [first, second, twice_cosine] = phases.spectra_of(own, e);
+        const float2 a = times(first, gain), b = times(second, gain);
+        const float2 c = reflected(a, b, twice_cosine);
+        if (own.t == 0)
+            return { a, b };
+        return { c, reflected(b, c, twice_cosine) };
     }
 }
 
@@ -170,7 +165,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                  : lane % 2 * Call::result_pitch +
                        Call::result_place(lane / 8 * 4 + lane % 8 / 2) + warp * 16;
     asm volatile("" : "+r"(column)); // kept, too
-    mirrored_place<Store, Call> mirrored(crew, thread);
+    mirrored_place<Store, Call> mirrored(crew, thread, c.inverted);
     uint32_t twiddles = shared_address(&m.twiddles[0][thread]);
     asm volatile("" : "+r"(twiddles));
     int rank = 0, residue = 0;
@@ -192,27 +187,19 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     const auto start_first = [&](float(&sums)[32], samples filtered) {
         wgmma_fence();
 #pragma unroll
-        for (int digit = 0; digit < Call::digits; digit++)
-#pragma unroll
-            for (int i = 0; i < steps; i++)
-                multiply_shared(
-                    sums,
-                    first_matrix.descriptor(i * step_bytes),
-                    filtered.descriptor(digit * digit_bytes + i * samples_step),
-                    digit + i > 0);
+        for (int i = 0; i < steps; i++)
+            multiply_shared(sums,
+                            first_matrix.descriptor(i * step_bytes),
+                            filtered.descriptor(i * samples_step),
+                            i > 0);
         wgmma_commit();
     };
-    using operand = second_operand<Call>;
-    const auto start_second = [&](float(&sums)[32], const operand& digits) {
+    const auto start_second = [&](float(&sums)[32], const second_operand& operand) {
         wgmma_fence();
 #pragma unroll
-        for (int digit = 0; digit < Call::digits; digit++)
-#pragma unroll
-            for (int i = 0; i < steps; i++)
-                wgmma_half<2 * radix>(sums,
-                                      digits[digit][i],
-                                      second_matrix.descriptor(i * step_bytes),
-                                      digit + i > 0);
+        for (int i = 0; i < steps; i++)
+            wgmma_half<2 * radix>(
+                sums, operand[i], second_matrix.descriptor(i * step_bytes), i > 0);
         wgmma_commit();
     };
     const auto load_twiddles = [&](int step) {
@@ -310,17 +297,18 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             start_first(low, filtered);
             start_first(high, filtered.after(samples_pair));
             if constexpr (Call::delayed)
-                m.phases.template keep<Call::how>(
+                m.phases.keep(
                     c.turns + p.input, c.number + uint64_t(int64_t(slot_time)), own);
             // Registers are scarce: each step's twiddles come when they are wanted,
             // twice, and most of the second operand when the first one has been used.
-            operand even, odd;
+            second_operand even, odd;
             float4 now = load_twiddles(0), next = load_twiddles(1);
-            const auto twiddle_step = [&](operand& to, const float(&sums)[32], int i) {
-                twiddle(to, sums, i, now);
-                now = next;
-                next = load_twiddles(i + 2);
-            };
+            const auto twiddle_step =
+                [&](second_operand& to, const float(&sums)[32], int i) {
+                    twiddle(to, sums, i, now);
+                    now = next;
+                    next = load_twiddles(i + 2);
+                };
             wgmma_wait<0>();
             if constexpr (Call::ranks > 1) {
                 if (lane < Call::ranks)
@@ -331,17 +319,15 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             for (int i = 0; i < steps; i++)
                 twiddle_step(even, low, i);
             if constexpr (Call::real)
-                first.keep(0, even[0]);
+                first.keep(0, even);
             start_second(low, even);
-            constexpr int early = Call::digits > 1 ? 0 : 1; // as registers allow
-            if (early)
-                twiddle_step(odd, high, 0);
+            twiddle_step(odd, high, 0); // no more has registers yet
             wgmma_wait<0>();
 #pragma unroll
-            for (int i = early; i < steps; i++)
+            for (int i = 1; i < steps; i++)
                 twiddle_step(odd, high, i);
             if constexpr (Call::real)
-                first.keep(1, odd[0]);
+                first.keep(1, odd);
             start_second(high, odd);
             if constexpr (by_turns)
                 give_turn(1 - crew);
@@ -404,7 +390,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                            first_spectrum(Call::segment_of(4 * i + lane % 4), c);
                 };
             };
-            if constexpr (Call::how == turning::by_spectrum) {
+            if constexpr (Call::delayed) {
                 wgmma_wait<0>();
                 __syncwarp(); // all know what the warp keeps
                 found += quantise_turned<Call>(
@@ -424,18 +410,10 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                             store_four(k, from, words[k]);
                     });
             } else {
-                constexpr int words_kept =
-                    Call::how == turning::by_slot ? 4 : Call::gain_words;
-                float4 factors[words_kept];
+                float4 factors[Call::gain_words];
 #pragma unroll
-                for (int i = 0; i < words_kept; i++)
-                    factors[i] =
-                        load_numbers(gains + i % Call::gain_words * Call::gain_threads);
-                if constexpr (Call::how == turning::by_slot) {
-                    if constexpr (!has_one_series<Call>)
-                        __syncwarp(); // all know what the warp keeps
-                    turn(factors, m.phases.middle(own));
-                }
+                for (int i = 0; i < Call::gain_words; i++)
+                    factors[i] = load_numbers(gains + i * Call::gain_threads);
                 uint32_t words[pairs][8];
                 const auto put = [&](int k) { // of blocks, once both pairs are here
 #pragma unroll
@@ -456,7 +434,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             if constexpr (Call::real && turned) {
                 if (lane % 4 < slot_spectra / 2)
                     store_word(results + set.index * set_bytes +
-                                   mirrored.of_first(e, half, crew, lane % 4),
+                                   mirrored.of_first(e, half, crew, lane % 4, c.inverted),
                                first_word);
             } else if constexpr (Call::real) {
                 sync_crew(crew); // what this takes the place of has been put
@@ -464,6 +442,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     mirrored.store_first(results + buffer * Call::result_bytes +
                                              lane % 4 * pair * Call::result_pitch,
                                          e,
+                                         c.inverted,
                                          first_word);
             }
             if constexpr (turned) {

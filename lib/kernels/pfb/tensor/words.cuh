@@ -100,26 +100,6 @@ __device__ __forceinline__ uint32_t halves(float x, float y)
     return word;
 }
 
-//! A number's highest bits, as many as half precision has: from 6e-5 on it has that
-//! number exactly.
-__device__ __forceinline__ float highest_bits(float x)
-{
-    return __uint_as_float(__float_as_uint(x) & 0xffffe000);
-}
-
-//! The same as sums of so many numbers in half precision.
-template <int Digits>
-__device__ __forceinline__ void halves(uint32_t (&digits)[Digits], float x, float y)
-{
-    if constexpr (Digits == 1)
-        digits[0] = halves(x, y);
-    else {
-        const float high_x = highest_bits(x), high_y = highest_bits(y);
-        digits[0] = halves(high_x, high_y);
-        digits[1] = halves(x - high_x, y - high_y);
-    }
-}
-
 } // namespace gr::aperture::kernels::cuda::tensor
 
 #endif /* INCLUDED_APERTURE_KERNELS_PFB_TENSOR_WORDS_CUH */

@@ -35,10 +35,6 @@ constexpr int most_stages = 12;
 
 constexpr int stage_times = box_row / 2; // a row of bytes is full
 constexpr int group_bytes = 8 * box_row; // from 8 rows of operands to the next 8
-//! Stages that a box fills, which is a step: of sc4 (Packed) bytes are made first.
-template <bool Packed>
-constexpr int step_stages = Packed ? 2 : 1;
-
 /*!
  * Products of 32 inputs a, a strip, with some units of inputs b: unit `row` of the
  * columns, or, from `wide` on, one of the job's own, and units of columns from `column`
@@ -67,9 +63,7 @@ struct extents {
     int shared;  // jobs one after the other that have the same columns
     int columns; // inputs in a stage, and behind them the jobs' own
     int stages, stage_bytes;
-    int nibble_stages; // of sc4
-    int steps;         // in a block of voltages
-    uint32_t one;      // 1, which the compiler is not to know
+    int steps; // in a block of voltages
 };
 
 //! Strip `row` of a triangle has row + 1 units of columns.
@@ -240,10 +234,9 @@ struct stage_rows {
 
 /*!
  * Words of 32 inputs' rows for `Products` products along the summed axis, 1 or 2 of those
- * that a stage has; in the order of wgmma(). Those of sc8 have re and im in turn, bytes
- * made of sc4 16 real parts and then 16 imaginary ones.
+ * that a stage has; in the order of wgmma(): re and im in turn.
  */
-template <bool Packed, int Products>
+template <int Products>
 struct operand {
     uint32_t words[Products][4];
 
@@ -255,9 +248,9 @@ struct operand {
         for (int k = 0; k < Products; k++) {
             const uint32_t first = loaded[2 * k], second = loaded[2 * k + 1];
             words[k][0] = first;
-            words[k][1] = Packed ? second : turned(first);
+            words[k][1] = turned(first);
             words[k][2] = second;
-            words[k][3] = Packed ? negative_real_parts(first) : turned(second);
+            words[k][3] = turned(second);
         }
     }
     //! columns: where the stage's are; product: of those that a stage has
@@ -288,7 +281,7 @@ struct operand {
 };
 
 //! Adds a strip to the sums of its channel, [product][re, im].
-template <bool Packed, int Units>
+template <int Units>
 __device__ __forceinline__ void add_to_sums(const int (&strip)[16 * Units],
                                             product_rows& rows,
                                             unsigned long long* sums,
@@ -305,10 +298,7 @@ __device__ __forceinline__ void add_to_sums(const int (&strip)[16 * Units],
 #pragma unroll
             for (int k = 0; k < 2; k++) {
                 const int place = (first + i) * 4 + k;
-                rows.put(8 * i,
-                         k,
-                         unscaled<Packed>(strip[place]),
-                         unscaled<Packed>(strip[place + 2]));
+                rows.put(8 * i, k, strip[place], strip[place + 2]);
             }
         rows.ready();
         rows.add_to(sums,
@@ -331,10 +321,9 @@ struct part : schedule::part {
 };
 
 //! The barriers of a thread block's ring of stages, which hold the voltages of
-//! stage_times; of sc4 the nibbles of steps are in another one.
+//! stage_times.
 struct ring {
     uint64_t full[most_stages], empty[most_stages];
-    uint64_t nibbles_full[most_stages], nibbles_empty[most_stages];
     uint64_t done; // nobody who multiplies needs a stage any more
 };
 
@@ -393,102 +382,12 @@ __device__ __forceinline__ void feed(const extents& x,
     }
 }
 
-/*!
- * Four warps', of sc4: make bytes of nibbles, which one of them asks for. Of 16 times
- * each, real parts come before imaginary ones. A warp has 8 rows of each unit of columns.
- */
-template <int Units>
-__device__ __forceinline__ void
-expand(const extents& x, const CUtensorMap& voltages, ring& r)
-{
-    constexpr int warp_rows = 8, piece = sizeof(uint4), unit_bytes = unit * box_row;
-    constexpr int half = box_row / step_stages<true>;
-    const int warp = uniform(threadIdx.x / 32 % 4), lane = threadIdx.x % 32;
-    const part p(x, blockIdx.x);
-    const uint32_t nibbles = stage_address(x, x.stages);
-    int block = p.begin / x.steps, step = p.begin % x.steps; // that are asked for
-    const auto ask = [&](int stage) {
-        if (lane == 0) {
-            arrive_expecting(r.nibbles_full + stage, x.stage_bytes);
-            copy_box(nibbles + stage * x.stage_bytes,
-                     &voltages,
-                     r.nibbles_full + stage,
-                     step * box_row,
-                     0,
-                     p.channel,
-                     block);
-        }
-        if (++step == x.steps) {
-            step = 0;
-            block++;
-        }
-    };
-    if (warp == 0)
-        for (int i = 0; i < min(p.count, x.nibble_stages); i++)
-            ask(i);
-    __syncwarp();
-    const int row = lane % warp_rows;
-    const uint32_t lane_row = (warp * warp_rows + row) * box_row;
-    const uint32_t lane_from = nibbles + lane_row + piece * (lane / warp_rows ^ row);
-    const uint32_t lane_to =
-        stage_address(x, 0) + lane_row + piece * (lane / warp_rows * 2 ^ row);
-    ring_place at_nibbles, at;
-#pragma unroll 1
-    for (int left = p.count; left > 0; left--) {
-        const uint32_t from = lane_from + at_nibbles.stage() * x.stage_bytes;
-        wait_for(r.nibbles_full + at_nibbles.stage(), at_nibbles.parity());
-#pragma unroll
-        for (int i = 0; i < step_stages<true>; i++) {
-            const uint32_t from_half = from ^ i * half;
-            const uint32_t re = lane_to + at.stage() * x.stage_bytes, im = re ^ piece;
-            uint4 next = load_shared(from_half);
-            wait_for(r.empty + at.stage(), at.parity() ^ 1);
-#pragma unroll
-            for (int u = 0; u < Units; u++) {
-                const uint32_t words[4] = { clamped(next.x, x.one),
-                                            clamped(next.y, x.one),
-                                            clamped(next.z, x.one),
-                                            clamped(next.w, x.one) };
-                if (u + 1 < Units)
-                    next = load_shared(from_half + (u + 1) * unit_bytes);
-                store_shared(re + u * unit_bytes,
-                             { real_parts(words[0]),
-                               real_parts(words[1]),
-                               real_parts(words[2]),
-                               real_parts(words[3]) });
-                store_shared(im + u * unit_bytes,
-                             { imaginary_parts(words[0]),
-                               imaginary_parts(words[1]),
-                               imaginary_parts(words[2]),
-                               imaginary_parts(words[3]) });
-            }
-            fence_async();
-            arrive(r.full + at.stage()); // each lane for what it wrote
-            at.advance(x.stages);
-        }
-        arrive(r.nibbles_empty + at_nibbles.stage());
-        // to where the step before was: all have read it, or are about to
-        if (warp == 0 && left < p.count && left > x.nibble_stages - 1) {
-            const int before = at_nibbles.before(x.nibble_stages);
-            wait_for(r.nibbles_empty + before, at_nibbles.parity_before());
-            ask(before);
-            __syncwarp();
-        }
-        at_nibbles.advance(x.nibble_stages);
-    }
-}
-
 //! A warp does not need a stage any more, which is filled by all that share columns.
-template <bool Packed>
 __device__ __forceinline__ void release(const extents& x, uint64_t* empty)
 {
-    if constexpr (Packed) {
-        arrive(empty); // each lane for what it read
-    } else {
-        __syncwarp();
-        if (const unsigned lane = threadIdx.x % 32; lane < unsigned(x.shared))
-            arrive_at(empty, lane);
-    }
+    __syncwarp();
+    if (const unsigned lane = threadIdx.x % 32; lane < unsigned(x.shared))
+        arrive_at(empty, lane);
 }
 
 //! Until all who multiply are here, once.
@@ -502,7 +401,7 @@ __device__ __forceinline__ void wait_for_crews(ring& r)
  * What a warp group does for a part of the work: its strips' sums over all steps. While
  * the tensor cores work on a part of a stage, the operands of the next part are made.
  */
-template <bool Packed, int First, int Second>
+template <int First, int Second>
 __device__ __forceinline__ void
 sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 {
@@ -521,7 +420,7 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         int first_columns, second_columns;
         {
             const part p(x, blockIdx.x);
-            left = p.count * step_stages<Packed> | first_step;
+            left = p.count | first_step;
             const auto& mine = jobs[p.job].crew[threadIdx.x / 128];
             const auto row_number = [&x](int row) {
                 return row < wide ? row * unit : x.columns + (row - wide) * unit;
@@ -535,7 +434,7 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         if (left == first_step)
             return;
         stage_rows<products> rows, second_rows;
-        operand<Packed, products> operands[buffers], second_operands[buffers];
+        operand<products> operands[buffers], second_operands[buffers];
         const auto read_rows = [&](auto& rows, uint32_t at_row, int part) {
             uint32_t from = stage_address(x, at.stage()) + at_row;
             asm volatile("" : "+r"(from)); // in one register
@@ -582,7 +481,7 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
                     read(part + 1);
                 wgmma_wait<buffers - 1>(); // the part before is done, its operands can go
                 if (part == 0 && add)
-                    release<Packed>(x, r.empty + at.before(x.stages));
+                    release(x, r.empty + at.before(x.stages));
                 if (part + 1 < parts)
                     make(part + 1);
             }
@@ -608,15 +507,14 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         const int row =
             of.row < wide ? j.column + of.row * unit : j.row + (of.row - wide) * unit;
         const int column = j.column + of.column * unit;
-        add_to_sums<Packed, s::left_units>(
-            strip.left, rows, channel_sums, x.inputs, row, column);
+        add_to_sums<s::left_units>(strip.left, rows, channel_sums, x.inputs, row, column);
         if constexpr (s::right_units > 0)
-            add_to_sums<Packed, s::right_units>(strip.right,
-                                                rows,
-                                                channel_sums,
-                                                x.inputs,
-                                                row,
-                                                column + s::left_units * unit);
+            add_to_sums<s::right_units>(strip.right,
+                                        rows,
+                                        channel_sums,
+                                        x.inputs,
+                                        row,
+                                        column + s::left_units * unit);
     };
     add(first, mine[0]);
     if constexpr (Second > 0)
@@ -653,26 +551,23 @@ bool has_code(const crew_shares& crew)
 }
 
 //! A warp group's part of the work.
-template <bool Packed>
 __device__ __forceinline__ void
 multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 {
     const part p(x, blockIdx.x);
     const auto& mine = jobs[p.job].crew[threadIdx.x / 128];
     switch (mine[0].units * (wide + 1) + mine[1].units) {
-        // of sc4 no job is so wide that it has strips of 8 units
-#define APERTURE_STRIPS(a, b)                           \
-    case a*(wide + 1) + b:                              \
-        if constexpr (!Packed || a < wide)              \
-            sum_strips<Packed, a, b>(x, jobs, r, sums); \
+#define APERTURE_STRIPS(a, b)               \
+    case a*(wide + 1) + b:                  \
+        sum_strips<a, b>(x, jobs, r, sums); \
         break;
         APERTURE_ALL_STRIPS
 #undef APERTURE_STRIPS
     default: // nothing to sum; the stages still pass
         ring_place at;
-        for (int left = p.count * step_stages<Packed>; left > 0; left--) {
+        for (int left = p.count; left > 0; left--) {
             wait_for(r.full + at.stage(), at.parity());
-            release<Packed>(x, r.empty + at.stage());
+            release(x, r.empty + at.stage());
             at.advance(x.stages);
         }
         if (p.count > 0)
@@ -682,9 +577,8 @@ multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
 
 /*!
  * A block: one job of one channel and a part of the time. Three warp groups multiply, all
- * from the same stages; the fourth feeds them, and makes bytes of sc4 (Packed).
+ * from the same stages; the fourth feeds them.
  */
-template <bool Packed>
 __global__ void __launch_bounds__(threads, 1)
     sum_jobs(const __grid_constant__ CUtensorMap columns,
              const __grid_constant__ CUtensorMap rows,
@@ -695,10 +589,8 @@ __global__ void __launch_bounds__(threads, 1)
     __shared__ ring r;
     if (threadIdx.x < most_stages) {
         const int i = threadIdx.x;
-        init_barrier(r.nibbles_full + i, 1);
-        init_barrier(r.nibbles_empty + i, 128);
-        init_barrier(r.full + i, Packed ? 128 : 1);
-        init_barrier(r.empty + i, Packed ? 128 * crews : 4 * crews * x.shared);
+        init_barrier(r.full + i, 1);
+        init_barrier(r.empty + i, 4 * crews * x.shared);
         if (i == 0)
             init_barrier(&r.done, 128 * crews);
     }
@@ -707,34 +599,24 @@ __global__ void __launch_bounds__(threads, 1)
     sync_cluster();
     if (threadIdx.x < 128 * crews) {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(crew_registers));
-        multiply<Packed>(x, jobs, r, sums);
+        multiply(x, jobs, r, sums);
         sync_cluster(); // nobody tells a thread block that has gone
     } else {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(helper_registers));
-        if constexpr (!Packed) {
-            if (threadIdx.x == 128 * crews)
-                feed(x, columns, rows, jobs, r);
-        } else if (x.columns == 5 * unit) {
-            expand<5>(x, columns, r);
-        } else {
-            expand<6>(x, columns, r);
-        }
+        if (threadIdx.x == 128 * crews)
+            feed(x, columns, rows, jobs, r);
         __syncwarp();
         sync_cluster();
     }
 }
 
-class wgmma_xengine : public integer_xengine
+class wgmma_sc8_xengine : public integer_xengine
 {
 public:
-    wgmma_xengine(const xengine::parameters& p, gpu_facts gpu)
-        : d_p(p), d_gpu(gpu), d_packed(p.type == sample_type::sc4)
+    wgmma_sc8_xengine(const xengine::parameters& p, gpu_facts gpu) : d_p(p), d_gpu(gpu)
     {
         const int strip_count = (p.inputs + unit - 1) / unit;
         const bool one_job = strip_count <= 6;
-        if (d_packed && (strip_count < 5 || !one_job))
-            throw std::logic_error(
-                "wgmma s8 X-engine of sc4: " + std::to_string(p.inputs) + " inputs");
         d_shared_jobs = one_job ? 1 : 2;
         d_columns = unit * std::min(wide, strip_count);
         const auto jobs =
@@ -760,9 +642,7 @@ public:
         d_stages = std::min(most_stages, most / d_stage_bytes);
         d_bytes =
             1024 + std::max(d_stages * d_stage_bytes, 4 * crews * product_rows::bytes);
-        d_nibble_stages = d_packed ? d_stages / 2 : 0;
-        d_stages -= d_nibble_stages;
-        load(kernel(), d_bytes);
+        load(sum_jobs, d_bytes);
     }
 
     void accumulate(const void* voltages,
@@ -776,17 +656,13 @@ public:
         x.columns = d_columns;
         x.stages = d_stages;
         x.stage_bytes = d_stage_bytes;
-        x.nibble_stages = d_nibble_stages;
-        x.one = 1;
-        const int step_times =
-            stage_times * (d_packed ? step_stages<true> : step_stages<false>);
-        x.steps = (d_p.spectra_per_frame + step_times - 1) / step_times;
+        x.steps = (d_p.spectra_per_frame + stage_times - 1) / stage_times;
         x.clusters = schedule(d_p.channels,
                               int(d_jobs.size()) / x.shared,
                               x.steps * blocks,
-                              exact_times / step_times,
+                              exact_times / stage_times,
                               d_gpu.multiprocessors / x.shared,
-                              1024 / step_times);
+                              1024 / stage_times);
         const voltage_shape shape{ int64_t(size_of(d_p.type)) * d_p.spectra_per_frame,
                                    d_p.inputs,
                                    d_p.channels,
@@ -805,30 +681,23 @@ public:
         launch.attrs = &cluster;
         launch.numAttrs = 1;
         check(
-            cudaLaunchKernelEx(&launch, kernel(), columns, rows, d_jobs.data(), sums, x),
+            cudaLaunchKernelEx(&launch, sum_jobs, columns, rows, d_jobs.data(), sums, x),
             "wgmma s8 X-engine");
     }
 
 private:
-    decltype(&sum_jobs<true>) kernel() const
-    {
-        return d_packed ? sum_jobs<true> : sum_jobs<false>;
-    }
-
     const xengine::parameters d_p;
     const gpu_facts d_gpu;
-    const bool d_packed;
     device_array<job> d_jobs;
-    int d_shared_jobs, d_columns, d_rows, d_stages, d_nibble_stages, d_stage_bytes,
-        d_bytes;
+    int d_shared_jobs, d_columns, d_rows, d_stages, d_stage_bytes, d_bytes;
 };
 
 } // namespace
 
-std::unique_ptr<integer_xengine> make_wgmma_xengine(const xengine::parameters& p,
-                                                    gpu_facts gpu)
+std::unique_ptr<integer_xengine> make_wgmma_sc8_xengine(const xengine::parameters& p,
+                                                        gpu_facts gpu)
 {
-    return std::make_unique<wgmma_xengine>(p, gpu);
+    return std::make_unique<wgmma_sc8_xengine>(p, gpu);
 }
 
 } // namespace gr::aperture::kernels::cuda

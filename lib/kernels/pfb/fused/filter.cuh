@@ -5,11 +5,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_FILTER_CUH
-#define INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_FILTER_CUH
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_FUSED_FILTER_CUH
+#define INCLUDED_APERTURE_KERNELS_PFB_FUSED_FILTER_CUH
 
 #include "kernels/gpu/warp.cuh"
-#include "kernels/pfb/fused/fused_shape.cuh"
+#include "kernels/pfb/fused/shape.cuh"
 #include "kernels/pfb/pfb_samples.cuh"
 
 namespace gr::aperture::kernels::cuda {
@@ -347,4 +347,4 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
 
 } // namespace gr::aperture::kernels::cuda
 
-#endif /* INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_FILTER_CUH */
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_FUSED_FILTER_CUH */

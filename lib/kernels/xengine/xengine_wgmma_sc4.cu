@@ -12,7 +12,7 @@
 #include "kernels/xengine/integer_tile.cuh"
 #include "kernels/xengine/integer_xengine.h"
 #include "kernels/xengine/product_rows.cuh"
-#include "kernels/xengine/rehearsed_schedule.cuh"
+#include "kernels/xengine/schedule.cuh"
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -95,7 +95,7 @@ struct job {
 };
 
 struct extents {
-    rehearsed_schedule blocks;
+    schedule blocks;
     int inputs;
     int steps;       // of step_times, in a block of voltages
     int last_halves; // of the last one
@@ -153,21 +153,6 @@ std::vector<job> all_jobs(int inputs)
     return jobs;
 }
 
-//! Of a job, in cycles, by clocks in the kernel.
-rehearsed_schedule::cost cost_of(const job& j)
-{
-    constexpr int turns = step_times / turn_times;
-    const double units = j.units();
-    if (!roomy(j.crew[0].units, j.crew[1].units))
-        return { turns * 510, 21000 };
-    if (j.strips == most_strips)
-        return { turns * (290 + 15.4 * units), 7500 + 1000 * units };
-    return j.own ? rehearsed_schedule::cost{ turns * (205 + 19.6 * units),
-                                             6900 + 830 * units }
-                 : rehearsed_schedule::cost{ turns * (204 + 16.8 * units),
-                                             7500 + 650 * units };
-}
-
 //! Of dynamic shared memory, as the copy engine and the tensor cores need it.
 __device__ __forceinline__ uint32_t first_stage()
 {
@@ -184,7 +169,7 @@ struct part : job {
     uint32_t rings, stages, one; // where they begin; extents::one
 
     part() = default;
-    __device__ part(const extents& x, const job* jobs, const rehearsed_schedule::part& p)
+    __device__ part(const extents& x, const job* jobs, const schedule::part& p)
         : job(jobs[p.job]), channel(p.channel), begin(p.begin), count(p.count)
     {
         const int ends = (begin + count) / x.steps - begin / x.steps;
@@ -898,19 +883,14 @@ __global__ void __launch_bounds__(threads, 1)
     }
 }
 
-class nibbles_xengine : public integer_xengine
+class wgmma_sc4_xengine : public integer_xengine
 {
 public:
-    nibbles_xengine(const xengine::parameters& p, gpu_facts gpu) : d_p(p)
+    wgmma_sc4_xengine(const xengine::parameters& p, gpu_facts gpu) : d_p(p), d_gpu(gpu)
     {
         const auto jobs = all_jobs(p.inputs);
         d_jobs = device_array<job>(jobs.size());
         start_with(d_jobs.data(), jobs);
-        std::vector<rehearsed_schedule::cost> costs;
-        for (const auto& j : jobs)
-            costs.push_back(cost_of(j));
-        d_schedules = rehearsed_schedules(
-            p.channels, costs, exact_times / step_times, gpu.multiprocessors);
         load(sum_jobs, shared_bytes);
     }
 
@@ -924,7 +904,12 @@ public:
         x.steps = (d_p.spectra_per_frame + step_times - 1) / step_times;
         x.last_halves = (d_p.spectra_per_frame - 1) % step_times < half_times ? 1 : 2;
         x.one = 1;
-        x.blocks = d_schedules.of(x.steps * blocks);
+        x.blocks = schedule(d_p.channels,
+                            int(d_jobs.size()),
+                            x.steps * blocks,
+                            exact_times / step_times,
+                            d_gpu.multiprocessors,
+                            1024 / step_times);
         const auto map_of = [&](int inputs) {
             return make_tensor_map(
                 voltages,
@@ -943,16 +928,16 @@ private:
     static constexpr int shared_bytes =
         memory_strips * strip_bytes + 1024; // and what alignment takes
     const xengine::parameters d_p;
+    const gpu_facts d_gpu;
     device_array<job> d_jobs;
-    rehearsed_schedules d_schedules;
 };
 
 } // namespace
 
-std::unique_ptr<integer_xengine> make_nibbles_xengine(const xengine::parameters& p,
-                                                      gpu_facts gpu)
+std::unique_ptr<integer_xengine> make_wgmma_sc4_xengine(const xengine::parameters& p,
+                                                        gpu_facts gpu)
 {
-    return std::make_unique<nibbles_xengine>(p, gpu);
+    return std::make_unique<wgmma_sc4_xengine>(p, gpu);
 }
 
 } // namespace gr::aperture::kernels::cuda

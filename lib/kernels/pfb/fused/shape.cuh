@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_SHAPE_CUH
-#define INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_SHAPE_CUH
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_FUSED_SHAPE_CUH
+#define INCLUDED_APERTURE_KERNELS_PFB_FUSED_SHAPE_CUH
 
 #include "kernels/gpu/bulk_copy.cuh"
 #include "kernels/pfb/fused/fused.h"
@@ -187,4 +187,4 @@ struct fused_step {
 
 } // namespace gr::aperture::kernels::cuda
 
-#endif /* INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_SHAPE_CUH */
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_FUSED_SHAPE_CUH */

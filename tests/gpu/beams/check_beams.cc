@@ -7,14 +7,10 @@
 
 /*
  * Compares the CUDA kernels that form beams and detect powers with a model in double
- * precision. Needs no GNU Radio. Exit status: 0 all as expected, 1 a difference, 77 no
- * GPU (skipped).
- *
- * check_cuda_beams [quick] [beamformer] [power_detector] [beam_power]: all three if none
- * is named
+ * precision. Needs no GNU Radio. See --help for the arguments.
  */
 
-#include "check_cuda.h"
+#include "../check_cuda.h"
 #include "kernels/beams/cuda_beam_power.h"
 #include "kernels/beams/cuda_beamformer.h"
 #include "kernels/beams/cuda_power_detector.h"
@@ -632,23 +628,10 @@ void check_beam_powers(bool quick)
 
 int main(int argc, char** argv)
 {
-    if (no_gpu())
-        return 77;
-    std::set<std::string> wanted(argv + 1, argv + argc);
-    const bool quick = wanted.erase("quick");
-    const auto part = [&](const std::string& name, const auto& check) {
-        if (!wanted.empty() && !wanted.count(name))
-            return;
-        check();
-        say_done(name);
-    };
-    try {
-        part("beamformer", [&] { check_beamformers(quick); });
-        part("power_detector", [] { check_power_detectors(); });
-        part("beam_power", [&] { check_beam_powers(quick); });
-    } catch (const std::exception& e) {
-        std::printf("FAILED: %s\n", e.what());
-        return 1;
-    }
-    return summary();
+    return check_parts(argc,
+                       argv,
+                       "check_beams: the beamformers of a GPU against a model",
+                       { { "beamformer", "", check_beamformers },
+                         { "power_detector", "", [](bool) { check_power_detectors(); } },
+                         { "beam_power", "", check_beam_powers } });
 }

@@ -5,10 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_ROWS_CUH
-#define INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_ROWS_CUH
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_FUSED_ROWS_CUH
+#define INCLUDED_APERTURE_KERNELS_PFB_FUSED_ROWS_CUH
 
-#include "kernels/pfb/fused/fused_results.cuh"
+#include "kernels/pfb/fused/results.cuh"
 #include <type_traits>
 
 namespace gr::aperture::kernels::cuda {
@@ -309,4 +309,4 @@ __device__ __forceinline__ int put_rows(const float2 (&v)[Shape::points],
 
 } // namespace gr::aperture::kernels::cuda
 
-#endif /* INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_ROWS_CUH */
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_FUSED_ROWS_CUH */

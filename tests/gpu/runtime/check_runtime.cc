@@ -13,10 +13,10 @@
  * and of its driver is looked at, by way of CUPTI. Exit status: 0 all is well, 1
  * something is not, 77 no GPU (skipped).
  *
- * check_cuda_runtime
+ * check_runtime
  */
 
-#include "../cpp/qa_device.h"
+#include "../../cpp/qa_device.h"
 #include "runtime/host_wait.h"
 #include <gnuradio/aperture/beam_power.h>
 #include <gnuradio/aperture/beamformer.h>

@@ -5,11 +5,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_RESULTS_CUH
-#define INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_RESULTS_CUH
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_FUSED_RESULTS_CUH
+#define INCLUDED_APERTURE_KERNELS_PFB_FUSED_RESULTS_CUH
 
 #include "kernels/pfb/fft_registers.cuh"
-#include "kernels/pfb/fused/fused_shape.cuh"
+#include "kernels/pfb/fused/shape.cuh"
 
 namespace gr::aperture::kernels::cuda {
 
@@ -112,4 +112,4 @@ __device__ __forceinline__ int amplify_fitting(const float2 (&v)[Shape::points],
 
 } // namespace gr::aperture::kernels::cuda
 
-#endif /* INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_RESULTS_CUH */
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_FUSED_RESULTS_CUH */
