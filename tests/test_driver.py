@@ -56,11 +56,43 @@ def try_devices(folder=None):
     return run(sys.executable, "-c", PROGRAM, env=environment)
 
 
+LIBRARY = BUILD / "lib/libgnuradio-aperture.so"
+CUDA_LIBRARY = BUILD / "lib/libgnuradio-aperture-cuda.so"
+
+
+def needed_by(test, library):
+    """The libraries that a library is linked to."""
+    return re.findall(r"NEEDED.*\[(.*)\]", run_or_fail(test, "readelf", "-d", library))
+
+
+class TestLibraries(unittest.TestCase):
+    def test_blocks_link_to_no_cuda(self):
+        """The blocks' library loads the CUDA kernels itself, when a GPU is asked for."""
+        for name in needed_by(self, LIBRARY):
+            self.assertNotRegex(name, r"^lib(cu|nv)|aperture-cuda")
+
+    def test_without_kernels(self):
+        """A build without CUDA has no such library, and says so when a GPU is asked for."""
+        if CUDA_LIBRARY.exists():
+            self.skipTest("built with CUDA")
+        status, output = try_devices()
+        self.assertEqual(status, 0, output)
+        self.assertTrue(output.startswith("['cpu'] host "), output)
+        self.assertIn("device: 'cuda' was asked for, but there are no CUDA kernels here (no "
+                      f"{CUDA_LIBRARY.resolve()}); found: cpu", output)
+
+    def test_one_symbol(self):
+        """The library of CUDA kernels exports one function."""
+        if not CUDA_LIBRARY.exists():
+            self.skipTest("built without CUDA")
+        text = run_or_fail(self, "nm", "-D", "--defined-only", CUDA_LIBRARY)
+        self.assertEqual([line.split()[-1] for line in text.splitlines()],
+                         ["gnuradio_aperture_cuda"])
+
+
 class TestDriver(unittest.TestCase):
     def setUp(self):
-        text = run_or_fail(self, "readelf", "-d", BUILD / "lib/libgnuradio-aperture.so")
-        self.needed = re.findall(r"NEEDED.*\[(.*)\]", text)
-        if not any(name.startswith("libcufft") for name in self.needed):
+        if not CUDA_LIBRARY.exists():
             self.skipTest("built without CUDA")
 
     def with_driver(self, version):
@@ -75,7 +107,8 @@ class TestDriver(unittest.TestCase):
         return output
 
     def test_nothing_links_to_it(self):
-        self.assertEqual([name for name in self.needed if name.startswith("libcuda.")], [])
+        names = needed_by(self, CUDA_LIBRARY)
+        self.assertEqual([name for name in names if name.startswith("libcuda.")], [])
 
     def test_none(self):
         status, output = try_devices()

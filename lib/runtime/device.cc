@@ -5,10 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "runtime/cuda_library.h"
 #include "runtime/device.h"
-#ifdef APERTURE_CUDA
-#include "runtime/cuda.h"
-#endif
 #include "runtime/emulated.h"
 #include "runtime/host_stream.h"
 #include <gnuradio/aperture/device.h>
@@ -34,25 +32,12 @@ bool names_cuda(const std::string& name)
            name.find_first_not_of("0123456789", 5) == std::string::npos;
 }
 
-//! GPUs that blocks can run on; without CUDA kernels, none.
-#ifdef APERTURE_CUDA
-using cuda::find_gpus;
-using cuda::gpus;
-#else
-struct gpus {
-    int count;
-    std::string problem;
-};
-gpus find_gpus() { return { 0, "this build has no CUDA kernels" }; }
-#endif
-
-std::shared_ptr<const backend> gpu_backend([[maybe_unused]] int index)
+//! The GPUs that blocks can run on. Loads the CUDA kernels.
+cuda::gpus find_gpus()
 {
-#ifdef APERTURE_CUDA
-    return cuda::make_backend(index);
-#else
-    return nullptr;
-#endif
+    const auto& library = cuda::the_library();
+    return library.offers ? library.offers->find_gpus()
+                          : cuda::gpus{ 0, library.problem };
 }
 
 } // namespace
@@ -67,14 +52,16 @@ std::vector<std::string> devices()
 
 device device::select(const std::string& name)
 {
-    const gpus found = find_gpus();
-    if (name == "cpu" || (name == "auto" && found.count == 0))
+    if (name == "cpu") // without looking for a GPU
         return device(kind::cpu, 0);
     if (name == "emulated" || name == "emulated:1") // two, for edges between devices
         return device(kind::emulated, name.size() > 8, emulated::make_backend());
     if (name != "auto" && !names_cuda(name))
         throw std::invalid_argument("device: '" + name +
                                     "' is not known; allowed: auto, cpu, cuda, cuda:N");
+    const auto found = find_gpus();
+    if (name == "auto" && found.count == 0)
+        return device(kind::cpu, 0);
     // a number that is too long for int is no GPU's, either
     const std::string number = name.size() > 5 ? name.substr(5) : "0";
     const int index = number.size() > 6 ? found.count : std::stoi(number);
@@ -83,7 +70,7 @@ device device::select(const std::string& name)
             "device: '" + name + "' was asked for, but " +
             (found.count == 0 ? found.problem : "there is no GPU of that number") +
             "; found: " + joined(devices()));
-    return device(kind::cuda, index, gpu_backend(index));
+    return device(kind::cuda, index, cuda::the_library().offers->make_backend(index));
 }
 
 std::string device::name() const

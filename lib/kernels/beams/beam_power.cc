@@ -8,10 +8,8 @@
 #include "kernels/beams/beam_power.h"
 #include "kernels/beams/emulated_beam_power.h"
 #include "kernels/beams/host_beam_power.h"
+#include "kernels/common/make_on.h"
 #include <algorithm>
-#ifdef APERTURE_CUDA
-#include "kernels/beams/cuda_beam_power.h"
-#endif
 
 namespace gr::aperture::kernels {
 
@@ -53,14 +51,12 @@ void beam_power::parameters::check_masks(const uint8_t* masks) const
 
 std::unique_ptr<beam_power> beam_power::make(const parameters& p, const device& d)
 {
-    p.check();
-    if (d.type() == device::kind::emulated)
-        return emulated::make_beam_power(p);
-#ifdef APERTURE_CUDA
-    if (d.type() == device::kind::cuda)
-        return cuda::make_beam_power(p, d.index());
-#endif
-    return host::make_beam_power(p);
+    return make_on<beam_power>(
+        d,
+        p,
+        [](const parameters& x) { return host::make_beam_power(x); },
+        emulated::make_beam_power,
+        &cuda_kernels::beam_power);
 }
 
 } // namespace gr::aperture::kernels

@@ -8,9 +8,7 @@
 #include "kernels/beams/beamformer.h"
 #include "kernels/beams/emulated_beamformer.h"
 #include "kernels/beams/host_beamformer.h"
-#ifdef APERTURE_CUDA
-#include "kernels/beams/cuda_beamformer.h"
-#endif
+#include "kernels/common/make_on.h"
 
 namespace gr::aperture::kernels {
 
@@ -33,14 +31,12 @@ void beamformer::parameters::check() const
 
 std::unique_ptr<beamformer> beamformer::make(const parameters& p, const device& d)
 {
-    p.check();
-    if (d.type() == device::kind::emulated)
-        return emulated::make_beamformer(p);
-#ifdef APERTURE_CUDA
-    if (d.type() == device::kind::cuda)
-        return cuda::make_beamformer(p, d.index());
-#endif
-    return host::make_beamformer(p);
+    return make_on<beamformer>(
+        d,
+        p,
+        [](const parameters& x) { return host::make_beamformer(x); },
+        emulated::make_beamformer,
+        &cuda_kernels::beamformer);
 }
 
 } // namespace gr::aperture::kernels

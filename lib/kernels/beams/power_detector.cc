@@ -8,9 +8,7 @@
 #include "kernels/beams/emulated_power_detector.h"
 #include "kernels/beams/host_power_detector.h"
 #include "kernels/beams/power_detector.h"
-#ifdef APERTURE_CUDA
-#include "kernels/beams/cuda_power_detector.h"
-#endif
+#include "kernels/common/make_on.h"
 
 namespace gr::aperture::kernels {
 
@@ -28,14 +26,11 @@ void power_detector::parameters::check() const
 
 std::unique_ptr<power_detector> power_detector::make(const parameters& p, const device& d)
 {
-    p.check();
-    if (d.type() == device::kind::emulated)
-        return emulated::make_power_detector(p);
-#ifdef APERTURE_CUDA
-    if (d.type() == device::kind::cuda)
-        return cuda::make_power_detector(p, d.index());
-#endif
-    return host::make_power_detector(p);
+    return make_on<power_detector>(d,
+                                   p,
+                                   host::make_power_detector,
+                                   emulated::make_power_detector,
+                                   &cuda_kernels::power_detector);
 }
 
 } // namespace gr::aperture::kernels

@@ -5,13 +5,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/make_on.h"
 #include "kernels/common/parts_of_frames.h"
 #include "kernels/corner_turn/corner_turn.h"
 #include "kernels/corner_turn/emulated_corner_turn.h"
 #include "kernels/corner_turn/host_corner_turn.h"
-#ifdef APERTURE_CUDA
-#include "kernels/corner_turn/cuda_corner_turn.h"
-#endif
 
 namespace gr::aperture::kernels {
 
@@ -32,14 +30,11 @@ void corner_turn::parameters::check() const
 
 std::unique_ptr<corner_turn> corner_turn::make(const parameters& p, const device& d)
 {
-    p.check();
-    if (d.type() == device::kind::emulated)
-        return emulated::make_corner_turn(p);
-#ifdef APERTURE_CUDA
-    if (d.type() == device::kind::cuda)
-        return cuda::make_corner_turn(p, d.index());
-#endif
-    return host::make_corner_turn(p);
+    return make_on<corner_turn>(d,
+                                p,
+                                host::make_corner_turn,
+                                emulated::make_corner_turn,
+                                &cuda_kernels::corner_turn);
 }
 
 size_t corner_turn::bytes_of_spectrum() const

@@ -5,11 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/make_on.h"
 #include "kernels/f_engine/f_engine.h"
 #include <algorithm>
-#ifdef APERTURE_CUDA
-#include "kernels/f_engine/cuda_f_engine.h"
-#endif
 
 namespace gr::aperture::kernels {
 
@@ -108,13 +106,9 @@ void f_engine::parameters::check() const
 
 std::unique_ptr<f_engine> f_engine::make(const parameters& p, const device& d)
 {
-    p.check();
-#ifdef APERTURE_CUDA
-    if (d.type() == device::kind::cuda)
-        if (auto fused = cuda::make_f_engine(p, d.index()))
-            return fused;
-#endif
-    return make_composed(p, d);
+    const auto compose = [&d](const parameters& x) { return make_composed(x, d); };
+    auto made = make_on<f_engine>(d, p, compose, compose, &cuda_kernels::f_engine);
+    return made ? std::move(made) : compose(p);
 }
 
 std::unique_ptr<f_engine>

@@ -5,14 +5,12 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/make_on.h"
 #include "kernels/pfb/emulated_pfb.h"
 #include "kernels/pfb/host_pfb.h"
 #include "kernels/pfb/pfb.h"
 #include <algorithm>
 #include <cmath>
-#ifdef APERTURE_CUDA
-#include "kernels/pfb/cuda_pfb.h"
-#endif
 
 namespace gr::aperture::kernels {
 
@@ -57,14 +55,7 @@ pfb::source pfb::later(const parameters& p, const source& from, size_t spectra)
 
 std::unique_ptr<pfb> pfb::make(const parameters& p, const device& d)
 {
-    p.check();
-    if (d.type() == device::kind::emulated)
-        return emulated::make_pfb(p);
-#ifdef APERTURE_CUDA
-    if (d.type() == device::kind::cuda)
-        return cuda::make_pfb(p, d.index());
-#endif
-    return host::make_pfb(p);
+    return make_on<pfb>(d, p, host::make_pfb, emulated::make_pfb, &cuda_kernels::pfb);
 }
 
 } // namespace gr::aperture::kernels

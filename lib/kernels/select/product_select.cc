@@ -5,11 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/make_on.h"
 #include "kernels/select/host_product_select.h"
 #include "kernels/select/product_select.h"
-#ifdef APERTURE_CUDA
-#include "kernels/select/cuda_product_select.h"
-#endif
 
 namespace gr::aperture::kernels {
 
@@ -25,15 +23,13 @@ void product_select::parameters::check() const
                 "of inputs 0 to " + std::to_string(inputs - 1));
 }
 
-std::unique_ptr<product_select> product_select::make(const parameters& p,
-                                                     [[maybe_unused]] const device& d)
+std::unique_ptr<product_select> product_select::make(const parameters& p, const device& d)
 {
-    p.check();
-#ifdef APERTURE_CUDA
-    if (d.type() == device::kind::cuda)
-        return cuda::make_product_select(p, d.index());
-#endif
-    return host::make_product_select(p);
+    return make_on<product_select>(d,
+                                   p,
+                                   host::make_product_select,
+                                   host::make_product_select,
+                                   &cuda_kernels::product_select);
 }
 
 } // namespace gr::aperture::kernels

@@ -5,12 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/make_on.h"
 #include "kernels/xengine/emulated_xengine.h"
 #include "kernels/xengine/host_xengine.h"
 #include "kernels/xengine/xengine.h"
-#ifdef APERTURE_CUDA
-#include "kernels/xengine/cuda_xengine.h"
-#endif
 
 namespace gr::aperture::kernels {
 
@@ -28,14 +26,14 @@ void xengine::parameters::check() const
 
 std::unique_ptr<xengine> xengine::make(const parameters& p, const device& d)
 {
-    p.check();
-    if (d.type() == device::kind::emulated)
-        return emulated::make_xengine(p);
-#ifdef APERTURE_CUDA
-    if (d.type() == device::kind::cuda)
-        return cuda::make_xengine(p, d.index());
-#endif
-    return host::make_xengine(p, host::xengine_vectors().front());
+    return make_on<xengine>(
+        d,
+        p,
+        [](const parameters& x) {
+            return host::make_xengine(x, host::xengine_vectors().front());
+        },
+        emulated::make_xengine,
+        &cuda_kernels::xengine);
 }
 
 } // namespace gr::aperture::kernels

@@ -1,0 +1,41 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_COMMON_CUDA_KERNELS_H
+#define INCLUDED_APERTURE_KERNELS_COMMON_CUDA_KERNELS_H
+
+#include "kernels/beams/beam_power.h"
+#include "kernels/beams/beamformer.h"
+#include "kernels/beams/power_detector.h"
+#include "kernels/corner_turn/corner_turn.h"
+#include "kernels/f_engine/f_engine.h"
+#include "kernels/pfb/pfb.h"
+#include "kernels/select/product_select.h"
+#include "kernels/xengine/xengine.h"
+#include <memory>
+
+namespace gr::aperture::kernels {
+
+//! What makes a kernel for a GPU of this index.
+template <class Kernel>
+using cuda_maker = std::unique_ptr<Kernel> (*)(const typename Kernel::parameters&, int);
+
+//! The makers of the kernels in the library of CUDA kernels.
+struct cuda_kernels {
+    cuda_maker<kernels::beam_power> beam_power;
+    cuda_maker<kernels::beamformer> beamformer;
+    cuda_maker<kernels::corner_turn> corner_turn;
+    cuda_maker<kernels::f_engine> f_engine; //!< may return nullptr
+    cuda_maker<kernels::pfb> pfb;
+    cuda_maker<kernels::power_detector> power_detector;
+    cuda_maker<kernels::product_select> product_select;
+    cuda_maker<kernels::xengine> xengine;
+};
+
+} // namespace gr::aperture::kernels
+
+#endif /* INCLUDED_APERTURE_KERNELS_COMMON_CUDA_KERNELS_H */

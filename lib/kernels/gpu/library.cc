@@ -1,0 +1,40 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/beams/cuda_beam_power.h"
+#include "kernels/beams/cuda_beamformer.h"
+#include "kernels/beams/cuda_power_detector.h"
+#include "kernels/common/cuda_kernels.h"
+#include "kernels/corner_turn/cuda_corner_turn.h"
+#include "kernels/f_engine/cuda_f_engine.h"
+#include "kernels/pfb/cuda_pfb.h"
+#include "kernels/select/cuda_product_select.h"
+#include "kernels/xengine/cuda_xengine.h"
+#include "runtime/cuda.h"
+#include "runtime/cuda_library.h"
+
+//! The one function that the library of CUDA kernels exports.
+extern "C" __attribute__((visibility("default"))) const gr::aperture::cuda::library*
+gnuradio_aperture_cuda()
+{
+    namespace cuda = gr::aperture::kernels::cuda;
+    static const gr::aperture::kernels::cuda_kernels kernels{
+        [](const auto& p, int gpu) { return cuda::make_beam_power(p, gpu); },
+        [](const auto& p, int gpu) { return cuda::make_beamformer(p, gpu); },
+        cuda::make_corner_turn,
+        cuda::make_f_engine,
+        cuda::make_pfb,
+        cuda::make_power_detector,
+        cuda::make_product_select,
+        [](const auto& p, int gpu) { return cuda::make_xengine(p, gpu); },
+    };
+    static const gr::aperture::cuda::library all{ APERTURE_CUDA_LIBRARY_VERSION,
+                                                  gr::aperture::cuda::find_gpus,
+                                                  gr::aperture::cuda::make_backend,
+                                                  &kernels };
+    return &all;
+}
