@@ -405,7 +405,7 @@ struct voltage_sc8 {
 };
 
 //! 8-bit voltages, but a word is one time of the inputs 2 t and 2 t + 1: already joined.
-struct voltage_sc8_turned {
+struct voltage_sc8_transposed {
     static constexpr int bytes = voltage_sc8::bytes;
 
     //! \param bytes_64_80 0x64806480: 1024 in half precision, and the sign bit of a byte

@@ -18,8 +18,8 @@ namespace gr::aperture::kernels::cuda {
 
 namespace {
 
-constexpr int crew_times = 64; // of a warp group: the rows of its matrix instructions
-constexpr int most_crews = 3;
+constexpr int consumer_times = 64; // of a warp group: the rows of its matrix instructions
+constexpr int most_consumers = 3;
 constexpr int most_stages = 8;
 constexpr int most_slots = 34; // more would leave 256 inputs a stage less
 constexpr int packed_row = beam_chunk * sizeof(__half);
@@ -50,11 +50,11 @@ struct four_products {
     }
 };
 
-//! Warp groups that form beams, here called crews; each has 64 times of the same beams.
-//! As many as registers allow.
-constexpr int crews_for(int beams) { return beams == 128 ? 2 : 3; }
-constexpr int registers_of_crew(int beams) { return beams == 128 ? 240 : 160; }
-constexpr int registers_of_feeder = 24;
+//! Warp groups that form beams, here called consumers; each has 64 times of the same
+//! beams. As many as registers allow.
+constexpr int consumers_for(int beams) { return beams == 128 ? 2 : 3; }
+constexpr int registers_of_consumer(int beams) { return beams == 128 ? 240 : 160; }
+constexpr int registers_of_producer = 24;
 
 //! Consecutive steps for each of some, one more for the first `longer`.
 struct shares {
@@ -64,10 +64,10 @@ struct shares {
 };
 
 /*!
- * A job is the beams of a tile in a channel, in steps of 64 times for each crew. The
- * inputs come in chunks of 32. Stages of shared memory hold chunks of voltages,
- * slots hold chunks of weights: if there are as many slots as chunks, weights stay for
- * all steps of a job, otherwise they come anew in each step.
+ * A work tile is the beams of a tile in a channel, in steps of 64 times for each
+ * consumer. The inputs come in chunks of 32. Stages of shared memory hold chunks of
+ * voltages, slots hold chunks of weights: if there are as many slots as chunks, weights
+ * stay for all steps of a work tile, otherwise they come anew in each step.
  */
 struct extents {
     int beams, times, channels;
@@ -76,27 +76,27 @@ struct extents {
     int total; // steps of all blocks
     shares of_groups, of_others;
     int rest;          // where the others' steps of a row begin
-    int stages, slots; // stages: of each crew
+    int stages, slots; // stages: of each consumer
 };
 
 /*!
- * What a thread block does: jobs or parts of them, one after the other. All steps of a
- * tile, channel by channel, are a row. As many thread blocks as there are tiles are a
- * group, and have the same steps of all tiles: they read the same voltages at about the
+ * What a thread block does: work tiles or parts of them, one after the other. All steps
+ * of a tile, channel by channel, are a row. As many thread blocks as there are tiles are
+ * a group, and have the same steps of all tiles: they read the same voltages at about the
  * same time, once from memory. Every other group goes through its channels backwards:
  * where one group ends in a channel that the next begins, both are there at a time, and
  * the weights of that channel, too, come from memory once. Groups come to new channels at
  * different times. The thread blocks that are no group share what the groups leave: the
  * end of the row, tile by tile.
  */
-class job
+class work_tile
 {
 public:
     int channel, tile;
-    int begin, end; // steps; there are none if there is no such job
+    int begin, end; // steps; there are none if there is no such work tile
 
     //! The first of this thread block.
-    __device__ explicit job(const extents& x)
+    __device__ explicit work_tile(const extents& x)
     {
         const int groups = gridDim.x / x.tiles, others = groups * x.tiles;
         const int block = blockIdx.x, group = block / x.tiles;
@@ -137,7 +137,7 @@ public:
     __device__ bool exists() const { return begin < end; }
 
 private:
-    int d_left, d_way; // steps of later jobs; of the channels: 1 or, backwards, -1
+    int d_left, d_way; // steps of later work tiles; of the channels: 1 or, backwards, -1
 
     __device__ void take(int from, int to)
     {
@@ -178,10 +178,10 @@ struct ring_place {
 
 template <class Voltage, class Products, int Beams>
 struct layout {
-    static constexpr int crews = crews_for(Beams);
+    static constexpr int consumers = consumers_for(Beams);
     static constexpr int forms = Products::packing(Beams).forms;
-    static constexpr int row = crew_times * Voltage::bytes; // of a box
-    static constexpr int stage = beam_chunk * row;          // a box
+    static constexpr int row = consumer_times * Voltage::bytes; // of a box
+    static constexpr int stage = beam_chunk * row;              // a box
     static constexpr int form = Beams * packed_row;
     static constexpr int slot = forms * form;
 
@@ -196,24 +196,24 @@ struct layout {
 struct barriers {
     struct {
         uint64_t full[most_stages], empty[most_stages]; // of stages
-    } of_crew[most_crews];
+    } of_consumer[most_consumers];
     uint64_t full_slot[most_slots], empty_slot[most_slots];
-    uint64_t turn[most_crews], middle[most_crews];
+    uint64_t turn[most_consumers], middle[most_consumers];
 };
 
 //! Where the barriers are in shared memory.
 class barrier_places
 {
 public:
-    __device__ barrier_places(const barriers& b, int crew)
+    __device__ barrier_places(const barriers& b, int consumer)
         : d_at(uniform(shared_address(&b))),
-          d_crew(uniform(shared_address(b.of_crew + crew)))
+          d_consumer(uniform(shared_address(b.of_consumer + consumer)))
     {
     }
-    __device__ uint32_t full(int i) const { return place(d_crew, 0, i); }
+    __device__ uint32_t full(int i) const { return place(d_consumer, 0, i); }
     __device__ uint32_t empty(int i) const
     {
-        return place(d_crew, sizeof barriers::of_crew[0].full, i);
+        return place(d_consumer, sizeof barriers::of_consumer[0].full, i);
     }
     __device__ uint32_t full_slot(int i) const
     {
@@ -224,17 +224,17 @@ public:
         return place(d_at, offsetof(barriers, empty_slot), i);
     }
 
-    __device__ uint32_t turn(int crew) const
+    __device__ uint32_t turn(int consumer) const
     {
-        return place(d_at, offsetof(barriers, turn), crew);
+        return place(d_at, offsetof(barriers, turn), consumer);
     }
-    __device__ uint32_t middle(int crew) const
+    __device__ uint32_t middle(int consumer) const
     {
-        return place(d_at, offsetof(barriers, middle), crew);
+        return place(d_at, offsetof(barriers, middle), consumer);
     }
 
 private:
-    uint32_t d_at, d_crew;
+    uint32_t d_at, d_consumer;
 
     static __device__ uint32_t place(uint32_t at, size_t first, int i)
     {
@@ -284,7 +284,7 @@ private:
 
 //! The times are g and g + 8, not 2 g and 2 g + 1.
 template <class Products, int Beams>
-class voltage_reader<voltage_sc8_turned, Products, Beams>
+class voltage_reader<voltage_sc8_transposed, Products, Beams>
 {
 public:
     __device__ explicit voltage_reader(uint32_t stages)
@@ -307,7 +307,7 @@ public:
     static constexpr uint32_t constant = 0x64806480;
 
 private:
-    using memory = layout<voltage_sc8_turned, Products, Beams>;
+    using memory = layout<voltage_sc8_transposed, Products, Beams>;
     uint32_t d_at;
 };
 
@@ -320,15 +320,15 @@ __device__ __forceinline__ uint32_t unknown(uint32_t number)
     return number * (own_bit >> threadIdx.x % 32);
 }
 
-//! Asks for the voltages of a crew, as far ahead as it has stages.
+//! Asks for the voltages of a consumer, as far ahead as it has stages.
 template <class Voltage, class Products, int Beams>
 __device__ __forceinline__ void feed_voltages(
-    const CUtensorMap& map, const extents& x, barriers& b, uint32_t stages, int crew)
+    const CUtensorMap& map, const extents& x, barriers& b, uint32_t stages, int consumer)
 {
     using memory = layout<Voltage, Products, Beams>;
-    auto& own = b.of_crew[crew];
+    auto& own = b.of_consumer[consumer];
     ring_place stage;
-    for (job j(x); j.exists(); j.advance(x)) {
+    for (work_tile j(x); j.exists(); j.advance(x)) {
         moment now(j.begin, x);
         for (int step = j.begin; step < j.end; step++, now.advance(x))
             for (int chunk = 0; chunk < x.chunks; chunk++) {
@@ -337,7 +337,7 @@ __device__ __forceinline__ void feed_voltages(
                 copy_box(stages + stage.index * memory::stage,
                          &map,
                          own.full + stage.index,
-                         (now.step * memory::crews + crew) * memory::row,
+                         (now.step * memory::consumers + consumer) * memory::row,
                          chunk * beam_chunk,
                          j.channel,
                          now.block);
@@ -353,7 +353,7 @@ feed_weights(const __half* weights, const extents& x, barriers& b, uint32_t slot
 {
     using memory = layout<Voltage, Products, Beams>;
     ring_place slot;
-    for (job j(x); j.exists(); j.advance(x)) {
+    for (work_tile j(x); j.exists(); j.advance(x)) {
         const __half* from = weights + (int64_t(j.channel) * x.tiles + j.tile) *
                                            x.chunks * (memory::slot / sizeof(__half));
         const int times = x.chunks <= x.slots ? 1 : j.end - j.begin;
@@ -542,8 +542,8 @@ private:
     operand_words d_re[Pieces], d_im[Pieces]; // as the tensor cores read them
 };
 
-//! Whether crews do this one after the other, and multiply meanwhile, because memory is
-//! slower. It costs others more than it gains them.
+//! Whether consumers do this one after the other, and multiply meanwhile, because memory
+//! is slower. It costs others more than it gains them.
 template <class Target>
 constexpr bool in_turns = false;
 template <lane_times Times, bool Even>
@@ -553,21 +553,22 @@ constexpr bool in_turns<write_fc32<Times, Even>> = true;
 //! is read faster.
 template <class Target>
 using voltage_sc8_for = std::
-    conditional_t<Target::times == lane_times::pair, voltage_sc8, voltage_sc8_turned>;
+    conditional_t<Target::times == lane_times::pair, voltage_sc8, voltage_sc8_transposed>;
 
 //! Whether the first voltages of a step are read before the sums of the one before are
-//! worked on. Others lack registers, or are waited for by the next crew.
+//! worked on. Others lack registers, or are waited for by the next consumer.
 template <class Products, class Target>
 constexpr bool reads_ahead =
     !in_turns<Target> && (Target::times == lane_times::any || Products::leaves_registers);
 
 /*!
- * Whether a crew begins a step when the other is in the middle of its own. If they began
- * together, they would stay together, and leave the tensor cores together for what is to
- * be done with the sums.
+ * Whether a consumer begins a step when the other is in the middle of its own. If they
+ * began together, they would stay together, and leave the tensor cores together for what
+ * is to be done with the sums.
  */
 template <class Products, int Beams, class Target>
-constexpr bool half_a_step_apart = crews_for(Beams) == 2 && reads_ahead<Products, Target>;
+constexpr bool
+    half_a_step_apart = consumers_for(Beams) == 2 && reads_ahead<Products, Target>;
 
 template <class Voltage, class Products, int Beams, class Target>
 __device__ __forceinline__ void form(const Target& target,
@@ -581,7 +582,7 @@ __device__ __forceinline__ void form(const Target& target,
     using memory = layout<Voltage, Products, Beams>;
     const int chunks = x.chunks, slot_count = x.slots, stage_count = x.stages;
     const bool stay = chunks <= slot_count;
-    const int crew = uniform(threadIdx.x / 128);
+    const int consumer = uniform(threadIdx.x / 128);
     const bool speaks = threadIdx.x % 32 == 0; // for its warp
     const float factor = *factor_at;
     // only the lower half of a descriptor depends on the address
@@ -590,7 +591,7 @@ __device__ __forceinline__ void form(const Target& target,
         return (half_rows_descriptor(0) & ~0xffffffffull) |
                uint32_t(first_rows + i * (memory::slot >> 4));
     };
-    const barrier_places at(b, crew);
+    const barrier_places at(b, consumer);
     const voltage_reader<Voltage, Products, Beams> voltages(stages);
     const uint32_t constant = unknown(voltage_reader<Voltage, Products, Beams>::constant);
     uint32_t words[4]; // of the next 16 inputs
@@ -601,9 +602,9 @@ __device__ __forceinline__ void form(const Target& target,
             arrive(at.empty(stage.index));
         stage.advance(stage_count);
     };
-    // parities; the first crew does not wait at first
-    int turn = crew == 0, middle = crew == 0;
-    for (job j(x); j.exists(); j.advance(x)) {
+    // parities; the first consumer does not wait at first
+    int turn = consumer == 0, middle = consumer == 0;
+    for (work_tile j(x); j.exists(); j.advance(x)) {
         const ring_place first_slot = slot;
         moment now(j.begin, x);
         for (int step = j.begin; step < j.end; step++, now.advance(x)) {
@@ -622,7 +623,7 @@ __device__ __forceinline__ void form(const Target& target,
                     arrive(at.empty_slot((slot.index > 0 ? slot.index : slot_count) - 1));
             };
             if (half_a_step_apart<Products, Beams, Target>) {
-                wait_for(at.middle(crew), middle);
+                wait_for(at.middle(consumer), middle);
                 middle ^= 1;
             }
             if (!reads_ahead<Products, Target> || step == j.begin)
@@ -632,7 +633,7 @@ __device__ __forceinline__ void form(const Target& target,
             for (int chunk = 0; chunk < chunks; chunk++) {
                 if (half_a_step_apart<Products, Beams, Target> && speaks &&
                     chunk == chunks / 2)
-                    arrive(at.middle(1 - crew));
+                    arrive(at.middle(1 - consumer));
                 all.multiply(
                     words,
                     read,
@@ -653,15 +654,16 @@ __device__ __forceinline__ void form(const Target& target,
             wgmma_wait<0>();
             let_go(chunks);
             const int warp = threadIdx.x / 32 % 4;
-            const beam_place place{ int64_t(now.block) * x.channels + j.channel,
-                                    j.tile * Beams,
-                                    (now.step * memory::crews + crew) * crew_times +
-                                        16 * warp,
-                                    x.beams,
-                                    x.times };
+            const beam_place place{
+                int64_t(now.block) * x.channels + j.channel,
+                j.tile * Beams,
+                (now.step * memory::consumers + consumer) * consumer_times + 16 * warp,
+                x.beams,
+                x.times
+            };
             all.finish();
             if (in_turns<Target>) {
-                wait_for(at.turn(crew), turn);
+                wait_for(at.turn(consumer), turn);
                 turn ^= 1;
             }
             target.template operator()<Beams>(
@@ -673,16 +675,16 @@ __device__ __forceinline__ void form(const Target& target,
                 scratch);
             __syncwarp();
             if (in_turns<Target> && speaks)
-                arrive(at.turn((crew + 1) % memory::crews));
+                arrive(at.turn((consumer + 1) % memory::consumers));
         }
     }
     wait_for_stores();
 }
 
-//! A block: crews, and warps that feed them, one each with voltages, the last all of them
-//! with weights.
+//! A block: consumers, and warps that feed them, one each with voltages, the last all of
+//! them with weights.
 template <class Voltage, class Products, int Beams, class Target>
-__global__ void __launch_bounds__(128 * (crews_for(Beams) + 1), 1)
+__global__ void __launch_bounds__(128 * (consumers_for(Beams) + 1), 1)
     form_beams(const __grid_constant__ CUtensorMap map,
                const __half* __restrict__ weights,
                const float* __restrict__ factor,
@@ -690,50 +692,50 @@ __global__ void __launch_bounds__(128 * (crews_for(Beams) + 1), 1)
                const __grid_constant__ extents x)
 {
     using memory = layout<Voltage, Products, Beams>;
-    static_assert(memory::crews <= most_crews);
+    static_assert(memory::consumers <= most_consumers);
     extern __shared__ __align__(1024) uint8_t shared[];
     const uint32_t stages = shared_address(shared);
-    const uint32_t slots = stages + memory::crews * x.stages * memory::stage;
+    const uint32_t slots = stages + memory::consumers * x.stages * memory::stage;
     uint8_t* scratch = shared + (slots - stages) + x.slots * memory::slot;
-    auto& b =
-        *reinterpret_cast<barriers*>(scratch + memory::crews * Target::scratch(Beams));
+    auto& b = *reinterpret_cast<barriers*>(scratch +
+                                           memory::consumers * Target::scratch(Beams));
     if (threadIdx.x == 0) {
-        for (int crew = 0; crew < memory::crews; crew++) {
-            init_barrier(b.turn + crew, 4);
-            init_barrier(b.middle + crew, 4);
+        for (int consumer = 0; consumer < memory::consumers; consumer++) {
+            init_barrier(b.turn + consumer, 4);
+            init_barrier(b.middle + consumer, 4);
             for (int i = 0; i < x.stages; i++) {
-                init_barrier(b.of_crew[crew].full + i, 1);
-                init_barrier(b.of_crew[crew].empty + i, 4);
+                init_barrier(b.of_consumer[consumer].full + i, 1);
+                init_barrier(b.of_consumer[consumer].empty + i, 4);
             }
         }
         for (int i = 0; i < x.slots; i++) {
             init_barrier(b.full_slot + i, 1);
-            init_barrier(b.empty_slot + i, 4 * memory::crews);
+            init_barrier(b.empty_slot + i, 4 * memory::consumers);
         }
         fence_barriers();
     }
     __syncthreads();
-    const int crew = uniform(threadIdx.x / 128);
-    if (crew == memory::crews) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_feeder));
+    const int consumer = uniform(threadIdx.x / 128);
+    if (consumer == memory::consumers) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_producer));
         const int warp = uniform(threadIdx.x % 128 / 32);
         if (threadIdx.x % 32 == 0) {
-            if (warp < memory::crews)
+            if (warp < memory::consumers)
                 feed_voltages<Voltage, Products, Beams>(
                     map, x, b, stages + warp * x.stages * memory::stage, warp);
-            else if (warp == most_crews)
+            else if (warp == most_consumers)
                 feed_weights<Voltage, Products, Beams>(weights, x, b, slots);
         }
     } else {
         asm volatile(
-            "setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_crew(Beams)));
+            "setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_consumer(Beams)));
         form<Voltage, Products, Beams>(target,
                                        factor,
                                        x,
                                        b,
-                                       stages + crew * x.stages * memory::stage,
+                                       stages + consumer * x.stages * memory::stage,
                                        slots,
-                                       scratch + crew * Target::scratch(Beams));
+                                       scratch + consumer * Target::scratch(Beams));
     }
 }
 
@@ -755,13 +757,13 @@ template <class Voltage, class Products, int Beams, class Target>
 rings rings_for(const beam_extents& e, const machine& gpu)
 {
     using memory = layout<Voltage, Products, Beams>;
-    constexpr int scratch = memory::crews * Target::scratch(Beams);
+    constexpr int scratch = memory::consumers * Target::scratch(Beams);
     const int chunks = Products::packing(Beams).chunks(e.inputs);
-    // weights that stay come first, then voltages on their way, then the next job's
+    // weights that stay come first, then voltages on their way, then the next work tile's
     // weights
     const int room = gpu.shared - int(sizeof(barriers)) - scratch;
     constexpr int least_stages = 3;
-    constexpr int stage = memory::crews * memory::stage;
+    constexpr int stage = memory::consumers * memory::stage;
     const int most = (room - least_stages * stage) / memory::slot;
     const int slots = std::min({ most, 2 * chunks, most_slots });
     const int stages = std::min((room - slots * memory::slot) / stage, most_stages);
@@ -778,7 +780,7 @@ void launch(const beam_extents& e,
             cudaStream_t s)
 {
     using memory = layout<Voltage, Products, Beams>;
-    constexpr int step = crews_for(Beams) * crew_times;
+    constexpr int step = consumers_for(Beams) * consumer_times;
     const auto shared = rings_for<Voltage, Products, Beams, Target>(e, gpu);
     extents x;
     x.beams = e.beams;
@@ -807,7 +809,7 @@ void launch(const beam_extents& e,
     };
     const CUtensorMap map = make_tensor_map(voltages, shape, memory::row, beam_chunk, 1);
     form_beams<Voltage, Products, Beams, Target>
-        <<<grid, 128 * (crews_for(Beams) + 1), shared.bytes, s>>>(
+        <<<grid, 128 * (consumers_for(Beams) + 1), shared.bytes, s>>>(
             map, weights.values, weights.factor, target, x);
     check_launch("wgmma f16 beamformer");
 }

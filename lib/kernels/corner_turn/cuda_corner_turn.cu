@@ -6,7 +6,7 @@
  */
 
 #include "kernels/corner_turn/cuda_corner_turn.h"
-#include "kernels/corner_turn/turned_square.cuh"
+#include "kernels/corner_turn/transposed_square.cuh"
 #include "kernels/gpu/async_copy.cuh"
 #include "kernels/gpu/gpu_facts.h"
 #include "kernels/gpu/memory.h"
@@ -115,7 +115,7 @@ struct turn_call {
  */
 template <class voltage>
 struct square_shape {
-    static constexpr int side = turned_square<voltage>::side;
+    static constexpr int side = transposed_square<voltage>::side;
     static constexpr int lanes_of_channels = 8, lanes_of_times = 4;
     static constexpr int warps_of_channels = 2, warps_of_times = 2;
     static constexpr int threads = 32 * warps_of_channels * warps_of_times;
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(square_shape<voltage>::threads,
     const voltage* in = from + time * row;
     voltage* out = x.target<voltage>() + time;
     int found = 0;
-    turned_square<voltage> v, turned;
+    transposed_square<voltage> v, turned;
 #pragma unroll
     for (int t = 0; t < side; t++) {
         if (from && channel + side <= x.selected && time + t < x.count) {
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(square_shape<voltage>::threads,
         }
     }
 #pragma unroll
-    for (int i = 0; i < side * turned_square<voltage>::row_words; i++)
+    for (int i = 0; i < side * transposed_square<voltage>::row_words; i++)
         found += clamp<voltage>(v.words[i]);
     transpose(v, turned);
 #pragma unroll

@@ -17,7 +17,7 @@ class fused_f_engine : public f_engine
 {
 public:
     fused_f_engine(const parameters& p, const fused_kernel& kernel, int device)
-        : d_p(p), d_filter(p.filter, kernel, store::blocks, device)
+        : d_p(p), d_filter(p.filter, kernel, store::frames, device)
     {
     }
 

@@ -109,15 +109,16 @@ __device__ void store(float2 y, char2& to, bool& outside)
 //! Phase, gain and conversion. Grid: channels, lines from first_line on. \param slopes
 //! [input] or nullptr; \param number of the call's first spectrum, for the slopes
 template <class voltage, bool Real>
-__global__ void __launch_bounds__(threads) finish(const float2* __restrict__ transformed,
-                                                  const float2* __restrict__ gains,
-                                                  const phase_slope* __restrict__ slopes,
-                                                  double number,
-                                                  const pfb::source* __restrict__ sources,
-                                                  void* const* __restrict__ ports,
-                                                  unsigned long long* clamped,
-                                                  int64_t first_line,
-                                                  extents x)
+__global__ void __launch_bounds__(threads)
+    epilogue(const float2* __restrict__ transformed,
+             const float2* __restrict__ gains,
+             const phase_slope* __restrict__ slopes,
+             double number,
+             const pfb::source* __restrict__ sources,
+             void* const* __restrict__ ports,
+             unsigned long long* clamped,
+             int64_t first_line,
+             extents x)
 {
     const int k = blockIdx.x * threads + threadIdx.x;
     const line l(first_line + blockIdx.y, x);
@@ -187,21 +188,21 @@ filter_kernel filter_for(sample_type input)
     throw std::logic_error("channeliser of samples without a filter");
 }
 
-using finish_kernel = void (*)(const float2*,
-                               const float2*,
-                               const phase_slope*,
-                               double,
-                               const pfb::source*,
-                               void* const*,
-                               unsigned long long*,
-                               int64_t,
-                               extents);
+using epilogue_kernel = void (*)(const float2*,
+                                 const float2*,
+                                 const phase_slope*,
+                                 double,
+                                 const pfb::source*,
+                                 void* const*,
+                                 unsigned long long*,
+                                 int64_t,
+                                 extents);
 
-finish_kernel finish_for(sample_type output, bool complex)
+epilogue_kernel epilogue_for(sample_type output, bool complex)
 {
     if (output == sample_type::sc8)
-        return complex ? finish<char2, false> : finish<char2, true>;
-    return complex ? finish<float2, false> : finish<float2, true>;
+        return complex ? epilogue<char2, false> : epilogue<char2, true>;
+    return complex ? epilogue<float2, false> : epilogue<float2, true>;
 }
 
 size_t lines_that_fit(int step)
@@ -222,7 +223,7 @@ public:
           d_batch(lines_that_fit(p.step())),
           d_complex(is_complex(p.input)),
           d_filter(filter_for(p.input)),
-          d_finish(finish_for(p.output, d_complex)),
+          d_epilogue(epilogue_for(p.output, d_complex)),
           d_fft(p.step(), d_complex, d_batch),
           d_prototype(p.prototype.size()),
           d_lines(d_batch * p.step() * (d_complex ? 2 : 1)),
@@ -236,7 +237,7 @@ public:
           d_minima(p.inputs())
     {
         load(d_filter);
-        load(d_finish);
+        load(d_epilogue);
         // of complex samples, (-1)^j moves channel 0 to -fs/2
         auto prototype = p.prototype;
         for (size_t j = 1; d_complex && j < prototype.size(); j += 2)
@@ -284,7 +285,7 @@ public:
             float2* transformed = d_complex ? reinterpret_cast<float2*>(d_lines.data())
                                             : d_transformed.data();
             d_fft.transform(d_lines.data(), transformed, batch, s);
-            launch_finish(transformed, first, batch, x, s);
+            launch_epilogue(transformed, first, batch, x, s);
         }
         d_number += double(count);
     }
@@ -305,22 +306,22 @@ private:
         check_launch("filter of the channeliser");
     }
 
-    void launch_finish(const float2* transformed,
-                       int64_t first,
-                       unsigned batch,
-                       const extents& x,
-                       cudaStream_t s)
+    void launch_epilogue(const float2* transformed,
+                         int64_t first,
+                         unsigned batch,
+                         const extents& x,
+                         cudaStream_t s)
     {
         const dim3 grid(blocks_for(x.channels, threads), batch);
-        d_finish<<<grid, threads, 0, s>>>(transformed,
-                                          d_gains.data(),
-                                          d_delayed ? d_slopes.data() : nullptr,
-                                          d_number,
-                                          d_sources.data(),
-                                          d_spectra.data(),
-                                          d_clamped.data(),
-                                          first,
-                                          x);
+        d_epilogue<<<grid, threads, 0, s>>>(transformed,
+                                            d_gains.data(),
+                                            d_delayed ? d_slopes.data() : nullptr,
+                                            d_number,
+                                            d_sources.data(),
+                                            d_spectra.data(),
+                                            d_clamped.data(),
+                                            first,
+                                            x);
         check_launch("output of the channeliser");
     }
 
@@ -329,7 +330,7 @@ private:
     const size_t d_batch; // lines that are filtered and transformed together
     const bool d_complex;
     const filter_kernel d_filter;
-    const finish_kernel d_finish;
+    const epilogue_kernel d_epilogue;
     line_fft d_fft;
     device_array<float> d_prototype;
     device_array<float> d_lines;

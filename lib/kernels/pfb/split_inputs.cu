@@ -6,7 +6,7 @@
  */
 
 #include "kernels/pfb/split_inputs.h"
-#include "kernels/pfb/turning_tile.cuh"
+#include "kernels/pfb/transposing_tile.cuh"
 
 namespace gr::aperture::kernels::cuda {
 
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(tile_cut::threads, tile_cut::blocks)
     const int first = blockIdx.y * x.cut.columns;
     const int64_t first_row = int64_t(port) * x.inputs_per_port + first;
     const int inputs = min(x.cut.columns, x.inputs_per_port - first);
-    turning_tile<Bits> tile(shared, x.cut, inputs, [&](int row) {
+    transposing_tile<Bits> tile(shared, x.cut, inputs, [&](int row) {
         // the sample of the row that the tile's first time is
         const int64_t start = time + (x.shifts ? x.shifts[first_row + row] : 0);
         const auto to =

@@ -16,9 +16,9 @@ namespace gr::aperture::kernels::cuda {
  * Products of 8 inputs a with 8 inputs b, real and imaginary parts in one instruction.
  *
  * With re and im in turn along the summed axis, the dot product of the rows of a and b is
- * the real part of sum x_a conj(x_b), and that of a turned by (re, im) -> (im, -re) and b
- * is the imaginary part. The 16 rows of the first operand are the 8 inputs, then the same
- * 8 turned; they differ in registers only.
+ * the real part of sum x_a conj(x_b), and that of a times -i, (re, im) -> (im, -re), and
+ * b is the imaginary part. The 16 rows of the first operand are the 8 inputs, then the
+ * same 8 times -i; they differ in registers only.
  *
  * Lane 4 g + t holds two words of 4 bytes of row g of each operand. Any two words: the
  * order along the summed axis does not matter as long as it is that of all rows.
@@ -27,14 +27,19 @@ namespace gr::aperture::kernels::cuda {
  */
 template <bool Turing = false>
 __device__ __forceinline__ void
-multiply_add(int (&sums)[4], const uint2& a, const uint2& turned, const uint2& b)
+multiply_add(int (&sums)[4], const uint2& a, const uint2& times_minus_i, const uint2& b)
 {
 #if __CUDA_ARCH__ >= 800
     if (!Turing) {
         asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
             "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
             : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
-            : "r"(a.x), "r"(turned.x), "r"(a.y), "r"(turned.y), "r"(b.x), "r"(b.y));
+            : "r"(a.x),
+              "r"(times_minus_i.x),
+              "r"(a.y),
+              "r"(times_minus_i.y),
+              "r"(b.x),
+              "r"(b.y));
         return;
     }
 #endif
@@ -46,12 +51,12 @@ multiply_add(int (&sums)[4], const uint2& a, const uint2& turned, const uint2& b
     };
     multiply(sums[0], sums[1], a.x, b.x);
     multiply(sums[0], sums[1], a.y, b.y);
-    multiply(sums[2], sums[3], turned.x, b.x);
-    multiply(sums[2], sums[3], turned.y, b.y);
+    multiply(sums[2], sums[3], times_minus_i.x, b.x);
+    multiply(sums[2], sums[3], times_minus_i.y, b.y);
 }
 
 //! Two complex numbers (re, im) -> (im, -re); -128 does not occur.
-__device__ __forceinline__ uint32_t turned(uint32_t voltages)
+__device__ __forceinline__ uint32_t times_minus_i(uint32_t voltages)
 {
     // re in bytes 1 and 3; the 1 in byte 2 takes the borrow of byte 1
     const uint32_t re = __byte_perm(voltages, 0, 0x2404);
@@ -115,9 +120,9 @@ struct mma_operand<false> {
         : words(step ? make_uint2(v.z, v.w) : make_uint2(v.x, v.y))
     {
     }
-    __device__ __forceinline__ uint2 turned() const
+    __device__ __forceinline__ uint2 times_minus_i() const
     {
-        return make_uint2(cuda::turned(words.x), cuda::turned(words.y));
+        return make_uint2(cuda::times_minus_i(words.x), cuda::times_minus_i(words.y));
     }
 };
 
@@ -137,7 +142,7 @@ struct mma_operand<true> {
     {
         words = make_uint2(real_parts(nibbles), imaginary_parts(nibbles));
     }
-    __device__ __forceinline__ uint2 turned() const
+    __device__ __forceinline__ uint2 times_minus_i() const
     {
         return make_uint2(words.y, negative_real_parts(nibbles));
     }

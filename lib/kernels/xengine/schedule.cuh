@@ -14,50 +14,52 @@
 namespace gr::aperture::kernels::cuda {
 
 /*!
- * Which thread block has which job of which channel and part of the time. The time of the
- * last channels is split finer: jobs that differ do not end together, and as many jobs as
- * there are may leave thread blocks without one at the end. The longest jobs are the
- * first ones, and of the last channels all parts of these come first. (Where a cluster of
- * thread blocks shares a job, the cluster is what this calls a block.)
+ * Which thread block has which work tile of which channel and part of the time. The time
+ * of the last channels is split finer: work tiles that differ do not end together, and as
+ * many work tiles as there are may leave thread blocks without one at the end. The
+ * longest work tiles are the first ones, and of the last channels all parts of these come
+ * first. (Where a cluster of thread blocks shares a work tile, the cluster is what this
+ * calls a block.)
  */
 class schedule
 {
 public:
     //! A thread block's part of the work; steps of time.
     struct part {
-        int job, channel, begin, count;
+        int work_tile, channel, begin, count;
     };
 
     schedule() = default;
     /*!
-     * \param jobs of a channel
+     * \param work tiles of a channel
      * \param steps of time in all; none sums over more than `longest`
      * \param slots thread blocks at a time
      * \param start of a thread block, and its end, in steps
      */
-    schedule(int channels, int jobs, int steps, int longest, int slots, int start)
-        : d_jobs(jobs), d_steps(steps), d_coarse_channels(channels)
+    schedule(int channels, int work_tiles, int steps, int longest, int slots, int start)
+        : d_work_tiles(work_tiles), d_steps(steps), d_coarse_channels(channels)
     {
         const auto split = [&](int of_channels) {
             return choose_splits(
-                int64_t(of_channels) * jobs, steps, longest, slots, start);
+                int64_t(of_channels) * work_tiles, steps, longest, slots, start);
         };
         const auto waves = [&](int of_channels, int splits) {
-            return (int64_t(of_channels) * jobs * splits + slots - 1) / slots;
+            return (int64_t(of_channels) * work_tiles * splits + slots - 1) / slots;
         };
         const auto cost = [&](int of_channels, int splits) {
             return waves(of_channels, splits) * (division(splits, steps).length + start);
         };
         const int least = (steps + longest - 1) / longest;
         int splits = split(channels), fine_splits = 4 * splits;
-        if (jobs > 1) {
+        if (work_tiles > 1) {
             // whole waves do not count then, but for so few that the end is much of all
             if (waves(channels, least) > 3) {
                 splits = least;
                 fine_splits = 4 * splits;
             }
             if (division(fine_splits, steps).length > 2 * start)
-                d_coarse_channels -= std::min(slots / 2 / (jobs * splits), channels / 2);
+                d_coarse_channels -=
+                    std::min(slots / 2 / (work_tiles * splits), channels / 2);
         } else { // as many as keep all busy, and then the others
             const int full = channels * least / slots * slots / least;
             const int left = channels - full, finer = split(left);
@@ -70,8 +72,9 @@ public:
         }
         d_coarse = division(splits, steps);
         d_fine = division(fine_splits, steps);
-        d_coarse_blocks = d_coarse_channels * jobs * splits;
-        d_blocks = d_coarse_blocks + (channels - d_coarse_channels) * jobs * fine_splits;
+        d_coarse_blocks = d_coarse_channels * work_tiles * splits;
+        d_blocks =
+            d_coarse_blocks + (channels - d_coarse_channels) * work_tiles * fine_splits;
     }
     int blocks() const { return d_blocks; }
 
@@ -82,11 +85,11 @@ public:
         part p;
         int group; // channels and parts of them
         if (is_coarse) {
-            p.job = block % d_jobs;
-            group = block / d_jobs;
+            p.work_tile = block % d_work_tiles;
+            group = block / d_work_tiles;
         } else {
-            const int groups = (d_blocks - d_coarse_blocks) / d_jobs;
-            p.job = (block - d_coarse_blocks) / groups;
+            const int groups = (d_blocks - d_coarse_blocks) / d_work_tiles;
+            p.work_tile = (block - d_coarse_blocks) / groups;
             group = (block - d_coarse_blocks) % groups;
         }
         p.channel = group / d.splits + (is_coarse ? 0 : d_coarse_channels);
@@ -105,7 +108,7 @@ private:
         {
         }
     };
-    int d_jobs, d_steps, d_coarse_channels, d_coarse_blocks, d_blocks;
+    int d_work_tiles, d_steps, d_coarse_channels, d_coarse_blocks, d_blocks;
     division d_coarse, d_fine;
 };
 

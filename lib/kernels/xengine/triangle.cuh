@@ -39,10 +39,11 @@ multiply_add_triangle(int (&warp_sums)[Groups * (Groups + 1) / 2][4],
 #pragma unroll
         for (int a = 0; a < Groups; a++) {
             rows[a] = mma_operand<Packed>(v[a], step);
-            const uint2 turned = rows[a].turned();
+            const uint2 times_minus_i = rows[a].times_minus_i();
 #pragma unroll
             for (int b = 0; b <= a; b++, tile++)
-                multiply_add(warp_sums[tile], rows[a].words, turned, rows[b].words);
+                multiply_add(
+                    warp_sums[tile], rows[a].words, times_minus_i, rows[b].words);
         }
     }
 }

@@ -138,13 +138,13 @@ __global__ void __launch_bounds__(32 * warps)
 #pragma unroll
                 for (int g = 0; g < groups; g++) {
                     const mma_operand<Packed> row(a[g], part);
-                    const uint2 turned = row.turned();
+                    const uint2 times_minus_i = row.times_minus_i();
 #pragma unroll
                     for (int h = 0; h < groups; h++)
                         if (h <= g || !triangle)
                             multiply_add<Turing>(warp_sums[g * groups + h],
                                                  row.words,
-                                                 turned,
+                                                 times_minus_i,
                                                  columns[h].words);
                 }
             }
@@ -221,13 +221,13 @@ public:
         x.row_bytes = int(size_of(d_p.type)) * d_p.spectra_per_frame;
         x.tiles = tiles * (tiles + 1) / 2;
         x.steps = (x.row_bytes + d_variant.step - 1) / d_variant.step;
-        const int64_t jobs = int64_t(d_p.channels) * x.tiles;
-        x.splits = choose_splits(jobs,
+        const int64_t work_tiles = int64_t(d_p.channels) * x.tiles;
+        x.splits = choose_splits(work_tiles,
                                  int64_t(x.steps) * blocks,
                                  exact_bytes(d_p) / d_variant.step,
                                  d_slots,
                                  32);
-        d_variant.sum<<<unsigned(jobs * x.splits), 32 * warps, 0, s>>>(
+        d_variant.sum<<<unsigned(work_tiles * x.splits), 32 * warps, 0, s>>>(
             static_cast<const uint8_t*>(voltages), sums, x);
         check_launch("mma s8 X-engine");
     }

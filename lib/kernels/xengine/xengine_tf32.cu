@@ -22,11 +22,11 @@ constexpr int most_parts = 128; // sums over so many times, added in single prec
 
 struct extents {
     int times, inputs, channels;
-    int jobs_inputs; // tile_channels of the triangle, tiles of the squares
-    int steps;       // of a block of voltages
-    int total;       // steps of all blocks of voltages
-    int splits;      // of the time
-    int length;      // steps of a split; the last may be shorter, or empty
+    int work_tiles_inputs; // tile_channels of the triangle, tiles of the squares
+    int steps;             // of a block of voltages
+    int total;             // steps of all blocks of voltages
+    int splits;            // of the time
+    int length;            // steps of a split; the last may be shorter, or empty
     __device__ int64_t products() const { return int64_t(inputs) * (inputs + 1) / 2; }
     //! Where a split's sums go: it has its own, unless it is the only one.
     __device__ double2* sums_of(int split, int channel, double* sums, double* parts) const
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(threads) sum_triangle(
     for (int i = warp; i < 4 * shape::tiles; i += warps)
         block_sums[32 * i] = 0;
 
-    const int tile_channels = x.jobs_inputs;
+    const int tile_channels = x.work_tiles_inputs;
     const int split = blockIdx.x % x.splits;
     const int first_channel = int(blockIdx.x / x.splits) * tile_channels;
     const int rows = min(tile_channels, x.channels - first_channel) * x.inputs;
@@ -253,7 +253,7 @@ __global__ void __launch_bounds__(threads, 2) sum_square(
     using namespace square;
     extern __shared__ __align__(16) uint8_t memory[];
     float4* const ring = reinterpret_cast<float4*>(memory);
-    const int tiles = x.jobs_inputs;
+    const int tiles = x.work_tiles_inputs;
     int tile_b = blockIdx.x % tiles, tile_a = 0;
     for (; tile_b > tile_a; tile_a++)
         tile_b -= tile_a + 1;
@@ -425,12 +425,13 @@ public:
         d_x.steps =
             (p.spectra_per_frame + d_variant.step_times - 1) / d_variant.step_times;
         if (few) {
-            d_x.jobs_inputs = std::max(1, 8 / p.inputs);
-            d_jobs = (p.channels + d_x.jobs_inputs - 1) / d_x.jobs_inputs;
+            d_x.work_tiles_inputs = std::max(1, 8 / p.inputs);
+            d_work_tiles =
+                (p.channels + d_x.work_tiles_inputs - 1) / d_x.work_tiles_inputs;
         } else {
             const int side = (p.inputs + square::side - 1) / square::side;
-            d_x.jobs_inputs = side * (side + 1) / 2;
-            d_jobs = int64_t(p.channels) * d_x.jobs_inputs;
+            d_x.work_tiles_inputs = side * (side + 1) / 2;
+            d_work_tiles = int64_t(p.channels) * d_x.work_tiles_inputs;
         }
         load(d_variant.aligned, d_variant.shared);
         load(d_variant.any, d_variant.shared);
@@ -441,7 +442,7 @@ public:
               "asking for the blocks of a multiprocessor");
         d_slots = residents * gpu.multiprocessors;
         // so that a few thread blocks follow each other on each multiprocessor
-        d_most_splits = int((4 * d_slots + d_jobs - 1) / d_jobs);
+        d_most_splits = int((4 * d_slots + d_work_tiles - 1) / d_work_tiles);
         if (d_most_splits > 1)
             d_parts = device_array<double>(d_most_splits * sum_count());
     }
@@ -452,15 +453,16 @@ public:
         extents x = d_x;
         x.total = x.steps * blocks;
         constexpr int overhead = 8; // of a thread block, in steps
-        x.splits = std::min(d_most_splits,
-                            choose_splits(d_jobs, x.total, x.total, d_slots, overhead));
+        x.splits =
+            std::min(d_most_splits,
+                     choose_splits(d_work_tiles, x.total, x.total, d_slots, overhead));
         x.length = (x.total + x.splits - 1) / x.splits;
         const bool aligned =
             x.times % 2 == 0 && reinterpret_cast<uintptr_t>(voltages) % 16 == 0;
-        (aligned
-             ? d_variant.aligned
-             : d_variant
-                   .any)<<<unsigned(d_jobs * x.splits), threads, d_variant.shared, s>>>(
+        (aligned ? d_variant.aligned : d_variant.any)<<<unsigned(d_work_tiles * x.splits),
+                                                        threads,
+                                                        d_variant.shared,
+                                                        s>>>(
             static_cast<const float2*>(voltages), sums, d_parts.data(), x);
         check_launch("tf32 X-engine");
         if (x.splits > 1) {
@@ -476,7 +478,7 @@ private:
     const xengine::parameters d_p;
     variant d_variant;
     extents d_x{};
-    int64_t d_jobs;
+    int64_t d_work_tiles;
     int d_slots, d_most_splits;
     device_array<double> d_parts; // [split][channel][product][re, im]
 };

@@ -28,8 +28,8 @@ namespace {
  *     of a row a      R = re + 8,  I = im + 8,  16 R + 15 - I
  *     of a column b   U = re + 8,  V = im + 8,  16 U + V
  *
- * The third ones are the nibbles as they lie in a byte, but for bits that are flipped.
- * With sums over T times, third that of (16 R + 15 - I) (16 U + V),
+ * The third ones are the packed samples as they lie in a byte, but for bits that are
+ * flipped. With sums over T times, third that of (16 R + 15 - I) (16 U + V),
  *
  *     R V + (15 - I) U = (third - 256 R U + I V - 15 V) / 16
  *     re of a conj(b)  = R U + I V - 8 (R + I + U + V) + 128 T
@@ -42,55 +42,56 @@ constexpr int forms = 3, third_form = 2;
 constexpr uint32_t upper = 0xf0f0f0f0, lower = 0x0f0f0f0f;
 constexpr uint32_t column_flip = 0x88888888;
 
-constexpr int strip = 64;     // inputs a of a warp group: the rows of its instructions
-constexpr int unit = 16;      // columns b, of which a warp group has up to
-constexpr int most_units = 8; // so many: what registers are for
-constexpr int strip_units = strip / unit;
-constexpr int most_strips = 3; // of columns that a thread block has
-constexpr int crews = 2;       // warp groups that multiply
-constexpr int helpers = 8;     // warps that make bytes
-constexpr int piece_rows = 8;  // of half a step, what a warp makes at once
-constexpr int threads = 128 * crews + 32 * helpers;
+constexpr int tile_row = 64;  // inputs a of a warp group: the rows of its instructions
+constexpr int tile = 16;      // columns b, of which a warp group has up to
+constexpr int most_tiles = 8; // so many: what registers are for
+constexpr int tile_row_tiles = tile_row / tile;
+constexpr int most_tile_rows = 3; // of columns that a thread block has
+constexpr int consumers = 2;      // warp groups that multiply
+constexpr int producers = 8;      // warps that make bytes
+constexpr int piece_rows = 8;     // of half a step, what a warp makes at once
+constexpr int threads = 128 * consumers + 32 * producers;
 
-constexpr int step_times = box_row;        // of a stage: a row of nibbles is full
+constexpr int step_times = box_row;        // of a stage: a row of packed samples is full
 constexpr int half_times = step_times / 2; // the last step of a block may be half of one
 constexpr int turn_times = 32;             // of an instruction
-constexpr int strip_bytes = strip * box_row; // nibbles of a strip, or bytes of one form
-constexpr int most_byte_stages = 3, least_nibble_stages = 3, most_nibble_stages = 8;
-constexpr int memory_strips = 28; // bytes and nibbles in shared memory
+constexpr int tile_row_bytes =
+    tile_row * box_row; // packed samples of a row of tiles, or bytes of one form
+constexpr int most_byte_stages = 3, least_packed_stages = 3, most_packed_stages = 8;
+constexpr int memory_tile_rows = 28; // bytes and packed samples in shared memory
 
 //! Of a thread that multiplies: its sums, and what else it needs.
-constexpr int crew_registers(int units)
+constexpr int consumer_registers(int tiles)
 {
-    return units > 6 ? 232 : units > 4 ? 184 : 136;
+    return tiles > 6 ? 232 : tiles > 4 ? 184 : 136;
 }
 // of one that makes bytes: what is left
 constexpr int few_registers = 24, more_registers = 72;
-constexpr bool roomy(int units, int other_units)
+constexpr bool roomy(int tiles, int other_tiles)
 {
-    return 128 * (crew_registers(units) + crew_registers(other_units)) +
-               32 * helpers * more_registers <=
+    return 128 * (consumer_registers(tiles) + consumer_registers(other_tiles)) +
+               32 * producers * more_registers <=
            65536;
 }
 
-//! A warp group's: a strip of a thread block's, and some units of its columns.
-struct share {
-    int8_t strip, first, units;
+//! A warp group's: a row of tiles of a thread block's, and some tiles of its columns.
+struct row_part {
+    int8_t tile_row, first, tiles;
 };
 
 //! What a thread block does for one channel: products of some columns b with rows a that
 //! are among the columns, or own ones.
-struct job {
-    int column, row;    // first inputs; negative ones are absent
-    int8_t strips, own; // of columns, and of own rows behind them, one after the other
-    share crew[crews];
+struct work_tile {
+    int column, row;       // first inputs; negative ones are absent
+    int8_t tile_rows, own; // of columns, and of own rows behind them, one after the other
+    row_part consumer[consumers];
 
-    int units() const { return crew[0].units + crew[1].units; }
-    __device__ int column_of(int s) const { return column + s * strip; }
-    __device__ bool owns(int s) const { return s >= strips; }
+    int tiles() const { return consumer[0].tiles + consumer[1].tiles; }
+    __device__ int column_of(int s) const { return column + s * tile_row; }
+    __device__ bool owns(int s) const { return s >= tile_rows; }
     __device__ int row_of(int s) const
     {
-        return owns(s) ? row + (s - strips) * strip : column_of(s);
+        return owns(s) ? row + (s - tile_rows) * tile_row : column_of(s);
     }
 };
 
@@ -103,54 +104,61 @@ struct extents {
 };
 
 /*!
- * All products of so many inputs, the longest jobs first. Strips of inputs go in pairs.
- * If they do not fill the strips it is the first one that is not full, and if there is an
- * odd one it is the first, too: the first pair is a triple then. The copy engine delivers
- * zeros for inputs with a negative number, and columns that are units of these are left
- * out.
+ * All products of so many inputs, the longest work tiles first. Rows of tiles of inputs
+ * go in pairs. If they do not fill the rows of tiles it is the first one that is not
+ * full, and if there is an odd one it is the first, too: the first pair is a triple then.
+ * The copy engine delivers zeros for inputs with a negative number, and columns that are
+ * tiles of these are left out.
  */
-std::vector<job> all_jobs(int inputs)
+std::vector<work_tile> all_work_tiles(int inputs)
 {
-    const int strips = (inputs + strip - 1) / strip, odd = strips % 2;
-    const auto input = [&](int s) { return inputs - (strips - s) * strip; };
-    const auto absent = [&](int s) { return std::max(0, -input(s)) / unit; };
-    std::vector<job> jobs;
-    const auto add = [&](int column, int count, int row, int own, share a, share b) {
-        jobs.push_back(
-            { input(column), input(row), int8_t(count), int8_t(own), { a, b } });
-    };
-    const auto units = [&](int strip, int first, int end) {
-        return share{ int8_t(strip), int8_t(first), int8_t(end - first) };
+    const int tile_rows = (inputs + tile_row - 1) / tile_row, odd = tile_rows % 2;
+    const auto input = [&](int s) { return inputs - (tile_rows - s) * tile_row; };
+    const auto absent = [&](int s) { return std::max(0, -input(s)) / tile; };
+    std::vector<work_tile> work_tiles;
+    const auto add =
+        [&](int column, int count, int row, int own, row_part a, row_part b) {
+            work_tiles.push_back(
+                { input(column), input(row), int8_t(count), int8_t(own), { a, b } });
+        };
+    const auto tiles = [&](int tile_row, int first, int end) {
+        return row_part{ int8_t(tile_row), int8_t(first), int8_t(end - first) };
     };
     const auto add_triangle = [&](int s) {
         const int first = absent(s);
-        add(s, 2, s, 0, units(0, first, strip_units), units(1, first, 2 * strip_units));
+        add(s,
+            2,
+            s,
+            0,
+            tiles(0, first, tile_row_tiles),
+            tiles(1, first, 2 * tile_row_tiles));
     };
-    if (strips == 1)
-        add(0, 1, 0, 0, units(0, absent(0), strip_units), {});
+    if (tile_rows == 1)
+        add(0, 1, 0, 0, tiles(0, absent(0), tile_row_tiles), {});
     else
         add_triangle(0);
-    if (odd && strips > 1) { // the third strip, with all columns
-        const int first = absent(0), end = 3 * strip_units, middle = (first + end) / 2;
-        add(0, 3, 0, 0, units(2, first, middle), units(2, middle, end));
+    if (odd && tile_rows > 1) { // the third row of tiles, with all columns
+        const int first = absent(0), end = 3 * tile_row_tiles, middle = (first + end) / 2;
+        add(0, 3, 0, 0, tiles(2, first, middle), tiles(2, middle, end));
     }
-    for (int row = 2 + odd; row < strips; row += 2) {
+    for (int row = 2 + odd; row < tile_rows; row += 2) {
         add_triangle(row);
         for (int column = 0, count; column < row; column += count) {
             count = odd && column == 0 ? 1 : 2;
-            const int first = absent(column), end = count * strip_units;
+            const int first = absent(column), end = count * tile_row_tiles;
             add(column,
                 count,
                 row,
                 2,
-                units(count, first, end),
-                units(count + 1, first, end));
+                tiles(count, first, end),
+                tiles(count + 1, first, end));
         }
     }
-    std::stable_sort(jobs.begin(), jobs.end(), [](const job& a, const job& b) {
-        return a.units() > b.units();
-    });
-    return jobs;
+    std::stable_sort(
+        work_tiles.begin(), work_tiles.end(), [](const work_tile& a, const work_tile& b) {
+            return a.tiles() > b.tiles();
+        });
+    return work_tiles;
 }
 
 //! Of dynamic shared memory, as the copy engine and the tensor cores need it.
@@ -161,7 +169,7 @@ __device__ __forceinline__ uint32_t first_stage()
 }
 
 //! A thread block's part of the work.
-struct part : job {
+struct part : work_tile {
     int channel, begin, count; // steps of time
     int times;                 // of its steps, with those that a block of voltages lacks
     // kept in shared memory: the compiler would ask for them again in each step
@@ -169,8 +177,12 @@ struct part : job {
     uint32_t rings, stages, one; // where they begin; extents::one
 
     part() = default;
-    __device__ part(const extents& x, const job* jobs, const schedule::part& p)
-        : job(jobs[p.job]), channel(p.channel), begin(p.begin), count(p.count)
+    __device__
+    part(const extents& x, const work_tile* work_tiles, const schedule::part& p)
+        : work_tile(work_tiles[p.work_tile]),
+          channel(p.channel),
+          begin(p.begin),
+          count(p.count)
     {
         const int ends = (begin + count) / x.steps - begin / x.steps;
         times = count * step_times - ends * (2 - x.last_halves) * half_times;
@@ -205,51 +217,54 @@ private:
 };
 
 /*!
- * Barriers of two rings of stages: nibbles, which the copy engine brings, of columns and
- * own rows; and bytes of the columns in three forms, which the helpers make.
+ * Barriers of two rings of stages: packed samples, which the copy engine brings, of
+ * columns and own rows; and bytes of the columns in three forms, which the producers
+ * make.
  */
 struct ring_barriers {
-    uint64_t nibbles_full[most_nibble_stages];
+    uint64_t packed_full[most_packed_stages];
     uint64_t bytes_full[most_byte_stages], bytes_empty[most_byte_stages];
 };
 
 //! What else is in shared memory, besides the stages.
 struct rings : ring_barriers {
     uint64_t done; // sums of columns are there, and nobody needs stages any more
-    alignas(16) int2 column_sums[most_strips * strip]; // of U and V
+    alignas(16) int2 column_sums[most_tile_rows * tile_row]; // of U and V
     part mine;
 };
 
 /*!
  * Where the stages of a thread block are in its dynamic shared memory.
- * \param Wide for a job that is not roomy: 128 columns, and 128 own rows
+ * \param Wide for a work tile that is not roomy: 128 columns, and 128 own rows
  */
 template <bool Wide>
 struct stages {
-    uint32_t bytes, nibbles;
-    int form_bytes, byte_stages, nibble_bytes, nibble_stages;
+    uint32_t bytes, packed;
+    int form_bytes, byte_stages, packed_bytes, packed_stages;
 
     __device__ explicit stages(const part& p) : bytes(uniform(p.stages))
     {
-        const int strips = Wide ? 2 : uniform(p.strips), own = Wide ? 2 : uniform(p.own);
-        const auto for_nibbles = [&](int byte_stages) {
-            return (memory_strips - byte_stages * forms * strips) / (strips + own);
+        const int tile_rows = Wide ? 2 : uniform(p.tile_rows),
+                  own = Wide ? 2 : uniform(p.own);
+        const auto for_packed = [&](int byte_stages) {
+            return (memory_tile_rows - byte_stages * forms * tile_rows) /
+                   (tile_rows + own);
         };
         byte_stages = most_byte_stages;
-        if (for_nibbles(byte_stages) < least_nibble_stages)
+        if (for_packed(byte_stages) < least_packed_stages)
             byte_stages--;
-        form_bytes = strips * strip_bytes;
-        nibbles = bytes_at(byte_stages);
-        nibble_bytes = (strips + own) * strip_bytes;
-        nibble_stages = min(most_nibble_stages, for_nibbles(byte_stages));
+        form_bytes = tile_rows * tile_row_bytes;
+        packed = bytes_at(byte_stages);
+        packed_bytes = (tile_rows + own) * tile_row_bytes;
+        packed_stages = min(most_packed_stages, for_packed(byte_stages));
     }
     __device__ uint32_t bytes_at(int stage) const
     {
         return bytes + stage * forms * form_bytes;
     }
-    __device__ uint32_t nibbles_at(int stage) const
+    __device__ uint32_t packed_at(int stage) const
     {
-        return nibbles + stage * nibble_bytes;
+        return packed + stage * packed_bytes;
     }
 };
 
@@ -258,9 +273,9 @@ class barriers
 {
 public:
     __device__ explicit barriers(const part& p) : d_rings(uniform(p.rings)) {}
-    __device__ uint32_t nibbles_full(int stage) const
+    __device__ uint32_t packed_full(int stage) const
     {
-        return d_rings + offsetof(ring_barriers, nibbles_full) + stage * sizeof(uint64_t);
+        return d_rings + offsetof(ring_barriers, packed_full) + stage * sizeof(uint64_t);
     }
     __device__ uint32_t bytes_full(int stage) const
     {
@@ -308,17 +323,18 @@ struct step_place {
     }
 };
 
-//! How the copy engine finds the nibbles of a strip, and of two that follow each other.
-struct nibble_maps {
-    CUtensorMap strip, pair;
+//! How the copy engine finds the packed samples of a row of tiles, and of two that follow
+//! each other.
+struct packed_maps {
+    CUtensorMap tile_row, pair;
 };
 
-//! What who asks for nibbles needs of a part, in uniform registers: while it is looked up
-//! in shared memory others wait for the bytes that this warp has to make.
+//! What who asks for packed samples needs of a part, in uniform registers: while it is
+//! looked up in shared memory others wait for the bytes that this warp has to make.
 struct wanted {
-    int strips, own, channel, column, row;
+    int tile_rows, own, channel, column, row;
     __device__ explicit wanted(const part& p)
-        : strips(uniform(p.strips)),
+        : tile_rows(uniform(p.tile_rows)),
           own(uniform(p.own)),
           channel(uniform(p.channel)),
           column(uniform(p.column)),
@@ -327,20 +343,20 @@ struct wanted {
     }
 };
 
-//! One thread's: asks for the nibbles of a step, in as few copies as can be.
+//! One thread's: asks for the packed samples of a step, in as few copies as can be.
 template <bool Wide>
-__device__ __forceinline__ void ask(const nibble_maps& voltages,
+__device__ __forceinline__ void ask(const packed_maps& voltages,
                                     rings& r,
                                     const stages<Wide>& at,
                                     const wanted& p,
                                     const step_place& from,
                                     int stage)
 {
-    const int strips = Wide ? 2 : p.strips, odd = strips % 2;
-    uint64_t* const barrier = r.nibbles_full + stage;
-    const uint32_t to = at.nibbles_at(stage);
+    const int tile_rows = Wide ? 2 : p.tile_rows, odd = tile_rows % 2;
+    uint64_t* const barrier = r.packed_full + stage;
+    const uint32_t to = at.packed_at(stage);
     const auto copy = [&](const CUtensorMap& map, int place, int input) {
-        copy_box(to + place * strip_bytes,
+        copy_box(to + place * tile_row_bytes,
                  &map,
                  barrier,
                  from.step * box_row,
@@ -348,24 +364,22 @@ __device__ __forceinline__ void ask(const nibble_maps& voltages,
                  p.channel,
                  from.block);
     };
-    arrive_expecting(barrier, at.nibble_bytes);
+    arrive_expecting(barrier, at.packed_bytes);
     if (odd)
-        copy(voltages.strip, 0, p.column);
-    if (strips > 1)
-        copy(voltages.pair, odd, p.column + odd * strip);
+        copy(voltages.tile_row, 0, p.column);
+    if (tile_rows > 1)
+        copy(voltages.pair, odd, p.column + odd * tile_row);
     if (Wide || p.own > 0)
-        copy(voltages.pair, strips, p.row);
+        copy(voltages.pair, tile_rows, p.row);
 }
 
-//! (nibbles ^ flip) & mask; the compiler would take two instructions.
-__device__ __forceinline__ uint32_t flipped(uint32_t nibbles,
-                                            uint32_t flip,
-                                            uint32_t mask)
+//! (packed samples ^ flip) & mask; the compiler would take two instructions.
+__device__ __forceinline__ uint32_t flipped(uint32_t packed, uint32_t flip, uint32_t mask)
 {
     uint32_t bytes;
     asm("lop3.b32 %0, %1, %2, %3, 0x28;"
         : "=r"(bytes)
-        : "r"(nibbles), "r"(flip), "r"(mask));
+        : "r"(packed), "r"(flip), "r"(mask));
     return bytes;
 }
 __device__ __forceinline__ void add_bytes(unsigned& sum, uint32_t bytes)
@@ -379,12 +393,12 @@ struct lane_sums {
 };
 
 /*!
- * 16 bytes of each form of 16 times of a row, from its nibbles.
+ * 16 bytes of each form of 16 times of a row, from its packed samples.
  * \param Pieces so many at a time, which go `step_bytes` apart
- * \param read_next called when a piece's nibbles leave registers for others
+ * \param read_next called when a piece's packed samples leave registers for others
  */
 template <int Pieces, class ReadNext>
-__device__ __forceinline__ void make_bytes(const uint4* nibbles,
+__device__ __forceinline__ void make_bytes(const uint4* packed,
                                            uint32_t one,
                                            uint32_t to,
                                            int step_bytes,
@@ -399,10 +413,10 @@ __device__ __forceinline__ void make_bytes(const uint4* nibbles,
     };
 #pragma unroll
     for (int i = 0; i < Pieces; i++) {
-        words[i][0] = nibbles[i].x;
-        words[i][1] = nibbles[i].y;
-        words[i][2] = nibbles[i].z;
-        words[i][3] = nibbles[i].w;
+        words[i][0] = packed[i].x;
+        words[i][1] = packed[i].y;
+        words[i][2] = packed[i].z;
+        words[i][3] = packed[i].w;
 #pragma unroll
         for (auto& w : words[i])
             w = clamped(w, one) ^ column_flip;
@@ -428,41 +442,41 @@ __device__ __forceinline__ void make_bytes(const uint4* nibbles,
 }
 
 /*!
- * Some warps': makes bytes of the columns' nibbles, and their sums. Nibbles and bytes
- * have rows as long as each other with the same swizzle, so that a piece stays where it
- * is. A warp has pieces of 8 rows and half a step, the same ones in each step. What is
- * absent is left as it is: its products are, too.
+ * Some warps': makes bytes of the columns' packed samples, and their sums. Packed samples
+ * and bytes have rows as long as each other with the same swizzle, so that a piece stays
+ * where it is. A warp has pieces of 8 rows and half a step, the same ones in each step.
+ * What is absent is left as it is: its products are, too.
  *
- * They ask for nibbles in turn. Own rows are done with when the bytes of their step are.
- * \param Pieces so many, those of a Wide job in pairs of a whole step
+ * They ask for packed samples in turn. Own rows are done with when the bytes of their
+ * step are. \param Pieces so many, those of a Wide work tile in pairs of a whole step
  */
 template <bool Wide, int Pieces>
 __device__ __forceinline__ void
-expand(const extents& x, const nibble_maps& voltages, rings& r, int warp)
+expand(const extents& x, const packed_maps& voltages, rings& r, int warp)
 {
     constexpr int rows = piece_rows, piece_rows_bytes = rows * box_row;
-    constexpr int askers = helpers / 2; // the last ones: they may have fewer pieces
+    constexpr int askers = producers / 2; // the last ones: they may have fewer pieces
     const stages<Wide> at(r.mine);
     const int count = uniform(r.mine.count);
     const wanted mine(r.mine);
     const int own = Wide ? 2 : mine.own;
-    const int lag = own > 0 ? at.byte_stages : 1; // until nibbles are done with
+    const int lag = own > 0 ? at.byte_stages : 1; // until packed samples are done with
     const barriers ring(r.mine);
     step_place next(x, r.mine); // that this warp asks for
     if (warp == 0 && elected()) {
         step_place first = next;
-        for (int step = 0; step < min(count, at.nibble_stages); step++) {
+        for (int step = 0; step < min(count, at.packed_stages); step++) {
             ask(voltages, r, at, mine, first, step);
             first.advance(x, 1);
         }
     }
-    next.advance(x, at.nibble_stages + unsigned(warp) % askers);
+    next.advance(x, at.packed_stages + unsigned(warp) % askers);
     __syncwarp();
     const int lane = threadIdx.x % 32;
     // where there are few registers a warp has both halves of its rows, for one sum,
     const int group = Wide ? warp : max(0, -uniform(r.mine.column)) / rows + warp / 2;
     const auto group_of = [](int piece) {
-        return Wide ? piece / 2 * helpers : piece * helpers / 2;
+        return Wide ? piece / 2 * producers : piece * producers / 2;
     };
     const auto half_of = [&](int piece) { return Wide ? piece % 2 : warp % 2; };
     const uint32_t place = group * piece_rows_bytes + lane % 8 * box_row +
@@ -478,19 +492,19 @@ expand(const extents& x, const nibble_maps& voltages, rings& r, int warp)
     // and reads a piece when it makes its bytes; elsewhere so many a step ahead
     constexpr int ahead = Wide ? 0 : Pieces > 4 ? 2 : Pieces;
     uint4 pieces[Wide ? 1 : std::max(1, Pieces)];
-    ring_place nibbles, bytes;
+    ring_place packed, bytes;
     const auto read = [&] {
-        wait_for(ring.nibbles_full(nibbles.stage()), nibbles.parity());
+        wait_for(ring.packed_full(packed.stage()), packed.parity());
 #pragma unroll
         for (int i = 0; i < ahead; i++)
-            pieces[i] = load_shared(at.nibbles_at(nibbles.stage()) + place_of(i));
+            pieces[i] = load_shared(at.packed_at(packed.stage()) + place_of(i));
     };
     if (count > 0)
         read();
 #pragma unroll 1
     for (int step = 0; step < count; step++) {
         ring.wait_for_room(bytes);
-        const uint32_t from = at.nibbles_at(nibbles.stage());
+        const uint32_t from = at.packed_at(packed.stage());
         const uint32_t to = at.bytes_at(bytes.stage());
         const bool whole = halves.next() == 2;
         if constexpr (Wide) {
@@ -514,7 +528,7 @@ expand(const extents& x, const nibble_maps& voltages, rings& r, int warp)
                     read_next();
             }
         } else if (half_of(0) == 0 || whole) {
-            constexpr int step_bytes = helpers / 2 * piece_rows_bytes;
+            constexpr int step_bytes = producers / 2 * piece_rows_bytes;
 #pragma unroll
             for (int i = 0; i < Pieces; i++) {
                 if (i >= ahead)
@@ -541,27 +555,26 @@ expand(const extents& x, const nibble_maps& voltages, rings& r, int warp)
         }
         fence_async();
         arrive(ring.bytes_full(bytes.stage())); // each lane for what it wrote
-        const int done = step - lag;            // its nibbles are
+        const int done = step - lag;            // its packed samples are
         if (done >= 0 && warp == askers + done % askers) {
-            if (own == 0) // all who make bytes have read the nibbles, then
+            if (own == 0) // all who make bytes have read the packed samples, then
                 wait_for(ring.bytes_full(bytes.before(at.byte_stages)),
                          bytes.parity_before());
-            if (done + at.nibble_stages < count && elected())
+            if (done + at.packed_stages < count && elected())
                 ask(voltages,
                     r,
                     at,
                     mine,
                     next,
-                    nibbles.stage() - lag +
-                        (nibbles.stage() < lag ? at.nibble_stages : 0));
+                    packed.stage() - lag + (packed.stage() < lag ? at.packed_stages : 0));
             next.advance(x, askers);
             __syncwarp();
         }
         if constexpr (Wide) { // constants, for which no register is taken
-            nibbles = ring_place(step + 1, at.nibble_stages);
+            packed = ring_place(step + 1, at.packed_stages);
             bytes = ring_place(step + 1, at.byte_stages);
         } else {
-            nibbles.advance(at.nibble_stages);
+            packed.advance(at.packed_stages);
             bytes.advance(at.byte_stages);
         }
         if (step + 1 < count)
@@ -587,10 +600,10 @@ expand(const extents& x, const nibble_maps& voltages, rings& r, int warp)
 
 //! The same for as many pieces as this warp has, which nobody asks about in each step.
 __device__ __forceinline__ void
-expand_pieces(const extents& x, const nibble_maps& voltages, rings& r, int warp)
+expand_pieces(const extents& x, const packed_maps& voltages, rings& r, int warp)
 {
-    constexpr int together = helpers / 2; // groups of rows
-    const int groups = r.mine.strips * strip / piece_rows -
+    constexpr int together = producers / 2; // groups of rows
+    const int groups = r.mine.tile_rows * tile_row / piece_rows -
                        (max(0, -r.mine.column) / piece_rows + warp / 2);
     switch (uniform((groups + together - 1) / together)) {
 #define APERTURE_PIECES(n) \
@@ -618,26 +631,26 @@ struct row_sums {
  * \param rows of this warp
  * \param inputs of the X-engine
  */
-template <int Units>
-__device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Units],
+template <int Tiles>
+__device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Tiles],
                                             const row_sums& row,
                                             const int2* column_sums,
                                             const part& p,
-                                            const share& mine,
+                                            const row_part& mine,
                                             product_rows& rows,
                                             unsigned long long* sums,
                                             int inputs)
 {
-    constexpr int most = product_rows::most_columns / unit; // units at a time
+    constexpr int most = product_rows::most_columns / tile; // tiles at a time
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-    column_sums += mine.first * unit;
+    column_sums += mine.first * tile;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int R = row.re[half], I = row.im[half];
         const int of_re = 128 * p.times - 8 * (R + I), of_im = 8 * (R - I);
 #pragma unroll
-        for (int first = 0; first < Units; first += most) {
-            const int end = min(first + most, Units);
+        for (int first = 0; first < Tiles; first += most) {
+            const int end = min(first + most, Tiles);
 #pragma unroll
             for (int i = 2 * first; i < 2 * end; i++) {
                 const int4 column =
@@ -649,22 +662,23 @@ __device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Uni
                     const int re = int(RU >> 8) + int(IV) + of_re - 8 * (U + V);
                     const int im =
                         of_im + 7 * U + 8 * V - int((third - RU + IV - 15 * V) >> 4);
-                    rows.put(8 * i - unit * first, k, re, im);
+                    rows.put(8 * i - tile * first, k, re, im);
                 };
                 put(0, column.x, column.y);
                 put(1, column.z, column.w);
             }
             rows.ready();
-            for (int from = first, to; from < end; from = to) { // of a strip of columns
-                const int column = mine.first + from, s = column / strip_units;
-                to = min(end, (s + 1) * strip_units - mine.first);
+            for (int from = first, to; from < end;
+                 from = to) { // of a row of tiles of columns
+                const int column = mine.first + from, s = column / tile_row_tiles;
+                to = min(end, (s + 1) * tile_row_tiles - mine.first);
                 rows.add_to(sums,
                             inputs,
-                            p.row_of(mine.strip) +
+                            p.row_of(mine.tile_row) +
                                 (warp * 2 + half) * product_rows::inputs,
-                            p.column_of(s) + column % strip_units * unit,
-                            (from - first) * unit,
-                            (to - from) * unit);
+                            p.column_of(s) + column % tile_row_tiles * tile,
+                            (from - first) * tile,
+                            (to - from) * tile);
             }
             rows.next();
         }
@@ -672,45 +686,45 @@ __device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Uni
     rows.finish();
 }
 
-template <int Units>
-using strip_products = int[forms][unit * Units / 2];
+template <int Tiles>
+using tile_row_products = int[forms][tile * Tiles / 2];
 
 /*!
- * A warp group's products of a strip: rows that are among the columns are there as bytes
- * of the third form, own ones as nibbles, with -8. While two of the three
+ * A warp group's products of a row of tiles: rows that are among the columns are there as
+ * bytes of the third form, own ones as packed samples, with -8. While two of the three
  * products are under way the operand of the third is made.
  */
-template <int Units, bool Own>
-__device__ __forceinline__ void multiply_strip(const extents& x,
-                                               rings& r,
-                                               const share& mine,
-                                               strip_products<Units>& products,
-                                               row_sums& row)
+template <int Tiles, bool Own>
+__device__ __forceinline__ void multiply_tile_row(const extents& x,
+                                                  rings& r,
+                                                  const row_part& mine,
+                                                  tile_row_products<Tiles>& products,
+                                                  row_sums& row)
 {
     constexpr uint32_t flip = Own ? column_flip : 0, third_flip = flip ^ lower;
-    const stages<Own && !roomy(Units, Units)> at(r.mine);
+    const stages<Own && !roomy(Tiles, Tiles)> at(r.mine);
     const barriers ring(r.mine);
     const int count = uniform(r.mine.count);
     const int lane = threadIdx.x % 32, lane_row = lane % 16;
-    const uint32_t lane_offset = uniform(mine.strip) * strip_bytes +
+    const uint32_t lane_offset = uniform(mine.tile_row) * tile_row_bytes +
                                  (Own ? 0 : third_form * at.form_bytes) +
                                  (threadIdx.x / 32 % 4 * 16 + lane_row) * box_row +
                                  16 * (lane / 16 ^ lane_row % 8);
-    const uint32_t columns_offset = uniform(mine.first) * unit * box_row;
+    const uint32_t columns_offset = uniform(mine.first) * tile * box_row;
     step_halves halves(r.mine);
     uint32_t words[4], re[4], im[4], third[4];
     unsigned re_sums[2] = {}, im_sums[2] = {};
     const uint32_t one = r.mine.one;
-    int stage = 0; // of nibbles
+    int stage = 0; // of packed samples
     ring_place at_bytes;
 #pragma unroll 1
     for (int step = 0; step < count; step++) {
         const int turns = halves.next() * (half_times / turn_times);
-        // who made the bytes had waited for the nibbles of the rows, too
+        // who made the bytes had waited for the packed samples of the rows, too
         ring.wait_for_bytes(at_bytes);
         const uint32_t bytes = at.bytes_at(at_bytes.stage());
         const rows_matrix<8 * box_row> step_columns(bytes + columns_offset);
-        const uint32_t from = (Own ? at.nibbles_at(stage) : bytes) + lane_offset;
+        const uint32_t from = (Own ? at.packed_at(stage) : bytes) + lane_offset;
         load_matrices(words, from);
         // unrolled it would take operands for four products at a time, for which there
         // are no registers
@@ -719,7 +733,7 @@ __device__ __forceinline__ void multiply_strip(const extents& x,
             const auto columns = step_columns.after(turn_times * turn);
             const auto multiply = [&](int form, const uint32_t(&a)[4]) {
                 wgmma_fence();
-                wgmma<uint8_t, unit * Units>(products[form],
+                wgmma<uint8_t, tile * Tiles>(products[form],
                                              a[0],
                                              a[1],
                                              a[2],
@@ -760,7 +774,7 @@ __device__ __forceinline__ void multiply_strip(const extents& x,
         wgmma_wait<0>();
         arrive(ring.bytes_empty(at_bytes.stage())); // each lane for what it read
         at_bytes.advance(at.byte_stages);
-        if (Own && ++stage == at.nibble_stages)
+        if (Own && ++stage == at.packed_stages)
             stage = 0;
     }
     if constexpr (Own)
@@ -776,33 +790,34 @@ __device__ __forceinline__ void multiply_strip(const extents& x,
         }
 }
 
-//! What a warp group does for a part of the work: a strip with Units units of columns.
-template <int Units, bool Own>
+//! What a warp group does for a part of the work: a row of tiles with Tiles tiles of
+//! columns.
+template <int Tiles, bool Own>
 __device__ __forceinline__ void
-sum_strip(const extents& x, rings& r, unsigned long long* sums)
+sum_tile_row(const extents& x, rings& r, unsigned long long* sums)
 {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(crew_registers(Units)));
-    const int crew = uniform(threadIdx.x / 128);
-    strip_products<Units> products;
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(consumer_registers(Tiles)));
+    const int consumer = uniform(threadIdx.x / 128);
+    tile_row_products<Tiles> products;
     row_sums row;
     if (uniform(r.mine.count) == 0)
         return;
-    multiply_strip<Units, Own>(x, r, r.mine.crew[crew], products, row);
+    multiply_tile_row<Tiles, Own>(x, r, r.mine.consumer[consumer], products, row);
     arrive(&r.done); // each lane for what it read
     wait_for(&r.done, 0);
     const part& p = r.mine;
-    const share& mine = p.crew[crew];
+    const row_part& mine = p.consumer[consumer];
     if constexpr (!Own)
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             const int2 as_column =
-                r.column_sums[mine.strip * strip + threadIdx.x / 32 % 4 * 16 + 8 * half +
-                              threadIdx.x % 32 / 4];
+                r.column_sums[mine.tile_row * tile_row + threadIdx.x / 32 % 4 * 16 +
+                              8 * half + threadIdx.x % 32 / 4];
             row.re[half] = as_column.x;
             row.im[half] = as_column.y;
         }
     product_rows rows(first_stage() + threadIdx.x / 32 * product_rows::bytes);
-    add_to_sums<Units>(products,
+    add_to_sums<Tiles>(products,
                        row,
                        r.column_sums,
                        p,
@@ -816,24 +831,24 @@ sum_strip(const extents& x, rings& r, unsigned long long* sums)
 __device__ __forceinline__ void
 multiply(const extents& x, rings& r, unsigned long long* sums)
 {
-    const int crew = uniform(threadIdx.x / 128);
-    const int units = uniform(r.mine.crew[crew].units);
-    const bool own = uniform(r.mine.owns(r.mine.crew[crew].strip));
-    switch (own ? most_units + units : units) {
-#define APERTURE_UNITS(n)                       \
-    case n:                                     \
-        return sum_strip<n, false>(x, r, sums); \
-    case most_units + n:                        \
-        return sum_strip<n, true>(x, r, sums);
-        APERTURE_UNITS(1)
-        APERTURE_UNITS(2)
-        APERTURE_UNITS(3)
-        APERTURE_UNITS(4)
-        APERTURE_UNITS(5)
-        APERTURE_UNITS(6)
-        APERTURE_UNITS(7)
-        APERTURE_UNITS(8)
-#undef APERTURE_UNITS
+    const int consumer = uniform(threadIdx.x / 128);
+    const int tiles = uniform(r.mine.consumer[consumer].tiles);
+    const bool own = uniform(r.mine.owns(r.mine.consumer[consumer].tile_row));
+    switch (own ? most_tiles + tiles : tiles) {
+#define APERTURE_TILES(n)                          \
+    case n:                                        \
+        return sum_tile_row<n, false>(x, r, sums); \
+    case most_tiles + n:                           \
+        return sum_tile_row<n, true>(x, r, sums);
+        APERTURE_TILES(1)
+        APERTURE_TILES(2)
+        APERTURE_TILES(3)
+        APERTURE_TILES(4)
+        APERTURE_TILES(5)
+        APERTURE_TILES(6)
+        APERTURE_TILES(7)
+        APERTURE_TILES(8)
+#undef APERTURE_TILES
     default: // nothing to multiply; the stages still pass
         const barriers ring(r.mine);
         const int byte_stages = stages<false>(r.mine).byte_stages;
@@ -847,39 +862,39 @@ multiply(const extents& x, rings& r, unsigned long long* sums)
     }
 }
 
-//! A block: one job of one channel and a part of the time.
+//! A block: one work tile of one channel and a part of the time.
 __global__ void __launch_bounds__(threads, 1)
-    sum_jobs(const __grid_constant__ nibble_maps voltages,
-             const job* __restrict__ jobs,
-             unsigned long long* sums,
-             const __grid_constant__ extents x)
+    sum_work_tiles(const __grid_constant__ packed_maps voltages,
+                   const work_tile* __restrict__ work_tiles,
+                   unsigned long long* sums,
+                   const __grid_constant__ extents x)
 {
     __shared__ rings r;
-    if (threadIdx.x < most_strips * strip)
+    if (threadIdx.x < most_tile_rows * tile_row)
         r.column_sums[threadIdx.x] = {};
     if (threadIdx.x == 0) {
-        r.mine = part(x, jobs, x.blocks.of(blockIdx.x));
+        r.mine = part(x, work_tiles, x.blocks.of(blockIdx.x));
         r.mine.rings = shared_address(static_cast<ring_barriers*>(&r));
-        for (int i = 0; i < most_nibble_stages; i++)
-            init_barrier(r.nibbles_full + i, 1);
+        for (int i = 0; i < most_packed_stages; i++)
+            init_barrier(r.packed_full + i, 1);
         for (int i = 0; i < most_byte_stages; i++) {
-            init_barrier(r.bytes_full + i, 32 * helpers);
-            init_barrier(r.bytes_empty + i, 128 * crews);
+            init_barrier(r.bytes_full + i, 32 * producers);
+            init_barrier(r.bytes_empty + i, 128 * consumers);
         }
         init_barrier(&r.done, threads);
         fence_barriers();
     }
     __syncthreads();
     const int warp = uniform(threadIdx.x / 32);
-    if (warp < 4 * crews)
+    if (warp < 4 * consumers)
         multiply(x, r, sums);
-    else if (uniform(roomy(r.mine.crew[0].units, r.mine.crew[1].units))) {
+    else if (uniform(roomy(r.mine.consumer[0].tiles, r.mine.consumer[1].tiles))) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(more_registers));
-        expand_pieces(x, voltages, r, warp - 4 * crews);
+        expand_pieces(x, voltages, r, warp - 4 * consumers);
     } else {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(few_registers));
-        expand<true, 2 * strip / piece_rows * 2 / helpers>(
-            x, voltages, r, warp - 4 * crews);
+        expand<true, 2 * tile_row / piece_rows * 2 / producers>(
+            x, voltages, r, warp - 4 * consumers);
     }
 }
 
@@ -888,10 +903,10 @@ class wgmma_sc4_xengine : public integer_xengine
 public:
     wgmma_sc4_xengine(const xengine::parameters& p, gpu_facts gpu) : d_p(p), d_gpu(gpu)
     {
-        const auto jobs = all_jobs(p.inputs);
-        d_jobs = device_array<job>(jobs.size());
-        start_with(d_jobs.data(), jobs);
-        load(sum_jobs, shared_bytes);
+        const auto work_tiles = all_work_tiles(p.inputs);
+        d_work_tiles = device_array<work_tile>(work_tiles.size());
+        start_with(d_work_tiles.data(), work_tiles);
+        load(sum_work_tiles, shared_bytes);
     }
 
     void accumulate(const void* voltages,
@@ -905,7 +920,7 @@ public:
         x.last_halves = (d_p.spectra_per_frame - 1) % step_times < half_times ? 1 : 2;
         x.one = 1;
         x.blocks = schedule(d_p.channels,
-                            int(d_jobs.size()),
+                            int(d_work_tiles.size()),
                             x.steps * blocks,
                             exact_times / step_times,
                             d_gpu.multiprocessors,
@@ -918,18 +933,18 @@ public:
                 inputs,
                 1);
         };
-        const nibble_maps maps{ map_of(strip), map_of(2 * strip) };
-        sum_jobs<<<x.blocks.blocks(), threads, shared_bytes, s>>>(
-            maps, d_jobs.data(), sums, x);
-        check_launch("wgmma X-engine of nibbles");
+        const packed_maps maps{ map_of(tile_row), map_of(2 * tile_row) };
+        sum_work_tiles<<<x.blocks.blocks(), threads, shared_bytes, s>>>(
+            maps, d_work_tiles.data(), sums, x);
+        check_launch("wgmma X-engine of packed");
     }
 
 private:
     static constexpr int shared_bytes =
-        memory_strips * strip_bytes + 1024; // and what alignment takes
+        memory_tile_rows * tile_row_bytes + 1024; // and what alignment takes
     const xengine::parameters d_p;
     const gpu_facts d_gpu;
-    device_array<job> d_jobs;
+    device_array<work_tile> d_work_tiles;
 };
 
 } // namespace

@@ -25,59 +25,61 @@ namespace gr::aperture::kernels::cuda {
 
 namespace {
 
-constexpr int unit = 32; // inputs of a strip: 64 rows of an operand, turned ones too
-constexpr int wide = 8;  // units of columns that a strip has at most
-constexpr int crews = 3; // warp groups of a block that multiply: what registers are for
-constexpr int threads = 128 * (crews + 1);
+constexpr int tile =
+    32; // inputs of a row of tiles: 64 rows of an operand, multiplied by -i ones too
+constexpr int wide = 8; // tiles of columns that a row of tiles has at most
+constexpr int consumers =
+    3; // warp groups of a block that multiply: what registers are for
+constexpr int threads = 128 * (consumers + 1);
 // of a thread, once the fourth warp group has given away what it does not need
-constexpr int crew_registers = 160, helper_registers = 32;
+constexpr int consumer_registers = 160, producer_registers = 32;
 constexpr int most_stages = 12;
 
 constexpr int stage_times = box_row / 2; // a row of bytes is full
 constexpr int group_bytes = 8 * box_row; // from 8 rows of operands to the next 8
 /*!
- * Products of 32 inputs a, a strip, with some units of inputs b: unit `row` of the
- * columns, or, from `wide` on, one of the job's own, and units of columns from `column`
- * on.
+ * Products of 32 inputs a, a row of tiles, with some tiles of inputs b: tile `row` of the
+ * columns, or, from `wide` on, one of the work tile's own, and tiles of columns from
+ * `column` on.
  */
-struct share {
-    int8_t row, column, units; // no units: nothing
+struct row_part {
+    int8_t row, column, tiles; // no tiles: nothing
 };
 
 //! A warp group has up to two, whose sums fill its registers.
-using crew_shares = std::array<share, 2>;
+using consumer_row_parts = std::array<row_part, 2>;
 
 /*!
- * What a thread block does for one channel: products that share their columns, the inputs
- * from `column` on. Their rows are among the same inputs (on the diagonal) or among the
- * `own` units of inputs from `row` on.
+ * What a thread block does for one channel: products that row_part their columns, the
+ * inputs from `column` on. Their rows are among the same inputs (on the diagonal) or
+ * among the `own` tiles of inputs from `row` on.
  */
-struct job {
+struct work_tile {
     int column, row, own;
-    crew_shares crew[crews];
+    consumer_row_parts consumer[consumers];
 };
 
 struct extents {
     schedule clusters; // of `shared` thread blocks
     int inputs;
-    int shared;  // jobs one after the other that have the same columns
-    int columns; // inputs in a stage, and behind them the jobs' own
+    int shared;  // work tiles one after the other that have the same columns
+    int columns; // inputs in a stage, and behind them the work tiles' own
     int stages, stage_bytes;
     int steps; // in a block of voltages
 };
 
-//! Strip `row` of a triangle has row + 1 units of columns.
-constexpr share whole(int row) { return { int8_t(row), 0, int8_t(row + 1) }; }
-constexpr share units(int row, int first, int end)
+//! Strip `row` of a triangle has row + 1 tiles of columns.
+constexpr row_part whole(int row) { return { int8_t(row), 0, int8_t(row + 1) }; }
+constexpr row_part tiles(int row, int first, int end)
 {
     return { int8_t(row), int8_t(first), int8_t(end - first) };
 }
-using job_shares = std::vector<crew_shares>;
+using work_tile_row_parts = std::vector<consumer_row_parts>;
 
-//! A triangle of up to 6 strips in one job.
-job_shares one_diagonal_job(int strips_in_triangle)
+//! A triangle of up to 6 rows of tiles in one work tile.
+work_tile_row_parts one_diagonal_work_tile(int tile_rows_in_triangle)
 {
-    switch (strips_in_triangle) {
+    switch (tile_rows_in_triangle) {
     case 1:
         return { { whole(0) } };
     case 2:
@@ -94,12 +96,12 @@ job_shares one_diagonal_job(int strips_in_triangle)
 }
 
 /*!
- * A triangle of up to 8 strips in two jobs that take about the same time, 9 with the
- * strip below it.
+ * A triangle of up to 8 rows of tiles in two work tiles that take about the same time, 9
+ * with the row of tiles below it.
  */
-std::array<job_shares, 2> two_diagonal_jobs(int strips_in_triangle)
+std::array<work_tile_row_parts, 2> two_diagonal_work_tiles(int tile_rows_in_triangle)
 {
-    switch (strips_in_triangle) {
+    switch (tile_rows_in_triangle) {
     case 1:
         return { { { { whole(0) } }, {} } };
     case 2:
@@ -116,103 +118,104 @@ std::array<job_shares, 2> two_diagonal_jobs(int strips_in_triangle)
                    { { whole(4) }, { whole(2) }, { whole(1), whole(0) } } } };
     case 7:
         return {
-            { { { units(6, 0, 5) }, { whole(2), units(6, 5, 7) }, { units(5, 0, 4) } },
-              { { whole(4) }, { units(5, 4, 6), whole(1) }, { whole(3), whole(0) } } }
+            { { { tiles(6, 0, 5) }, { whole(2), tiles(6, 5, 7) }, { tiles(5, 0, 4) } },
+              { { whole(4) }, { tiles(5, 4, 6), whole(1) }, { whole(3), whole(0) } } }
         };
     case 8:
-        return { { { { units(7, 0, 6) },
-                     { units(6, 0, 4), units(7, 6, 8) },
-                     { units(6, 4, 7), whole(2) } },
+        return { { { { tiles(7, 0, 6) },
+                     { tiles(6, 0, 4), tiles(7, 6, 8) },
+                     { tiles(6, 4, 7), whole(2) } },
                    { { whole(5) }, { whole(4), whole(0) }, { whole(3), whole(1) } } } };
     default:
         return {
             { { { whole(7) }, { whole(6) }, { whole(5), whole(0) } },
-              { { units(8, 0, 8) }, { whole(4), whole(1) }, { whole(3), whole(2) } } }
+              { { tiles(8, 0, 8) }, { whole(4), whole(1) }, { whole(3), whole(2) } } }
         };
     }
 }
 
-//! Strips of `wide` units below the diagonal, in even shares.
-job_shares rectangle_job(int own)
+//! Rows of tiles of `wide` tiles below the diagonal, in even row_parts.
+work_tile_row_parts rectangle_work_tile(int own)
 {
-    job_shares made;
-    for (int crew = 0; crew < crews; crew++) {
-        int first = own * wide * crew / crews;
-        const int end = own * wide * (crew + 1) / crews;
-        crew_shares mine{};
+    work_tile_row_parts made;
+    for (int consumer = 0; consumer < consumers; consumer++) {
+        int first = own * wide * consumer / consumers;
+        const int end = own * wide * (consumer + 1) / consumers;
+        consumer_row_parts mine{};
         for (auto& s : mine)
             if (const int count = std::min(end - first, wide - first % wide); count > 0) {
-                s = units(wide + first / wide, first % wide, first % wide + count);
+                s = tiles(wide + first / wide, first % wide, first % wide + count);
                 first += count;
             }
-        if (mine[0].units < mine[1].units)
+        if (mine[0].tiles < mine[1].tiles)
             std::swap(mine[0], mine[1]);
         made.push_back(mine);
     }
     return made;
 }
 
-job made_of(int column, int row, const job_shares& shares)
+work_tile made_of(int column, int row, const work_tile_row_parts& row_parts)
 {
-    job made{ column, row, 0, {} };
+    work_tile made{ column, row, 0, {} };
     int number = 0;
-    for (const auto& crew : shares) {
-        for (const auto& s : crew)
-            made.own = std::max(made.own, s.units ? s.row - wide + 1 : 0);
-        made.crew[number++] = crew;
+    for (const auto& consumer : row_parts) {
+        for (const auto& s : consumer)
+            made.own = std::max(made.own, s.tiles ? s.row - wide + 1 : 0);
+        made.consumer[number++] = consumer;
     }
     return made;
 }
 
 /*!
- * All products of so many strips: triangles of up to 8 on the diagonal, and what
- * is below them. Jobs that share their columns follow each other, `shared` at a time.
+ * All products of so many rows of tiles: triangles of up to 8 on the diagonal, and what
+ * is below them. Jobs that row_part their columns follow each other, `shared` at a time.
  */
-std::vector<job> all_jobs(int strip_count)
+std::vector<work_tile> all_work_tiles(int tile_row_count)
 {
     constexpr int shared = 2;
-    std::vector<job> jobs;
-    for (int column = 0; column < strip_count; column += wide) {
-        const int in_triangle = std::min(wide, strip_count - column);
+    std::vector<work_tile> work_tiles;
+    for (int column = 0; column < tile_row_count; column += wide) {
+        const int in_triangle = std::min(wide, tile_row_count - column);
         int row = column + wide;
-        int below = std::max(0, strip_count - row);
-        const bool one_more = below % (shared * crews) == 1;
-        for (const auto& shares : two_diagonal_jobs(one_more ? wide + 1 : in_triangle))
-            jobs.push_back(made_of(column * unit, row * unit, shares));
+        int below = std::max(0, tile_row_count - row);
+        const bool one_more = below % (shared * consumers) == 1;
+        for (const auto& row_parts :
+             two_diagonal_work_tiles(one_more ? wide + 1 : in_triangle))
+            work_tiles.push_back(made_of(column * tile, row * tile, row_parts));
         row += one_more;
         below -= one_more;
-        // both of a pair have as many strips, but for an odd one
-        const int half = (below + 1) / 2, pairs = (half + crews - 1) / crews;
+        // both of a pair have as many rows of tiles, but for an odd one
+        const int half = (below + 1) / 2, pairs = (half + consumers - 1) / consumers;
         for (int i = 0; i < pairs; i++) {
             const int first = 2 * (half * i / pairs);
             const int end = std::min(2 * (half * (i + 1) / pairs), below);
             const int middle = (first + end + 1) / 2;
             for (const auto& [from, to] : { std::pair(first, middle), { middle, end } })
-                jobs.push_back(made_of(
-                    column * unit, (row + from) * unit, rectangle_job(to - from)));
+                work_tiles.push_back(made_of(
+                    column * tile, (row + from) * tile, rectangle_work_tile(to - from)));
         }
     }
-    return jobs;
+    return work_tiles;
 }
 
-template <int Units>
-using units_of = std::integral_constant<int, Units>;
+template <int Tiles>
+using tiles_of = std::integral_constant<int, Tiles>;
 
 /*!
- * The sums of a strip. One instruction for the columns of more than 6 units would need
- * more registers than a thread has when the kernel starts.
+ * The sums of a row of tiles. One instruction for the columns of more than 6 tiles would
+ * need more registers than a thread has when the kernel starts.
  */
-template <int Units>
-struct strip_sums {
-    static constexpr int left_units = Units > 6 ? 4 : Units;
-    static constexpr int right_units = Units - left_units;
-    int left[16 * left_units];
-    int right[right_units ? 16 * right_units : 1];
+template <int Tiles>
+struct tile_row_sums {
+    static constexpr int left_tiles = Tiles > 6 ? 4 : Tiles;
+    static constexpr int right_tiles = Tiles - left_tiles;
+    int left[16 * left_tiles];
+    int right[right_tiles ? 16 * right_tiles : 1];
 };
 
 /*!
- * A lane's part of a strip's rows in a stage, from which operands are made: where it
- * lies.
+ * A lane's part of a row of tiles's rows in a stage, from which operands are made: where
+ * it lies.
  */
 template <int Products>
 struct stage_rows {
@@ -248,22 +251,22 @@ struct operand {
         for (int k = 0; k < Products; k++) {
             const uint32_t first = loaded[2 * k], second = loaded[2 * k + 1];
             words[k][0] = first;
-            words[k][1] = turned(first);
+            words[k][1] = times_minus_i(first);
             words[k][2] = second;
-            words[k][3] = turned(second);
+            words[k][3] = times_minus_i(second);
         }
     }
     //! columns: where the stage's are; product: of those that a stage has
-    template <int Units>
-    __device__ __forceinline__ void multiply(strip_sums<Units>& sums,
+    template <int Tiles>
+    __device__ __forceinline__ void multiply(tile_row_sums<Tiles>& sums,
                                              rows_matrix<group_bytes> columns,
                                              int product,
                                              int k,
                                              bool add) const
     {
-        using s = strip_sums<Units>;
-        const auto some = [&](auto units, auto& of, int from) {
-            wgmma<int8_t, unit* decltype(units)::value>(
+        using s = tile_row_sums<Tiles>;
+        const auto some = [&](auto tiles, auto& of, int from) {
+            wgmma<int8_t, tile* decltype(tiles)::value>(
                 of,
                 words[k][0],
                 words[k][1],
@@ -272,17 +275,17 @@ struct operand {
                 columns.descriptor(from + 32 * product),
                 add);
         };
-        some(units_of<s::left_units>(), sums.left, 0);
-        if constexpr (s::right_units > 0)
-            some(units_of<s::right_units>(),
+        some(tiles_of<s::left_tiles>(), sums.left, 0);
+        if constexpr (s::right_tiles > 0)
+            some(tiles_of<s::right_tiles>(),
                  sums.right,
-                 s::left_units * unit / 8 * group_bytes);
+                 s::left_tiles * tile / 8 * group_bytes);
     }
 };
 
-//! Adds a strip to the sums of its channel, [product][re, im].
-template <int Units>
-__device__ __forceinline__ void add_to_sums(const int (&strip)[16 * Units],
+//! Adds a row of tiles to the sums of its channel, [product][re, im].
+template <int Tiles>
+__device__ __forceinline__ void add_to_sums(const int (&tile_row)[16 * Tiles],
                                             product_rows& rows,
                                             unsigned long long* sums,
                                             int inputs,
@@ -291,14 +294,14 @@ __device__ __forceinline__ void add_to_sums(const int (&strip)[16 * Units],
 {
     constexpr int most = product_rows::most_columns / 8; // groups of columns at a time
 #pragma unroll
-    for (int first = 0; first < 4 * Units; first += most) {
-        const int count = min(most, 4 * Units - first);
+    for (int first = 0; first < 4 * Tiles; first += most) {
+        const int count = min(most, 4 * Tiles - first);
 #pragma unroll
         for (int i = 0; i < count; i++)
 #pragma unroll
             for (int k = 0; k < 2; k++) {
                 const int place = (first + i) * 4 + k;
-                rows.put(8 * i, k, strip[place], strip[place + 2]);
+                rows.put(8 * i, k, tile_row[place], tile_row[place + 2]);
             }
         rows.ready();
         rows.add_to(sums,
@@ -316,7 +319,7 @@ struct part : schedule::part {
     __device__ part(const extents& x, int block)
         : schedule::part(x.clusters.of(block / x.shared))
     {
-        job = job * x.shared + block % x.shared;
+        work_tile = work_tile * x.shared + block % x.shared;
     }
 };
 
@@ -335,43 +338,43 @@ __device__ __forceinline__ uint32_t stage_address(const extents& x, int stage)
 }
 
 /*!
- * One thread's: asks for the boxes of all steps. Thread blocks that share their columns
- * get a part of them each, and send it to all.
+ * One thread's: asks for the boxes of all steps. Thread blocks that row_part their
+ * columns get a part of them each, and send it to all.
  */
 __device__ __forceinline__ void feed(const extents& x,
                                      const CUtensorMap& columns,
                                      const CUtensorMap& rows,
-                                     const job* jobs,
+                                     const work_tile* work_tiles,
                                      ring& r)
 {
-    const int rank = int(rank_in_cluster()), share = x.columns / x.shared;
+    const int rank = int(rank_in_cluster()), row_part = x.columns / x.shared;
     ring_place at;
     const part p(x, blockIdx.x);
-    const job j = jobs[p.job];
+    const work_tile j = work_tiles[p.work_tile];
     int block = p.begin / x.steps, step = p.begin % x.steps;
     for (int i = p.count; i > 0; i--) {
         wait_for(r.empty + at.stage(), at.parity() ^ 1);
         uint64_t* const barrier = r.full + at.stage();
         const uint32_t to = stage_address(x, at.stage());
         const int byte = step * box_row;
-        arrive_expecting(barrier, (x.columns + j.own * unit) * box_row);
+        arrive_expecting(barrier, (x.columns + j.own * tile) * box_row);
         if (x.shared == 1)
             copy_box(to, &columns, barrier, byte, j.column, p.channel, block);
         else
-            copy_box_to_all(to + rank * share * box_row,
+            copy_box_to_all(to + rank * row_part * box_row,
                             &columns,
                             barrier,
                             byte,
-                            j.column + rank * share,
+                            j.column + rank * row_part,
                             p.channel,
                             block,
                             uint16_t((1 << x.shared) - 1));
         for (int own = 0; own < j.own; own++)
-            copy_box(to + (x.columns + own * unit) * box_row,
+            copy_box(to + (x.columns + own * tile) * box_row,
                      &rows,
                      barrier,
                      byte,
-                     j.row + own * unit,
+                     j.row + own * tile,
                      p.channel,
                      block);
         at.advance(x.stages);
@@ -382,7 +385,7 @@ __device__ __forceinline__ void feed(const extents& x,
     }
 }
 
-//! A warp does not need a stage any more, which is filled by all that share columns.
+//! A warp does not need a stage any more, which is filled by all that row_part columns.
 __device__ __forceinline__ void release(const extents& x, uint64_t* empty)
 {
     __syncwarp();
@@ -391,27 +394,30 @@ __device__ __forceinline__ void release(const extents& x, uint64_t* empty)
 }
 
 //! Until all who multiply are here, once.
-__device__ __forceinline__ void wait_for_crews(ring& r)
+__device__ __forceinline__ void wait_for_consumers(ring& r)
 {
     arrive(&r.done); // each lane for what it read
     wait_for(&r.done, 0);
 }
 
 /*!
- * What a warp group does for a part of the work: its strips' sums over all steps. While
- * the tensor cores work on a part of a stage, the operands of the next part are made.
+ * What a warp group does for a part of the work: its rows of tiles' sums over all steps.
+ * While the tensor cores work on a part of a stage, the operands of the next part are
+ * made.
  */
 template <int First, int Second>
-__device__ __forceinline__ void
-sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
+__device__ __forceinline__ void sum_tile_rows(const extents& x,
+                                              const work_tile* work_tiles,
+                                              ring& r,
+                                              unsigned long long* sums)
 {
     // with many sums there are registers for small operands only
     constexpr int products = First + (Second ? Second + 1 : 0) <= 5 ? 2 : 1;
     constexpr int parts = 4 / products;
-    // 8 units leave none for operands that are made while others are multiplied
+    // 8 tiles leave none for operands that are made while others are multiplied
     constexpr int buffers = First + Second < wide ? 2 : 1;
-    strip_sums<First> first;
-    strip_sums<Second ? Second : 1> second;
+    tile_row_sums<First> first;
+    tile_row_sums<Second ? Second : 1> second;
     ring_place at;
     {
         constexpr int first_step = INT_MIN; // a bit beside the number of steps
@@ -421,15 +427,15 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
         {
             const part p(x, blockIdx.x);
             left = p.count | first_step;
-            const auto& mine = jobs[p.job].crew[threadIdx.x / 128];
+            const auto& mine = work_tiles[p.work_tile].consumer[threadIdx.x / 128];
             const auto row_number = [&x](int row) {
-                return row < wide ? row * unit : x.columns + (row - wide) * unit;
+                return row < wide ? row * tile : x.columns + (row - wide) * tile;
             };
             const int row = row_number(mine[0].row), other = row_number(mine[1].row);
             rows_at = stage_rows<products>::lane_offset(row);
             second_at = stage_rows<products>::lane_offset(other);
-            first_columns = uniform(mine[0].column) * unit * box_row;
-            second_columns = uniform(mine[1].column) * unit * box_row;
+            first_columns = uniform(mine[0].column) * tile * box_row;
+            second_columns = uniform(mine[1].column) * tile * box_row;
         }
         if (left == first_step)
             return;
@@ -492,29 +498,31 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
             begin_step();
         }
         wgmma_wait<0>();
-        wait_for_crews(r); // nobody needs a stage any more: there is room for the sums
+        wait_for_consumers(
+            r); // nobody needs a stage any more: there is room for the sums
     }
     // found again: registers are too short to keep it
     int block;
     asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
     const part p(x, block);
-    const job& j = jobs[p.job];
-    const auto& mine = j.crew[threadIdx.x / 128];
+    const work_tile& j = work_tiles[p.work_tile];
+    const auto& mine = j.consumer[threadIdx.x / 128];
     unsigned long long* channel_sums = sums + 2 * p.channel * product_index(x.inputs, 0);
     product_rows rows(stage_address(x, 0) + threadIdx.x / 32 * product_rows::bytes);
-    const auto add = [&](auto& strip, const share& of) {
-        using s = std::decay_t<decltype(strip)>;
+    const auto add = [&](auto& tile_row, const row_part& of) {
+        using s = std::decay_t<decltype(tile_row)>;
         const int row =
-            of.row < wide ? j.column + of.row * unit : j.row + (of.row - wide) * unit;
-        const int column = j.column + of.column * unit;
-        add_to_sums<s::left_units>(strip.left, rows, channel_sums, x.inputs, row, column);
-        if constexpr (s::right_units > 0)
-            add_to_sums<s::right_units>(strip.right,
+            of.row < wide ? j.column + of.row * tile : j.row + (of.row - wide) * tile;
+        const int column = j.column + of.column * tile;
+        add_to_sums<s::left_tiles>(
+            tile_row.left, rows, channel_sums, x.inputs, row, column);
+        if constexpr (s::right_tiles > 0)
+            add_to_sums<s::right_tiles>(tile_row.right,
                                         rows,
                                         channel_sums,
                                         x.inputs,
                                         row,
-                                        column + s::left_units * unit);
+                                        column + s::left_tiles * tile);
     };
     add(first, mine[0]);
     if constexpr (Second > 0)
@@ -522,47 +530,48 @@ sum_strips(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
     rows.finish();
 }
 
-//! Units of the two strips that a warp group may have: there is code for each pair.
-#define APERTURE_ALL_STRIPS \
-    APERTURE_STRIPS(1, 0)   \
-    APERTURE_STRIPS(2, 0)   \
-    APERTURE_STRIPS(2, 1)   \
-    APERTURE_STRIPS(2, 2)   \
-    APERTURE_STRIPS(3, 0)   \
-    APERTURE_STRIPS(3, 2)   \
-    APERTURE_STRIPS(3, 3)   \
-    APERTURE_STRIPS(4, 0)   \
-    APERTURE_STRIPS(4, 1)   \
-    APERTURE_STRIPS(4, 2)   \
-    APERTURE_STRIPS(4, 3)   \
-    APERTURE_STRIPS(5, 0)   \
-    APERTURE_STRIPS(5, 1)   \
-    APERTURE_STRIPS(5, 2)   \
-    APERTURE_STRIPS(6, 0)   \
-    APERTURE_STRIPS(6, 1)   \
-    APERTURE_STRIPS(7, 0)   \
-    APERTURE_STRIPS(8, 0)
+//! Tiles of the two rows of tiles that a warp group may have: there is code for each
+//! pair.
+#define APERTURE_ALL_ROWS \
+    APERTURE_ROWS(1, 0)   \
+    APERTURE_ROWS(2, 0)   \
+    APERTURE_ROWS(2, 1)   \
+    APERTURE_ROWS(2, 2)   \
+    APERTURE_ROWS(3, 0)   \
+    APERTURE_ROWS(3, 2)   \
+    APERTURE_ROWS(3, 3)   \
+    APERTURE_ROWS(4, 0)   \
+    APERTURE_ROWS(4, 1)   \
+    APERTURE_ROWS(4, 2)   \
+    APERTURE_ROWS(4, 3)   \
+    APERTURE_ROWS(5, 0)   \
+    APERTURE_ROWS(5, 1)   \
+    APERTURE_ROWS(5, 2)   \
+    APERTURE_ROWS(6, 0)   \
+    APERTURE_ROWS(6, 1)   \
+    APERTURE_ROWS(7, 0)   \
+    APERTURE_ROWS(8, 0)
 
-bool has_code(const crew_shares& crew)
+bool has_code(const consumer_row_parts& consumer)
 {
-#define APERTURE_STRIPS(a, b) || (crew[0].units == a && crew[1].units == b)
-    return (crew[0].units == 0 && crew[1].units == 0) APERTURE_ALL_STRIPS;
-#undef APERTURE_STRIPS
+#define APERTURE_ROWS(a, b) || (consumer[0].tiles == a && consumer[1].tiles == b)
+    return (consumer[0].tiles == 0 && consumer[1].tiles == 0) APERTURE_ALL_ROWS;
+#undef APERTURE_ROWS
 }
 
 //! A warp group's part of the work.
 __device__ __forceinline__ void
-multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
+multiply(const extents& x, const work_tile* work_tiles, ring& r, unsigned long long* sums)
 {
     const part p(x, blockIdx.x);
-    const auto& mine = jobs[p.job].crew[threadIdx.x / 128];
-    switch (mine[0].units * (wide + 1) + mine[1].units) {
-#define APERTURE_STRIPS(a, b)               \
-    case a*(wide + 1) + b:                  \
-        sum_strips<a, b>(x, jobs, r, sums); \
+    const auto& mine = work_tiles[p.work_tile].consumer[threadIdx.x / 128];
+    switch (mine[0].tiles * (wide + 1) + mine[1].tiles) {
+#define APERTURE_ROWS(a, b)                          \
+    case a*(wide + 1) + b:                           \
+        sum_tile_rows<a, b>(x, work_tiles, r, sums); \
         break;
-        APERTURE_ALL_STRIPS
-#undef APERTURE_STRIPS
+        APERTURE_ALL_ROWS
+#undef APERTURE_ROWS
     default: // nothing to sum; the stages still pass
         ring_place at;
         for (int left = p.count; left > 0; left--) {
@@ -571,40 +580,40 @@ multiply(const extents& x, const job* jobs, ring& r, unsigned long long* sums)
             at.advance(x.stages);
         }
         if (p.count > 0)
-            wait_for_crews(r);
+            wait_for_consumers(r);
     }
 }
 
 /*!
- * A block: one job of one channel and a part of the time. Three warp groups multiply, all
- * from the same stages; the fourth feeds them.
+ * A block: one work tile of one channel and a part of the time. Three warp groups
+ * multiply, all from the same stages; the fourth feeds them.
  */
 __global__ void __launch_bounds__(threads, 1)
-    sum_jobs(const __grid_constant__ CUtensorMap columns,
-             const __grid_constant__ CUtensorMap rows,
-             const job* __restrict__ jobs,
-             unsigned long long* sums,
-             const __grid_constant__ extents x)
+    sum_work_tiles(const __grid_constant__ CUtensorMap columns,
+                   const __grid_constant__ CUtensorMap rows,
+                   const work_tile* __restrict__ work_tiles,
+                   unsigned long long* sums,
+                   const __grid_constant__ extents x)
 {
     __shared__ ring r;
     if (threadIdx.x < most_stages) {
         const int i = threadIdx.x;
         init_barrier(r.full + i, 1);
-        init_barrier(r.empty + i, 4 * crews * x.shared);
+        init_barrier(r.empty + i, 4 * consumers * x.shared);
         if (i == 0)
-            init_barrier(&r.done, 128 * crews);
+            init_barrier(&r.done, 128 * consumers);
     }
     fence_barriers();
     __syncthreads();
     sync_cluster();
-    if (threadIdx.x < 128 * crews) {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(crew_registers));
-        multiply(x, jobs, r, sums);
+    if (threadIdx.x < 128 * consumers) {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(consumer_registers));
+        multiply(x, work_tiles, r, sums);
         sync_cluster(); // nobody tells a thread block that has gone
     } else {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(helper_registers));
-        if (threadIdx.x == 128 * crews)
-            feed(x, columns, rows, jobs, r);
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(producer_registers));
+        if (threadIdx.x == 128 * consumers)
+            feed(x, columns, rows, work_tiles, r);
         __syncwarp();
         sync_cluster();
     }
@@ -615,23 +624,24 @@ class wgmma_sc8_xengine : public integer_xengine
 public:
     wgmma_sc8_xengine(const xengine::parameters& p, gpu_facts gpu) : d_p(p), d_gpu(gpu)
     {
-        const int strip_count = (p.inputs + unit - 1) / unit;
-        const bool one_job = strip_count <= 6;
-        d_shared_jobs = one_job ? 1 : 2;
-        d_columns = unit * std::min(wide, strip_count);
-        const auto jobs =
-            one_job ? std::vector{ made_of(0, 0, one_diagonal_job(strip_count)) }
-                    : all_jobs(strip_count);
+        const int tile_row_count = (p.inputs + tile - 1) / tile;
+        const bool one_work_tile = tile_row_count <= 6;
+        d_shared_work_tiles = one_work_tile ? 1 : 2;
+        d_columns = tile * std::min(wide, tile_row_count);
+        const auto work_tiles =
+            one_work_tile
+                ? std::vector{ made_of(0, 0, one_diagonal_work_tile(tile_row_count)) }
+                : all_work_tiles(tile_row_count);
         int own = 0;
-        for (const auto& j : jobs) {
+        for (const auto& j : work_tiles) {
             own = std::max(own, j.own);
-            if (!std::all_of(std::begin(j.crew), std::end(j.crew), has_code))
+            if (!std::all_of(std::begin(j.consumer), std::end(j.consumer), has_code))
                 throw std::logic_error("wgmma s8 X-engine: " + std::to_string(p.inputs) +
-                                       " inputs have strips without code");
+                                       " inputs have tile_rows without code");
         }
-        d_rows = d_columns + own * unit;
-        d_jobs = device_array<job>(jobs.size());
-        start_with(d_jobs.data(), jobs);
+        d_rows = d_columns + own * tile;
+        d_work_tiles = device_array<work_tile>(work_tiles.size());
+        start_with(d_work_tiles.data(), work_tiles);
         int device, most;
         check(cudaGetDevice(&device), "asking for the current GPU");
         check(cudaDeviceGetAttribute(
@@ -640,9 +650,9 @@ public:
         most -= 2048; // barriers, and what alignment takes
         d_stage_bytes = d_rows * box_row;
         d_stages = std::min(most_stages, most / d_stage_bytes);
-        d_bytes =
-            1024 + std::max(d_stages * d_stage_bytes, 4 * crews * product_rows::bytes);
-        load(sum_jobs, d_bytes);
+        d_bytes = 1024 +
+                  std::max(d_stages * d_stage_bytes, 4 * consumers * product_rows::bytes);
+        load(sum_work_tiles, d_bytes);
     }
 
     void accumulate(const void* voltages,
@@ -652,13 +662,13 @@ public:
     {
         extents x;
         x.inputs = d_p.inputs;
-        x.shared = d_shared_jobs;
+        x.shared = d_shared_work_tiles;
         x.columns = d_columns;
         x.stages = d_stages;
         x.stage_bytes = d_stage_bytes;
         x.steps = (d_p.spectra_per_frame + stage_times - 1) / stage_times;
         x.clusters = schedule(d_p.channels,
-                              int(d_jobs.size()) / x.shared,
+                              int(d_work_tiles.size()) / x.shared,
                               x.steps * blocks,
                               exact_times / stage_times,
                               d_gpu.multiprocessors / x.shared,
@@ -669,7 +679,7 @@ public:
                                    blocks };
         const CUtensorMap columns =
             make_tensor_map(voltages, shape, box_row, x.columns / x.shared, 1);
-        const CUtensorMap rows = make_tensor_map(voltages, shape, box_row, unit, 1);
+        const CUtensorMap rows = make_tensor_map(voltages, shape, box_row, tile, 1);
         cudaLaunchAttribute cluster;
         cluster.id = cudaLaunchAttributeClusterDimension;
         cluster.val.clusterDim = { unsigned(x.shared), 1, 1 };
@@ -680,16 +690,16 @@ public:
         launch.stream = s;
         launch.attrs = &cluster;
         launch.numAttrs = 1;
-        check(
-            cudaLaunchKernelEx(&launch, sum_jobs, columns, rows, d_jobs.data(), sums, x),
-            "wgmma s8 X-engine");
+        check(cudaLaunchKernelEx(
+                  &launch, sum_work_tiles, columns, rows, d_work_tiles.data(), sums, x),
+              "wgmma s8 X-engine");
     }
 
 private:
     const xengine::parameters d_p;
     const gpu_facts d_gpu;
-    device_array<job> d_jobs;
-    int d_shared_jobs, d_columns, d_rows, d_stages, d_stage_bytes, d_bytes;
+    device_array<work_tile> d_work_tiles;
+    int d_shared_work_tiles, d_columns, d_rows, d_stages, d_stage_bytes, d_bytes;
 };
 
 } // namespace

@@ -157,7 +157,7 @@ fused_filter::fused_filter(const pfb::parameters& p,
       d_kernel(kernel),
       d_device(device),
       d_function(kernel.functions[int(stored)]),
-      d_rounds(stored == store::blocks
+      d_rounds(stored == store::frames
                    ? fused_call::rounds_of(kernel.spectra, size_of(p.output))
                    : 1),
       d_prototype(p.prototype.size()),

@@ -136,7 +136,7 @@ __device__ __forceinline__ void transform_line(float2 (&v)[Shape::points],
         line_sync<Shape>(at.number);
         store_points<Shape, R2, R1>(v, line, at.lane);
     }
-    if constexpr (Stored == store::blocks) {
+    if constexpr (Stored == store::frames) {
         wait_async<0>(); // gains
         __syncthreads();
         at = across_lines<Shape>();
@@ -168,7 +168,7 @@ __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
 #pragma unroll
     for (int e = 0; e < Shape::points; e++)
         own[place<Shape>(e * threads)] = v[point_of<Shape>(e)];
-    if constexpr (Stored == store::blocks)
+    if constexpr (Stored == store::frames)
         __syncthreads();
     else
         line_sync<Shape>(at.number);
@@ -195,7 +195,7 @@ __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
 template <class Shape, store Stored, class voltage>
 __device__ __noinline__ void store_zeros(const fused_step& of, const fused_call& call)
 {
-    constexpr bool block = Stored == store::blocks;
+    constexpr bool block = Stored == store::frames;
     const int channels = block ? call.selected : Shape::N;
     const int64_t step = block ? int64_t(call.inputs) * call.times : 1; // of channels
     for (int i = threadIdx.x; i < channels * of.wanted; i += Shape::threads) {
@@ -318,7 +318,7 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
                            step);
     gains += at.lane;
     int found;
-    if constexpr (Stored == store::blocks) {
+    if constexpr (Stored == store::frames) {
         found =
             call.eight_bit
                 ? put_rows<Shape, uint16_t>(v, gains, at.number, start, step, of, call)
@@ -450,7 +450,7 @@ plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
         step.other_input || first >= schedule.read ? 0 : int(schedule.read - first);
     step.round = schedule.round;
     step.last = schedule.round == call.rounds - 1 || left <= Shape::spectra;
-    if (Stored == store::blocks) {
+    if (Stored == store::frames) {
         const int64_t row = int64_t(input) * call.times + call.first_time + first;
         step.spectra = static_cast<char*>(call.block) + row * element;
         step.spacing = element;

@@ -32,7 +32,7 @@ struct filter_call {
 
 //! What kernels of a filter bank make: each port's own spectra, or blocks
 //! [channel][input][time].
-enum class store { spectra, blocks };
+enum class store { spectra, frames };
 
 //! What a call of the fused kernel is told. Lists of few ports travel with it.
 struct fused_call : filter_call {

@@ -18,7 +18,7 @@ fused_kernel fused_kernel_of(sample_type type)
 {
     return { type,
              Shape::N,
-             { fused<Shape, In, store::spectra>, fused<Shape, In, store::blocks> },
+             { fused<Shape, In, store::spectra>, fused<Shape, In, store::frames> },
              Shape::threads,
              Shape::blocks,
              Shape::spectra,

@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(threads, 1)
     if (threadIdx.x == loading_thread) {
         for (int i = 0; i < slots<Store, Call>; i++) {
             init_barrier(m.full + i, filter_warps);
-            init_barrier(m.empty + i, crew_warps * Call::ranks);
+            init_barrier(m.empty + i, consumer_warps * Call::ranks);
             if constexpr (Call::ranks > 1)
                 m.written[i] = 0;
         }
@@ -47,20 +47,20 @@ __global__ void __launch_bounds__(threads, 1)
             init_barrier(m.stage_full + i, 1);
             init_barrier(m.stage_empty + i, 32 * filter_warps);
         }
-        for (int i = 0; i < sets * crew_warps; i++) {
-            constexpr int arriving = crews * (Call::real ? crew_threads : 32);
+        for (int i = 0; i < sets * consumer_warps; i++) {
+            constexpr int arriving = consumers * (Call::real ? consumer_threads : 32);
             init_barrier(m.kept[0] + i, arriving);
             init_barrier(m.stored[0] + i, arriving);
         }
         if constexpr (m.exchanged)
-            for (int i = 0; i < crews * 2; i++) {
+            for (int i = 0; i < consumers * 2; i++) {
                 init_barrier(m.exchange.arrived[0] + i, 1);
-                init_barrier(m.exchange.room[0] + i, crew_warps * Call::ranks);
+                init_barrier(m.exchange.room[0] + i, consumer_warps * Call::ranks);
             }
         fence_barriers();
     }
     __syncwarp(); // threads that load together wait at these barriers
-    const bool filters = threadIdx.x >= crews * crew_threads;
+    const bool filters = threadIdx.x >= consumers * consumer_threads;
     paired_coefficients<Call> h;
     if (filters)
         load_coefficients(h, c);
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(threads, 1)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(filter_registers));
         filter(m, h, c);
     } else {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(crew_registers));
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(consumer_registers));
         transform(m, c, boxes);
     }
     if constexpr (Call::ranks > 1) {
@@ -149,7 +149,7 @@ public:
           d_prototype(size_t(shape::most_taps) * shape::step),
           d_most_blocks(facts_of(device).multiprocessors),
           d_matrices(shape::ranks * 2 * matrix_bytes / sizeof(uint16_t)),
-          d_twiddles(size_t(shape::ranks) * 2 * steps * crew_threads),
+          d_twiddles(size_t(shape::ranks) * 2 * steps * consumer_threads),
           d_first_rows(shape::real ? matrix_bytes / sizeof(uint16_t) : 0),
           d_gains(size_t(p.inputs()) * gains_of_input, 2),
           d_ordered_gains(size_t(p.inputs()) * gains_of_input),
@@ -188,7 +188,7 @@ public:
                (d_split ? ", inputs split" : "");
     }
 
-    //! Into [input][rank][gain_words][gain_threads][2], as crews read them.
+    //! Into [input][rank][gain_words][gain_threads][2], as consumers read them.
     void set_gains(const cfloat* gains, cudaStream_t s)
     {
         const device_guard guard(d_device);
@@ -383,7 +383,7 @@ private:
                 c.spectra_of[i] =
                     static_cast<char*>(to.spectra[port]) + place * c.spectrum_bytes;
             else
-                c.of_block[i] = { input, block };
+                c.of_frame[i] = { input, block };
         }
         c.blocks = blocks;
         c.pitch = int64_t(d_p.inputs_per_port) * c.spectrum_bytes;
@@ -403,7 +403,7 @@ private:
             lead = c.lead;
         // sets of times begin alike in all segments
         constexpr int together =
-            c.segments > 1 && Store == store::blocks ? set_times : group;
+            c.segments > 1 && Store == store::frames ? set_times : group;
         constexpr int64_t multiple = int64_t(c.segments) * together;
         c.groups = int((c.spectra + lead + multiple - 1) / multiple) * (together / group);
         c.segment = c.groups * group;
@@ -414,7 +414,7 @@ private:
         c.inverted = d_p.inverted;
         c.share = int(all / shares);
         c.more = int(all % shares);
-        c.boxed = Store == store::blocks && c.selected == c.channels &&
+        c.boxed = Store == store::frames && c.selected == c.channels &&
                   c.times >= set_times &&
                   (c.times | (c.first_time - lead)) % group == 0 &&
                   reinterpret_cast<uintptr_t>(c.block) % 16 == 0;
@@ -545,9 +545,9 @@ public:
 };
 
 template <class Shape>
-class tensor_f_engine : public with_tensor_cores<f_engine, store::blocks, Shape>
+class tensor_f_engine : public with_tensor_cores<f_engine, store::frames, Shape>
 {
-    using base = with_tensor_cores<f_engine, store::blocks, Shape>;
+    using base = with_tensor_cores<f_engine, store::frames, Shape>;
 
 public:
     tensor_f_engine(const f_engine::parameters& p,

@@ -315,7 +315,7 @@ __device__ __forceinline__ void leave_words(memory<Store, Call>& m, int slot)
 /*!
  * Spectra of a cluster. Each rank has every R-th channel of a slot's spectra, and sends
  * the ranks what they store: of 2048 channels two spectra each, of 4096 one, of 8192 half
- * of one. What has arrived is stored when the crew's next slot has been sent.
+ * of one. What has arrived is stored when the consumer's next slot has been sent.
  */
 template <store Store, class Call>
 class spectra_exchange
@@ -324,12 +324,12 @@ class spectra_exchange
     static constexpr int part = collected_bytes / ranks;
     static constexpr int piece = part < line_bytes ? part : line_bytes; // of a spectrum
     static constexpr int pieces = part / piece;
-    static constexpr int rounds = collected_bytes / 16 / crew_threads;
+    static constexpr int rounds = collected_bytes / 16 / consumer_threads;
 
     memory<Store, Call>& m;
     const Call& c;
-    const int d_crew, d_thread, d_rank;
-    const uint32_t d_results; // of the crew
+    const int d_consumer, d_thread, d_rank;
+    const uint32_t d_results; // of the consumer
     ring_place<2> d_at{};
     // where the slot that has been sent last is to go, and its spectra
     char* d_to = nullptr;
@@ -338,27 +338,33 @@ class spectra_exchange
 public:
     __device__ __forceinline__ spectra_exchange(memory<Store, Call>& of,
                                                 const Call& call,
-                                                int crew,
+                                                int consumer,
                                                 int thread,
                                                 int rank,
                                                 uint32_t results)
-        : m(of), c(call), d_crew(crew), d_thread(thread), d_rank(rank), d_results(results)
+        : m(of),
+          c(call),
+          d_consumer(consumer),
+          d_thread(thread),
+          d_rank(rank),
+          d_results(results)
     {
     }
     //! Until the results of the slot before the last one have left.
     __device__ __forceinline__ void wait_for_room()
     {
-        wait_for(&m.exchange.room[d_crew][d_at.index], d_at.parity ^ 1);
+        wait_for(&m.exchange.room[d_consumer][d_at.index], d_at.parity ^ 1);
     }
-    //! A slot's results, which all of the crew have written. \param to its first spectrum
-    //! \param begin, end spectra that are wanted
+    //! A slot's results, which all of the consumer have written. \param to its first
+    //! spectrum \param begin, end spectra that are wanted
     __device__ __forceinline__ void send(char* to, int begin, int end)
     {
         if (d_thread == 0) {
-            uint64_t* arrived = &m.exchange.arrived[d_crew][d_at.index];
+            uint64_t* arrived = &m.exchange.arrived[d_consumer][d_at.index];
             arrive_expecting(arrived, (ranks - 1) * part);
             const uint32_t there =
-                shared_address(m.exchange.collected[d_crew][d_at.index]) + d_rank * part;
+                shared_address(m.exchange.collected[d_consumer][d_at.index]) +
+                d_rank * part;
 #pragma unroll
             for (int i = pieces; i < ranks * pieces; i++) {
                 const uint32_t rank = (d_rank + i / pieces) % ranks;
@@ -392,12 +398,12 @@ public:
 
 private:
     // Found out whenever spectra are stored: what follows from them would not stay in
-    // registers, and to have it back from memory takes the crew more time than that.
+    // registers, and to have it back from memory takes the consumer more time than that.
     __device__ __forceinline__ static int thread_now()
     {
         int thread;
         asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-        return thread % crew_threads;
+        return thread % consumer_threads;
     }
     __device__ __forceinline__ static int rank_now()
     {
@@ -414,18 +420,18 @@ private:
     }
     __device__ __forceinline__ void store(ring_place<2> at, char* to, int begin, int end)
     {
-        wait_for(&m.exchange.arrived[d_crew][at.index], at.parity);
+        wait_for(&m.exchange.arrived[d_consumer][at.index], at.parity);
         const int thread = thread_now(), rank = rank_now();
-        const uint32_t from = shared_address(m.exchange.collected[d_crew][at.index]);
+        const uint32_t from = shared_address(m.exchange.collected[d_consumer][at.index]);
 #pragma unroll
         for (int i = 0; i < rounds; i++) {
-            const int place = i * crew_threads + thread; // of 16 bytes
+            const int place = i * consumer_threads + thread; // of 16 bytes
             const int spectrum =
                 (rank * part + i * (collected_bytes / rounds / ranks)) / line_bytes;
             constexpr int rounds_of_piece = rounds / pieces;
             const uint32_t own =
                 result(at.index, rank * part + i / rounds_of_piece * piece) +
-                (i % rounds_of_piece * crew_threads + thread) * (16 / ranks);
+                (i % rounds_of_piece * consumer_threads + thread) * (16 / ranks);
             const uint4 words = interleaved(from + place * (16 / ranks), own, rank);
             const int in_spectrum =
                 (rank * collected_bytes + place * 16) % Call::spectrum_bytes;
@@ -434,7 +440,7 @@ private:
                        words);
         }
         if (thread % 32 < ranks)
-            arrive_at(&m.exchange.room[d_crew][at.index], thread % 32);
+            arrive_at(&m.exchange.room[d_consumer][at.index], thread % 32);
     }
     //! Eight channels in a row. \param from what the first rank has sent \param own the
     //! same of this one

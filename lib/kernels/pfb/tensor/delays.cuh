@@ -131,8 +131,8 @@ struct channels_of_thread {
     int thread, first, step;
 };
 
-//! What the crews keep of a slot in shared memory, from a time when they wait until it is
-//! wanted.
+//! What the consumers keep of a slot in shared memory, from a time when they wait until
+//! it is wanted.
 template <int Threads>
 struct slot_phases {
     float4 phasors[2][Threads];  // of spectrum; two of a series

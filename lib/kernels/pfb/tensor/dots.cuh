@@ -28,7 +28,7 @@ __device__ __forceinline__ uint2 bytes_of_sc4(uint32_t four)
 
 //! Word k becomes byte k of each of them.
 __device__ __forceinline__ void
-turn_bytes(uint32_t& a, uint32_t& b, uint32_t& c, uint32_t& d)
+transpose_bytes(uint32_t& a, uint32_t& b, uint32_t& c, uint32_t& d)
 {
     const uint32_t ab[] = { __byte_perm(a, b, 0x5140), __byte_perm(a, b, 0x7362) };
     const uint32_t cd[] = { __byte_perm(c, d, 0x5140), __byte_perm(c, d, 0x7362) };
@@ -105,7 +105,7 @@ class sample_window
     {
 #pragma unroll
         for (int i = 0; i < 2; i++)
-            turn_bytes(v[i], v[2 + i], v[4 + i], v[6 + i]);
+            transpose_bytes(v[i], v[2 + i], v[4 + i], v[6 + i]);
     }
     //! The first or the second number of filtered word k: of sc4 and s8
     //! these are in two words.

@@ -76,14 +76,14 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
  * put_words is told those of i, i + 1, ... of both pairs as soon as they are there
  */
 template <class Call, class Series, class Begin, class End, class Put>
-__device__ __forceinline__ int quantise_turned(const float (&low)[32],
-                                               const float (&high)[32],
-                                               const float4* gains,
-                                               Series series,
-                                               Begin begin,
-                                               End end,
-                                               int harmless_squares,
-                                               Put put_words)
+__device__ __forceinline__ int quantise_rotated(const float (&low)[32],
+                                                const float (&high)[32],
+                                                const float4* gains,
+                                                Series series,
+                                                Begin begin,
+                                                End end,
+                                                int harmless_squares,
+                                                Put put_words)
 {
     constexpr int together = 4; // numbers that are looked at and stored
     // calls put(i, y) with number i of all spectra

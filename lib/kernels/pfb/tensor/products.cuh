@@ -15,10 +15,10 @@
 
 namespace gr::aperture::kernels::cuda::tensor {
 
-// The two products. Lane 4 g + t of warp w of a crew has channels with c = 8 w + g. Of
-// the first product, row 16 w + g is the real and row 16 w + g + 8 the imaginary part of
-// its c, and a column is a row of filtered samples; of the second, these rows are its c
-// of the first and of the second spectrum, and column 8 i + 2 t (+ 1) is the real
+// The two products. Lane 4 g + t of warp w of a consumer has channels with c = 8 w + g.
+// Of the first product, row 16 w + g is the real and row 16 w + g + 8 the imaginary part
+// of its c, and a column is a row of filtered samples; of the second, these rows are its
+// c of the first and of the second spectrum, and column 8 i + 2 t (+ 1) is the real
 // (imaginary) part of e = 4 i + t.
 
 //! First product: sums [64][64] of a matrix [64][16] and filtered samples [64][16], both

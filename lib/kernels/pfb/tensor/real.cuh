@@ -40,8 +40,8 @@ namespace gr::aperture::kernels::cuda::tensor {
 // The transform.
 
 /*!
- * What the second product makes of c = 0, by a crew: four threads have the operand of a
- * slot, and each warp makes eight of the numbers. Sums of the other product are not
+ * What the second product makes of c = 0, by a consumer: four threads have the operand of
+ * a slot, and each warp makes eight of the numbers. Sums of the other product are not
  * touched: the compiler would no longer let it work by itself. What becomes of its c = 0
  * is put where this is put later.
  */
@@ -65,10 +65,10 @@ public:
         d_other = here;
     }
 
-    //! Leaves a pair's operand, in rows [lane][spectrum]. By all threads of the crew.
+    //! Leaves a pair's operand, in rows [lane][spectrum]. By all threads of the consumer.
     __device__ __forceinline__ void keep(int k, const uint32_t (&operand)[steps][4]) const
     {
-        const int thread = threadIdx.x % crew_threads;
+        const int thread = threadIdx.x % consumer_threads;
         if (thread >= 4)
             return;
 #pragma unroll
@@ -84,11 +84,11 @@ public:
                       operand[i + 1][2 + s] });
     }
 
-    //! When all threads of the crew know what has been kept: of number 8 warp + g, those
-    //! of spectra 2 t and 2 t + 1, t < 2. \param matrix see make_first_rows()
+    //! When all threads of the consumer know what has been kept: of number 8 warp + g,
+    //! those of spectra 2 t and 2 t + 1, t < 2. \param matrix see make_first_rows()
     __device__ __forceinline__ void multiply(float2 (&sums)[2], const uint4* matrix) const
     {
-        const int lane = threadIdx.x % 32, warp = threadIdx.x % crew_threads / 32;
+        const int lane = threadIdx.x % 32, warp = threadIdx.x % consumer_threads / 32;
         // its columns are spectra g, of which there are four
         const uint32_t from =
             d_memory + 4 * words * (slot_spectra * (lane % 4) + lane / 4 % slot_spectra);
@@ -98,7 +98,7 @@ public:
         float four[4]{};
 #pragma unroll
         for (int i = 0; i < steps; i++) {
-            const uint4 v = __ldg(matrix + (i * crew_warps + warp) * 32 + lane);
+            const uint4 v = __ldg(matrix + (i * consumer_warps + warp) * 32 + lane);
             const uint32_t a[] = { v.x, v.y, v.z, v.w };
             multiply_add(four, a, b[2 * i], b[2 * i + 1]);
         }
@@ -191,11 +191,11 @@ template <store Store, class Call>
 class mirrored_place
 {
     using rows = mirrored_rows<Call>;
-    static constexpr bool turned = Store == store::blocks;
+    static constexpr bool as_frames = Store == store::frames;
     uint32_t d_words[2];
 
 public:
-    __device__ __forceinline__ mirrored_place(int crew, int thread, bool inverted)
+    __device__ __forceinline__ mirrored_place(int consumer, int thread, bool inverted)
     {
         if constexpr (!Call::real)
             return;
@@ -205,20 +205,21 @@ public:
             const bool mirrored = rows::by_lane ? Call::mirrored(t) : k;
             const int row = rows::row_of_lane(t, mirrored);
             const int place = rows::place_of(c, mirrored, inverted);
-            d_words[k] = turned ? in_set(row, mirrored, place) + row % 2 * (sector / 2) +
-                                      crew * slot_spectra * 2
-                                : in_spectrum(row, mirrored, place);
+            d_words[k] = as_frames
+                             ? in_set(row, mirrored, place) + row % 2 * (sector / 2) +
+                                   consumer * slot_spectra * 2
+                             : in_spectrum(row, mirrored, place);
             asm volatile("" : "+r"(d_words[k])); // kept, or it is found out again
         }
     }
 
     //! Of number e of c = 0, whose word is of spectra 2 t, 2 t + 1: in a set of times.
     static __device__ __forceinline__ uint32_t
-    of_first(int e, int half, int crew, int t, bool inverted)
+    of_first(int e, int half, int consumer, int t, bool inverted)
     {
         const auto [row, odd, place] = rows::first_place_of(e, inverted);
         return in_set(row, odd, place) + ((row ^ half) & 1) * (sector / 2) +
-               2 * slot_spectra * crew + 4 * t;
+               2 * slot_spectra * consumer + 4 * t;
     }
     //! As spectra.
     static __device__ __forceinline__ void

@@ -88,13 +88,17 @@ struct time_set {
  * of the set \param residue of channels
  */
 template <class Call>
-__device__ __forceinline__ void store_sectors(
-    uint32_t from, int crew, int thread, int residue, const time_set& set, const Call& c)
+__device__ __forceinline__ void store_sectors(uint32_t from,
+                                              int consumer,
+                                              int thread,
+                                              int residue,
+                                              const time_set& set,
+                                              const Call& c)
 {
-    constexpr int own = radix / crews; // numbers e
+    constexpr int own = radix / consumers; // numbers e
     const int half = thread % 2, lane = thread % 32;
     // an even one; of real samples the e of this function is R segment + D
-    const int in_warp = lane / 4, e = lane % 4 / 2 * 2 + crew * own;
+    const int in_warp = lane / 4, e = lane % 4 / 2 * 2 + consumer * own;
     const int place =
         (thread / 32 * warp_channels + in_warp + Call::d_of(e) * radix) * Call::ranks +
         residue - c.first_channel;
@@ -112,7 +116,7 @@ __device__ __forceinline__ void store_sectors(
                        reinterpret_cast<uintptr_t>(c.block) % 16 == 0 &&
                        wanted >= group && unwanted == 0;
     const int begin = first_spectrum(Call::segment_of(e), c);
-    const auto [input, block] = c.of_block[set.input];
+    const auto [input, block] = c.of_frame[set.input];
     uint16_t* to = static_cast<uint16_t*>(c.block) +
                    (int64_t(block) * c.selected + place) * pitch +
                    int64_t(input) * c.times + set.time + begin + group * half;

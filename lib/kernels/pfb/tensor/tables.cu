@@ -154,7 +154,7 @@ std::vector<float2> make_twiddles(int channels, bool inverted, bool real)
         const double scale =
             twiddle_scale * matrix_gain / first_gain_of(ranks, residue, real);
         for (int step = 0; step < steps; step++)
-            for (int thread = 0; thread < crew_threads; thread++)
+            for (int thread = 0; thread < consumer_threads; thread++)
                 for (int odd = 0; odd < 2; odd++) {
                     const int c = thread / 4, t = thread % 4;
                     const int n = 8 * step + 2 * t + odd;

@@ -31,7 +31,7 @@ inline double filter_scale_of(int channels) { return std::sqrt(double(channels))
 //! Rows [rank][2][64][64] of both matrices, in the swizzled order of shared memory.
 //! \param real samples; see pfb/tensor/real.cuh \param inverted complex ones
 std::vector<uint16_t> make_matrices(int channels, bool inverted, bool real);
-//! [rank][steps][crew_threads][2] \param inverted complex samples
+//! [rank][steps][consumer_threads][2] \param inverted complex samples
 std::vector<float2> make_twiddles(int channels, bool inverted, bool real);
 //! What the second matrix is for c = 0 of real samples: [steps][4][lane][4] words,
 //! as mma takes them, of eight real and as many imaginary parts.

@@ -38,7 +38,7 @@ namespace gr::aperture::kernels::cuda::tensor {
  * warps filter: a thread has four samples of the line, its coefficients and the window of
  * the last lines in registers, reads each sample once, and leaves filtered ones in slots
  * of shared memory, as the tensor cores want them. It filters them
- * as whole numbers (pfb/tensor/dots.cuh). Crews of four warps
+ * as whole numbers (pfb/tensor/dots.cuh). Consumers of four warps
  * each take the slots in turn. What a lane has of the first product's sums is, after the
  * twiddles, its part of an operand of the second: nothing goes through memory between
  * them.
@@ -55,13 +55,13 @@ constexpr int group_bytes = group * line_bytes;
 constexpr int pair = 2;  // spectra of a matrix product
 constexpr int pairs = 2; // of a slot
 constexpr int slot_spectra = pairs * pair;
-constexpr int crews = 2;
-constexpr int filter_warps = 8, crew_warps = 4;
-constexpr int crew_threads = 32 * crew_warps;
-constexpr int threads = crews * crew_threads + 32 * filter_warps;
-constexpr int loading_thread = crews * crew_threads; // the first that filters
+constexpr int consumers = 2;
+constexpr int filter_warps = 8, consumer_warps = 4;
+constexpr int consumer_threads = 32 * consumer_warps;
+constexpr int threads = consumers * consumer_threads + 32 * filter_warps;
+constexpr int loading_thread = consumers * consumer_threads; // the first that filters
 //! Registers of a thread that filters, where the compiler gives 128 to each.
-constexpr int filter_registers = 136, crew_registers = 256 - filter_registers;
+constexpr int filter_registers = 136, consumer_registers = 256 - filter_registers;
 constexpr int filtered_bytes = 4 * points; // of a line, in half precision
 constexpr int matrix_row = 2 * radix * int(sizeof(__half));
 constexpr int steps = 2 * radix / 16; // of a matrix product
@@ -70,10 +70,10 @@ constexpr int matrix_bytes = 2 * radix * matrix_row;
 constexpr int result_gap = 32;
 
 /*
- * How results are stored. Spectra: the warps of a crew store a line of a slot each, or
- * some segments of all lines. Blocks [channel][input][time]: what a warp of one crew has
- * of two groups, and that of the other which has the same channels, is a sector of memory
- * for each channel. The copy engine stores them.
+ * How results are stored. Spectra: the warps of a consumer store a line of a slot each,
+ * or some segments of all lines. Blocks [channel][input][time]: what a warp of one
+ * consumer has of two groups, and that of the other which has the same channels, is a
+ * sector of memory for each channel. The copy engine stores them.
  */
 
 //! Whether the lanes of a warp of a cluster read their samples together (ldmatrix): those
@@ -89,13 +89,13 @@ constexpr int ahead = 2;
 struct depth {
     int slots, stages;
 };
-//! Those that were fastest. The less the filter is ahead of the crews, the less is left
-//! to do when it has come to the end; of several segments, and of 1024 channels with
-//! delays, crews that wait cost more than that.
+//! Those that were fastest. The less the filter is ahead of the consumers, the less is
+//! left to do when it has come to the end; of several segments, and of 1024 channels with
+//! delays, consumers that wait cost more than that.
 template <store Store, class Call>
 constexpr depth depth_of()
 {
-    constexpr bool blocks = Store == store::blocks, delayed = Call::delayed;
+    constexpr bool blocks = Store == store::frames, delayed = Call::delayed;
     constexpr int many = blocks ? 5 : 6;
     if (Call::real && !delayed)
         return { Call::segments > 1 ? many - 1 : 3, 3 };
@@ -126,7 +126,7 @@ inline constexpr int stages = depth_of<Store, Call>().stages;
 // and those whose D is even or odd are boxes of their own.
 constexpr int set_times = 2 * group;
 constexpr int sector = 2 * set_times;
-constexpr int warp_channels = radix / crew_warps;
+constexpr int warp_channels = radix / consumer_warps;
 constexpr int box_channels = warp_channels / 2;
 constexpr int sector_row = box_channels * sector;
 constexpr int box_rows = radix;
@@ -167,11 +167,12 @@ struct arrangement {
         group * line_pitch + (segments == 1  ? 0
                               : segments < 8 ? 128 / segments
                                              : copy_unit);
-    //! Words of two gains that a thread of a crew reads: its other numbers have the same.
+    //! Words of two gains that a thread of a consumer reads: its other numbers have the
+    //! same.
     static constexpr int gain_words = second_radix < 8 ? 1 : second_radix / 8;
     //! What there are gains for. Of real samples, threads of c = 0 multiply by 0, as
     //! their numbers are not wanted, and its gains come last; see first_row.
-    static constexpr int gain_threads = crew_threads + (real ? 4 : 0);
+    static constexpr int gain_threads = consumer_threads + (real ? 4 : 0);
 
     // Results of a slot as spectra. The copy engine is slow with little at a time: the
     // slot's short spectra of a segment are in a row, as in memory where a port has one
@@ -183,7 +184,8 @@ struct arrangement {
         in_a_row ? slot_spectra * spectrum_bytes + result_gap : spectrum_bytes;
     static constexpr int result_bytes =
         in_a_row ? segments * segment_pitch : slot_spectra * result_pitch;
-    static constexpr int segments_of_warp = in_a_row ? segments / crew_warps : segments;
+    static constexpr int segments_of_warp =
+        in_a_row ? segments / consumer_warps : segments;
 
     // What a rank filters of a slot for itself or another.
     static constexpr int part_bytes = slot_spectra * filtered_bytes / ranks;
@@ -280,17 +282,17 @@ struct ring_place {
 constexpr int collected_bytes = slot_spectra * line_bytes;
 
 struct exchange_memory {
-    alignas(copy_unit) char collected[crews][2]
+    alignas(copy_unit) char collected[consumers][2]
                                      [collected_bytes]; // what has been sent to this rank
-    uint64_t arrived[crews][2], room[crews][2];
+    uint64_t arrived[consumers][2], room[consumers][2];
 };
 
 struct nothing {
 };
 
 //! What a call is told besides what fused kernels are; of them: prototype [most_taps]
-//! [channel], later taps in later lines; twiddles [steps][crew_threads][2], gains [input]
-//! [gain_words][gain_threads][2].
+//! [channel], later taps in later lines; twiddles [steps][consumer_threads][2], gains
+//! [input] [gain_words][gain_threads][2].
 struct call : filter_call {
     bool boxed;                // whether the block is stored in boxes; see box_map()
     const uint4* matrices;     // as memory has them
@@ -311,7 +313,7 @@ struct complex_call {
 };
 
 //! An input, of one of the blocks in a row.
-struct input_of_block {
+struct input_of_frame {
     int input, block;
 };
 
@@ -331,7 +333,7 @@ struct input_call : call,
     pfb::source sources[most_inputs];
     union {
         void* spectra_of[most_inputs];
-        input_of_block of_block[most_inputs]; // of calls that store frames
+        input_of_frame of_frame[most_inputs]; // of calls that store frames
     };
 };
 
@@ -346,8 +348,8 @@ constexpr int residue_of(int rank, int ranks, bool inverted)
 template <store Store, class Call>
 __device__ __forceinline__ int input_of(int input, const Call& c)
 {
-    if constexpr (Store == store::blocks && !Call::delayed)
-        return c.of_block[input].input;
+    if constexpr (Store == store::frames && !Call::delayed)
+        return c.of_frame[input].input;
     else
         return input;
 }
@@ -418,16 +420,16 @@ private:
     int d_next; // of the groups of all inputs
 };
 
-constexpr int first_row_bytes = 512; // what a crew keeps of c = 0; see first_row
+constexpr int first_row_bytes = 512; // what a consumer keeps of c = 0; see first_row
 //! Shared memory. The tensor cores want theirs at multiples of 1024.
 template <store Store, class Call>
 struct memory {
     static constexpr bool delayed = Call::delayed;
     char filtered[slots<Store, Call>][Call::slot_bytes];
     char matrices[2][matrix_bytes];
-    float4 twiddles[steps][crew_threads];
-    char results[Store == store::blocks ? sets * set_bytes
-                                        : crews * 2 * Call::result_bytes];
+    float4 twiddles[steps][consumer_threads];
+    char results[Store == store::frames ? sets * set_bytes
+                                        : consumers * 2 * Call::result_bytes];
     char samples[stages<Store, Call>]
                 [Call::segments * Call::segment_bytes + (delayed ? copy_unit : 0)];
     uint64_t full[slots<Store, Call>], empty[slots<Store, Call>]; // filtered
@@ -436,17 +438,17 @@ struct memory {
     unsigned written[Call::ranks > 1 ? slots<Store, Call> : 1];
     // sets of times: what both warps of some channels have is here, and has left; of real
     // samples the first is for all warps
-    uint64_t kept[sets][crew_warps], stored[sets][crew_warps];
+    uint64_t kept[sets][consumer_warps], stored[sets][consumer_warps];
     struct first_row_memory {
-        alignas(16) char of[crews][2][first_row_bytes]; // of slots by turns
+        alignas(16) char of[consumers][2][first_row_bytes]; // of slots by turns
     };
     std::conditional_t<Call::real, first_row_memory, nothing> first_rows;
-    std::conditional_t<
-        !delayed,
-        nothing,
-        std::conditional_t<has_one_series<Call>,
-                           slot_phases<crews * crew_threads>,
-                           segment_phases<typename Call::shape, crews * crew_warps>>>
+    std::conditional_t<!delayed,
+                       nothing,
+                       std::conditional_t<has_one_series<Call>,
+                                          slot_phases<consumers * consumer_threads>,
+                                          segment_phases<typename Call::shape,
+                                                         consumers * consumer_warps>>>
         phases;
     static constexpr bool exchanged = Store == store::spectra && Call::ranks > 1;
     std::conditional_t<exchanged, exchange_memory, nothing> exchange;

@@ -17,20 +17,20 @@
 
 namespace gr::aperture::kernels::cuda::tensor {
 
-//! By the crews.
+//! By the consumers.
 template <store Store, class Call>
 __device__ __forceinline__ void load_tables(memory<Store, Call>& m, const Call& c)
 {
-    constexpr int all = crews * crew_threads;
+    constexpr int all = consumers * consumer_threads;
     int rank = 0;
     if constexpr (Call::ranks > 1)
         rank = int(rank_in_cluster());
     const uint4* matrices = c.matrices + rank * int(sizeof m.matrices / sizeof(uint4));
     const auto* twiddles =
-        reinterpret_cast<const float4*>(c.twiddles) + rank * (steps * crew_threads);
+        reinterpret_cast<const float4*>(c.twiddles) + rank * (steps * consumer_threads);
     for (int i = threadIdx.x; i < int(sizeof m.matrices / sizeof(uint4)); i += all)
         reinterpret_cast<uint4*>(m.matrices)[i] = matrices[i];
-    for (int i = threadIdx.x; i < steps * crew_threads; i += all)
+    for (int i = threadIdx.x; i < steps * consumer_threads; i += all)
         m.twiddles[0][i] = twiddles[i];
     fence_async();
 }
@@ -39,7 +39,7 @@ __device__ __forceinline__ void load_tables(memory<Store, Call>& m, const Call& 
 template <class Call>
 __device__ __forceinline__ auto own_numbers(int residue, const Call& c)
 {
-    const int thread = threadIdx.x % crew_threads;
+    const int thread = threadIdx.x % consumer_threads;
     if constexpr (has_one_series<Call>)
         return channels_of_thread{ int(threadIdx.x),
                                    (thread / 4 + thread % 4 * radix) * Call::ranks +
@@ -52,7 +52,7 @@ __device__ __forceinline__ auto own_numbers(int residue, const Call& c)
 }
 
 /*!
- * Crews that take turns: one starts its first products when the other has started its
+ * Consumers that take turns: one starts its first products when the other has started its
  * second ones, and so makes use of the time that the other waits for them, where both
  * would else wait at the same time, for as long as they keep step. With delays that
  * made some calls faster and others slower, and of real samples it makes blocks slower.
@@ -62,23 +62,25 @@ inline constexpr bool takes_turns = Call::real        ? Store == store::spectra
                                     : Call::ranks > 1 ? false
                                                       : !Call::delayed;
 constexpr int turn_barrier =
-    1 + crews; // the first crew's; those before are the crews' own
+    1 + consumers; // the first consumer's; those before are the consumers' own
 
-__device__ __forceinline__ void sync_crew(int crew)
+__device__ __forceinline__ void sync_consumer(int consumer)
 {
-    asm volatile("bar.sync %0, %1;" ::"r"(1 + crew), "n"(crew_threads) : "memory");
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + consumer), "n"(consumer_threads)
+                 : "memory");
 }
-//! By a crew.
-__device__ __forceinline__ void wait_for_turn(int crew)
+//! By a consumer.
+__device__ __forceinline__ void wait_for_turn(int consumer)
 {
-    asm volatile("bar.sync %0, %1;" ::"r"(turn_barrier + crew), "n"(crews * crew_threads)
+    asm volatile("bar.sync %0, %1;" ::"r"(turn_barrier + consumer),
+                 "n"(consumers * consumer_threads)
                  : "memory");
 }
 //! By the other one.
-__device__ __forceinline__ void give_turn(int crew)
+__device__ __forceinline__ void give_turn(int consumer)
 {
-    asm volatile("bar.arrive %0, %1;" ::"r"(turn_barrier + crew),
-                 "n"(crews * crew_threads)
+    asm volatile("bar.arrive %0, %1;" ::"r"(turn_barrier + consumer),
+                 "n"(consumers * consumer_threads)
                  : "memory");
 }
 
@@ -121,7 +123,7 @@ __device__ __forceinline__ uint32_t first_result(const first_row& row,
     const int i = e / 4 % (2 * Call::gain_words), t = threadIdx.x % 4;
     const float2 gain =
         __ldg(reinterpret_cast<const float2*>(gains) +
-              2 * (i / 2 * Call::gain_threads + crew_threads + e % 4) + i % 2);
+              2 * (i / 2 * Call::gain_threads + consumer_threads + e % 4) + i % 2);
     const auto [factor, next_factor] = first_factors<Call>(gain, phases, own, e);
     const float2 y = times(sums[0], factor), z = times(sums[1], next_factor);
     const int earlier = first_spectrum(Call::segment_of(e), c);
@@ -139,9 +141,9 @@ template <store Store, class Call>
 __device__ __forceinline__ void
 transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
 {
-    constexpr bool turned = Store == store::blocks;
-    const int crew = uniform(int(threadIdx.x / crew_threads));
-    const int thread = threadIdx.x % crew_threads;
+    constexpr bool as_frames = Store == store::frames;
+    const int consumer = uniform(int(threadIdx.x / consumer_threads));
+    const int thread = threadIdx.x % consumer_threads;
     const int lane = thread % 32, warp = uniform(thread / 32);
     // whose spectra it stores
     const int segment = Call::segments == 1 ? 0
@@ -152,20 +154,20 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     const rows first_matrix(shared_address(m.matrices[0]));
     const rows second_matrix(shared_address(m.matrices[1]));
     const uint32_t results =
-        shared_address(m.results) + (turned ? 0 : crew * 2 * Call::result_bytes);
+        shared_address(m.results) + (as_frames ? 0 : consumer * 2 * Call::result_bytes);
     const auto stores_spectra = [&] {
         return Call::segments == 1 ? leads : lane < Call::segments_of_warp;
     };
     // of spectra: column 2 t + spectrum of matrix i has e = 4 i + t
     uint32_t column =
-        Call::real ? 0
-        : turned   ? (warp * 2 + lane / 16) * box_bytes + lane % 4 * sector_row +
-                       lane / 4 % box_channels * sector + lane % 2 * (sector / 2) +
-                       crew * slot_spectra * 2
-                 : lane % 2 * Call::result_pitch +
-                       Call::result_place(lane / 8 * 4 + lane % 8 / 2) + warp * 16;
+        Call::real  ? 0
+        : as_frames ? (warp * 2 + lane / 16) * box_bytes + lane % 4 * sector_row +
+                          lane / 4 % box_channels * sector + lane % 2 * (sector / 2) +
+                          consumer * slot_spectra * 2
+                    : lane % 2 * Call::result_pitch +
+                          Call::result_place(lane / 8 * 4 + lane % 8 / 2) + warp * 16;
     asm volatile("" : "+r"(column)); // kept, too
-    mirrored_place<Store, Call> mirrored(crew, thread, c.inverted);
+    mirrored_place<Store, Call> mirrored(consumer, thread, c.inverted);
     uint32_t twiddles = shared_address(&m.twiddles[0][thread]);
     asm volatile("" : "+r"(twiddles));
     int rank = 0, residue = 0;
@@ -176,9 +178,9 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     const auto own = own_numbers(residue, c);
     first_row first;
     if constexpr (Call::real)
-        first = first_row(shared_address(m.first_rows.of[crew]));
+        first = first_row(shared_address(m.first_rows.of[consumer]));
     ring_place<slots<Store, Call>> slot{};
-    slot.advance(crew);
+    slot.advance(consumer);
     using samples = std::conditional_t<(Call::ranks > 1), cores_matrix, rows>;
     constexpr int samples_step =
         Call::ranks > 1 ? 2 * core_column : step_bytes; // to the next step
@@ -210,7 +212,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     set = {};
     bool leaving = false; // the set before is being stored
     bool set_begins = true;
-    // Crews that take turns want its room when the next one is complete, others sooner.
+    // Consumers that take turns want its room when the next one is complete, others
+    // sooner.
     constexpr bool leaves_late = takes_turns<Store, Call>;
     const auto wait_for_set = [] { // to have left
         if (leaves_late)
@@ -227,17 +230,17 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             c.boxed && times.first == 0 && times.end_of(c.last_segment, c) == set_times;
         fence_async();
         arrive(&m.kept[set.index][set_part<Call>(warp)]);
-        if (boxed && crew < crews - 1)
+        if (boxed && consumer < consumers - 1)
             return;
-        // of a group, this crew's spectra are the last
+        // of a group, this consumer's spectra are the last
         wait_for(&m.kept[set.index][set_part<Call>(warp)], set.parity);
         const uint32_t from = results + set.index * set_bytes;
         if (!boxed)
-            store_sectors(from, crew, thread, residue, times, c);
+            store_sectors(from, consumer, thread, residue, times, c);
         else if (leads) {
 #pragma unroll
             for (int i = 0; i < boxes_of_warp<Call>; i++) {
-                const input_of_block of = c.of_block[times.input];
+                const input_of_frame of = c.of_frame[times.input];
                 const auto store = [&](auto... segment_and_input) {
                     store_staying_box(&boxes,
                                       from + warp * 2 * box_bytes +
@@ -260,9 +263,9 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         }
     };
     constexpr bool exchanged = memory<Store, Call>::exchanged;
-    spectra_exchange<Store, Call> exchange(m, c, crew, thread, rank, results);
+    spectra_exchange<Store, Call> exchange(m, c, consumer, thread, rank, results);
     constexpr bool by_turns = takes_turns<Store, Call>;
-    if (by_turns && crew == 1)
+    if (by_turns && consumer == 1)
         give_turn(0);
     pieces all(c);
     piece p;
@@ -272,10 +275,10 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         uint32_t gains_place = uint32_t(input * Call::ranks + rank) *
                                    (Call::gain_words * Call::gain_threads) +
                                thread;
-        char* to = nullptr; // of the crew's next spectrum
-        if (!turned)
+        char* to = nullptr; // of the consumer's next spectrum
+        if (!as_frames)
             to = static_cast<char*>(c.spectra_of[p.input]) +
-                 (p.first + first_spectrum(segment, c) + crew * slot_spectra +
+                 (p.first + first_spectrum(segment, c) + consumer * slot_spectra +
                   (Call::in_a_row || exchanged ? 0 : warp)) *
                      c.pitch;
         int time = p.first;
@@ -287,13 +290,13 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
 #pragma unroll 1
         for (; time < end; time += group) {
             const int half = unsigned(c.first_time + time) % set_times / group;
-            const int wanted = int(c.spectra) - time - crew * slot_spectra;
-            const int slot_time = time + crew * slot_spectra;
+            const int wanted = int(c.spectra) - time - consumer * slot_spectra;
+            const int slot_time = time + consumer * slot_spectra;
             float low[32], high[32]; // of the slot's pairs
             const samples filtered(shared_address(m.filtered[slot.index]));
             wait_for(&m.full[slot.index], slot.parity);
             if constexpr (by_turns)
-                wait_for_turn(crew);
+                wait_for_turn(consumer);
             start_first(low, filtered);
             start_first(high, filtered.after(samples_pair));
             if constexpr (Call::delayed)
@@ -330,9 +333,9 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 first.keep(1, odd);
             start_second(high, odd);
             if constexpr (by_turns)
-                give_turn(1 - crew);
-            slot.advance(crews);
-            if constexpr (turned) {
+                give_turn(1 - consumer);
+            slot.advance(consumers);
+            if constexpr (as_frames) {
                 if (leaves_late ? set_begins : leaving) // what was there
                     wait_for(&m.stored[set.index][set_part<Call>(warp)], set.parity ^ 1);
             }
@@ -363,7 +366,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             const int e = 8 * warp + lane / 4; // of c = 0
             uint32_t first_word = 0;
             if constexpr (Call::real) {
-                sync_crew(crew); // all know what has been kept
+                sync_consumer(consumer); // all know what has been kept
                 first_word = first_result(first,
                                           e,
                                           gains - thread,
@@ -393,7 +396,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             if constexpr (Call::delayed) {
                 wgmma_wait<0>();
                 __syncwarp(); // all know what the warp keeps
-                found += quantise_turned<Call>(
+                found += quantise_rotated<Call>(
                     low,
                     high,
                     gains,
@@ -403,10 +406,10 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     c.harmless_squares,
                     [&](int from, const uint32_t(&words)[pairs][4]) {
 #pragma unroll
-                        for (int i = 0; i < 4 && turned; i++)
+                        for (int i = 0; i < 4 && as_frames; i++)
                             put_in_set(from + i, words[0][i], words[1][i]);
 #pragma unroll
-                        for (int k = 0; k < pairs && !turned; k++)
+                        for (int k = 0; k < pairs && !as_frames; k++)
                             store_four(k, from, words[k]);
                     });
             } else {
@@ -417,10 +420,10 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 uint32_t words[pairs][8];
                 const auto put = [&](int k) { // of blocks, once both pairs are here
 #pragma unroll
-                    for (int i = 0; i < 8 && turned && k > 0; i++)
+                    for (int i = 0; i < 8 && as_frames && k > 0; i++)
                         put_in_set(i, words[0][i], words[1][i]);
 #pragma unroll
-                    for (int i = 0; i < 8 && !turned; i += 4)
+                    for (int i = 0; i < 8 && !as_frames; i += 4)
                         store_four(k, i, words[k] + i);
                 };
                 wgmma_wait<0>();
@@ -431,13 +434,14 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                     words[1], high, factors, begin_of(1), end_of(1), c.harmless_squares);
                 put(1);
             }
-            if constexpr (Call::real && turned) {
+            if constexpr (Call::real && as_frames) {
                 if (lane % 4 < slot_spectra / 2)
-                    store_word(results + set.index * set_bytes +
-                                   mirrored.of_first(e, half, crew, lane % 4, c.inverted),
-                               first_word);
+                    store_word(
+                        results + set.index * set_bytes +
+                            mirrored.of_first(e, half, consumer, lane % 4, c.inverted),
+                        first_word);
             } else if constexpr (Call::real) {
-                sync_crew(crew); // what this takes the place of has been put
+                sync_consumer(consumer); // what this takes the place of has been put
                 if (lane % 4 < slot_spectra / 2)
                     mirrored.store_first(results + buffer * Call::result_bytes +
                                              lane % 4 * pair * Call::result_pitch,
@@ -445,7 +449,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                                          c.inverted,
                                          first_word);
             }
-            if constexpr (turned) {
+            if constexpr (as_frames) {
                 if (!leaves_late && leaving) {
                     leave_set();
                     leaving = false;
@@ -470,7 +474,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 // line before, of the other results, has left when all are here.
                 if (!exchanged && stores_spectra())
                     wait_for_stores();
-                sync_crew(crew);
+                sync_consumer(consumer);
                 const int there = wanted - first_spectrum(segment, c);
                 const int unwanted_there =
                     Call::delayed ? -slot_time - first_spectrum(segment, c) : 0;
@@ -490,11 +494,11 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         }
         add_of_warp(c.clamped + input_of<Store>(p.input, c), found);
     }
-    if (by_turns && crew == 0)
+    if (by_turns && consumer == 0)
         wait_for_turn(0); // the last one that was given
     if constexpr (exchanged)
         exchange.finish();
-    else if (turned) {
+    else if (as_frames) {
         if (leads)
             wait_for_set();
     } else if (stores_spectra())

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_KERNELS_CORNER_TURN_TURNED_SQUARE_CUH
-#define INCLUDED_APERTURE_KERNELS_CORNER_TURN_TURNED_SQUARE_CUH
+#ifndef INCLUDED_APERTURE_KERNELS_CORNER_TURN_TRANSPOSED_SQUARE_CUH
+#define INCLUDED_APERTURE_KERNELS_CORNER_TURN_TRANSPOSED_SQUARE_CUH
 
 #include <cstdint>
 
@@ -17,18 +17,18 @@ using sc4 = uint8_t;  // and both nibbles
 
 //! A square of voltages in registers, in rows of 16 bytes.
 template <class voltage>
-union turned_square {
+union transposed_square {
     static constexpr int side = sizeof(uint4) / sizeof(voltage);
     static constexpr int row_words = sizeof(uint4) / sizeof(uint32_t);
     uint4 rows[side];
     uint32_t words[side * row_words];
     voltage values[side][side];
-    __device__ turned_square() {}
+    __device__ transposed_square() {}
 };
 
 //! Rows of two-byte voltages into columns: two of each word at a time.
-__device__ __forceinline__ void transpose(const turned_square<sc8>& from,
-                                          turned_square<sc8>& to)
+__device__ __forceinline__ void transpose(const transposed_square<sc8>& from,
+                                          transposed_square<sc8>& to)
 {
 #pragma unroll
     for (int c = 0; c < 8; c++)
@@ -39,8 +39,8 @@ __device__ __forceinline__ void transpose(const turned_square<sc8>& from,
                                                   c % 2 ? 0x7632 : 0x5410);
 }
 //! Blocks of four times four bytes.
-__device__ __forceinline__ void transpose(const turned_square<sc4>& from,
-                                          turned_square<sc4>& to)
+__device__ __forceinline__ void transpose(const transposed_square<sc4>& from,
+                                          transposed_square<sc4>& to)
 {
 #pragma unroll
     for (int c = 0; c < 4; c++)
@@ -62,4 +62,4 @@ __device__ __forceinline__ void transpose(const turned_square<sc4>& from,
 
 } // namespace gr::aperture::kernels::cuda
 
-#endif /* INCLUDED_APERTURE_KERNELS_CORNER_TURN_TURNED_SQUARE_CUH */
+#endif /* INCLUDED_APERTURE_KERNELS_CORNER_TURN_TRANSPOSED_SQUARE_CUH */

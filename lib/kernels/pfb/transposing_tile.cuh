@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_KERNELS_PFB_TURNING_TILE_CUH
-#define INCLUDED_APERTURE_KERNELS_PFB_TURNING_TILE_CUH
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_TRANSPOSING_TILE_CUH
+#define INCLUDED_APERTURE_KERNELS_PFB_TRANSPOSING_TILE_CUH
 
 #include <cuda_pipeline.h>
 #include <type_traits>
@@ -98,7 +98,7 @@ struct tile_cut {
 
 //! What a block of threads turns; all its threads call all functions.
 template <int Bits>
-class turning_tile
+class transposing_tile
 {
 public:
     static constexpr bool packed = Bits % 8 != 0;
@@ -114,7 +114,7 @@ public:
      */
     template <class Place>
     __device__
-    turning_tile(void* shared, const tile_cut& cut, int columns, const Place& place)
+    transposing_tile(void* shared, const tile_cut& cut, int columns, const Place& place)
         : d_cut(cut),
           d_places(static_cast<row_place*>(shared)),
           d_words(reinterpret_cast<uint32_t*>(d_places + cut.columns)),
@@ -324,4 +324,4 @@ private:
 
 } // namespace gr::aperture::kernels::cuda
 
-#endif /* INCLUDED_APERTURE_KERNELS_PFB_TURNING_TILE_CUH */
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_TRANSPOSING_TILE_CUH */
