@@ -39,7 +39,11 @@ stream_alignment::event::kind kind_of(stream_clock::event e)
 } // namespace
 
 stream_alignment::stream_alignment(int ports, int64_t window, int64_t step)
-    : d_timeline(ports, window, step), d_clocks(ports), d_frozen(ports), d_resumed(ports)
+    : d_timeline(ports, window, step),
+      d_clocks(ports),
+      d_first_lags(ports),
+      d_frozen(ports),
+      d_resumed(ports)
 {
 }
 
@@ -47,12 +51,12 @@ void stream_alignment::reset()
 {
     d_timeline.reset();
     std::fill(d_clocks.begin(), d_clocks.end(), stream_clock());
+    std::fill(d_first_lags.begin(), d_first_lags.end(), 0);
     std::fill(d_frozen.begin(), d_frozen.end(), std::nullopt);
     std::fill(d_resumed.begin(), d_resumed.end(), 0);
     d_origin = {};
     d_axis.clear();
     d_leader = -1;
-    d_leader_lag = 0;
     d_time_known = false;
     d_rate = d_most_gap = 0;
     d_events.clear();
@@ -82,7 +86,8 @@ void stream_alignment::begin(const std::vector<std::optional<timestamp>>& times,
                                      0,
                                      std::llround(std::min(early, furthest)) });
             if (early < furthest)
-                clock.stamp(0, *times[port], true, 0, false);
+                clock.stamp(0, *times[port], true, {});
+            d_first_lags[port] = clock.lag(0);
         } else if (rate > 0 && d_time_known) {
             clock.wait(0, std::llround(longest_wait * rate));
             continue;
@@ -109,8 +114,15 @@ void stream_alignment::stamp(int port, int64_t item, const timestamp& time, bool
         return;
     }
     auto& clock = d_clocks[port];
-    const double walked = walked_at(item + clock.offset());
-    const auto outcomes = clock.stamp(item, time, restated, walked, port == d_leader);
+    const double decided = d_axis.back().walked;
+    const bool first = !clock.knows_time();
+    const auto outcomes =
+        clock.stamp(item,
+                    time,
+                    restated,
+                    { decided, walked_at(item + clock.offset()), port == d_leader });
+    if (first)
+        d_first_lags[port] = clock.lag(item) - decided;
     if (!d_time_known) {
         set_time(port, item, time, outcomes.back().count);
     } else {
@@ -137,7 +149,7 @@ void stream_alignment::set_time(int port,
 
 void stream_alignment::loss(int port, int64_t item)
 {
-    apply(port, d_clocks[port].doubt(item));
+    apply(port, d_clocks[port].doubt(item, d_axis.back().walked));
     boundary(port, item);
 }
 
@@ -150,7 +162,7 @@ void stream_alignment::boundary(int port, int64_t item)
 void stream_alignment::reached(int port, int64_t item)
 {
     auto& clock = d_clocks[port];
-    apply(port, clock.reached(item));
+    apply(port, clock.reached(item, d_axis.back().walked));
     if (!clock.trusted() && !d_frozen[port])
         d_timeline.pass(port, item + clock.offset());
 }
@@ -180,6 +192,8 @@ void stream_alignment::apply(int port, const stream_clock::outcome& o, bool anew
             d_frozen[port] = *o.opened;
             e.what = event::kind::new_start;
         } else {
+            // Items up to here were passed, whether reached() was called so far or not.
+            d_timeline.pass(port, tick - jump);
             d_timeline.open(port, *o.opened, tick);
         }
     }
@@ -192,26 +206,26 @@ double stream_alignment::walked_at(int64_t tick) const
     if (d_leader < 0)
         return d_axis.back().walked;
     const auto& clock = d_clocks[d_leader];
-    return clock.lag(tick - clock.offset()) - d_leader_lag;
+    return clock.lag(tick - clock.offset()) - d_first_lags[d_leader];
 }
 
 void stream_alignment::follow(int port, int64_t item)
 {
-    const int leader =
-        std::find_if(d_clocks.begin(),
-                     d_clocks.end(),
-                     [](const auto& c) { return c.confirmed() && c.trusted(); }) -
-        d_clocks.begin();
-    if (port != leader)
+    // A clock that was confirmed stays so, even while a stamp is on probation: a clock
+    // that leads is replaced by that of a lower port only, whoever is read first.
+    const int leader = std::find_if(d_clocks.begin(),
+                                    d_clocks.end(),
+                                    [](const auto& c) { return c.confirmed(); }) -
+                       d_clocks.begin();
+    if (port != leader || d_frozen[port])
         return;
+    d_leader = leader;
     const auto& clock = d_clocks[port];
     const int64_t tick = item + clock.offset();
-    if (leader != d_leader) {
-        d_leader_lag = clock.lag(item) - walked_at(tick);
-        d_leader = leader;
-    }
     const double walked = walked_at(tick);
-    if (std::abs(walked - d_axis.back().walked) > 0.25 + clock.scatter())
+    // Stamps that agree lie half an item or their scatter apart at most, and so do the
+    // first one and the mean of others where the clock did not walk.
+    if (std::abs(walked - d_axis.back().walked) > 0.5 + clock.scatter())
         d_axis.push_back({ std::max({ tick, position(), d_axis.back().tick }),
                            d_origin.after(walked, d_rate),
                            walked });
@@ -256,11 +270,11 @@ int64_t stream_alignment::resume(const std::vector<int64_t>& end)
     const int64_t shift = position - start;
     const double walked = d_axis.back().walked;
     d_origin = d_origin.after(-double(shift), d_rate).after(part, d_rate);
-    d_leader_lag -= part;
     d_axis.push_back({ position, d_origin.after(walked, d_rate), walked });
     for (size_t port = 0; port < d_clocks.size(); port++) {
         auto& clock = d_clocks[port];
         clock.set_origin(d_origin, shift);
+        d_first_lags[port] = clock.knows_time() ? clock.lag(d_resumed[port]) - walked : 0;
         const int64_t first = d_resumed[port];
         if (d_frozen[port]) {
             d_timeline.clear(port);

@@ -129,12 +129,14 @@ private:
 
     timeline d_timeline;
     std::vector<stream_clock> d_clocks;
+    //! Of each port, in ticks, at its first stamp, less what the time had walked: what it
+    //! lags more by has walked since then.
+    std::vector<double> d_first_lags;
     std::vector<std::optional<int64_t>> d_frozen; // item at which a port begins anew
     std::vector<int64_t> d_resumed;               // item of each port at resume()
     timestamp d_origin;                           // of the clocks
     std::deque<axis> d_axis;
     int d_leader = -1;
-    double d_leader_lag = 0; // of the leader where the time did not walk
     bool d_time_known = false, d_anew_where_restated = false;
     double d_rate = 0, d_most_gap = 0;
     std::vector<event> d_events;

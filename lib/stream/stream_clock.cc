@@ -171,6 +171,13 @@ void stream_clock::describe(outcome& o, int64_t jump)
     o.count = std::abs(jump);
 }
 
+int64_t stream_clock::jump_to(const point& p, double decided) const
+{
+    // From the offset, not from the stamps before the jump: these scatter, and so would
+    // the sum of many jumps that were rounded one by one.
+    return std::llround(p.offset - decided) - d_offset;
+}
+
 //! The stamps that agree with each other are the clock from here on.
 void stream_clock::jump(const std::vector<point>& agreed, int64_t count)
 {
@@ -187,7 +194,7 @@ void stream_clock::jump(const std::vector<point>& agreed, int64_t count)
         remember(p);
 }
 
-stream_clock::outcomes stream_clock::reached(int64_t item)
+stream_clock::outcomes stream_clock::reached(int64_t item, double decided)
 {
     if (d_state == state::trusted || item < d_expiry)
         return {};
@@ -196,7 +203,7 @@ stream_clock::outcomes stream_clock::reached(int64_t item)
     o.item = d_closed;
     if (d_state == state::probation) {
         const point newest = d_suspects.back();
-        const int64_t count = std::llround(newest.offset - expected(newest.item));
+        const int64_t count = jump_to(newest, decided);
         describe(o, count);
         o.item = newest.item;
         jump({ newest }, count);
@@ -209,9 +216,9 @@ stream_clock::outcomes stream_clock::reached(int64_t item)
     return { o };
 }
 
-stream_clock::outcomes stream_clock::doubt(int64_t item)
+stream_clock::outcomes stream_clock::doubt(int64_t item, double decided)
 {
-    auto out = reached(item);
+    auto out = reached(item, decided);
     if (d_state != state::trusted || !confirmed())
         return out;
     d_state = state::doubt;
@@ -223,14 +230,16 @@ stream_clock::outcomes stream_clock::doubt(int64_t item)
     return out;
 }
 
-stream_clock::outcomes stream_clock::stamp(
-    int64_t item, const timestamp& time, bool restated, double axis, bool leads)
+stream_clock::outcomes stream_clock::stamp(int64_t item,
+                                           const timestamp& time,
+                                           bool restated,
+                                           const walk& walked)
 {
-    auto out = reached(item);
+    auto out = reached(item, walked.decided);
     note_resolution(time);
     const point p{ item, time, offset_of(item, time) };
-    const auto more = d_state == state::probation ? judge_on_probation(p)
-                                                  : judge(p, restated, axis, leads);
+    const auto more = d_state == state::probation ? judge_on_probation(p, walked.decided)
+                                                  : judge(p, restated, walked);
     out.insert(out.end(), more.begin(), more.end());
     // The pause after a jump on probation says nothing of the usual ones.
     if (d_knows && d_newest < item && d_state != state::probation) {
@@ -244,12 +253,12 @@ stream_clock::outcomes stream_clock::stamp(
 }
 
 stream_clock::outcomes
-stream_clock::judge(const point& p, bool restated, double axis, bool leads)
+stream_clock::judge(const point& p, bool restated, const walk& walked)
 {
     outcome o;
     o.item = p.item;
     if (!d_knows) {
-        const int64_t count = std::llround(p.offset - axis) - d_offset;
+        const int64_t count = jump_to(p, walked.decided);
         jump({ p }, count);
         o.what = event::first_stamp;
         o.count = count;
@@ -267,9 +276,13 @@ stream_clock::judge(const point& p, bool restated, double axis, bool leads)
         }
         confirm(p, restated);
         remember(p);
-        const double walked = leads ? 0 : expected(p.item) - double(d_offset) - axis;
-        if (std::abs(walked) > std::max(0.75, scatter() + 0.75)) {
-            const int64_t count = std::llround(walked);
+        // The clock that leads may have been read further than this one, or less far, and
+        // what it says scatters: who agrees with what was decided stays where it is.
+        const auto [low, high] = std::minmax({ walked.decided, walked.now });
+        const double there = lag(p.item);
+        const double apart = walked.leads ? 0 : there - std::clamp(there, low, high);
+        if (std::abs(apart) > scatter() + 0.75) {
+            const int64_t count = std::llround(apart);
             d_offset += count;
             describe(o, count);
             o.closed = o.opened = p.item;
@@ -290,7 +303,7 @@ stream_clock::judge(const point& p, bool restated, double axis, bool leads)
         o.closed = p.item;
         return { o };
     }
-    const int64_t count = std::llround(late);
+    const int64_t count = jump_to(p, walked.decided);
     jump({ p }, count);
     describe(o, count);
     o.closed = o.opened = p.item;
@@ -298,7 +311,7 @@ stream_clock::judge(const point& p, bool restated, double axis, bool leads)
     return { o };
 }
 
-stream_clock::outcomes stream_clock::judge_on_probation(const point& p)
+stream_clock::outcomes stream_clock::judge_on_probation(const point& p, double decided)
 {
     const double late = p.offset - expected(p.item);
     const point* nearest = nullptr;
@@ -322,8 +335,10 @@ stream_clock::outcomes stream_clock::judge_on_probation(const point& p)
         o.count = p.item - d_closed;
     } else if (nearest) {
         const point first = *nearest;
-        const double jumped = (late + first.offset - expected(first.item)) / 2;
-        const int64_t count = std::llround(jumped);
+        point middle = p;
+        middle.offset +=
+            (first.offset - p.offset + d_slope * double(p.item - first.item)) / 2;
+        const int64_t count = jump_to(middle, decided);
         describe(o, count);
         o.item = first.item;
         jump({ first, p }, count);

@@ -51,6 +51,13 @@ public:
     };
     using outcomes = std::vector<outcome>;
 
+    //! How many ticks the time of all streams has walked from the origin's.
+    struct walk {
+        double decided = 0; //!< what was said last
+        double now = 0;     //!< what the clock that leads says, as far as it was read
+        bool leads = false; //!< that clock is this one, which the time follows
+    };
+
     //! Forgets everything. The rate is that of items a second.
     void begin(const timestamp& origin, double rate);
     //! Other streams know the time, but this one does not: from an item on it is closed
@@ -61,16 +68,14 @@ public:
      * A stamp.
      * \param restated the source also said its rate, as sources do that begin anew. What
      * such stamps usually do and what others do is remembered apart.
-     * \param axis how many ticks the time of all streams has walked from the origin's
-     * \param leads the time of all streams follows this clock, which has then not walked
      */
     outcomes
-    stamp(int64_t item, const timestamp& time, bool restated, double axis, bool leads);
+    stamp(int64_t item, const timestamp& time, bool restated, const walk& walked);
     //! A loss of unknown length before an item. A stamp is waited for where they are
-    //! usual.
-    outcomes doubt(int64_t item);
+    //! usual. `decided` as in walk.
+    outcomes doubt(int64_t item, double decided);
     //! All stamps of items before this one have been read.
-    outcomes reached(int64_t item);
+    outcomes reached(int64_t item, double decided);
 
     //! Ticks count from another origin, and all offsets are larger by `ticks`.
     void set_origin(const timestamp& origin, int64_t ticks);
@@ -114,11 +119,13 @@ private:
     void remember(const point& p);
     void confirm(const point& p, bool restated);
     void jump(const std::vector<point>& agreed, int64_t count);
+    //! Items by which the stream jumped if it lies where a point says.
+    int64_t jump_to(const point& p, double decided) const;
     int64_t patience() const;
     //! Counts the items of a jump.
     static void describe(outcome& o, int64_t jump);
-    outcomes judge(const point& p, bool restated, double axis, bool leads);
-    outcomes judge_on_probation(const point& p);
+    outcomes judge(const point& p, bool restated, const walk& walked);
+    outcomes judge_on_probation(const point& p, double decided);
 
     timestamp d_origin;
     double d_rate = 0;
