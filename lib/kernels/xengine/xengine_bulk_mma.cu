@@ -17,24 +17,19 @@ constexpr int warps = 8;
 
 struct extents {
     int inputs, channels, splits;
-    int tile_channels; // that share a group of 8 inputs
-    int box_rows;
     int steps;     // of box_row bytes, in a block of voltages
     int64_t total; // steps of all blocks of voltages
 };
 
-//! Boxes on their way to each warp: as many bytes of few inputs as of more.
-template <int Groups>
-constexpr int depth = Groups == 1   ? 12
-                      : Groups == 2 ? 6
-                                    : 3;
+constexpr int least_groups = 3;
+constexpr int depth = 3; // boxes on their way to each warp
 //! How many blocks share a multiprocessor.
 template <int Groups>
 constexpr int residents = Groups <= 4 ? 2 : 1;
 
 //! 1024 bytes more: boxes start at multiples of that
 template <int Groups>
-constexpr int shared_bytes = 1024 + warps* depth<Groups>*(Groups * 8 * box_row + 8);
+constexpr int shared_bytes = 1024 + warps* depth*(Groups * 8 * box_row + 8);
 
 /*!
  * A block: all products of one channel and a part of the time, whose steps its warps take
@@ -49,7 +44,6 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
 {
     constexpr int tiles = Groups * (Groups + 1) / 2;
     constexpr int box = Groups * 8 * box_row;
-    constexpr int depth = cuda::depth<Groups>;
     static_assert(tiles * 128 * sizeof(int) <= warps * depth * box);
     extern __shared__ uint8_t unaligned[];
     uint8_t* memory = unaligned + (-shared_address(unaligned) & 1023);
@@ -63,14 +57,14 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
     fence_barriers();
     __syncwarp();
 
-    const int channel = blockIdx.x / x.splits * x.tile_channels;
+    const int channel = blockIdx.x / x.splits;
     const int split = blockIdx.x % x.splits;
     const int64_t begin = x.total * split / x.splits + warp;
     const int64_t end = x.total * (split + 1) / x.splits;
     // the block and the byte of the next box to ask for
     int block = int(begin / x.steps), step = int(begin % x.steps);
     const auto request = [&](int stage) {
-        arrive_expecting(full + stage, x.box_rows * box_row);
+        arrive_expecting(full + stage, box);
         copy_box(shared_address(ring + stage * box),
                  &map,
                  full + stage,
@@ -115,7 +109,7 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
     add_triangle<Groups, Packed>(reinterpret_cast<int*>(memory),
                                  warp_sums,
                                  sums,
-                                 { x.inputs, x.channels, channel, x.tile_channels });
+                                 { x.inputs, x.channels, channel, 1 });
 }
 
 using kernel = void (*)(CUtensorMap, unsigned long long*, extents);
@@ -141,7 +135,7 @@ public:
     bulk_mma_xengine(const xengine::parameters& p, gpu_facts gpu)
         : d_p(p),
           d_gpu(gpu),
-          d_groups((p.inputs + 7) / 8),
+          d_groups(std::max(least_groups, (p.inputs + 7) / 8)),
           d_variant(variant_of(d_groups)),
           d_kernel(p.type == sample_type::sc4 ? d_variant.sum_packed : d_variant.sum),
           d_row_bytes(int64_t(size_of(p.type)) * p.spectra_per_frame)
@@ -157,36 +151,33 @@ public:
         extents x;
         x.inputs = d_p.inputs;
         x.channels = d_p.channels;
-        // rows that no box fills give products that nobody wants: any will do
-        x.tile_channels = std::max(1, 8 / d_p.inputs);
-        x.box_rows = x.tile_channels > 1 ? x.tile_channels * d_p.inputs : 8 * d_groups;
-        const int tiles = (d_p.channels + x.tile_channels - 1) / x.tile_channels;
         x.steps = (d_row_bytes + box_row - 1) / box_row;
         x.total = int64_t(x.steps) * blocks;
         const CUtensorMap map =
             make_tensor_map(voltages,
                             { d_row_bytes, d_p.inputs, d_p.channels, blocks },
                             box_row,
-                            x.box_rows / x.tile_channels,
-                            x.tile_channels);
-        x.splits = choose_splits(tiles,
+                            8 * d_groups,
+                            1);
+        x.splits = choose_splits(d_p.channels,
                                  x.total,
                                  exact_bytes(d_p) / box_row,
                                  d_gpu.multiprocessors * d_variant.residents,
                                  4 * warps);
-        d_kernel<<<unsigned(tiles * x.splits), 32 * warps, d_variant.shared_bytes, s>>>(
-            map, sums, x);
+        d_kernel<<<unsigned(d_p.channels * x.splits),
+                   32 * warps,
+                   d_variant.shared_bytes,
+                   s>>>(map, sums, x);
         check_launch("bulk mma s8 X-engine");
     }
 
 private:
     static variant variant_of(int groups)
     {
-        constexpr variant variants[] = { variant_for<1>(), variant_for<2>(),
-                                         variant_for<3>(), variant_for<4>(),
+        constexpr variant variants[] = { variant_for<3>(), variant_for<4>(),
                                          variant_for<5>(), variant_for<6>(),
                                          variant_for<7>(), variant_for<8>() };
-        return variants[groups - 1];
+        return variants[groups - least_groups];
     }
 
     const xengine::parameters d_p;
