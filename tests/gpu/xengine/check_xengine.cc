@@ -294,9 +294,9 @@ void check_xengines(bool quick)
     try {
         cuda::make_xengine({ 1, 4, 24, sample_type::sc8 }, 0);
     } catch (const std::invalid_argument& e) {
-        refused = std::string(e.what()).find("times: 24") == 0;
+        refused = std::string(e.what()).find("spectra_per_frame: 24") == 0;
     }
-    expect(refused, "24 times are refused");
+    expect(refused, "24 spectra in a frame are refused");
 }
 
 } // namespace
