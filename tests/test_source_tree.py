@@ -173,7 +173,9 @@ class TestSourceTree(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("clang-format"), "clang-format is not installed")
     def test_format(self):
-        """C++ is as .clang-format wants it."""
+        """C++ is as .clang-format wants it, by the version that it is written for."""
+        if "version 14." not in run("clang-format", "--version")[1]:
+            self.skipTest("clang-format is not of version 14: others break lines elsewhere")
         files = [path for folder in ("include", "lib", "python", "tests")
                  for suffix in ("*.cc", "*.h", "*.cu", "*.cuh")
                  for path in (SOURCE / folder).rglob(suffix)]

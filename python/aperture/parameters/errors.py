@@ -31,7 +31,8 @@ class ParameterTypeError(TypeError):
 
 def refuse(field, value, rule, error=ParameterError):
     """Raises the error (a class) for a value that its rule does not allow."""
-    shown = repr(value)
+    # NumPy 2 writes the type of a number beside it
+    shown = repr(value.item() if getattr(value, "shape", None) == () else value)
     if len(shown) > 80:
         shown = shown[:77] + "..."
     raise error(field, f"{shown} is not allowed; it must be {rule}")
