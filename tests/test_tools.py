@@ -4,12 +4,73 @@
 """The programs in tools/, as far as they can be tested without a fresh machine."""
 
 import os
+import re
 import shutil
 import unittest
 
 import numpy as np
 
 from places import BUILD, SOURCE, fresh_folder, main, run, run_or_fail
+
+
+#: in place of CMake: writes down what it is asked for, as a configured build does
+FAKE_CMAKE = """#!/bin/sh
+for argument; do
+    case $argument in
+    -DENABLE_CUDA=*)
+        printf '%s\\n' "CMAKE_HOME_DIRECTORY:INTERNAL=$SOURCE" \\
+            "ENABLE_CUDA:STRING=${argument#*=}" CPPUNIT_FOUND:INTERNAL=1 \\
+            > "$APERTURE_BUILD/CMakeCache.txt"
+        touch "$APERTURE_BUILD/build.ninja" ;;
+    esac
+done
+"""
+#: a machine of so many GPUs that who reads the first line only is not the last to end
+FAKE_GPUS = "#!/bin/sh\nfor i in $(seq 3000); do echo \"GPU $i: a GPU\"; done\n"
+
+
+class TestSetup(unittest.TestCase):
+    def setUp(self):
+        self.folder = fresh_folder("tools-setup")
+        self.stubs = self.folder / "bin"
+        self.stubs.mkdir()
+        self.stub("cmake", FAKE_CMAKE)
+        self.stub("nvidia-smi", "#!/bin/sh\nexit 9\n")
+        self.stub("apt-get", "#!/bin/sh\nexit 1\n")
+
+    def stub(self, name, text):
+        (self.stubs / name).write_text(text)
+        (self.stubs / name).chmod(0o755)
+
+    def set_up(self, *words, build="build", cuda=""):
+        """Runs tools/setup; returns its exit status, output, and the build's ENABLE_CUDA."""
+        status, output = run(
+            SOURCE / "tools/setup", *words,
+            env={**os.environ, "PATH": f"{self.stubs}:{os.environ['PATH']}",
+                 "APERTURE_BUILD": str(self.folder / build), "APERTURE_CUDA": cuda,
+                 "SOURCE": str(SOURCE)})
+        cache = self.folder / build / "CMakeCache.txt"
+        found = re.search("ENABLE_CUDA:STRING=(.*)", cache.read_text()) if cache.exists() else None
+        return status, output, found and found[1]
+
+    def test_kernels_for_cuda(self):
+        """Where there is a GPU, for tests, or as a user says; a build that has them keeps them."""
+        for words, cuda, expected in (
+            ((), "", "OFF"), (("test",), "", "AUTO"), ((), "", "AUTO"), ((), "ON", "ON"),
+            (("test",), "", "ON"), ((), "OFF", "OFF"), ((), "", "OFF"), ((), "AUTO", "AUTO"),
+        ):
+            with self.subTest(words=words, cuda=cuda):
+                status, output, found = self.set_up(*words, cuda=cuda)
+                self.assertEqual((status, found), (0, expected), output)
+        self.stub("nvidia-smi", FAKE_GPUS)
+        status, output, found = self.set_up(build="with-gpus")
+        self.assertEqual((status, found), (0, "AUTO"), output)
+
+    def test_refuses(self):
+        status, output, found = self.set_up(cuda="maybe")
+        self.assertNotEqual(status, 0)
+        self.assertIn("APERTURE_CUDA=maybe is not allowed: ON, OFF or AUTO", output)
+        self.assertIsNone(found)
 
 
 class TestRun(unittest.TestCase):
