@@ -30,6 +30,7 @@ struct choice {
 constexpr int any = 1 << 30;
 constexpr choice choices[] = {
 #if defined(APERTURE_CUDA_SM_90A)
+    { "bulk mma s8", sc4, 90, 90, 16, 16, make_bulk_mma_xengine },
     { "row mma s8", sc8 | sc4, 90, 90, 1, 16, make_row_mma_xengine },
     { "bulk mma s8", sc8 | sc4, 90, 90, 17, 64, make_bulk_mma_xengine },
     { "wgmma u8", sc4, 90, 90, 1, any, make_wgmma_sc4_xengine },

@@ -73,7 +73,7 @@ std::unique_ptr<integer_xengine> make_turing_xengine(const xengine::parameters&,
 //! mma.sync, fed by copies of pieces of rows; Hopper, up to 16 inputs
 std::unique_ptr<integer_xengine> make_row_mma_xengine(const xengine::parameters&,
                                                       gpu_facts);
-//! mma.sync, fed by bulk copies; Hopper, 17 to 64 inputs
+//! mma.sync, fed by bulk copies; Hopper, 17 to 64 inputs, and 16 of sc4
 std::unique_ptr<integer_xengine> make_bulk_mma_xengine(const xengine::parameters&,
                                                        gpu_facts);
 //! of sc8: warp-group matrix instructions fed by bulk copies; Hopper

@@ -21,15 +21,18 @@ struct extents {
     int64_t total; // steps of all blocks of voltages
 };
 
-constexpr int least_groups = 3;
-constexpr int depth = 3; // boxes on their way to each warp
-//! How many blocks share a multiprocessor.
+constexpr int least_groups = 2;
+//! Pipeline stages of each warp, one box each: twice as many of boxes that are half as
+//! large.
+template <int Groups>
+constexpr int depth = Groups == 2 ? 6 : 3;
+//! How many thread blocks share a multiprocessor.
 template <int Groups>
 constexpr int residents = Groups <= 4 ? 2 : 1;
 
 //! 1024 bytes more: boxes start at multiples of that
 template <int Groups>
-constexpr int shared_bytes = 1024 + warps* depth*(Groups * 8 * box_row + 8);
+constexpr int shared_bytes = 1024 + warps* depth<Groups>*(Groups * 8 * box_row + 8);
 
 /*!
  * A block: all products of one channel and a part of the time, whose steps its warps take
@@ -44,6 +47,7 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
 {
     constexpr int tiles = Groups * (Groups + 1) / 2;
     constexpr int box = Groups * 8 * box_row;
+    constexpr int depth = cuda::depth<Groups>;
     static_assert(tiles * 128 * sizeof(int) <= warps * depth * box);
     extern __shared__ uint8_t unaligned[];
     uint8_t* memory = unaligned + (-shared_address(unaligned) & 1023);
@@ -115,8 +119,8 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
 using kernel = void (*)(CUtensorMap, unsigned long long*, extents);
 
 struct variant {
-    kernel sum; // by whether samples are packed: sc4
-    kernel sum_packed;
+    kernel sum;        // of sc8
+    kernel sum_packed; // of sc4
     int residents, shared_bytes;
 };
 
@@ -129,13 +133,23 @@ constexpr variant variant_for()
              shared_bytes<Groups> };
 }
 
+//! 16 inputs of sc8 have a kernel that is faster: see xengine_row_mma.cu.
+template <>
+constexpr variant variant_for<2>()
+{
+    constexpr int Groups = 2;
+    return {
+        nullptr, sum_triangle<Groups, true>, residents<Groups>, shared_bytes<Groups>
+    };
+}
+
 class bulk_mma_xengine : public integer_xengine
 {
 public:
     bulk_mma_xengine(const xengine::parameters& p, gpu_facts gpu)
         : d_p(p),
           d_gpu(gpu),
-          d_groups(std::max(least_groups, (p.inputs + 7) / 8)),
+          d_groups((p.inputs + 7) / 8),
           d_variant(variant_of(d_groups)),
           d_kernel(p.type == sample_type::sc4 ? d_variant.sum_packed : d_variant.sum),
           d_row_bytes(int64_t(size_of(p.type)) * p.spectra_per_frame)
@@ -174,9 +188,10 @@ public:
 private:
     static variant variant_of(int groups)
     {
-        constexpr variant variants[] = { variant_for<3>(), variant_for<4>(),
-                                         variant_for<5>(), variant_for<6>(),
-                                         variant_for<7>(), variant_for<8>() };
+        constexpr variant variants[] = { variant_for<2>(), variant_for<3>(),
+                                         variant_for<4>(), variant_for<5>(),
+                                         variant_for<6>(), variant_for<7>(),
+                                         variant_for<8>() };
         return variants[groups - least_groups];
     }
 
