@@ -9,11 +9,13 @@
 #define INCLUDED_APERTURE_ARRAY_SOURCE_H
 
 #include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/parameter.h>
 #include <gnuradio/sync_block.h>
 #include <array>
 #include <complex>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,7 +40,7 @@ namespace gr::aperture {
  *
  * The delays are exact, whole samples and fractions, over the band of the sources: their
  * spectrum is flat within 1e-4 for |f| < 0.495 of the sample rate (99 % of the band) and
- * falls to nothing at half the rate. Sources stand still, or turn with the sky, from
+ * falls to nothing at half the rate. Sources stand still, or move with the sky, from
  * azimuth and elevation at the first sample on: delay and phase follow all the time. What
  * is below the horizon is not seen (checked once every few thousand samples).
  *
@@ -55,41 +57,109 @@ class APERTURE_API array_source : virtual public gr::sync_block
 public:
     typedef std::shared_ptr<array_source> sptr;
 
+    //! One signal path of the array.
     struct input {
-        std::string name = "";                        //!< different for each
-        std::array<double, 3> position = { 0, 0, 0 }; //!< east, north, up, m
-        std::string polarization = "x";               //!< x, y, l or r
-        std::complex<double> gain = 1; //!< of noise and signals, in voltage
-        double cable_delay = 0;        //!< s, between -1 and 1
+        std::string name = "";
+        std::array<double, 3> position = { 0, 0, 0 };
+        std::string polarization = "x";
+        std::complex<double> gain = 1;
+        double cable_delay = 0;
+
+        //! What the members mean.
+        static auto describe()
+        {
+            return std::make_tuple(
+                parameter("name",
+                          &input::name,
+                          "different for each input; its receiver noise depends on the "
+                          "name and the seed"),
+                parameter("position",
+                          &input::position,
+                          "(east, north, up) of the array's origin, metres"),
+                parameter("polarization", &input::polarization, "x, y, l or r"),
+                parameter("gain",
+                          &input::gain,
+                          "complex factor of noise and signals, in voltage"),
+                parameter(
+                    "cable_delay", &input::cable_delay, "seconds, between -1 and 1"));
+        }
     };
 
+    //! A point source in the sky.
     struct source {
-        std::string name = ""; //!< different for each
-        double azimuth = 0;    //!< degrees from north through east, at the first sample
-        double elevation = 90; //!< degrees, at the first sample
-        bool moving = false;   //!< turns with the sky
-        double flux = 1;       //!< power in an input over that of the receiver noise
+        std::string name = "";
+        double azimuth = 0;
+        double elevation = 90;
+        bool moving = false;
+        double flux = 1;
+
+        //! What the members mean.
+        static auto describe()
+        {
+            return std::make_tuple(
+                parameter("name",
+                          &source::name,
+                          "different for each source; its signal depends on the name and "
+                          "the seed"),
+                parameter("azimuth",
+                          &source::azimuth,
+                          "degrees from north through east, at the first sample"),
+                parameter(
+                    "elevation", &source::elevation, "degrees, at the first sample"),
+                parameter("moving", &source::moving, "whether it moves with the sky"),
+                parameter("flux",
+                          &source::flux,
+                          "power in an input over that of the receiver noise"));
+        }
     };
 
     struct parameters {
         std::vector<input> inputs = {};
         std::vector<source> sources = {};
-        double sample_rate = 1e6;      //!< Hz
-        double center_frequency = 1e9; //!< f0, Hz
-        double latitude = 0;           //!< degrees, for sources that move
-        std::string type = "fc32";     //!< fc32, sc16 or sc8
-        int64_t samples = 0;           //!< of each input; 0: endless
-        std::pair<uint64_t, double> start_time = { 0, 0 }; //!< s since 1970, and fraction
+        double sample_rate = 1e6;
+        double center_frequency = 1e9;
+        double latitude = 0;
+        std::string type = "fc32";
+        int64_t samples = 0;
+        std::pair<uint64_t, double> start_time = { 0, 0 };
         uint64_t seed = 1;
-        int inputs_per_port = 1; //!< interleaved sample by sample
-        //! rms of the receiver noise in re and in im, each, in steps; 0: sqrt(1/2) for
-        //! fc32 (power 1), 20 for sc8, 1000 for sc16
+        int inputs_per_port = 1;
         double noise_rms = 0;
     };
 
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            required_parameter("inputs",
+                               &parameters::inputs,
+                               "list of array_source.input; the delays of a source may "
+                               "differ by 5e5 samples at most"),
+            required_parameter(
+                "sources", &parameters::sources, "list of array_source.source"),
+            parameter("sample_rate", &parameters::sample_rate, "Hz"),
+            parameter("center_frequency", &parameters::center_frequency, "f0, Hz"),
+            parameter(
+                "latitude", &parameters::latitude, "degrees, for sources that move"),
+            parameter("type", &parameters::type, "fc32, sc16 or sc8"),
+            parameter("samples", &parameters::samples, "of each input; 0: endless"),
+            parameter("start_time",
+                      &parameters::start_time,
+                      "of the first sample: whole seconds since 1970 and the fraction of "
+                      "a second"),
+            parameter(
+                "seed", &parameters::seed, "64 bits; equal seeds give equal samples"),
+            parameter("inputs_per_port",
+                      &parameters::inputs_per_port,
+                      "interleaved sample by sample"),
+            parameter("noise_rms",
+                      &parameters::noise_rms,
+                      "rms of the receiver noise in re and in im, each, in steps; 0: "
+                      "sqrt(1/2) for fc32 (power 1), 20 for sc8, 1000 for sc16"));
+    }
+
     /*!
-     * \throws std::invalid_argument naming the parameter, its value and what is allowed.
-     * Delays may differ by 5e5 samples at most.
+     * \throws std::invalid_argument naming the parameter, its value and what is allowed
      */
     static sptr make(const parameters& p);
 

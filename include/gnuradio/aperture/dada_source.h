@@ -9,10 +9,12 @@
 #define INCLUDED_APERTURE_DADA_SOURCE_H
 
 #include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/parameter.h>
 #include <gnuradio/sync_block.h>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -46,11 +48,27 @@ public:
 
     struct parameters {
         std::string filename = "";
-        //! start again at `begin` after the last sample; the clock goes on, without a gap
         bool repeat = false;
-        int64_t begin = 0;   //!< first sample to read, counted from that after the header
-        int64_t samples = 0; //!< of each input, per pass; 0: all to the end of the file
+        int64_t begin = 0;
+        int64_t samples = 0;
     };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            required_parameter("filename", &parameters::filename, "the file"),
+            parameter("repeat",
+                      &parameters::repeat,
+                      "start again at `begin` after the last sample; the clock goes on, "
+                      "without a gap"),
+            parameter("begin",
+                      &parameters::begin,
+                      "first sample to read, counted from that after the header"),
+            parameter("samples",
+                      &parameters::samples,
+                      "of each input, per pass; 0: all to the end of the file"));
+    }
 
     /*!
      * \throws std::invalid_argument naming file, key, value and what is allowed

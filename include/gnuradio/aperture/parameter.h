@@ -17,9 +17,11 @@ namespace gr::aperture {
  * The function describe() of a block returns a tuple of these, in the order of the
  * arguments in Python; the constructor in Python and its documentation are made from it.
  */
-template <class Parameters, class Value>
+template <class Parameters, class Value, bool Required = false>
 struct parameter_description {
     using value = Value;
+    //! Whether it has to be given: there is no default that anybody could want.
+    static constexpr bool required = Required;
     const char* name;
     Value Parameters::*member;
     const char* meaning;
@@ -35,6 +37,14 @@ parameter(const char* name,
           int Parameters::*last_axis = nullptr)
 {
     return { name, member, meaning, last_axis };
+}
+
+//! The same of a parameter that has to be given.
+template <class Parameters, class Value>
+constexpr parameter_description<Parameters, Value, true>
+required_parameter(const char* name, Value Parameters::*member, const char* meaning)
+{
+    return { name, member, meaning, nullptr };
 }
 
 //! Of the parameter `device` of all blocks that have one.

@@ -10,8 +10,10 @@
 
 #include <gnuradio/aperture/api.h>
 #include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/parameter.h>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -41,16 +43,45 @@ public:
     typedef std::shared_ptr<replay> sptr;
 
     struct parameters {
-        std::vector<char> data = {}; //!< whole items, one after the other
-        int item_size = 8;           //!< bytes
-        int64_t repeats = 1;         //!< how often the data is sent; 0: for ever
-        std::pair<uint64_t, double> start_time = { 1704067200, 0 }; //!< s since 1970
-        double center_frequency = 0;                                //!< Hz, rx_freq
-        double rate = 0;          //!< items a second; 0: not tagged
-        double bandwidth = 0;     //!< Hz; 0: not tagged
-        int samples_per_item = 0; //!< 0: not tagged
+        std::vector<char> data = {};
+        int item_size = 8;
+        int64_t repeats = 1;
+        std::pair<uint64_t, double> start_time = { 1704067200, 0 };
+        double center_frequency = 0;
+        double rate = 0;
+        double bandwidth = 0;
+        int samples_per_item = 0;
         std::string device = "auto";
     };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            required_parameter(
+                "data",
+                &parameters::data,
+                "whole items, one after the other: bytes, or a NumPy array "
+                "of any type and shape"),
+            parameter("item_size", &parameters::item_size, "bytes of an item"),
+            parameter("repeats",
+                      &parameters::repeats,
+                      "how often the data is sent; 0: for ever"),
+            parameter("start_time",
+                      &parameters::start_time,
+                      "of the first item: whole seconds since 1970 and the fraction of a "
+                      "second"),
+            parameter("center_frequency", &parameters::center_frequency, "Hz: rx_freq"),
+            parameter(
+                "rate", &parameters::rate, "items a second: rx_rate; 0: not tagged"),
+            parameter("bandwidth",
+                      &parameters::bandwidth,
+                      "Hz, of what comes from a channeliser; 0: not tagged"),
+            parameter("samples_per_item",
+                      &parameters::samples_per_item,
+                      "of one input, of what comes from a channeliser; 0: not tagged"),
+            parameter("device", &parameters::device, meaning_of_device));
+    }
 
     //! \throws std::invalid_argument naming the parameter, its value and what is allowed
     static sptr make(parameters p);

@@ -9,7 +9,9 @@
 #define INCLUDED_APERTURE_SELECT_H
 
 #include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/parameter.h>
 #include <gnuradio/sync_block.h>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,16 +31,27 @@ public:
     typedef std::shared_ptr<select> sptr;
 
     struct parameters {
-        int channels = 1024; //!< of an item
-        int inputs = 2;      //!< the X-engine's
-        //! pairs of input numbers, each 0 to inputs-1
+        int channels = 1024;
+        int inputs = 2;
         std::vector<std::pair<int, int>> products = { { 1, 0 } };
     };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(parameter("channels", &parameters::channels, "of an item"),
+                               parameter("inputs", &parameters::inputs, "the X-engine's"),
+                               parameter("products",
+                                         &parameters::products,
+                                         "list of pairs of inputs, each 0 to inputs - 1; "
+                                         "aperture.products() makes it from names"));
+    }
 
     static sptr make(const parameters& p);
 
     //! Picks other products from the next item on; as many as there are ports.
     virtual void set_products(const std::vector<std::pair<int, int>>& products) = 0;
+    //! The pairs of inputs that are picked.
     virtual std::vector<std::pair<int, int>> products() const = 0;
 };
 

@@ -17,10 +17,12 @@
 #include <pybind11/stl.h>
 #include <type_traits>
 #include <complex>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 /*!
@@ -75,45 +77,123 @@ inline std::string argument_text(const char* name, const char* meaning)
     return text + line + "\n";
 }
 
-template <class block, class binding, class... description>
-void bind_constructor(binding& c, const description&... p)
+//! Bytes that are taken as they are: any object with Python's buffer interface.
+template <>
+struct python_argument<std::vector<char>> {
+    using type = const pybind11::buffer&;
+    static std::vector<char> to(type data, const char* name, int)
+    {
+        const pybind11::buffer_info info = data.request();
+        if (!PyBuffer_IsContiguous(info.view(), 'C'))
+            throw pybind11::value_error(std::string(name) +
+                                        ": its bytes do not lie one after the other; "
+                                        "numpy.ascontiguousarray() makes them so");
+        const auto* first = static_cast<const char*>(info.ptr);
+        return { first, first + info.size * info.itemsize };
+    }
+};
+
+//! The argument of a parameter in Python, with its default if it has one.
+template <class parameters, class description>
+auto python_argument_of(const parameters& defaults, const description& p)
 {
-    namespace py = pybind11;
-    using parameters = typename block::parameters;
+    const pybind11::arg argument(p.name);
+    if constexpr (description::required)
+        return argument;
+    else
+        return argument =
+                   python_argument<typename description::value>::from(defaults.*p.member);
+}
+
+//! A constructor in Python with the parameters as its arguments.
+//! \param make what is made of them
+template <class parameters, class binding, class maker, class... description>
+void bind_constructor(binding& c,
+                      const char* about,
+                      const maker& make,
+                      const description&... p)
+{
     const parameters defaults;
-    c.def(py::init(
-              [p...](
+    c.def(pybind11::init(
+              [make, p...](
                   typename python_argument<typename description::value>::type... values) {
                   parameters chosen;
                   ((chosen.*p.member = python_argument<typename description::value>::to(
                         values, p.name, p.last_axis ? chosen.*p.last_axis : 0)),
                    ...);
-                  return block::make(chosen);
+                  return make(std::move(chosen));
               }),
-          (py::arg(p.name) =
-               python_argument<typename description::value>::from(defaults.*p.member))...,
-          "Makes the block; see the class for the arguments.");
+          python_argument_of(defaults, p)...,
+          about);
 }
 
-//! \param about what stands before the arguments in the documentation of the class
-template <class block>
-auto bind_block(pybind11::module& m, const char* name, const char* about)
+//! The documentation of a class: `about`, and what its arguments mean.
+template <class described>
+std::string text_of(const char* about)
 {
-    namespace py = pybind11;
     std::string text = std::string(about) + "\nArgs:\n";
     std::apply(
         [&](const auto&... p) { ((text += argument_text(p.name, p.meaning)), ...); },
+        described::describe());
+    return text;
+}
+
+/*!
+ * Binds a struct that has a description: its constructor and its members.
+ * \param scope the class or module that it belongs to
+ */
+template <class described, class scope>
+void bind_struct(scope& s, const char* name, const char* about)
+{
+    pybind11::class_<described> c(s, name, text_of<described>(about).c_str());
+    std::apply(
+        [&](const auto&... p) {
+            bind_constructor<described>(
+                c,
+                "See the class for the arguments.",
+                [](described&& d) { return std::move(d); },
+                p...);
+            (c.def_readwrite(p.name, p.member, p.meaning), ...);
+        },
+        described::describe());
+}
+
+/*!
+ * Binds a block that has a description.
+ * \tparam base block_on_device, or gr::sync_block
+ * \param about what stands before the arguments in the documentation of the class
+ * \param raises what it says of errors, beyond those that parameters cause
+ * \param before is told of the class before its constructor is bound: binds what that
+ * takes
+ */
+template <class block, class base = gr::aperture::block_on_device>
+auto bind_block(
+    pybind11::module& m,
+    const char* name,
+    const char* about,
+    const char* raises = "",
+    const std::function<void(pybind11::object&)>& before = [](pybind11::object&) {})
+{
+    namespace py = pybind11;
+    const std::string text =
+        text_of<block>(about) +
+        "\nRaises:\n"
+        "    ValueError: names the parameter, its value and what is allowed\n" +
+        raises;
+    py::class_<block, base, gr::block, gr::basic_block, std::shared_ptr<block>> c(
+        m, name, text.c_str());
+    before(c);
+    std::apply(
+        [&](const auto&... p) {
+            bind_constructor<typename block::parameters>(
+                c,
+                "Makes the block; see the class for the arguments.",
+                [](typename block::parameters&& chosen) {
+                    return block::make(std::move(chosen));
+                },
+                p...);
+        },
         block::describe());
-    text += "\nRaises:\n"
-            "    ValueError: names the parameter, its value and what is allowed\n";
-    py::class_<block,
-               gr::aperture::block_on_device,
-               gr::block,
-               gr::basic_block,
-               std::shared_ptr<block>>
-        c(m, name, text.c_str());
-    std::apply([&](const auto&... p) { bind_constructor<block>(c, p...); },
-               block::describe());
     return c;
 }
 
