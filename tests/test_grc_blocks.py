@@ -115,6 +115,11 @@ REFUSED = {
         {"device": "gpu"},
         {"integration": "2e9"},
     ],
+    "aperture_receiver_tags": [
+        {"vlen": "0"}, {"vlen": "268435456"}, {"rate": "-1"}, {"rate": "float('inf')"},
+        {"center_frequency": "float('nan')"}, {"start_time": "(0, 1.0)", "clock": "given"},
+        {"start_time": "(253402300800, 0.0)"},
+    ],
     "aperture_replay": [
         {"vlen": "0"}, {"data": "b''"}, {"data": "bytes(12)"}, {"repeats": "-1"}, {"rate": "-1"},
         {"start_time": "(0, 1.0)"}, {"bandwidth": "-1"}, {"samples_per_item": "-1"},
@@ -209,6 +214,11 @@ ALLOWED = {
         {"inputs": "7", "channels": "3", "spectra_per_frame": "5", "integration": "3"},
         {"type": "fc32"},
         {"type": "sc4"}, {"device": "cpu"},
+    ],
+    "aperture_receiver_tags": [
+        {"type": "sc8", "vlen": "3"}, {"rate": "2.4e6", "center_frequency": "1.42e9"},
+        {"clock": "given", "start_time": "(1700000000, 0.5)"}, {"clock": "none"},
+        {"replace": "True"},
     ],
     "aperture_replay": [
         {"type": "sc8", "vlen": "3", "data": "bytes(600)", "repeats": "7"},

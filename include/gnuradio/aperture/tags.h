@@ -64,13 +64,13 @@ inline constexpr char time[] = "time";
 //! up for with zeros), `lost_unknown` (a loss of unknown length), `overlap` (`count`
 //! items that were there before, dropped), `clock_jump` (rx_time makes no sense,
 //! ignored), `late` (a timed setting came too late and holds at once), `refused` (a
-//! message, with a `reason`)
+//! message, with a `reason`), `assumed` (tags that receiver_tags added, with a `reason`)
 inline constexpr char event[] = "event";
 //! long, in `status`: number of the port
 inline constexpr char port[] = "port";
 //! uint64, in `status`: number of the item of that port
 inline constexpr char item[] = "item";
-//! string, in `status`: why a message was refused
+//! string, in `status`: why a message was refused, or what was assumed
 inline constexpr char reason[] = "reason";
 
 } // namespace tags

@@ -28,6 +28,7 @@ void bind_discard(py::module& m);
 void bind_f_engine(py::module& m);
 void bind_pfb_channelizer(py::module& m);
 void bind_power_detector(py::module& m);
+void bind_receiver_tags(py::module& m);
 void bind_replay(py::module& m);
 void bind_select(py::module& m);
 void bind_tags(py::module& m);
@@ -71,6 +72,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_f_engine(m);
     bind_pfb_channelizer(m);
     bind_power_detector(m);
+    bind_receiver_tags(m);
     bind_replay(m);
     bind_select(m);
     bind_tags(m);

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(ac78ac08d784e171ec0cea8deea9f88c) */
+/* BINDTOOL_HEADER_FILE_HASH(4e209dcf3b7abdf6dcd4d66345e441c9) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/tags.h>

@@ -1,0 +1,66 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_RECEIVER_TAGS_IMPL_H
+#define INCLUDED_APERTURE_RECEIVER_TAGS_IMPL_H
+
+#include "stream/timestamp.h"
+#include <gnuradio/aperture/receiver_tags.h>
+#include <mutex>
+#include <optional>
+
+namespace gr::aperture {
+
+class receiver_tags_impl : public receiver_tags
+{
+public:
+    explicit receiver_tags_impl(const parameters& p);
+
+    bool start() override;
+    int work(int noutput_items,
+             gr_vector_const_void_star& input_items,
+             gr_vector_void_star& output_items) override;
+
+    void set_center_frequency(double frequency) override;
+    double center_frequency() const override;
+    void set_rate(double rate) override;
+    double rate() const override;
+    void set_time(const std::pair<uint64_t, double>& time) override;
+
+private:
+    //! What is said of one item.
+    struct said {
+        std::optional<timestamp> time;
+        std::optional<double> rate, frequency;
+        bool approximate = false;
+
+        bool any() const { return time || rate || frequency; }
+    };
+    //! The time of an item by what was said last, if that and the rate are known.
+    std::optional<timestamp> reckoned(uint64_t item) const;
+    said first_of(const said& source);
+    said later(uint64_t item, const said& source, const said& set);
+    void tag(uint64_t item, const said& s);
+    void report_first(const said& source, const said& all);
+    void receive(const pmt::pmt_t& message);
+    void refuse(const std::string& reason);
+
+    mutable std::mutex d_mutex;
+    parameters d_p;
+    said d_set; // since the last item
+    bool d_running = false;
+    // The time of an item and the items a second from it on, as they were tagged.
+    uint64_t d_item = 0;
+    std::optional<timestamp> d_time;
+    std::optional<double> d_rate;
+    // Where rx_time is replaced: what is added to the source's.
+    std::optional<timestamp> d_epoch;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_RECEIVER_TAGS_IMPL_H */
