@@ -9,10 +9,10 @@ Positions are (east, north, up) in metres, directions unit vectors in the same f
 runs from north through east. Angles are in degrees, times are UTC seconds since 1970 (as
 `rx_time` counts them). Arguments may be arrays; the last axis of a vector has its components.
 
-Nothing is downloaded: UT1 comes from the table in earth_rotation_table.py. While that lasts,
-directions on the sky are good to 1 arc second (the motion of the Earth's pole, 0.6 at most, is left
-out, and there is no refraction); after its end UT1 is off by what it has drifted since, 15 arc
-seconds for each second.
+Nothing is downloaded: UT1 and the place of the pole come from the table in earth_rotation_table.py.
+While that is measured, directions on the sky are good to 0.05 arc seconds (without refraction);
+after its end UT1 is off by what it has drifted since, 15 arc seconds for each second (see
+earth_rotation.direction_error).
 """
 
 import warnings
@@ -86,19 +86,26 @@ def _erfa(function, *arguments):
 
 def _observer(time, latitude, longitude, height):
     """The arguments of ERFA's atco13 and atoc13 from utc1 on. Pressure 0: no refraction."""
-    from .earth_rotation import ut1_minus_utc
+    from .earth_rotation import pole, ut1_minus_utc
     day, fraction = _julian_date(time)
     return (day, fraction, ut1_minus_utc(day, fraction), np.radians(longitude),
-            np.radians(latitude), height, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+            np.radians(latitude), height, *pole(day, fraction), 0.0, 0.0, 0.0, 1.0)
 
 
-def radec_to_azel(ra, dec, time, latitude, longitude, height=0.0):
+def radec_to_azel(ra, dec, time, latitude, longitude, height=0.0, pm_ra=0.0, pm_dec=0.0):
     """Azimuth (0 to 360) and elevation of a star at ICRS right ascension and declination.
 
-    As seen from the ground: precession, nutation, annual and diurnal aberration (ERFA's atco13).
+    As seen from the ground: precession, nutation, annual and diurnal aberration, and the motion of
+    the pole (ERFA's atco13). pm_ra, pm_dec: proper motion in milli arc seconds a year on the sky
+    (along a circle of declination that is the change of ra times cos dec), since 2000.
     """
-    azimuth, zenith_distance = _erfa("atco13", np.radians(ra), np.radians(dec), 0.0, 0.0, 0.0, 0.0,
-                                     *_observer(time, latitude, longitude, height))[:2]
+    from .earth_rotation import MILLI_ARC_SECOND
+    declination = np.radians(dec)
+    azimuth, zenith_distance = _erfa(
+        "atco13", np.radians(ra), declination,
+        np.asarray(pm_ra) * MILLI_ARC_SECOND / np.maximum(np.cos(declination), 1e-9),
+        np.asarray(pm_dec) * MILLI_ARC_SECOND, 0.0, 0.0,
+        *_observer(time, latitude, longitude, height))[:2]
     return np.degrees(azimuth) % 360, 90 - np.degrees(zenith_distance)
 
 
