@@ -19,16 +19,17 @@ PACKAGE = SOURCE / "python/aperture"
 
 # what a package of python/aperture may import of the others; "blocks": modules of that folder
 ANYTHING = {"arguments", "arrays", "beams", "blocks", "commands", "files", "parameters", "plots",
-            "streams", "testing"}
+            "streams", "testing", "tracking"}
 MAY_IMPORT = {
     "arguments": set(),
     "parameters": set(),
     "arrays": {"parameters"},
-    "beams": {"arrays", "parameters"},
-    "files": {"arrays", "parameters"},
+    "tracking": {"arrays", "parameters"},
+    "beams": {"arrays", "parameters", "tracking"},
+    "files": {"arrays", "parameters", "tracking"},
     "streams": {"parameters"},
-    "plots": {"arrays", "beams", "files", "parameters"},
-    "blocks": {"arrays", "beams", "files", "parameters", "streams"},
+    "plots": {"arrays", "beams", "files", "parameters", "tracking"},
+    "blocks": {"arrays", "beams", "files", "parameters", "streams", "tracking"},
     "commands": ANYTHING - {"testing"},
     "testing": ANYTHING,
 }

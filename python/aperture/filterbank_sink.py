@@ -28,6 +28,7 @@ from .parameters.errors import refuse
 from .pointing import ZENITH, as_beams
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import require, tag_value, time_of
+from .tracking.directions import icrs
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth, tags.spectra)
@@ -530,10 +531,7 @@ class filterbank_sink(python_block):
         time = seconds + fraction - self._hop / 2
         azimuth, elevation = geometry.azimuth_elevation(
             beam_directions(self._array, [beam], time)[0])
-        ra, dec = beam.ra, beam.dec
-        if not beam.moving:
-            ra, dec = geometry.azel_to_radec(azimuth, elevation, time, self._array.latitude,
-                                             self._array.longitude, self._array.height)
+        ra, dec = icrs(beam, time, self._array)[:2]
         return {
             "rawdatafile": os.path.basename(self._paths[number]),
             "source_name": (self._names[number] if one_each or len(self._names) == 1

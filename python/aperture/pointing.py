@@ -83,7 +83,8 @@ class Drift:
         if time is None:
             # of a baseline across the pole that the source moves along
             across = np.linalg.norm(np.cross(positions, pole), axis=1)
-            speed = np.max(across) * max(math.cos(math.radians(beam.dec)) for beam in moving)
+            speed = np.max(across) * max(
+                1.0 if beam.dec is None else math.cos(math.radians(beam.dec)) for beam in moving)
         else:
             # the sky turns against the Earth: from east over south to west
             motion = -np.cross(pole, beam_directions(array, moving, time))
@@ -154,7 +155,8 @@ class pointing(python_block):
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one.
     beams : list
-        Of `aperture.Beam`, or of dictionaries as in a file of beams, of which a tiling that follows
+        Of `aperture.Beam`, or of dictionaries as in a file of beams or texts such as sun, Cas A or
+        "23:23:24 +58:48:54", of which a tiling that follows
         the sky is made for the host's clock: for a recording, `load_beams(file, array, time)` makes
         it. Incoherent ones are left out: they have no weights.
     channels : int

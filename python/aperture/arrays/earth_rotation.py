@@ -36,7 +36,7 @@ def _in_table(jd, fraction, values):
     return np.interp(np.asarray(jd) - MJD_ZERO_JD + fraction, dates, values)
 
 
-def _tai_minus_utc(mjd):
+def tai_minus_utc(mjd):
     """Leap seconds at modified Julian dates in UTC."""
     import erfa  # not needed by those who only connect blocks
     steps = erfa.leap_seconds.get()
@@ -44,13 +44,13 @@ def _tai_minus_utc(mjd):
     return steps["tai_utc"][np.searchsorted(dates, mjd, side="right") - 1]
 
 
-def _day_length(mjd):
+def day_length(mjd):
     """Seconds of the UTC day that a modified Julian date is in: 86401 with a leap second.
 
     A fraction of a Julian date in UTC is one of that day, as in SOFA and astropy.
     """
     day = np.floor(mjd)
-    return SECONDS_PER_DAY + _tai_minus_utc(day + 1) - _tai_minus_utc(day)
+    return SECONDS_PER_DAY + tai_minus_utc(day + 1) - tai_minus_utc(day)
 
 
 def in_table(jd):
@@ -108,7 +108,7 @@ def ut1_minus_utc(jd, fraction=0.0):
     """
     day = np.asarray(jd) - MJD_ZERO_JD
     ut1_minus_tai = _in_table(jd, fraction, table.UT1_MINUS_TAI) * 1e-4
-    return ut1_minus_tai + _tai_minus_utc(np.floor(day) + np.floor(day % 1 + fraction))
+    return ut1_minus_tai + tai_minus_utc(np.floor(day) + np.floor(day % 1 + fraction))
 
 
 def pole(jd, fraction=0.0):
@@ -138,9 +138,9 @@ def sidereal_time(jd, longitude, fraction=0.0):
     import erfa
     date = np.asarray(jd, float) - MJD_ZERO_JD
     day = np.floor(date) + np.floor(date % 1 + fraction)
-    seconds = (date - day + fraction) * _day_length(day)
+    seconds = (date - day + fraction) * day_length(day)
     ut1 = (seconds + ut1_minus_utc(jd, fraction)) / SECONDS_PER_DAY
-    tt = (seconds + _tai_minus_utc(day) + TT_MINUS_TAI) / SECONDS_PER_DAY
+    tt = (seconds + tai_minus_utc(day) + TT_MINUS_TAI) / SECONDS_PER_DAY
     midnight = MJD_ZERO_JD + day
     greenwich = erfa.gst06a(midnight, ut1, midnight, tt)
     return np.mod(greenwich + erfa.sp00(midnight, tt) + np.deg2rad(longitude), 2 * np.pi)
@@ -168,7 +168,7 @@ def day_and_fraction(seconds, fraction=0.0):
     """
     days, rest = np.divmod(seconds, SECONDS_PER_DAY)
     midnight = UNIX_EPOCH_JD - MJD_ZERO_JD + days
-    return midnight, (rest + fraction) / _day_length(midnight)
+    return midnight, (rest + fraction) / day_length(midnight)
 
 
 def modified_julian_date(seconds, fraction=0.0):
@@ -188,4 +188,4 @@ def unix_seconds(jd):
     date = np.asarray(jd, float) - MJD_ZERO_JD
     day = np.floor(date)
     return ((day - (UNIX_EPOCH_JD - MJD_ZERO_JD)) * SECONDS_PER_DAY
-            + (date - day) * _day_length(day))
+            + (date - day) * day_length(day))

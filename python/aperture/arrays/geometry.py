@@ -116,6 +116,12 @@ def azel_to_radec(azimuth, elevation, time, latitude, longitude, height=0.0):
     return np.degrees(ra) % 360, np.degrees(dec)
 
 
+def observer_place(time, latitude, longitude, height=0.0):
+    """Barycentric place [...][3] of an observer on the ground, in astronomical units (ICRS)."""
+    astrom, _ = _erfa("apco13", *_observer(time, latitude, longitude, height))
+    return astrom["eb"]
+
+
 def local_sidereal_time(time, longitude):
     """Apparent sidereal time, in degrees (0 to 360), at a longitude (east is positive)."""
     from .earth_rotation import sidereal_time

@@ -6,11 +6,13 @@
 """Where beams look: one by one, in rows, in grids, and as tilings of a primary beam.
 
 A YAML file has them as a list, each with azimuth (from north through east) and elevation, where
-it stands still, or with ra and dec (ICRS), where it moves with the sky, all in degrees:
+it stands still, or with ra and dec (ICRS), where it moves with the sky, all in degrees, or with
+`direction`, a text such as sun, Cas A or "23:23:24 +58:48:54" (tracking/directions.py):
 
     beams:
       - {name: zenith, azimuth: 0, elevation: 90}
       - {name: Cas A, ra: 350.85, dec: 58.815}
+      - {direction: sun}
       - {name: core, ra: 350.85, dec: 58.815, antennas: [N1, E1, W1]}  # a sub-array
       - {name: row, azimuth: 180, elevation: 60, columns: 8, rows: 1, spacing: 1.5}
       - {name: all, ra: 350.85, dec: 58.815, width: 0.3, overlap: 0.5}
@@ -38,16 +40,16 @@ import numpy as np
 
 from ..arrays import geometry
 from ..arrays.array_description import ArrayDescription, load_array
-from ..arrays.array_model import Target
 from ..parameters.errors import ParameterError, refuse
 from ..parameters.yaml_reader import YamlReader
+from ..tracking.directions import Direction, azimuth_elevation, parse_direction
 from .weights import array_factor, beam_masks, beam_weights, find_polarizations
 
 MAX_BEAMS = 4096  # what the blocks take
 
 
 @dataclass(frozen=True)
-class Beam(Target):
+class Beam(Direction):
     """Where a beam looks; antennas: names of those it adds (a sub-array), None: all; incoherent:
     it adds powers instead of voltages, and has no weights."""
     antennas: Optional[tuple] = None
@@ -94,6 +96,9 @@ def offset(longitude, latitude, east, north):
 
 def _beams_at(centre, east, north):
     """Beams at offsets [number] in degrees from a Beam, in its own coordinates."""
+    if centre.body is not None:
+        refuse("direction", centre.body, "ra and dec, or azimuth and elevation, for a grid "
+               "or a tiling, which would not move with the body")
     keys = ("ra", "dec") if centre.moving else ("azimuth", "elevation")
     places = offset(*(getattr(centre, key) for key in keys), east, north)
     digits = len(str(max(0, len(places[0]) - 1)))
@@ -226,8 +231,7 @@ def tile(array, centre, width, overlap=0.5, time=None):
     if centre.moving:
         if time is None:
             refuse("time", time, "seconds since 1970, because the beams move with the sky")
-        azimuth, elevation = geometry.radec_to_azel(centre.ra, centre.dec, time, array.latitude,
-                                                    array.longitude, array.height)
+        azimuth, elevation = azimuth_elevation(centre, time, array)
         if elevation < 0:
             refuse("ra, dec", (centre.ra, centre.dec),
                    f"above the horizon at the time of the tiling, not at {elevation:.1f} degrees")
@@ -262,7 +266,7 @@ def tile(array, centre, width, overlap=0.5, time=None):
 
 _NUMBERS = ("azimuth", "elevation", "ra", "dec", "spacing", "width", "overlap")
 _COUNTS = ("columns", "rows")
-_FIELDS = ("name", *_NUMBERS, *_COUNTS, "antennas", "incoherent")
+_FIELDS = ("name", "direction", *_NUMBERS, *_COUNTS, "antennas", "incoherent")
 #: as YAML has them
 _BOOLEANS = {**dict.fromkeys(("true", "yes", "on"), True),
              **dict.fromkeys(("false", "no", "off"), False)}
@@ -277,7 +281,7 @@ def _name(field, value):
 
 
 def _convert(field, key, value):
-    if key == "name":
+    if key in ("name", "direction"):
         return _name(field, value)
     if key == "antennas":
         return tuple(_name(field, name) for name in value) if isinstance(value, (list, tuple)) \
@@ -296,7 +300,9 @@ def _convert(field, key, value):
 
 
 def _beams_of(field, entry, array, time):
-    """The beams of one entry, a mapping."""
+    """The beams of one entry, a mapping or the text of a direction."""
+    if isinstance(entry, str):
+        entry = {"direction": entry}
     if not isinstance(entry, dict):
         refuse(field, entry, f"a mapping of {', '.join(_FIELDS)}")
     values = {}
@@ -314,10 +320,16 @@ def _beams_of(field, entry, array, time):
         if tiling or lattice:
             refuse(field, ", ".join((*tiling, *lattice)),
                    "left out of an incoherent beam, which looks everywhere")
-        if not {"azimuth", "elevation", "ra", "dec"} & set(values):
+        if not {"azimuth", "elevation", "ra", "dec", "direction"} & set(values):
             values.update(azimuth=0.0, elevation=90.0)
         values.setdefault("name", "incoherent")
     try:
+        if "direction" in values:
+            place = sorted({"azimuth", "elevation", "ra", "dec"} & set(values))
+            if place:
+                refuse(place[0], values[place[0]], "left out beside direction")
+            direction = parse_direction(values.pop("direction"))
+            values = {"name": direction.name, **direction.place(), **values}
         centre = Beam(values.pop("name", "beam"), **values)
         if tiling:
             if "width" not in tiling:

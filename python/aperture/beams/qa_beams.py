@@ -211,7 +211,7 @@ class qa_beams(gr_unittest.TestCase):
                 ({"azimuth": 1, "elevation": 60, "width": 5, "overlap": 1}, "overlap: 1"),
                 ({"azimuth": 1, "elevation": 60, "width": 60, "overlap": 0.99}, "width: 60"),
                 ({"azimuth": 1, "elevation": 60, "columns": 80, "rows": 80, "spacing": 0.1},
-                 "columns x rows"), ("zenith", r"beams\[0\]: 'zenith'"),
+                 "columns x rows"), (7, r"beams\[0\]: 7"), ("zenit", r"beams\[0\].direction"),
                 ({"azimuth": 1, "elevation": 60, "antennas": ["Q"]}, r"beams\[0\].*'Q'"),
                 ({"azimuth": 1, "elevation": 60, "antennas": 5}, "antennas: 5 .* list of names"),
                 ({"azimuth": 1, "elevation": 60, "name": True}, r"beams\[0\].name: True"),

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..arrays import geometry
 from ..parameters.errors import refuse
+from ..tracking.directions import unit_vectors
 
 TAPERS = ("none", "gaussian", "hamming")
 NORMS = ("noise", "signal", "none")
@@ -155,17 +156,7 @@ def beam_directions(array, beams, time=None):
 
     time: UTC seconds since 1970, which beams that move with the sky need.
     """
-    moving = [index for index, beam in enumerate(beams) if beam.moving]
-    places = np.array([(beam.azimuth, beam.elevation) if not beam.moving else (0, 0)
-                       for beam in beams], dtype=float).reshape(-1, 2)
-    if moving:
-        if time is None:
-            refuse("time", time, "seconds since 1970, because beams move with the sky")
-        places[moving] = np.transpose(geometry.radec_to_azel(
-            np.array([beams[index].ra for index in moving]),
-            np.array([beams[index].dec for index in moving]), time,
-            array.latitude, array.longitude, array.height))
-    return geometry.direction(places[:, 0], places[:, 1])
+    return unit_vectors(beams, time, array)
 
 
 def beam_weights(array, beams, frequencies, time=None, calibration=None, taper="none",

@@ -17,6 +17,8 @@ def beam_text(beam):
     """Where a beam looks, in one cell of a table."""
     if beam.incoherent:
         return "incoherent"
+    if beam.body is not None:
+        return f"{beam.body}, follows"
     return (f"ra {beam.ra:.4f}° dec {beam.dec:+.4f}°, follows" if beam.moving else
             f"az {beam.azimuth:.3f}° el {beam.elevation:.3f}°")
 

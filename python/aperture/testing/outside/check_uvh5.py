@@ -55,11 +55,11 @@ def phase_of_direction(data):
     """
     Degrees by which phases may differ on the longest baseline.
 
-    Of where a source is the simulator leaves out polar motion (up to 0.6 arc seconds), and the
-    sidereal time of a file is good to 3 ms (0.05 arc seconds). A wrong sign gives many turns.
+    The Earth's rotation of both the simulator and the file is good to 3 ms (0.05 arc seconds), and
+    the simulator's sky turns evenly. A wrong sign gives many turns.
     """
     wavelengths = np.linalg.norm(data.uvw_array, axis=1).max() * data.freq_array.max() / 299792458
-    return 360 * wavelengths * np.radians(0.65 / 3600)
+    return 360 * wavelengths * np.radians(0.07 / 3600)
 
 
 class check_uvh5(unittest.TestCase):

@@ -1,0 +1,295 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Directions that can be followed, and how people write them.
+
+    sun, moon, mercury, venus, mars, jupiter, saturn, uranus, neptune, zenith
+    Cas A, M 87, 3C 461, B0329+54, PSR J0332+5434      (catalogue.yml)
+    23:23:24 +58:48:54      23h23m24s +58d48m54s       (ICRS right ascension, declination)
+    350.85, 58.815          350.85d +58.815d           (the same in degrees)
+    az=180, el=45           azel 180 45                (degrees; azimuth from north through east)
+"""
+
+import functools
+import re
+from dataclasses import dataclass, fields
+from numbers import Real
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+
+from ..arrays import geometry
+from ..arrays.array_model import Target
+from ..parameters.errors import ParameterError, refuse
+from .bodies import BODIES, body_radec
+
+CATALOGUE = Path(__file__).parent / "catalogue.yml"
+
+_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)"
+_DECIMAL = re.compile(rf"({_NUMBER})\s*(h|d|deg|°)?", re.IGNORECASE)
+_SEXAGESIMAL = re.compile(rf"(\d+)\s*([h:d°\s])\s*({_NUMBER})\s*(?:[m:'′\s]\s*(?:({_NUMBER})\s*"
+                          r"(?:s|\"|″|'')?)?)?", re.IGNORECASE)
+_HORIZONTAL = re.compile(
+    rf"(?:azel\s*:?|altaz\s*:?)?\s*(?:az|azimuth)?\s*[=:]?\s*([+-]?{_NUMBER})\s*(?:d|deg|°)?"
+    rf"(?:\s*,\s*|\s+)(?:el|elevation|alt|altitude)?\s*[=:]?\s*([+-]?{_NUMBER})\s*(?:d|deg|°)?",
+    re.IGNORECASE)
+RULE = ("a name (sun, moon, a planet, Cas A, B0329+54, ...), ICRS right ascension and declination "
+        "such as '23:23:24 +58:48:54' or '350.85, 58.815' (degrees), or 'az=180, el=45'")
+
+
+@dataclass(frozen=True)
+class Direction(Target):
+    """
+    A direction with a name that can be followed.
+
+    azimuth and elevation stand still; ra and dec (ICRS, at the epoch 2000.0) move with the sky,
+    with the proper motion pm_ra, pm_dec (milli arc seconds a year on the sky); body: one of
+    `bodies.BODIES`. Angles are in degrees.
+    """
+    body: Optional[str] = None
+    pm_ra: float = 0.0
+    pm_dec: float = 0.0
+
+    def __post_init__(self):
+        if self.body is None:
+            super().__post_init__()
+        else:
+            if self.body not in BODIES:
+                refuse("body", self.body, ", ".join(BODIES))
+            place = [key for key in ("azimuth", "elevation", "ra", "dec")
+                     if getattr(self, key) is not None]
+            if place:
+                refuse(place[0], getattr(self, place[0]), f"left out of the direction of the body "
+                       f"{self.body}")
+        for key in ("pm_ra", "pm_dec"):
+            value = getattr(self, key)
+            if not isinstance(value, Real) or not -1e5 <= value <= 1e5:
+                refuse(key, value, "-1e5 to 1e5 milli arc seconds a year")
+        if (self.pm_ra or self.pm_dec) and self.ra is None:
+            refuse("pm_ra, pm_dec", (self.pm_ra, self.pm_dec), "left out where there is no ra")
+
+    @property
+    def moving(self):
+        """Whether it moves against the ground."""
+        return self.body is not None or super().moving
+
+    def __str__(self):
+        if self.body is not None:
+            return self.name
+        place = (f"ra {self.ra:.5f}° dec {self.dec:+.5f}°" if self.moving else
+                 f"az {self.azimuth:.3f}° el {self.elevation:.3f}°")
+        return self.name if self.name == place else f"{self.name} ({place})"
+
+    def place(self):
+        """What Direction, and what derives from it, is given to look there: a dictionary."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(Direction)
+                if entry.name != "name"}
+
+    def same_as(self, other):
+        """Whether it is the same direction, whatever its name."""
+        return other is not None and self.place() == other.place()
+
+
+# --- where they are ------------------------------------------------------------------------------
+
+def icrs(direction, time, array):
+    """
+    ICRS right ascension, declination (degrees) and proper motion of a direction at times.
+
+    Of one that stands still it is what is there at that time; of a body as `body_radec` has it.
+
+    Parameters
+    ----------
+    direction : Direction
+    time : float or array of float
+        UTC seconds since 1970.
+    array : ArrayDescription
+        Its site counts.
+    """
+    site = array.latitude, array.longitude, array.height
+    if direction.body is not None:
+        return (*body_radec(direction.body, time, *site), 0.0, 0.0)
+    if direction.moving:
+        return direction.ra, direction.dec, direction.pm_ra, direction.pm_dec
+    return (*geometry.azel_to_radec(direction.azimuth, direction.elevation, time, *site), 0.0, 0.0)
+
+
+def azimuth_elevation(direction, time, array):
+    """Azimuth and elevation, in degrees, of a direction at times as those of icrs()."""
+    if not direction.moving:
+        shape = np.shape(time)
+        return np.full(shape, direction.azimuth), np.full(shape, direction.elevation)
+    ra, dec, pm_ra, pm_dec = icrs(direction, time, array)
+    return geometry.radec_to_azel(ra, dec, time, array.latitude, array.longitude, array.height,
+                                  pm_ra=pm_ra, pm_dec=pm_dec)
+
+
+def unit_vectors(directions, time, array):
+    """
+    Unit vectors [direction][east, north, up] of a list of directions at one time.
+
+    time: UTC seconds since 1970; None where none of them moves.
+    """
+    places = np.array([(entry.azimuth, entry.elevation) if not entry.moving else (0, 0)
+                       for entry in directions], dtype=float).reshape(-1, 2)
+    moving = [index for index, entry in enumerate(directions) if entry.moving]
+    if moving:
+        if time is None:
+            refuse("time", time, "seconds since 1970, because directions move with the sky")
+        # many at once, since a tiling has thousands of beams
+        ra, dec, pm_ra, pm_dec = np.transpose([icrs(directions[index], time, array)
+                                               for index in moving])
+        places[moving] = np.transpose(geometry.radec_to_azel(
+            ra, dec, time, array.latitude, array.longitude, array.height, pm_ra=pm_ra,
+            pm_dec=pm_dec))
+    return geometry.direction(places[:, 0], places[:, 1])
+
+
+# --- how they are written ------------------------------------------------------------------------
+
+def _plain(name):
+    """A name without what makes no difference in it."""
+    text = re.sub(r"[\s_]+", "", name.lower().replace("−", "-").replace("–", "-"))
+    return text.removeprefix("psr")
+
+
+def _angle(field, text, hours):
+    """Degrees of one angle without its sign; hours: whether colons and blanks stand for hours."""
+    rule = ("hours such as 23:23:24 or 23h23m24s, or degrees such as 350.85" if hours else
+            "degrees such as +58:48:54, +58d48m54s or 58.815")
+    if match := _DECIMAL.fullmatch(text):
+        value, unit = float(match[1]), (match[2] or "d").lower()
+    elif match := _SEXAGESIMAL.fullmatch(text):
+        minutes, seconds = float(match[3]), float(match[4] or 0)
+        if minutes >= 60 or seconds >= 60:
+            refuse(field, text, "an angle of less than 60 minutes and 60 seconds")
+        value = float(match[1]) + minutes / 60 + seconds / 3600
+        unit = match[2].lower()
+        unit = ("h" if hours else "d") if unit in ": " or unit.isspace() else unit
+    else:
+        refuse(field, text, rule)
+    if unit == "h":
+        if not hours:
+            refuse(field, text, rule)
+        value *= 15
+    return value
+
+
+def _coordinates(field, text):
+    """Right ascension and declination of a text in degrees; None if it does not look like them."""
+    text = text.replace("−", "-").replace("–", "-").strip()
+    if not re.match(r"[+-]?\s*[\d.]", text):
+        return None
+    if "," in text:
+        parts = [part.strip() for part in text.split(",")]
+    else:
+        match = re.fullmatch(r"(.*?[^+-])([+-].*)", text)
+        parts = [match[1].strip(), match[2].strip()] if match else text.split()
+    if len(parts) != 2 or not all(parts):
+        return None
+    ra = _angle(f"{field}, right ascension", parts[0].removeprefix("+").strip(), True)
+    sign, rest = (-1 if parts[1][0] == "-" else 1), parts[1].lstrip("+-").strip()
+    dec = sign * _angle(f"{field}, declination", rest, False)
+    if not 0 <= ra <= 360:
+        refuse(f"{field}, right ascension", parts[0], "0 to 360 degrees, or 0 to 24 hours")
+    if not -90 <= dec <= 90:
+        refuse(f"{field}, declination", parts[1], "-90 to 90 degrees")
+    return ra, dec
+
+
+@functools.lru_cache(maxsize=None)
+def _catalogue():
+    """Names and aliases, plain, to Direction."""
+    import yaml
+    found = {_plain(body): Direction(body.capitalize(), body=body) for body in BODIES}
+    found["zenith"] = Direction("zenith", azimuth=0.0, elevation=90.0)
+    with open(CATALOGUE, encoding="utf-8") as file:
+        entries = yaml.safe_load(file)["sources"]
+    for entry in entries:
+        ra, dec = _coordinates("position", entry["position"])
+        pm_ra, pm_dec = entry.get("motion", (0.0, 0.0))
+        direction = Direction(entry["name"], ra=ra, dec=dec, pm_ra=pm_ra, pm_dec=pm_dec)
+        for name in (entry["name"], *entry.get("also", ())):
+            for plain in {_plain(name), re.sub(r"^[bj](?=\d{4}[+-])", "", _plain(name))}:
+                if plain in found:
+                    raise ValueError(f"{CATALOGUE}: {name!r} is there twice")
+                found[plain] = direction
+    return found
+
+
+def catalogue():
+    """All directions that have a name: bodies, the zenith, and those of the catalogue."""
+    return list(dict.fromkeys(_catalogue().values()))
+
+
+def _of_text(field, text):
+    known = _catalogue()
+    if (found := known.get(_plain(text))) is not None:
+        return found
+    if re.match(r"\s*(az|alt)", text, re.IGNORECASE):
+        match = _HORIZONTAL.fullmatch(text.strip())
+        if match is None:
+            refuse(field, text, RULE)
+        azimuth, elevation = float(match[1]), float(match[2])
+        return Direction(f"az {azimuth:.3f}° el {elevation:.3f}°", azimuth=azimuth,
+                         elevation=elevation)
+    place = _coordinates(field, text)
+    if place is None:
+        raise ParameterError(field, f"{text!r} is not known; it must be {RULE}")
+    ra, dec = place
+    return Direction(f"ra {ra:.5f}° dec {dec:+.5f}°", ra=ra, dec=dec)
+
+
+def parse_direction(value, field="direction"):
+    """
+    A Direction of whatever a user gives.
+
+    Parameters
+    ----------
+    value : Direction, str, pair of float, dict or an object of astropy
+        A text as at the top of this module; (ra, dec) in degrees; a dictionary of azimuth and
+        elevation, or of ra and dec, and if wanted of name; a SkyCoord.
+    field : str
+        What it is called in messages.
+
+    Raises
+    ------
+    ParameterError
+        A ValueError that says what is allowed.
+    """
+    try:
+        if isinstance(value, Direction):
+            return value
+        if isinstance(value, Target):
+            return Direction(value.name, value.azimuth, value.elevation, value.ra, value.dec)
+        if isinstance(value, str):
+            if not value.strip():
+                refuse(field, value, RULE)
+            return _of_text(field, value)
+        if isinstance(value, dict):
+            values = {str(key): entry for key, entry in value.items()}
+            unknown = set(values) - {entry.name for entry in fields(Direction)}
+            if unknown:
+                refuse(field, sorted(unknown)[0], "a dictionary of name, and of ra and dec or "
+                       "azimuth and elevation")
+            name = values.pop("name", None)
+            if name is None:
+                name = ", ".join(f"{key} {entry}" for key, entry in values.items()) or "direction"
+            return Direction(name[:64], **values)
+        if hasattr(value, "icrs"):
+            place = value.icrs
+            value = float(place.ra.deg), float(place.dec.deg)
+        if isinstance(value, (tuple, list)) and len(value) == 2:
+            ra, dec = value
+            return Direction(f"ra {float(ra):.5f}° dec {float(dec):+.5f}°", ra=ra, dec=dec)
+    except ParameterError as error:
+        if error.field == field or error.field.startswith(field + ","):
+            raise
+        raise ParameterError(f"{field}, {error.field}" if error.field else field,
+                             error.problem) from None
+    except (TypeError, ValueError):
+        pass
+    return refuse(field, value, RULE)
