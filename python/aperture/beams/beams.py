@@ -12,10 +12,10 @@ it stands still, or with ra and dec (ICRS), where it moves with the sky, all in 
     beams:
       - {name: zenith, azimuth: 0, elevation: 90}
       - {name: Cas A, ra: 350.85, dec: 58.815}
-      - {direction: sun}
       - {name: core, ra: 350.85, dec: 58.815, antennas: [N1, E1, W1]}  # a sub-array
       - {name: row, azimuth: 180, elevation: 60, columns: 8, rows: 1, spacing: 1.5}
       - {name: all, ra: 350.85, dec: 58.815, width: 0.3, overlap: 0.5}
+      - {direction: sun}
       - {name: field, incoherent: true}
 
 `columns`, `rows` (1 if left out) and `spacing` (degrees on the sky) make a grid about that place,
