@@ -10,6 +10,7 @@
 
 #include "kernels/beams/detection.h"
 #include "stream/frame_reader.h"
+#include <gnuradio/aperture/beam_parameters.h>
 
 namespace gr::aperture {
 
@@ -35,8 +36,7 @@ protected:
     detecting_block(const device& d, const parameters& p);
 
     //! The detection of a block's parameters. \throws std::invalid_argument
-    template <class block_parameters>
-    static kernels::detection detection_of(const block_parameters& p)
+    static kernels::detection detection_of(const detection_parameters& p)
     {
         return { kernels::parse_products(p.products),
                  kernels::parse_basis(p.basis),

@@ -9,8 +9,8 @@
 #define INCLUDED_APERTURE_BEAM_POWER_H
 
 #include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/beam_parameters.h>
 #include <gnuradio/aperture/block_on_device.h>
-#include <gnuradio/aperture/parameter.h>
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -27,48 +27,23 @@ namespace gr::aperture {
  * coherent ones, numbered behind them: the sum of the powers of the inputs in its mask.
  * Of a pair, the k-th input of one mask and the k-th of the other are an antenna.
  *
- * Products: `power` |y|^2 of each beam; of the pairs 2m, 2m+1 (x, y or r, l) `I`; `IQUV`;
- * `coherency` XX, YY, Re XY*, Im XY*. I = XX + YY, Q = XX - YY, U = 2 Re XY*,
- * V = 2 Im XY*; circular: I = RR + LL, Q = 2 Re RL*, U = 2 Im RL*, V = RR - LL.
- *
  * In: frames `[channel][input][time]` from corner_turn. Out: one f32 item
- * `[beam or pair][product][channel]` for each integration of a number of spectra,
- * with the tags `rx_time` (of its first spectrum), `spectra` (its length) and `counted`
- * (what was summed, without missing spectra: one number for all, or one for each beam or
- * pair and product), and `partial` if the input ended within it. It is the last one: no
- * integration is made of the zeros alone that fill the last frame.
- *
- * Message port `weights`: dictionary of `weights` (c32vector, shapes as in
- * set_weights()), `gain` (number) or `mask` (u8vector), or several of them, optionally
- * `beam` (all without it) and `time` (as rx_time: they hold from the first frame that
- * starts at or after it; those that come late hold at once, and `status` says so). What
- * one message says takes effect at once, and never within a frame.
- *
- * Weights are made ready beside the frames, which go on with the old ones. So more than
- * 65536 of them hold, without a time, from the first frame that finds them ready; fewer
- * from the next one. Those with a time are made ready ahead of it; only the frame that
- * they hold from waits, if they came too shortly before.
+ * `[beam or pair][product][channel]` for each integration. Products, tags and what comes
+ * of an integration that the input's end cuts short are those of power_detector. Message
+ * port `weights`: that of beamformer.
  */
 class APERTURE_API beam_power : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<beam_power> sptr;
 
-    struct parameters {
+    struct parameters : weighting_parameters, detection_parameters {
         int channels = 1024;
         int inputs = 2;
         int beams = 1;
         int incoherent_beams = 0;
         int spectra_per_frame = 256;
         std::string type = "fc32";
-        std::vector<std::complex<float>> weights = {};
-        std::vector<float> gains = {};
-        std::vector<int> masks = {};
-        std::string products = "power";
-        std::string basis = "linear";
-        int64_t spectra = 256;
-        int summed_channels = 1;
-        bool mean = true;
         std::string device = "auto";
         double latency = 0.1;
     };
@@ -76,44 +51,25 @@ public:
     //! What the parameters mean.
     static auto describe()
     {
-        return std::make_tuple(
-            parameter("channels", &parameters::channels, "of a frame"),
-            parameter("inputs", &parameters::inputs, "of a frame"),
-            parameter("beams", &parameters::beams, "coherent ones, 0 to 4096"),
-            parameter("incoherent_beams", &parameters::incoherent_beams, "0 to 4096"),
-            parameter("spectra_per_frame",
-                      &parameters::spectra_per_frame,
-                      "spectra in a frame"),
-            parameter("type", &parameters::type, "of the voltages, fc32, sc8 or sc4"),
-            parameter("weights",
-                      &parameters::weights,
-                      "first weights of all beams, as of set_weights(); zeros if empty",
-                      &parameters::inputs),
-            parameter(
-                "gains",
-                &parameters::gains,
-                "what voltages are multiplied with, one for each beam; ones if empty"),
-            parameter("masks",
-                      &parameters::masks,
-                      "[beam][input], 0 for inputs that a beam leaves out, the "
-                      "incoherent beams behind the coherent ones; ones if empty, which "
-                      "incoherent pairs may not be",
-                      &parameters::inputs),
-            parameter("products", &parameters::products, "power, I, IQUV or coherency"),
-            parameter("basis",
-                      &parameters::basis,
-                      "of the pairs, linear (x, y) or circular (r, l)"),
-            parameter("spectra",
-                      &parameters::spectra,
-                      "in an integration: a divisor of spectra_per_frame, or a multiple"),
-            parameter("summed_channels",
-                      &parameters::summed_channels,
-                      "neighbouring channels that become one; a divisor of channels"),
-            parameter("mean",
-                      &parameters::mean,
-                      "divide by what was counted and by summed_channels; or else sums"),
-            parameter("device", &parameters::device, meaning_of_device),
-            parameter("latency", &parameters::latency, meaning_of_latency));
+        return std::tuple_cat(
+            std::make_tuple(
+                parameter("channels", &parameters::channels, "of a frame"),
+                parameter("inputs", &parameters::inputs, "of a frame"),
+                parameter("beams", &parameters::beams, "coherent ones, 0 to 4096"),
+                parameter("incoherent_beams", &parameters::incoherent_beams, "0 to 4096"),
+                parameter("spectra_per_frame",
+                          &parameters::spectra_per_frame,
+                          "spectra in a frame"),
+                parameter(
+                    "type", &parameters::type, "of the voltages, fc32, sc8 or sc4")),
+            describe_weighting<parameters>(
+                "[beam][input], 0 for inputs that a beam leaves out, the "
+                "incoherent beams behind the coherent ones; ones if empty, which "
+                "incoherent pairs may not be"),
+            detection_parameters::describe(),
+            std::make_tuple(
+                parameter("device", &parameters::device, meaning_of_device),
+                parameter("latency", &parameters::latency, meaning_of_latency)));
     }
 
     static sptr make(const parameters& p);

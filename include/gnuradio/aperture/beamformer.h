@@ -9,8 +9,8 @@
 #define INCLUDED_APERTURE_BEAMFORMER_H
 
 #include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/beam_parameters.h>
 #include <gnuradio/aperture/block_on_device.h>
-#include <gnuradio/aperture/parameter.h>
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -47,16 +47,13 @@ class APERTURE_API beamformer : virtual public block_on_device
 public:
     typedef std::shared_ptr<beamformer> sptr;
 
-    struct parameters {
+    struct parameters : weighting_parameters {
         int channels = 1024;
         int inputs = 2;
         int beams = 1;
         int spectra_per_frame = 256;
         std::string type = "fc32";
         std::string output_type = "fc32";
-        std::vector<std::complex<float>> weights = {};
-        std::vector<float> gains = {};
-        std::vector<int> masks = {};
         std::string device = "auto";
         double latency = 0.1;
     };
@@ -64,32 +61,24 @@ public:
     //! What the parameters mean.
     static auto describe()
     {
-        return std::make_tuple(
-            parameter("channels", &parameters::channels, "of a frame"),
-            parameter("inputs", &parameters::inputs, "of a frame"),
-            parameter("beams", &parameters::beams, "1 to 4096"),
-            parameter("spectra_per_frame",
-                      &parameters::spectra_per_frame,
-                      "spectra in a frame"),
-            parameter("type", &parameters::type, "of the voltages, fc32, sc8 or sc4"),
-            parameter(
-                "output_type",
-                &parameters::output_type,
-                "fc32, or sc8 (rounded half to even, clamped to +-127 and counted)"),
-            parameter("weights",
-                      &parameters::weights,
-                      "first weights of all beams, as of set_weights(); zeros if empty",
-                      &parameters::inputs),
-            parameter(
-                "gains",
-                &parameters::gains,
-                "what voltages are multiplied with, one for each beam; ones if empty"),
-            parameter("masks",
-                      &parameters::masks,
-                      "[beam][input], 0 for inputs that a beam leaves out; ones if empty",
-                      &parameters::inputs),
-            parameter("device", &parameters::device, meaning_of_device),
-            parameter("latency", &parameters::latency, meaning_of_latency));
+        return std::tuple_cat(
+            std::make_tuple(
+                parameter("channels", &parameters::channels, "of a frame"),
+                parameter("inputs", &parameters::inputs, "of a frame"),
+                parameter("beams", &parameters::beams, "1 to 4096"),
+                parameter("spectra_per_frame",
+                          &parameters::spectra_per_frame,
+                          "spectra in a frame"),
+                parameter("type", &parameters::type, "of the voltages, fc32, sc8 or sc4"),
+                parameter(
+                    "output_type",
+                    &parameters::output_type,
+                    "fc32, or sc8 (rounded half to even, clamped to +-127 and counted)")),
+            describe_weighting<parameters>(
+                "[beam][input], 0 for inputs that a beam leaves out; ones if empty"),
+            std::make_tuple(
+                parameter("device", &parameters::device, meaning_of_device),
+                parameter("latency", &parameters::latency, meaning_of_latency)));
     }
 
     static sptr make(const parameters& p);

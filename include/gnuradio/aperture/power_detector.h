@@ -9,13 +9,11 @@
 #define INCLUDED_APERTURE_POWER_DETECTOR_H
 
 #include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/beam_parameters.h>
 #include <gnuradio/aperture/block_on_device.h>
-#include <gnuradio/aperture/parameter.h>
-#include <complex>
 #include <cstdint>
 #include <string>
 #include <tuple>
-#include <vector>
 
 namespace gr::aperture {
 
@@ -39,16 +37,11 @@ class APERTURE_API power_detector : virtual public block_on_device
 public:
     typedef std::shared_ptr<power_detector> sptr;
 
-    struct parameters {
+    struct parameters : detection_parameters {
         int channels = 1024;
         int beams = 1;
         int spectra_per_frame = 256;
         std::string type = "fc32";
-        std::string products = "power";
-        std::string basis = "linear";
-        int64_t spectra = 256;
-        int summed_channels = 1;
-        bool mean = true;
         std::string device = "auto";
         double latency = 0.1;
     };
@@ -56,28 +49,18 @@ public:
     //! What the parameters mean.
     static auto describe()
     {
-        return std::make_tuple(
-            parameter("channels", &parameters::channels, "of a frame"),
-            parameter("beams", &parameters::beams, "of a frame"),
-            parameter("spectra_per_frame",
-                      &parameters::spectra_per_frame,
-                      "spectra in a frame"),
-            parameter("type", &parameters::type, "of the voltages, fc32 or sc8"),
-            parameter("products", &parameters::products, "power, I, IQUV or coherency"),
-            parameter("basis",
-                      &parameters::basis,
-                      "of the pairs, linear (x, y) or circular (r, l)"),
-            parameter("spectra",
-                      &parameters::spectra,
-                      "in an integration: a divisor of spectra_per_frame, or a multiple"),
-            parameter("summed_channels",
-                      &parameters::summed_channels,
-                      "neighbouring channels that become one; a divisor of channels"),
-            parameter("mean",
-                      &parameters::mean,
-                      "divide by what was counted and by summed_channels; or else sums"),
-            parameter("device", &parameters::device, meaning_of_device),
-            parameter("latency", &parameters::latency, meaning_of_latency));
+        return std::tuple_cat(
+            std::make_tuple(
+                parameter("channels", &parameters::channels, "of a frame"),
+                parameter("beams", &parameters::beams, "of a frame"),
+                parameter("spectra_per_frame",
+                          &parameters::spectra_per_frame,
+                          "spectra in a frame"),
+                parameter("type", &parameters::type, "of the voltages, fc32 or sc8")),
+            detection_parameters::describe(),
+            std::make_tuple(
+                parameter("device", &parameters::device, meaning_of_device),
+                parameter("latency", &parameters::latency, meaning_of_latency)));
     }
 
     static sptr make(const parameters& p);

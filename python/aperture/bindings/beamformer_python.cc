@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beamformer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(f088dea56af92fc89c0a0c9bb45bc67e) */
+/* BINDTOOL_HEADER_FILE_HASH(1e203b118add4b39b6e6c8677c31f79b) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -23,7 +23,9 @@ void bind_beamformer(py::module& m)
 {
     using block = gr::aperture::beamformer;
     auto c = bind_block<block>(
-        m, "beamformer", R"doc(Weighted sums of the inputs: many beams at once.
+        m,
+        "beamformer",
+        std::string(R"doc(Weighted sums of the inputs: many beams at once.
 
 y_m(t) = gain_m sum_i w[m,i] x_i(t) in each channel; nothing is conjugated. One polarisation of a
 beam is one beam here: 2m and 2m+1 are the polarisations of a pair.
@@ -31,13 +33,7 @@ beam is one beam here: 2m and 2m+1 are the polarisations of a pair.
 In: frames `[channel][input][time]` from corner_turn. Out: frames `[channel][beam][time]`. A
 spectrum of a beam is tagged `missing` where all inputs are that the beam has weights for (of a
 beam without weights: where all are).
-
-Message port `weights`: dictionary of `weights` (c32vector, shapes as of set_weights()), `gain`
-(number, or f32vector of one per beam) or `mask` (u8vector), or several of them, and if wanted
-`beam` (long; all without it) and `time` (tuple of uint64 and double: holds from the first frame
-that starts at or after it). What one message says takes effect at once, and never within a
-frame. Message port `status`: dictionaries with `event`.
-)doc");
+)doc") + about_weights);
     c.def("clamped",
           &block::clamped,
           "For each beam, values that did not fit into 8 bits so far. May be called "

@@ -129,9 +129,9 @@ void bind_constructor(binding& c,
 
 //! The documentation of a class: `about`, and what its arguments mean.
 template <class described>
-std::string text_of(const char* about)
+std::string text_of(const std::string& about)
 {
-    std::string text = std::string(about) + "\nArgs:\n";
+    std::string text = about + "\nArgs:\n";
     std::apply(
         [&](const auto&... p) { ((text += argument_text(p.name, p.meaning)), ...); },
         described::describe());
@@ -170,7 +170,7 @@ template <class block, class base = gr::aperture::block_on_device>
 auto bind_block(
     pybind11::module& m,
     const char* name,
-    const char* about,
+    const std::string& about,
     const char* raises = "",
     const std::function<void(pybind11::object&)>& before = [](pybind11::object&) {})
 {

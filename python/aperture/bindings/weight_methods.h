@@ -11,8 +11,18 @@
 #include <pybind11/complex.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <string>
 
-//! What beamformer and beam_power both have.
+//! The message ports of beamformer and beam_power, in their documentation.
+inline const std::string about_weights = R"doc(
+Message port `weights`: dictionary of `weights` (c32vector, shapes as of set_weights()), `gain`
+(number, or f32vector of one per beam) or `mask` (u8vector), or several of them, and if wanted
+`beam` (long; all without it) and `time` (tuple of uint64 and double: holds from the first frame
+that starts at or after it). What one message says takes effect at once, and never within a
+frame. Message port `status`: dictionaries with `event`.
+)doc";
+
+//! The methods that beamformer and beam_power both have.
 template <class block, class binding>
 void bind_weight_methods(binding& c)
 {
@@ -27,9 +37,8 @@ void bind_weight_methods(binding& c)
          "Sets the weights of a beam, [channel][input], or [input] for all channels "
          "alike; or with -1 those of all beams, [channel][beam][input] or "
          "[beam][input]; or as many numbers in a row. Zeros if empty. From the next "
-         "block "
-         "on.")
-        .def("inputs", &block::inputs, "Inputs of a block.")
+         "frame on.")
+        .def("inputs", &block::inputs, "Inputs of a frame.")
         .def("weights",
              &block::weights,
              py::arg("beam"),
