@@ -6,7 +6,7 @@
  */
 
 #include "kernels/beams/emulated_beam_power.h"
-#include "kernels/beams/emulated_detecting.h"
+#include "kernels/beams/emulated_detector.h"
 #include "kernels/beams/emulated_weighting.h"
 #include "kernels/beams/host_beam_power.h"
 
@@ -14,17 +14,37 @@ namespace gr::aperture::kernels::emulated {
 
 namespace {
 
-class emulated_beam_power : public emulated_detecting<beam_power>
+class emulated_beam_power : public beam_power
 {
 public:
     explicit emulated_beam_power(const parameters& p)
-        : emulated_detecting(
-              host::make_beam_power(p),
-              size_t(p.channels) * p.inputs * p.spectra_per_frame * size_of(p.input),
-              p.detect.powers(p.channels, p.all_beams(), p.spectra_per_frame)),
-          d_p(p)
+        : d_p(p),
+          d_host(host::make_beam_power(p)),
+          d_detector(d_host,
+                     size_t(p.channels) * p.inputs * p.spectra_per_frame *
+                         size_of(p.input),
+                     p.detect.powers(p.channels, p.all_beams(), p.spectra_per_frame))
     {
     }
+
+    std::string implementation() const override { return d_detector.implementation(); }
+    void execute(const void* voltages,
+                 float* powers,
+                 int frames,
+                 const detection_scales& scales,
+                 stream& s) override
+    {
+        d_detector.execute(voltages, powers, frames, scales, s);
+    }
+    void accumulate(const void* voltages, int frames, stream& s) override
+    {
+        d_detector.accumulate(voltages, frames, s);
+    }
+    void dump(float* powers, const detection_scales& scales, stream& s) override
+    {
+        d_detector.dump(powers, scales, s);
+    }
+    void clear(stream& s) override { d_detector.clear(s); }
 
     prepared_weights_sptr prepare(const cfloat* weights) override
     {
@@ -49,6 +69,8 @@ public:
 
 private:
     const parameters d_p;
+    const std::shared_ptr<beam_power> d_host; // work that is not done yet holds it, too
+    const emulated_detector d_detector;
 };
 
 } // namespace

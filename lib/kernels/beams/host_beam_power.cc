@@ -7,27 +7,30 @@
 
 #include "kernels/beams/host_beam_forming.h"
 #include "kernels/beams/host_beam_power.h"
-#include "kernels/beams/host_detecting.h"
+#include "kernels/beams/host_detector.h"
 #include "kernels/common/planes.h"
 
 namespace gr::aperture::kernels::host {
 
 namespace {
 
-class host_beam_power : public host_detecting<beam_power>
+class host_beam_power : public beam_power
 {
 public:
     host_beam_power(const parameters& p, const std::string& vectors)
-        : host_detecting<beam_power>(p.detect,
-                                     p.channels,
-                                     p.rows(),
-                                     p.spectra_per_frame,
-                                     size_t(p.channels) * p.inputs * p.spectra_per_frame *
-                                         size_of(p.input)),
-          d_p(p),
+        : d_p(p),
           d_forming(beam_forming::make(
               { p.channels, p.inputs, p.beams, p.spectra_per_frame, p.input }, vectors)),
-          d_antennas(p.detect.rows(p.incoherent))
+          d_antennas(p.detect.rows(p.incoherent)),
+          d_detector(p.detect,
+                     p.channels,
+                     p.rows(),
+                     p.spectra_per_frame,
+                     size_t(p.channels) * p.inputs * p.spectra_per_frame *
+                         size_of(p.input),
+                     [this](const detected_sums& sums) {
+                         return std::make_unique<beam_worker>(*this, sums);
+                     })
     {
     }
 
@@ -35,6 +38,24 @@ public:
     {
         return "host " + d_forming->implementation();
     }
+
+    void execute(const void* voltages,
+                 float* powers,
+                 int frames,
+                 const detection_scales& scales,
+                 stream&) override
+    {
+        d_detector.execute(voltages, powers, frames, scales);
+    }
+    void accumulate(const void* voltages, int frames, stream&) override
+    {
+        d_detector.accumulate(voltages, frames);
+    }
+    void dump(float* powers, const detection_scales& scales, stream&) override
+    {
+        d_detector.dump(powers, scales);
+    }
+    void clear(stream&) override { d_detector.clear(); }
 
     prepared_weights_sptr prepare(const cfloat* weights) override
     {
@@ -68,23 +89,23 @@ private:
         int x, y;
     };
 
-    class beam_worker : public worker
+    class beam_worker : public host_detector::worker
     {
     public:
-        explicit beam_worker(const host_beam_power& owner)
+        beam_worker(const host_beam_power& owner, const detected_sums& sums)
             : d_owner(owner),
               d_p(owner.d_p),
-              d_sums(owner.sums()),
+              d_sums(sums),
               d_workspace(owner.d_forming->make_workspace()),
               d_chunk(owner.d_forming->chunk()),
               d_inputs(d_p.incoherent ? 2 * size_t(d_p.inputs) * d_chunk : 0)
         {
         }
 
-        void add(const void* block, int channel, double* sums) override
+        void add(const void* frame, int channel, double* sums) override
         {
             const char* in =
-                static_cast<const char*>(block) +
+                static_cast<const char*>(frame) +
                 size_t(channel) * d_p.inputs * d_p.spectra_per_frame * size_of(d_p.input);
             for (int t = 0; t < d_p.spectra_per_frame; t += d_chunk) {
                 const int count = std::min(d_chunk, d_p.spectra_per_frame - t);
@@ -149,14 +170,10 @@ private:
         std::vector<float> d_inputs; // [input][re, im][chunk]
     };
 
-    std::unique_ptr<worker> make_worker() const override
-    {
-        return std::make_unique<beam_worker>(*this);
-    }
-
     const parameters d_p;
     const std::unique_ptr<beam_forming> d_forming;
     std::vector<std::vector<antenna>> d_antennas; // of each incoherent row
+    host_detector d_detector;
 };
 
 } // namespace

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/beams/host_detecting.h"
+#include "kernels/beams/host_detector.h"
 #include "kernels/beams/host_power_detector.h"
 #include "kernels/common/planes.h"
 
@@ -13,24 +13,45 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-class host_power_detector : public host_detecting<power_detector>
+class host_power_detector : public power_detector
 {
 public:
     explicit host_power_detector(const parameters& p)
-        : host_detecting<power_detector>(p.detect,
-                                         p.channels,
-                                         p.detect.rows(p.beams),
-                                         p.spectra_per_frame,
-                                         size_t(p.channels) * p.beams *
-                                             p.spectra_per_frame * size_of(p.input)),
-          d_p(p)
+        : d_p(p),
+          d_detector(p.detect,
+                     p.channels,
+                     p.detect.rows(p.beams),
+                     p.spectra_per_frame,
+                     size_t(p.channels) * p.beams * p.spectra_per_frame *
+                         size_of(p.input),
+                     [this](const detected_sums& sums) {
+                         return std::make_unique<row_worker>(d_p, sums);
+                     })
     {
     }
 
     std::string implementation() const override { return "host"; }
 
+    void execute(const void* voltages,
+                 float* powers,
+                 int frames,
+                 const detection_scales& scales,
+                 stream&) override
+    {
+        d_detector.execute(voltages, powers, frames, scales);
+    }
+    void accumulate(const void* voltages, int frames, stream&) override
+    {
+        d_detector.accumulate(voltages, frames);
+    }
+    void dump(float* powers, const detection_scales& scales, stream&) override
+    {
+        d_detector.dump(powers, scales);
+    }
+    void clear(stream&) override { d_detector.clear(); }
+
 private:
-    class row_worker : public worker
+    class row_worker : public host_detector::worker
     {
     public:
         row_worker(const parameters& p, const detected_sums& sums)
@@ -38,11 +59,11 @@ private:
         {
         }
 
-        void add(const void* block, int channel, double* sums) override
+        void add(const void* frame, int channel, double* sums) override
         {
             const int polarisations = d_p.detect.of_pairs() ? 2 : 1;
             const size_t row = size_t(d_p.spectra_per_frame) * size_of(d_p.input);
-            const char* in = static_cast<const char*>(block) + channel * d_p.beams * row;
+            const char* in = static_cast<const char*>(frame) + channel * d_p.beams * row;
             for (int r = 0; r < d_sums.rows(); r++)
                 for (int t = 0; t < d_p.spectra_per_frame; t += chunk) {
                     const int count = std::min(chunk, d_p.spectra_per_frame - t);
@@ -68,12 +89,8 @@ private:
         std::vector<float> d_planes;
     };
 
-    std::unique_ptr<worker> make_worker() const override
-    {
-        return std::make_unique<row_worker>(d_p, sums());
-    }
-
     const parameters d_p;
+    host_detector d_detector;
 };
 
 } // namespace

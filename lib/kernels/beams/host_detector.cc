@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/beams/host_detecting.h"
+#include "kernels/beams/host_detector.h"
 #include "kernels/common/planes.h"
 
 namespace gr::aperture::kernels::host {
@@ -92,5 +92,84 @@ void detected_sums::write(const double* sums,
         }
     }
 }
+
+host_detector::host_detector(const detection& d,
+                             int channels,
+                             int rows,
+                             int times,
+                             size_t frame_bytes,
+                             worker_maker make_worker)
+    : d_sums(d, rows, times),
+      d_summed(d.summed_channels),
+      d_channels(channels / d.summed_channels),
+      d_frame_bytes(frame_bytes),
+      d_powers(size_t(rows) * d.product_count() * d_channels),
+      d_make_worker(std::move(make_worker)),
+      d_running(d.spectra > times ? d_sums.size() * d_channels : 0)
+{
+}
+
+template <class What>
+void host_detector::for_each_channel(int frames, const What& what) const
+{
+    // a team of threads costs some microseconds
+    const bool worth_threads = double(frames) * d_frame_bytes > 65536;
+#pragma omp parallel if (worth_threads)
+    {
+        const auto own = d_make_worker(d_sums);
+#pragma omp for schedule(static)
+        for (int channel = 0; channel < d_channels; channel++)
+            what(*own, channel);
+    }
+}
+
+void host_detector::add(
+    worker& w, const void* voltages, int frame, int channel, double* sums) const
+{
+    const char* in = static_cast<const char*>(voltages) + frame * d_frame_bytes;
+    for (int i = 0; i < d_summed; i++)
+        w.add(in, channel * d_summed + i, sums);
+}
+
+void host_detector::execute(const void* voltages,
+                            float* powers,
+                            int frames,
+                            const detection_scales& scales) const
+{
+    const int integrations = d_sums.integrations();
+    for_each_channel(frames, [&](worker& w, int channel) {
+        std::vector<double> sums(d_sums.size());
+        for (int frame = 0; frame < frames; frame++) {
+            std::fill(sums.begin(), sums.end(), 0);
+            add(w, voltages, frame, channel, sums.data());
+            for (int i = 0; i < integrations; i++) {
+                const size_t integration = size_t(frame) * integrations + i;
+                d_sums.write(sums.data() + i * d_sums.size() / integrations,
+                             scales,
+                             integration,
+                             powers + integration * d_powers + channel,
+                             d_channels);
+            }
+        }
+    });
+}
+
+void host_detector::accumulate(const void* voltages, int frames)
+{
+    for_each_channel(frames, [&](worker& w, int channel) {
+        for (int frame = 0; frame < frames; frame++)
+            add(w, voltages, frame, channel, &d_running[channel * d_sums.size()]);
+    });
+}
+
+void host_detector::dump(float* powers, const detection_scales& scales)
+{
+    for (int channel = 0; channel < d_channels; channel++)
+        d_sums.write(
+            &d_running[channel * d_sums.size()], scales, 0, powers + channel, d_channels);
+    clear();
+}
+
+void host_detector::clear() { std::fill(d_running.begin(), d_running.end(), 0); }
 
 } // namespace gr::aperture::kernels::host
