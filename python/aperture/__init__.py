@@ -18,6 +18,7 @@ from .arrays.array_description import (Antenna, ArrayDescription, ArrayDescripti
 from .arrays.products import products
 from .beams.beams import Beam, load_beams
 from .parameters.errors import ParameterError
+from .tracking.directions import Direction, parse_direction
 from .array_source import array_source
 from .filterbank_sink import filterbank_sink
 from .pointing import pointing

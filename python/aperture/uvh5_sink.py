@@ -15,11 +15,15 @@ import pmt
 from . import tags
 from .arrays import earth_rotation
 from .arrays.array_description import ArrayDescription, load_array
-from .files.file_names import TIME, check_fields, check_text, time_text
+from .files.file_names import (PHASE_CENTER, TIME, check_fields, check_text, name_text,
+                               time_text)
 from .files.growing_file import GrowingFile, check_path, file_name
 from .files.uvh5 import MOUNTS, map_products
+from .parameters.errors import refuse
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import require, tag_value, time_of
+from .tracking.directions import parse_direction
+from .tracking.phase_center import parse_phase_centers
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra, tags.counted)
@@ -32,6 +36,31 @@ class _Setting:
     bandwidth: float  # Hz, of all channels
 
 
+class _Output:
+    """A file, and the layout of its phase centre."""
+
+    def __init__(self, filename, layout, overwrite):
+        self._layout, self.written = layout, 0
+        self._file = GrowingFile(filename, layout.create, layout.append, layout.bytes, overwrite)
+
+    def add(self, integrations):
+        """Adds integrations, of which each is a list of arguments of the layout's."""
+        if not integrations:
+            return
+        try:
+            self._file.add([self._layout.integration(*each) for each in integrations])
+            self.written += len(integrations)
+        except OSError:
+            # all at once is fast; if the disk is nearly full, some of them still fit
+            if len(integrations) == 1:
+                raise
+            for each in integrations:
+                self.add([each])
+
+    def close(self):
+        self._file.close()
+
+
 class uvh5_sink(python_block):
     """
     Writes visibilities into a UVH5 file, which pyuvdata, and what stands on it, reads.
@@ -42,8 +71,10 @@ class uvh5_sink(python_block):
     A product (ant_1, ant_2, pq) of the file is conj(x_p of ant_1) x_q of ant_2. Antennas are
     numbered in the order of their names. time_array is the middle of an integration, nsamples
     the fraction of its spectra that was there, flags where that is 0. Coordinates are those
-    of the description (phase centre unprojected); x is taken to point north and y east. Antennas at
-    one place are written 2 mm apart, with a warning, because pyuvdata refuses others.
+    of the description; x is taken to point north and y east. Phases are those of the integrations
+    (phase centre unprojected, or what was tracked), or are turned to phase centres, each in a file
+    of its own: such a file is as if pyuvdata had phased it. Antennas at one place are written 2 mm
+    apart, with a warning, because pyuvdata refuses others.
 
     The file appears with the first integration and is whole from then on: a reader, or `cp`, may
     open it at any time, with HDF5's locks or without (on network file systems without leases: with
@@ -62,7 +93,8 @@ class uvh5_sink(python_block):
     ----------
     filename : str
         The file to be written. {time} in it becomes the rx_time of the first integration in UTC, to
-        the second: `vis-{time}.uvh5` becomes vis-20240101T123456Z.uvh5.
+        the second: `vis-{time}.uvh5` becomes vis-20240101T123456Z.uvh5. {phase_center} becomes the
+        name of the phase centre, and must be there where these are several.
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one; its inputs are the X-engine's.
     channels : int
@@ -77,6 +109,12 @@ class uvh5_sink(python_block):
     inputs : int
         If given, how many inputs the array must have (a flowgraph that was drawn for so many has
         items of that size).
+    phase_centers : Direction, str, or list of them
+        Where the phases are to be zero: sun, Cas A, "23:23:24 +58:48:54", "az=180, el=45", as
+        `aperture.parse_direction` has them. None: they are left as they are.
+    tracked : Direction or str
+        What the F-engine's delays track (see `delay_tracker`), so that the phases are zero there.
+        None: nothing.
 
     Raises
     ------
@@ -85,7 +123,8 @@ class uvh5_sink(python_block):
     """
 
     def __init__(self, filename="visibilities-{time}.uvh5", array="two-dish", channels=1024,
-                 overwrite=True, history="", mount="fixed", inputs=None):
+                 overwrite=True, history="", mount="fixed", inputs=None, phase_centers=None,
+                 tracked=None):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, Integral) or channels < 1:
@@ -108,47 +147,59 @@ class uvh5_sink(python_block):
         self._name, self._array, self._channels = file_name(filename), array, int(channels)
         self._shape = (int(channels), products)
         self._overwrite, self._history, self._mount = overwrite, history, mount
-        check_fields(self._name, ("time",))
+        self._tracked = None if tracked is None else parse_direction(tracked, "tracked")
+        # one file, whose phase centre may be none
+        self._centers = parse_phase_centers(phase_centers) or [None]
+        check_fields(self._name, ("time", "phase_center"))
         self._start()
+        if len(set(self._filenames)) < len(self._filenames):
+            refuse("filename", self._name, f"a name with {PHASE_CENTER} in it, and phase centres "
+                   "of different names, as there is a file for each")
         # what cannot be written is to be known before anything is computed
         check_text("history", history)
-        check_path(self._filename, overwrite)
-        GrowingFile.check_names(self._filename)
+        for path in self._filenames:
+            check_path(path, overwrite)
+            GrowingFile.check_names(path)
         # NumPy deprecates what GNU Radio makes of a vector of one
         size = self._channels * products
         super().__init__("uvh5_sink", out_sig=None,
                          in_sig=[(np.complex64, size) if size > 1 else np.complex64])
 
     def files(self):
-        """The path, a list of one; with {time} in it until the first integration has come."""
-        return [self._filename]
+        """The paths, one for each phase centre; with {time} in them until the first integration
+        has come."""
+        return list(self._filenames)
 
     def integrations(self):
-        """Integrations that are in the file."""
-        return self._written
+        """Integrations that are in the file, or in each of them."""
+        return min((output.written for output in self._outputs), default=0)
 
     def _start(self):
-        self._filename = self._name
-        self._file = self._layout = self._setting = self._next = None
-        self._written = 0
+        self._filenames = [self._name.replace(PHASE_CENTER, name_text(
+            (center or self._tracked).name if center or self._tracked else "unprojected"))
+            for center in self._centers]
+        self._setting = self._next = None
+        self._outputs = []
 
     def _stop(self):
-        if self._file is not None:
-            self._file.close()
+        for output in self._outputs:
+            output.close()
 
     def _work(self, input_items, output_items):
         try:
             self._write(input_items[0])
         except Exception:
-            if self._file is not None:
+            for output in self._outputs:
                 with contextlib.suppress(OSError):
-                    self._file.close()
+                    output.close()
             raise
         return len(input_items[0])
 
     def _say(self, error):
-        return printable(f"{self._filename}: ") + text_of(error).removeprefix(
-            printable(f"{self._filename}: "))
+        text = text_of(error)
+        if any(text.startswith(printable(f"{path}: ")) for path in self._filenames):
+            return text
+        return printable(f"{self._filenames[0]}: ") + text
 
     def _write(self, items):
         first = self.nitems_read(0)
@@ -163,25 +214,13 @@ class uvh5_sink(python_block):
                 # what came before it is good
                 problem = error
                 break
-        self._add(integrations)
+        for output in self._outputs:
+            output.add(integrations)
         if problem is not None:
             raise problem
 
-    def _add(self, integrations):
-        if not integrations:
-            return
-        try:
-            self._file.add(integrations)
-            self._written += len(integrations)
-        except OSError:
-            # all at once is fast; if the disk is nearly full, some of them still fit
-            if len(integrations) == 1:
-                raise
-            for integration in integrations:
-                self._add([integration])
-
     def _integration(self, item, found):
-        """One item and its tags -> Integration."""
+        """One item and its tags -> what Uvh5Layout.integration() takes."""
         if self._setting is None:
             require(found, NEEDED, "X-engine")
         self._set(found)
@@ -200,10 +239,9 @@ class uvh5_sink(python_block):
         middle = earth_rotation.julian_date(seconds, fraction + (spectra - 1) / 2 * hop)
         end = fraction + spectra * hop
         self._next = seconds + int(end), end - int(end)
-        if self._written == 0 and (text := earth_rotation.warning(middle)):
-            self.logger.warn(printable(f"{self._filename}: {text}"))
-        return self._layout.integration(np.reshape(item, self._shape), middle, spectra, counted,
-                                        hop)
+        if self.integrations() == 0 and (text := earth_rotation.warning(middle)):
+            self.logger.warn(printable(f"{self._filenames[0]}: {text}"))
+        return np.reshape(item, self._shape), middle, spectra, counted, hop
 
     def _set(self, found):
         """Frequencies come with the first integration and must not change."""
@@ -219,18 +257,19 @@ class uvh5_sink(python_block):
         if old is None:
             width = new.bandwidth / self._channels
             channels = np.arange(self._channels) - self._channels // 2
-            self._layout = self._make_layout(self._array, new.frequency + channels * width,
-                                             width, self._history, self._mount)
-            self._filename = self._name.replace(
-                TIME, time_text(tag_value(found, tags.rx_time, time_of)[0]))
-            if self._layout.moved:
+            layouts = [self._make_layout(
+                self._array, new.frequency + channels * width, width, self._history, self._mount,
+                center, self._tracked) for center in self._centers]
+            time = time_text(tag_value(found, tags.rx_time, time_of)[0])
+            self._filenames = [path.replace(TIME, time) for path in self._filenames]
+            if layouts[0].moved:
                 self.logger.warn(printable(
-                    f"{self._filename}: the array description has several antennas at one place; "
-                    f"{self._layout.moved} of them are written a few millimetres to the east, "
-                    "without which pyuvdata refuses the file: give their positions for "
+                    f"{self._filenames[0]}: the array description has several antennas at one "
+                    f"place; {layouts[0].moved} of them are written a few millimetres to the "
+                    "east, without which pyuvdata refuses the file: give their positions for "
                     "anything that needs baselines"))
-            self._file = GrowingFile(self._filename, self._layout.create, self._layout.append,
-                                     self._layout.bytes, self._overwrite)
+            for path, layout in zip(self._filenames, layouts):
+                self._outputs.append(_Output(path, layout, self._overwrite))
             self._setting = new
         elif new != old:
             raise ValueError(f"tags: rx_freq {new.frequency} Hz, bandwidth {new.bandwidth} Hz "

@@ -3,7 +3,8 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Names of files with fields in them: {time}, and {beam} where there is a file for each beam."""
+"""Names of files with fields in them: {time}, {beam} where there is a file for each beam, and
+{phase_center} where there is one for each phase centre."""
 
 import re
 
@@ -13,6 +14,7 @@ from ..parameters.errors import refuse
 
 FIELD = re.compile(r"\{(\w+)\}")
 TIME = "{time}"
+PHASE_CENTER = "{phase_center}"
 
 
 def check_fields(filename, allowed):

@@ -5,8 +5,8 @@
 #
 """UVH5 files: what visibilities and an array description become in them.
 
-The format is that of pyuvdata's UVH5 memo (version 1.2), for visibilities that are not phased
-to a source (phase centre `unprojected`). uvh5_writer.py writes such files, and
+The format is that of pyuvdata's UVH5 memo (version 1.2), for visibilities of one phase centre,
+which may be `unprojected`. uvh5_writer.py writes such files, and
 uvh5_reader.py reads them.
 """
 

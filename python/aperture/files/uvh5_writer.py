@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import h5py
 import numpy as np
 
-from ..arrays.earth_rotation import sidereal_time
-from ..arrays.geometry import enu_to_ecef_rotation
+from ..arrays.earth_rotation import sidereal_time, unix_seconds
+from ..arrays.geometry import SPEED_OF_LIGHT, enu_to_ecef_rotation
+from ..tracking.phase_center import catalogue_entry, ephemeris, has_ephemeris, place_at
 from .uvh5 import MOUNTS, POLARIZATIONS, map_products
 
 NOMINAL_SPACING = 0.002  # m
@@ -38,6 +39,8 @@ class Integration:
     visibilities: np.ndarray
     #: [baseline][polarisation], 0 to 1
     fractions: np.ndarray
+    #: tracking.phase_center.Place of the phase centre; None: unprojected
+    place: object = None
 
 
 def nominal_places(places):
@@ -71,9 +74,14 @@ class Uvh5Layout:
         For the file's `history`.
     mount : str
         How the antennas are mounted, one of `MOUNTS`.
+    phase_center : Direction
+        Where the phases are to be zero; None: where they are.
+    tracked : Direction
+        What the F-engine's delays tracked, so that the phases are zero there; None: nothing.
     """
 
-    def __init__(self, array, frequencies, channel_width, history="", mount="fixed"):
+    def __init__(self, array, frequencies, channel_width, history="", mount="fixed",
+                 phase_center=None, tracked=None):
         if mount not in MOUNTS:
             raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
         self.array = array
@@ -82,6 +90,8 @@ class Uvh5Layout:
         self.channel_width = float(channel_width)
         self.history = history
         self.mount = mount
+        self.phase_center = tracked if phase_center is None else phase_center
+        self._tracked = tracked
         self._enu, self.moved = nominal_places(
             np.array([antenna.position for antenna in self.map.antennas], float))
 
@@ -105,8 +115,28 @@ class Uvh5Layout:
         spectrum_length : float
             seconds from one spectrum to the next
         """
-        return Integration(time, spectra * spectrum_length, self.map.gather(visibilities),
-                           self.map.fractions(counted, spectra))
+        found = self.map.gather(visibilities)
+        place = None
+        if self.phase_center is not None:
+            place = place_at(self.phase_center, float(unix_seconds(time)), self.array)
+            found = self._rephased(found, place, time)
+        return Integration(time, spectra * spectrum_length, found,
+                           self.map.fractions(counted, spectra), place)
+
+    def _rephased(self, visibilities, place, time):
+        """Visibilities [baseline][channel][polarisation] as they are at the phase centre."""
+        before = np.zeros(3)
+        if self._tracked is not None:
+            if self._tracked.same_as(self.phase_center):
+                return visibilities
+            before = place_at(self._tracked, float(unix_seconds(time)), self.array).to_uvw[2]
+        w = self._baselines() @ (place.to_uvw[2] - before)
+        turns = np.multiply.outer(w, self.frequencies / SPEED_OF_LIGHT)
+        return (visibilities * np.exp(-2j * np.pi * turns)[..., np.newaxis]).astype(np.complex64)
+
+    def _baselines(self):
+        """(east, north, up) [baseline][3] from ant_1 to ant_2, in metres."""
+        return self._enu[self.map.ant_2] - self._enu[self.map.ant_1]
 
     def bytes(self, integrations):
         """A file grows by at most this many bytes when these integrations are added."""
@@ -153,6 +183,12 @@ class Uvh5Layout:
             for name, values in self._rows(integrations).items():
                 header[name].resize(new, axis=0)
                 header[name][old:] = values
+            if self.phase_center is not None and has_ephemeris(self.phase_center):
+                times = [integration.time for integration in integrations]
+                entry = header["phase_center_catalog/0"]
+                for name, values in ephemeris(self.phase_center, times, self.array).items():
+                    entry[name].resize(old // self.baselines + len(times), axis=0)
+                    entry[name][old // self.baselines:] = values
             for name in ("visdata", "flags", "nsamples"):
                 data[name].resize(new, axis=0)
             channels = len(self.frequencies)
@@ -173,20 +209,26 @@ class Uvh5Layout:
         sidereal = sidereal_time(times, self.array.longitude)
         each_row = lambda values: np.repeat(values, self.baselines)
         rows = count * self.baselines
+        # unprojected: east, north, up, and the zenith
+        uvw = [self._baselines()] * count
+        places = np.transpose([sidereal, np.full(count, np.deg2rad(self.array.latitude)),
+                               np.zeros(count)])
+        if self.phase_center is not None:
+            uvw = [self._baselines() @ integration.place.to_uvw.T for integration in integrations]
+            places = np.array([(integration.place.app_ra, integration.place.app_dec,
+                                integration.place.frame_pa) for integration in integrations])
+        app_ra, app_dec, frame_pa = np.reshape(places, (count, 3)).T
         return {
             "time_array": each_row(times),
             "integration_time": each_row(lengths),
             "lst_array": each_row(sidereal),
             "ant_1_array": np.tile(self.map.ant_1, count),
             "ant_2_array": np.tile(self.map.ant_2, count),
-            # unprojected: east, north, up, from ant_1 to ant_2
-            "uvw_array": np.tile(self._enu[self.map.ant_2] - self._enu[self.map.ant_1],
-                                 (count, 1)),
+            "uvw_array": np.reshape(uvw, (rows, 3)).astype(float),
             "phase_center_id_array": np.zeros(rows, int),
-            # the zenith
-            "phase_center_app_ra": each_row(sidereal),
-            "phase_center_app_dec": np.full(rows, np.deg2rad(self.array.latitude)),
-            "phase_center_frame_pa": np.zeros(rows),
+            "phase_center_app_ra": each_row(app_ra),
+            "phase_center_app_dec": each_row(app_dec),
+            "phase_center_frame_pa": each_row(frame_pa),
         }
 
     def _write_header(self, header):
@@ -236,13 +278,21 @@ class Uvh5Layout:
             values["x_orientation"] = text("north")
         for name, value in values.items():
             header[name] = value
-        zenith = header.create_group("phase_center_catalog/0")
-        for name, value in {"cat_name": text("unprojected"), "cat_type": text("unprojected"),
-                            "cat_lon": 0.0, "cat_lat": np.pi / 2, "cat_frame": text("altaz"),
-                            "info_source": text("gr-aperture")}.items():
-            zenith[name] = value
+        self._write_phase_center(header.create_group("phase_center_catalog/0"))
         # rows are added to these; about 1000 of them in a chunk, whole integrations
         rows = self.baselines * -(-1024 // self.baselines)
         for name, value in self._rows([]).items():
             header.create_dataset(name, data=value, maxshape=(None, *value.shape[1:]),
                                   chunks=(rows, *value.shape[1:]))
+
+    def _write_phase_center(self, group):
+        """The entry of the catalogue; append() adds the places of a body that moves."""
+        entry = {"cat_name": "unprojected", "cat_type": "unprojected", "cat_lon": 0.0,
+                 "cat_lat": np.pi / 2, "cat_frame": "altaz", "info_source": "gr-aperture"}
+        if self.phase_center is not None:
+            entry = catalogue_entry(self.phase_center)
+            if has_ephemeris(self.phase_center):
+                for name, values in ephemeris(self.phase_center, [], self.array).items():
+                    group.create_dataset(name, data=values, maxshape=(None,), chunks=(256,))
+        for name, value in entry.items():
+            group[name] = np.bytes_(value.encode()) if isinstance(value, str) else value

@@ -152,6 +152,38 @@ class check_uvh5(unittest.TestCase):
             self.assertLess(np.abs(np.angle(values.compressed(), deg=True)).max(), limit,
                             path.name)
 
+    def test_phase_centers(self):
+        """
+        Apparent coordinates, u, v, w and phases are those that pyuvdata computes of the catalogue's
+        entry: to 0.06 arc seconds, the tide in UT1. What was tracked is phased to where the other
+        file's phase centre is.
+        """
+        limit = np.radians(0.06 / 3600)
+        for name in ("star", "sun", "moon", "fixed", "pulsar", "pole"):
+            for tracked in ("untracked", "tracked"):
+                with self.subTest(name, tracked=tracked):
+                    data = read(FOLDER / f"center-{name}-{tracked}.uvh5")
+                    (center,) = data.phase_center_catalog.values()
+                    expected = read(FOLDER / f"center-none-{tracked}.uvh5")
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("error")
+                        expected.phase(
+                            lon=center["cat_lon"], lat=center["cat_lat"], cat_name="again",
+                            cat_type=center["cat_type"], phase_frame=center["cat_frame"],
+                            ephem_times=center.get("cat_times"), pm_ra=center.get("cat_pm_ra"),
+                            pm_dec=center.get("cat_pm_dec"))
+                    np.testing.assert_allclose(data.uvw_array, expected.uvw_array,
+                                               atol=300 * limit)
+                    for key in ("app_ra", "app_dec", "frame_pa"):
+                        angles = getattr(data, f"phase_center_{key}")
+                        off = angles - getattr(expected, f"phase_center_{key}")
+                        # right ascensions crowd around the pole
+                        scale = 1 if key == "app_dec" else np.cos(expected.phase_center_app_dec)
+                        self.assertLess(np.abs(np.angle(np.exp(1j * off)) * scale).max(), limit,
+                                        key)
+                    turned = np.angle(data.data_array * expected.data_array.conj(), deg=True)
+                    self.assertLess(np.abs(turned).max(), phase_of_direction(data))
+
     def test_chain(self):
         # 100000 samples of 32 channels: 3118 spectra in integrations of 800, coherence 25/26: the
         # phase of a channel and integration has an rms of sqrt((26/25)^2 - 1) / sqrt(2 800)

@@ -114,6 +114,25 @@ def write_source(folder):
         write_json(folder / f"source-{name}.json", ra=float(ra), dec=float(dec))
 
 
+def write_phase_centers(folder):
+    """Noise at several phase centres, of an F-engine that tracked nothing, or something else."""
+    array = array_of(["A9x", "B2x", "A10x", "C" "x"])
+    frequencies = 1.4e9 + 1e6 * np.arange(5)
+    noise = np.random.default_rng(1).normal(size=(2, 8, 5, 10))
+    for name, center in (("none", None), ("star", "350.85, 58.8"), ("sun", "sun"),
+                         ("moon", "moon"), ("fixed", "az=120, el=50"), ("pulsar", "B1133+16"),
+                         ("pole", "10, -89.9")):
+        for tracked in (None, "20, 70"):
+            layout = Uvh5Layout(array, frequencies, 1e6,
+                                phase_center=center and aperture.parse_direction(center),
+                                tracked=tracked and aperture.parse_direction(tracked))
+            write(folder / f"center-{name}-{'untracked' if tracked is None else 'tracked'}.uvh5",
+                  layout, [layout.integration(
+                      (noise[0, i] + 1j * noise[1, i]).astype(np.complex64),
+                      earth_rotation.julian_date(1704067200 + 900 * i), 1, [1], 1e-3)
+                      for i in range(8)])
+
+
 def write_json(path, **values):
     path.write_text(json.dumps(values))
 
@@ -210,6 +229,7 @@ if __name__ == "__main__":
     write_products(target)
     write_dates(target)
     write_source(target)
+    write_phase_centers(target)
     write_one_place(target)
     write_killed(target)
     write_chain(target)
