@@ -18,8 +18,8 @@ BINDINGS = SOURCE / "python/aperture/bindings"
 PACKAGE = SOURCE / "python/aperture"
 
 # what a package of python/aperture may import of the others; "blocks": modules of that folder
-ANYTHING = {"arguments", "arrays", "beams", "blocks", "commands", "files", "parameters", "plots",
-            "streams", "testing", "tracking"}
+ANYTHING = {"arguments", "arrays", "beams", "blocks", "calibration", "commands", "files",
+            "parameters", "plots", "streams", "testing", "tracking"}
 MAY_IMPORT = {
     "arguments": set(),
     "parameters": set(),
@@ -28,8 +28,9 @@ MAY_IMPORT = {
     "beams": {"arrays", "parameters", "tracking"},
     "files": {"arrays", "parameters", "tracking"},
     "streams": {"parameters"},
+    "calibration": {"arrays", "files", "parameters", "tracking"},
     "plots": {"arrays", "beams", "files", "parameters", "tracking"},
-    "blocks": {"arrays", "beams", "files", "parameters", "streams", "tracking"},
+    "blocks": {"arrays", "beams", "calibration", "files", "parameters", "streams", "tracking"},
     "commands": ANYTHING - {"testing"},
     "testing": ANYTHING,
 }

@@ -17,6 +17,8 @@ from .arrays.array_description import (Antenna, ArrayDescription, ArrayDescripti
                                       Source, find_array, load_array, save_array, shipped_arrays)
 from .arrays.products import products
 from .beams.beams import Beam, load_beams
+from .calibration.calibration import Calibration, CalibrationError
+from .calibration.calibration_file import load_calibration, save_calibration
 from .parameters.errors import ParameterError
 from .tracking.directions import Direction, parse_direction
 from .array_source import array_source

@@ -15,6 +15,8 @@ import pmt
 from . import tags
 from .arrays import earth_rotation
 from .arrays.array_description import ArrayDescription, load_array
+from .calibration.calibration import SCALES, Calibration, utc_text
+from .calibration.calibration_file import load_calibration
 from .files.file_names import (PHASE_CENTER, TIME, check_fields, check_text, name_text,
                                time_text)
 from .files.growing_file import GrowingFile, check_path, file_name
@@ -27,6 +29,9 @@ from .tracking.phase_center import parse_phase_centers
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra, tags.counted)
+#: what a calibration is there for -> what the file says of it
+CALIBRATE = {"apply": "applied to the visibilities", "applied": "applied by the F-engine",
+             "note": "not applied"}
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,19 @@ class uvh5_sink(python_block):
     tracked : Direction or str
         What the F-engine's delays track (see `delay_tracker`), so that the phases are zero there.
         None: nothing.
+    calibration : Calibration, or str
+        What makes the inputs equal, or the name of its file; "" or None: nothing. The file's
+        history and extra keywords (CALIB, CALSTATE) name it.
+    calibrate : str
+        "apply": the visibilities are corrected here; "applied": the F-engine has done so; "note":
+        they are as they were received.
+    scale : str
+        "model": corrected visibilities are those of the source that the calibration was measured
+        with; "kelvin": they are in kelvin, as hot and cold loads say (extra keyword VISUNITS).
+    gains : list of float
+        Factor of the voltages of each input that is to be known for no more than 8 bits, as
+        `aperture_fx` measures it. Of calibrated visibilities it is taken out, of others it is
+        noted (extra keyword GAINS, which aperture_calibrate heeds). None: 1.
 
     Raises
     ------
@@ -124,7 +142,7 @@ class uvh5_sink(python_block):
 
     def __init__(self, filename="visibilities-{time}.uvh5", array="two-dish", channels=1024,
                  overwrite=True, history="", mount="fixed", inputs=None, phase_centers=None,
-                 tracked=None):
+                 tracked=None, calibration="", calibrate="apply", scale="model", gains=None):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, Integral) or channels < 1:
@@ -141,6 +159,7 @@ class uvh5_sink(python_block):
                              f"products x 8 bytes = {channels * products * 8} bytes: at most "
                              f"{LARGEST_ITEM} are allowed")
         map_products(array)  # complains about what no file can hold
+        self._take_calibration(array, calibration, calibrate, scale, gains)
         # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
         from .files.uvh5_writer import Uvh5Layout
         self._make_layout = Uvh5Layout
@@ -164,6 +183,68 @@ class uvh5_sink(python_block):
         size = self._channels * products
         super().__init__("uvh5_sink", out_sig=None,
                          in_sig=[(np.complex64, size) if size > 1 else np.complex64])
+
+    def _take_calibration(self, array, calibration, calibrate, scale, gains):
+        """Checks what is given of the calibration."""
+        if calibrate not in CALIBRATE:
+            raise ValueError(f"calibrate: {calibrate!r} is not allowed: {', '.join(CALIBRATE)}")
+        if scale not in SCALES:
+            raise ValueError(f"scale: {scale!r} is not allowed: {', '.join(SCALES)}")
+        if gains is not None:
+            gains = np.asarray(gains, float)
+            if gains.shape != (len(array.inputs),) or not np.all(np.isfinite(gains) & (gains > 0)):
+                raise ValueError(f"gains: {gains} are not allowed: a factor above 0 for each of "
+                                 f"{len(array.inputs)} inputs")
+        # GRC has no text field for nothing
+        name = "" if calibration is None or isinstance(calibration, Calibration) else calibration
+        if not isinstance(calibration, Calibration):
+            calibration = load_calibration(calibration) if calibration else None
+        if calibration is not None:
+            for entry in array.inputs:
+                calibration.of(entry.name)
+            if calibrate != "note":
+                # complains about what the calibration does not have
+                calibration.bandpasses(calibration.band.frequencies[:1], array.input_names, scale)
+        self._calibration, self._calibrate, self._scale = calibration, calibrate, scale
+        self._gains, self._calibration_name = gains, name
+        self._factors = None  # of the visibilities, [channel][product]
+
+    def _calibrated(self):
+        """Whether the file has calibrated visibilities."""
+        return self._calibration is not None and self._calibrate != "note"
+
+    def _keywords(self):
+        """The file's extra keywords, and what is added to its history."""
+        found, history = {}, self._history
+        if self._calibration is not None:
+            ours = self._calibration
+            when = f", measured {utc_text(ours.measured[0])}" if ours.measured else ""
+            name = printable(str(self._calibration_name)) or "calibration"
+            found["CALIB"] = f"{name}: {ours.source}{when}"
+            found["CALSTATE"] = CALIBRATE[self._calibrate]
+            history = ", ".join(filter(None, [history, f"{found['CALIB']}, {found['CALSTATE']}"]))
+            if self._calibrated() and self._scale == "kelvin":
+                found["VISUNITS"] = "K"
+        if self._gains is not None and not self._calibrated():
+            found["GAINS"] = " ".join(f"{name}:{gain:.9g}" for name, gain in
+                                      zip(self._array.input_names, self._gains))
+        return found, history
+
+    def _factors_of(self, frequencies):
+        """What visibilities are multiplied with, complex64 [channel][product], or None."""
+        if not self._calibrated():
+            return None
+        inputs = len(self._array.inputs)
+        factors = np.ones((inputs, self._channels), complex)
+        if self._calibrate == "apply":
+            factors *= self._calibration.corrections(frequencies, self._array.input_names,
+                                                     self._scale)
+        elif self._gains is None:
+            return None
+        if self._gains is not None:
+            factors /= self._gains[:, np.newaxis]
+        a, b = np.tril_indices(inputs)
+        return (factors[a] * factors[b].conj()).T.astype(np.complex64)
 
     def files(self):
         """The paths, one for each phase centre; with {time} in them until the first integration
@@ -241,7 +322,16 @@ class uvh5_sink(python_block):
         self._next = seconds + int(end), end - int(end)
         if self.integrations() == 0 and (text := earth_rotation.warning(middle)):
             self.logger.warn(printable(f"{self._filenames[0]}: {text}"))
-        return np.reshape(item, self._shape), middle, spectra, counted, hop
+        visibilities = np.reshape(item, self._shape)
+        if self._factors is not None:
+            visibilities = visibilities * self._factors
+        return visibilities, middle, spectra, counted, hop
+
+    def _warn_of_calibration(self, time):
+        """Of one that is not valid, or has no correction of an input."""
+        if self._calibration is not None:
+            for text in self._calibration.warnings(time[0] + time[1]):
+                self.logger.warn(printable(f"{self._filenames[0]}: {text}"))
 
     def _set(self, found):
         """Frequencies come with the first integration and must not change."""
@@ -257,11 +347,16 @@ class uvh5_sink(python_block):
         if old is None:
             width = new.bandwidth / self._channels
             channels = np.arange(self._channels) - self._channels // 2
-            layouts = [self._make_layout(
-                self._array, new.frequency + channels * width, width, self._history, self._mount,
-                center, self._tracked) for center in self._centers]
-            time = time_text(tag_value(found, tags.rx_time, time_of)[0])
-            self._filenames = [path.replace(TIME, time) for path in self._filenames]
+            frequencies = new.frequency + channels * width
+            self._factors = self._factors_of(frequencies)
+            keywords, history = self._keywords()
+            layouts = [self._make_layout(self._array, frequencies, width, history, self._mount,
+                                         center, self._tracked, keywords)
+                       for center in self._centers]
+            time = tag_value(found, tags.rx_time, time_of)
+            self._filenames = [path.replace(TIME, time_text(time[0]))
+                               for path in self._filenames]
+            self._warn_of_calibration(time)
             if layouts[0].moved:
                 self.logger.warn(printable(
                     f"{self._filenames[0]}: the array description has several antennas at one "

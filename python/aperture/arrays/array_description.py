@@ -80,6 +80,15 @@ def load_array(path_or_shipped_name):
         return _Reader(str(path), ArrayDescriptionError).read(file)
 
 
+def read_sources(path):
+    """The sources of an array description, or of a file that has nothing else.
+
+    Raises ArrayDescriptionError that names file, line, field and what is allowed; OSError.
+    """
+    with open(path, encoding="utf-8") as file:
+        return _Reader(str(path), ArrayDescriptionError).read_sources(file)
+
+
 def _as_number(value):
     """A float where the text is one; else the value as it is, for the field's rule to refuse."""
     if isinstance(value, Scalar) and not value.quoted:
@@ -124,6 +133,16 @@ class _Reader(YamlReader):
 
     def read(self, file):
         return self.with_line(self.description, self.tree(file))
+
+    def read_sources(self, file):
+        """The sources of a file, which may have no more than them."""
+        return self.with_line(self._sources, self.tree(file))
+
+    def _sources(self, tree):
+        if isinstance(tree, dict) and "antennas" in tree:
+            return self.description(tree).sources
+        values = self.fields("", tree, {"sources": (_as_is, True)})
+        return self.entries("sources", values["sources"], _SOURCE, Source)
 
     def fields(self, path, values, known):
         """The values of a mapping, read as its table `known` says."""

@@ -58,20 +58,20 @@ class Chain(gr.top_block):
                                   spectra_per_frame=plan.spectra_per_frame, type=options.format,
                                   integration=plan.blocks, integration_unit="frames",
                                   device=options.device)
-        self.sink = self._make_sink("")  # complains about what no file can hold
+        self.sink = self._make_sink("", None)  # complains about what no file can hold
         for block in (self.f_engine, self.correlator):
             block.set_log_level("warning")  # lost samples, for example
 
-    def _make_sink(self, text):
+    def _make_sink(self, text, gains):
         return silent(uvh5_sink, filename=self._options.output, array=self._signals.description,
                       channels=self._plan.channels, overwrite=self._options.overwrite,
-                      history=text)
+                      history=text, gains=gains)
 
     def set_levels(self, gains):
         """Sets the gain of each input (None: as they are, of fc32), and connects the blocks."""
         for number, gain in enumerate([] if gains is None else gains):
             self.f_engine.set_gain(complex(gain), number)
-        self.sink = self._make_sink(history(self._options, self._plan, gains))
+        self.sink = self._make_sink(history(self._options, self._plan, gains), gains)
         self.connect(self.source, self.f_engine, self.correlator, self.sink)
 
     def samples_done(self):

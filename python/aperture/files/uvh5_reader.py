@@ -13,10 +13,12 @@ the product (ant_1, ant_2, pq) is conj(p of ant_1) times (q of ant_2).
 import contextlib
 import os
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import h5py
 import numpy as np
 
+from ..arrays.geometry import enu_to_ecef_rotation
 from . import uvh5
 
 #: code of the format -> polarisation product, or Stokes parameter
@@ -44,6 +46,13 @@ def _printable(text):
     return "".join(letter if letter.isprintable() else "?" for letter in text[:80])
 
 
+class Site(NamedTuple):
+    """Where an array is: degrees (WGS84) and metres."""
+    latitude: float
+    longitude: float
+    height: float
+
+
 @dataclass(frozen=True)
 class Product:
     """conj(signal of antenna `first` in `polarization[0]`) times that of `second` in [1]."""
@@ -62,9 +71,10 @@ class VisibilityFile:
     Attributes: `telescope`; `frequencies` [channel], Hz; `channel_width`, Hz;
     `polarizations`, in the file's order, like "xx"; `times` [integration], Julian dates of
     their middles; `integration_time`, s; `pairs`, (antenna, antenna) numbers; `names`,
-    antenna number to name; `positions`, antenna number to metres (any fixed frame). Of each row,
-    a baseline at a time: `first` and `second`, its antennas, and `integration_of`, an index of
-    `times`.
+    antenna number to name; `positions`, antenna number to metres (any fixed frame); `site`,
+    a Site, None where the file does not say; `keywords`, the texts among its extra keywords. Of
+    each row, a baseline at a time: `first` and `second`, its antennas, and `integration_of`, an
+    index of `times`.
     """
 
     def __init__(self, filename):
@@ -163,8 +173,30 @@ class VisibilityFile:
         if "telescope_name" in header:
             telescope = np.ravel(self._dataset("Header/telescope_name", "SOU")[()])[0]
         self.telescope = _printable(telescope)
+        self.site = self._read_site(header)
+        self.keywords = self._read_keywords(header)
         self.pairs = sorted(set(zip(self.first.tolist(), self.second.tolist())))
         self.names, self.positions = self._read_antennas(header)
+
+    def _read_site(self, header):
+        """The Site; None where a part of it is not there."""
+        names = ("latitude", "longitude", "altitude")
+        if not all(name in header for name in names):
+            return None
+        return Site(*(float(self._numbers(f"Header/{name}", "iuf", (-1e8, 1e8))[0])
+                      for name in names))
+
+    def _read_keywords(self, header):
+        """Extra keywords that are texts."""
+        found = {}
+        if isinstance(header.get("extra_keywords"), h5py.Group):
+            for name, entry in header["extra_keywords"].items():
+                if isinstance(entry, h5py.Dataset) and entry.dtype.kind in "SO" \
+                        and entry.shape == ():
+                    text = entry[()]
+                    found[name] = text.decode("utf-8", "replace") if isinstance(text, bytes) \
+                        else str(text)
+        return found
 
     def _read_antennas(self, header):
         numbers = sorted(set(self.first.tolist()) | set(self.second.tolist()))
@@ -233,6 +265,60 @@ class VisibilityFile:
         if any(end is None for end in ends):
             return None
         return float(np.linalg.norm(ends[1] - ends[0]))
+
+    def phase_lengths(self):
+        """
+        w in metres [row], towards the phase centre, 0 in rows whose phases were left as they are:
+        visibilities of the file have been multiplied with exp(-2 pi i f w / c).
+        """
+        with self._damage_told():
+            header, rows = self._file["Header"], len(self.first)
+            if "phase_center_catalog" not in header:
+                return np.zeros(rows)
+            types = {number: _printable(np.ravel(entry["cat_type"][()])[0])
+                     for number, entry in header["phase_center_catalog"].items()}
+            if set(types.values()) <= {"unprojected"}:
+                return np.zeros(rows)
+            centers = self._numbers("Header/phase_center_id_array", "iu")
+            lengths = self._dataset("Header/uvw_array", "f")[()].reshape(rows, 3)[:, 2]
+            return np.where([types.get(str(center)) == "unprojected" for center in centers], 0.0,
+                            lengths)
+
+    def header(self, names):
+        """Those entries of the header that are there, by their names, as h5py gives them."""
+        with self._damage_told():
+            return {name: self._file[f"Header/{name}"][()] for name in names
+                    if name in self._file["Header"]}
+
+    def places(self):
+        """Antenna number to east, north and up of the site in metres, of those with a position;
+        none where the file does not say where the site is."""
+        if self.site is None:
+            return {}
+        rotation = enu_to_ecef_rotation(*self.site[:2])
+        return {number: place @ rotation for number, place in self.positions.items()}
+
+    def integrations(self, chosen=None):
+        """
+        Each integration (all, or those of the numbers that are given, in the order of the file):
+        its number, the numbers of its rows, and what `rows` gives of them. It comes in parts where
+        the rows of a file are not in order of time.
+        """
+        wanted = np.ones(len(self.times), bool)
+        if chosen is not None:
+            wanted[:] = False
+            wanted[chosen] = True
+        step = max(1, 8_000_000 // (len(self.frequencies) * len(self.polarizations)))
+        for start in range(0, len(self.first), step):
+            stop = min(start + step, len(self.first))
+            numbers = self.integration_of[start:stop]
+            if not wanted[numbers].any():
+                continue
+            data, weights = self.rows(start, stop)
+            for number in np.unique(numbers):
+                if wanted[number]:
+                    rows = np.flatnonzero(numbers == number)
+                    yield int(number), start + rows, data[rows], weights[rows]
 
     def rows(self, start, stop):
         """Visibilities [row][channel][polarisation], complex, and their weights, 0 where

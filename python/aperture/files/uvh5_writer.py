@@ -78,10 +78,12 @@ class Uvh5Layout:
         Where the phases are to be zero; None: where they are.
     tracked : Direction
         What the F-engine's delays tracked, so that the phases are zero there; None: nothing.
+    keywords : dict
+        Extra keywords, names of up to 8 letters to texts.
     """
 
     def __init__(self, array, frequencies, channel_width, history="", mount="fixed",
-                 phase_center=None, tracked=None):
+                 phase_center=None, tracked=None, keywords=None):
         if mount not in MOUNTS:
             raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
         self.array = array
@@ -92,6 +94,7 @@ class Uvh5Layout:
         self.mount = mount
         self.phase_center = tracked if phase_center is None else phase_center
         self._tracked = tracked
+        self.keywords = dict(keywords or {})
         self._enu, self.moved = nominal_places(
             np.array([antenna.position for antenna in self.map.antennas], float))
 
@@ -278,6 +281,10 @@ class Uvh5Layout:
             values["x_orientation"] = text("north")
         for name, value in values.items():
             header[name] = value
+        if self.keywords:
+            extra = header.create_group("extra_keywords")
+            for name, value in self.keywords.items():
+                extra[name] = text(value.encode())
         self._write_phase_center(header.create_group("phase_center_catalog/0"))
         # rows are added to these; about 1000 of them in a chunk, whole integrations
         rows = self.baselines * -(-1024 // self.baselines)

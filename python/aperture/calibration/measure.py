@@ -1,0 +1,393 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""A calibration from visibilities: what is read of a UVH5 file, and what the solver makes of it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays.geometry import SPEED_OF_LIGHT
+from ..files.uvh5_reader import Product
+from .calibration import Band, Calibration, CalibrationError, InputCalibration, Quality
+from .outliers import parabolas, stand_out
+from .solver import Ratios, fit_line, over_channels, solve
+
+MOST_TIMES = 32          # averages in time that are weighed one by one
+MOST_CELLS = 20_000_000  # visibilities at a time
+SUSPICIOUS = 0.1         # misfit of which the user is told
+MOST_MISFIT = 0.5        # at which there is no calibration
+LEVELS = "GAINS"         # keyword of a UVH5 file: gains for 8 bits, "A1x:12.5 A2x:13.1"
+SEVERAL = 3              # passes in which channels that stand out are looked for
+
+
+@dataclass(frozen=True)
+class Visibilities:
+    """
+    What is known of one polarisation.
+
+    letter: of the polarisation; names: of its inputs; ratios: for the solver.
+    """
+    letter: str
+    names: list
+    ratios: Ratios
+
+
+def unix_time(julian_date):
+    """UTC seconds since 1970."""
+    return (np.asarray(julian_date) - 2440587.5) * 86400
+
+
+def time_bins(integrations, pairs, channels):
+    """How many averages in time are made of so many integrations."""
+    return int(max(1, min(MOST_TIMES, integrations, MOST_CELLS // max(1, pairs * channels))))
+
+
+def places_of(file, model):
+    """East, north and up in metres of each antenna's number; zeros for a noise source."""
+    numbers = file.antennas
+    if model.is_noise:
+        return {number: np.zeros(3) for number in numbers}
+    places = file.places()
+    lacking = [file.names[number] for number in numbers if number not in places]
+    if lacking:
+        raise CalibrationError("source", f"{model.name}: the file does not say where antenna "
+                               f"{lacking[0]} stands, so that only a noise source can be used")
+    return places
+
+
+def read_visibilities(file, model, integrations=None, levels=None):
+    """
+    The ratios of a file's visibilities to a model, polarisation by polarisation.
+
+    Parameters
+    ----------
+    file : VisibilityFile
+    model : SkyModel
+    integrations : array of int
+        Numbers of those that are used; None: all.
+    levels : dict
+        Of inputs that had a gain for 8 bits, name to gain, which is taken out.
+
+    Returns
+    -------
+    list of Visibilities
+        Of polarisations of which there are two inputs or more.
+    """
+    chosen = np.arange(len(file.times)) if integrations is None else np.asarray(integrations)
+    pairs = [(a, b) for a, b in file.pairs if a != b]
+    hands = [p for p in file.polarizations if len(p) == 2 and p[0] == p[1]]
+    channels = len(file.frequencies)
+    bins = time_bins(len(chosen), max(1, len(pairs) * len(hands)), channels)
+    bin_of = np.full(len(file.times), -1)
+    bin_of[chosen] = np.arange(len(chosen)) * bins // len(chosen)
+    places = places_of(file, model)
+    baselines = np.array([places[b] - places[a] for a, b in pairs]).reshape(-1, 3)
+    directions = model.directions(unix_time(file.times), file.site if not model.is_noise else None)
+    number_of = {pair: number for number, pair in enumerate(pairs)}
+    shape = (len(hands), bins, len(pairs), channels)
+    products, sizes = np.zeros(shape, complex), np.zeros(shape)
+    columns = [file.polarizations.index(hand) for hand in hands]
+    lengths = file.phase_lengths()
+    for integration, where, data, weights in file.integrations(chosen):
+        numbers = np.array([number_of.get(pair, -1) for pair in
+                            zip(file.first[where].tolist(), file.second[where].tolist())])
+        rows = np.flatnonzero(numbers >= 0)
+        if len(rows) == 0:
+            continue
+        to = numbers[rows]
+        # a row's product is conj(x of `first`) times x of `second`: i is the second one
+        expected = model.visibilities(directions[integration], baselines[to], file.frequencies)
+        if np.any(lengths[where]):
+            expected = expected * np.exp(-2j * np.pi / SPEED_OF_LIGHT * np.outer(
+                lengths[where][rows], file.frequencies))
+        for hand, column in enumerate(columns):
+            weight = weights[rows, :, column]
+            products[hand, bin_of[integration], to] += \
+                weight * data[rows, :, column] * expected.conj()
+            sizes[hand, bin_of[integration], to] += weight * np.abs(expected) ** 2
+    spectra = file.channel_width * (file.integration_time or 1.0)
+    return [made for hand, name in enumerate(hands)
+            for made in [_of_hand(file, name[0], pairs, products[hand], sizes[hand], spectra,
+                                  chosen, bins, levels or {})] if made is not None]
+
+
+def _of_hand(file, letter, pairs, products, sizes, spectra, chosen, bins, levels):
+    """The Visibilities of one polarisation; None where there is no pair."""
+    there = [number for number in range(len(pairs)) if np.any(sizes[:, number] > 0)]
+    antennas = sorted({antenna for number in there for antenna in pairs[number]})
+    if not antennas:
+        return None
+    index = {antenna: number for number, antenna in enumerate(antennas)}
+    second = np.array([index[pairs[number][0]] for number in there])
+    first = np.array([index[pairs[number][1]] for number in there])
+    names = [file.names[antenna] + letter for antenna in antennas]
+    gain = np.array([levels.get(name, 1.0) for name in names])
+    # whatever the level, the signals are those before it
+    level = gain[first] * gain[second].conj()
+    products, sizes = products[:, there], sizes[:, there]
+    values = np.divide(products, sizes, out=np.zeros_like(products), where=sizes > 0)
+    values /= level[None, :, None]
+    powers = _powers(file, antennas, letter, chosen, bins)
+    if powers is not None:
+        powers = powers / (np.abs(gain) ** 2)[:, None, None]
+        noise = powers[first] * powers[second]                 # [pair][time][channel]
+        weights = spectra * np.divide(sizes, noise.transpose(1, 0, 2), out=np.zeros_like(sizes),
+                                      where=noise.transpose(1, 0, 2) > 0)
+        powers = powers.mean(axis=1)
+    else:
+        weights = _weights_of_scatter(values, sizes)
+    return Visibilities(letter, names, Ratios(len(antennas), first, second, values, weights,
+                                              powers))
+
+
+def _powers(file, antennas, letter, chosen, bins):
+    """Autocorrelations [input][time][channel]; None where one is not in the file."""
+    wanted = [Product(antenna, antenna, letter * 2) for antenna in antennas]
+    if not set(wanted) <= set(file.autos()):
+        return None
+    values, _ = file.read(wanted, chosen, max_cells=np.inf, max_times=bins)
+    return np.nan_to_num(values.real)
+
+
+def _weights_of_scatter(values, sizes):
+    """Weights where powers are not known: neighbouring channels differ by their noise."""
+    weights = np.zeros(sizes.shape)
+    for pair in range(values.shape[1]):
+        usable = (sizes[:, pair, 1:] > 0) & (sizes[:, pair, :-1] > 0)
+        if not usable.any():
+            continue
+        # a difference has twice the noise; of noise, |n|^2 has its median at ln 2 of its mean
+        steps = np.abs(np.diff(values[:, pair], axis=-1)) ** 2 * sizes[:, pair, 1:]
+        variance = np.median(steps[usable]) / (2 * np.log(2))
+        weights[:, pair] = sizes[:, pair] / max(variance, 1e-300)
+    return weights
+
+
+def choose_reference(visibilities, gains, asked):
+    """
+    Number of the reference of a polarisation's inputs.
+
+    asked: name of an input, or None: the one with the most signal to noise. Of an array with two
+    polarisations the other one's reference is the same antenna.
+    """
+    strength = np.median(gains.signal, axis=1)
+    if asked is None:
+        return int(np.argmax(np.where(np.any(gains.gains != 0, axis=1), strength, -1)))
+    antenna, names = asked[:-1], visibilities.names
+    if asked in names:
+        number = names.index(asked)
+    elif antenna + visibilities.letter in names:
+        number = names.index(antenna + visibilities.letter)
+    else:
+        number = None
+    if number is None:
+        raise CalibrationError("reference", f"{asked!r} is not allowed; it must be one of "
+                               f"{', '.join(names[:12])}{', ...' if len(names) > 12 else ''}")
+    if not np.any(gains.gains[number]):
+        raise CalibrationError("reference", f"no signal was found in {names[number]}")
+    return number
+
+
+def fill_channels(values, flagged):
+    """Complex values [input][channel], at flagged channels what neighbours say: a parabola through
+    those on both sides; at the ends the nearest one."""
+    channels = values.shape[-1]
+    places = np.arange(channels)
+    found = over_channels(values, places, ~flagged, channels)
+    usable = np.flatnonzero(~flagged)
+    if len(usable):
+        between = flagged & (places > usable[0]) & (places < usable[-1])
+        if between.any():
+            fit = parabolas(values, np.broadcast_to(~flagged, values.shape).astype(float))
+            found = np.where(between & np.isfinite(fit), fit, found)
+        found[:, usable] = values[:, usable]
+    return found
+
+
+def _inputs_of(visibilities, gains, reference, frequencies):
+    """InputCalibrations of a polarisation, and which channels were not measured."""
+    center = frequencies[len(frequencies) // 2]
+    phasor = np.exp(-1j * np.angle(gains.gains[reference]))
+    referred = gains.gains * phasor
+    found = np.any(referred != 0, axis=1)
+    flagged = gains.flagged.copy()
+    lines = []
+    for _ in range(SEVERAL):
+        lines = [fit_line(frequencies, row, np.where(flagged, 0, signal ** 2), center)
+                 for row, signal in zip(referred, gains.signal)]
+        straight = np.array([row * np.exp(-1j * (line.phase - 2 * np.pi * (frequencies - center)
+                                                 * line.delay))
+                             for row, line in zip(referred, lines)])
+        out = np.zeros(len(frequencies), bool)
+        if gains.averaged == 1 and found.any():
+            out = stand_out(np.where(flagged, np.nan, straight[found])) & ~flagged
+        if not out.any():
+            break
+        flagged |= out
+    smooth = fill_channels(straight, flagged)
+    bandpasses = np.divide(1, smooth, out=np.zeros_like(smooth), where=smooth != 0)
+    made = []
+    for number, name in enumerate(visibilities.names):
+        line = lines[number]
+        quality = Quality(float(np.median(gains.signal[number, ~flagged]))
+                          if np.any(~flagged) else 0.0, float(gains.chi_squares[number]),
+                          float(gains.misfits[number]))
+        own = flagged | (smooth[number] == 0)
+        if not found[number]:
+            made.append(InputCalibration(name, bandpass=np.zeros(len(frequencies), complex),
+                                         flagged=np.ones(len(frequencies), bool),
+                                         quality=Quality(0.0)))
+        else:
+            # the F-engine's delay is what makes up for it
+            delay, phase, bandpass = -line.delay, -line.phase, bandpasses[number]
+            if number == reference:
+                delay, phase, bandpass = 0.0, 0.0, np.abs(bandpass)
+            made.append(InputCalibration(name, delay, phase, bandpass, own, quality=quality))
+    return made, flagged
+
+
+def calibrate(visibilities, band, model, array="", measured=None, reference=None, average=0,
+              most_misfit=MOST_MISFIT):
+    """
+    The calibration that makes visibilities those of a model.
+
+    Parameters
+    ----------
+    visibilities : list of Visibilities
+    band : Band
+        Their channels.
+    model : SkyModel
+    array : str
+        The name of the array.
+    measured : (float, float)
+        UTC seconds since 1970, from when to when the visibilities are.
+    reference : str
+        Name of the input that is left as it is but for its magnitude; None: that with the most
+        signal to noise.
+    average : int
+        Channels that share a gain; 0: as many as it takes.
+    most_misfit : float
+        Of the residuals, as a part of the model, above which there is no calibration.
+
+    Returns
+    -------
+    (Calibration, list of str)
+        And what the user is to be told.
+
+    Raises
+    ------
+    CalibrationError
+        There is nothing to calibrate, no signal, or the model is wrong.
+    """
+    if not visibilities:
+        raise CalibrationError("", "there are no two inputs of one polarisation in the data, whose "
+                               "product a calibration could be measured by")
+    frequencies = band.frequencies
+    inputs, qualities, references, texts = [], {}, [], []
+    for part in visibilities:
+        gains = solve(part.ratios, frequencies, average)
+        if not np.any(gains.gains):
+            raise CalibrationError("source", f"{model.name}: no two inputs of polarisation "
+                                   f"{part.letter} correlate: there is no such signal in the data")
+        number = choose_reference(part, gains, reference)
+        made, flagged = _inputs_of(part, gains, number, frequencies)
+        if flagged.all():
+            raise CalibrationError("source", f"{model.name}: in no channel is there enough signal "
+                                   f"in polarisation {part.letter}")
+        references.append(part.names[number])
+        inputs += made
+        signal = np.median(gains.signal[np.any(gains.gains != 0, axis=1)][:, ~flagged])
+        qualities[part.letter] = Quality(float(signal), float(gains.chi_squared),
+                                         float(gains.misfit))
+        texts += _told(part, gains, flagged, model, most_misfit)
+    return Calibration(array=array, band=band, inputs=inputs, source=model.name[:200],
+                       references=references, quality=qualities, measured=measured), texts
+
+
+def levels_of(file):
+    """Gains for 8 bits that a file says its inputs had, name to gain."""
+    found = {}
+    for word in file.keywords.get(LEVELS, "").split():
+        name, _, value = word.rpartition(":")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise CalibrationError("", f"the file's {LEVELS} has {word!r}, which is no gain") \
+                from None
+    return found
+
+
+def mean_ratios(file, model, integrations=None, levels=None):
+    """
+    For pictures: products of parallel hands, and for each the mean over time of its ratio to the
+    model, complex [product][channel], nan where flagged.
+    """
+    numbers = {name: number for number, name in file.names.items()}
+    products, means = [], []
+    for part in read_visibilities(file, model, integrations, levels):
+        antennas = [numbers[name[:-1]] for name in part.names]
+        ratios = part.ratios
+        total = ratios.weights.sum(axis=0)
+        with np.errstate(all="ignore"):
+            mean = (ratios.weights * ratios.values).sum(axis=0) / total
+        for pair, row in enumerate(mean):
+            # the file's product is x of its second antenna times conj(x of its first)
+            products.append(Product(antennas[ratios.second[pair]], antennas[ratios.first[pair]],
+                                    part.letter * 2))
+            means.append(np.where(total[pair] > 0, row, np.nan))
+    return products, np.array(means)
+
+
+def calibrate_file(file, model, integrations=None, **options):
+    """
+    A calibration from a UVH5 file.
+
+    Parameters
+    ----------
+    file : VisibilityFile
+    model : SkyModel
+    integrations : array of int
+        Numbers of those that are used; None: all.
+    **options
+        As of `calibrate`.
+
+    Returns
+    -------
+    (Calibration, list of str)
+    """
+    band = Band.of(file.frequencies, file.channel_width)
+    visibilities = read_visibilities(file, model, integrations, levels_of(file))
+    times = unix_time(file.times if integrations is None else file.times[integrations])
+    half = (file.integration_time or 0) / 2
+    return calibrate(visibilities, band, model, file.telescope,
+                     (float(times[0] - half), float(times[-1] + half)), **options)
+
+
+def _told(part, gains, flagged, model, most_misfit):
+    """Raises CalibrationError where the model is wrong; texts of what else is remarkable."""
+    texts = []
+    if gains.misfit > most_misfit:
+        raise CalibrationError(
+            "source", f"{model.name} is not what the visibilities of polarisation {part.letter} "
+            f"show: {100 * gains.misfit:.3g} % of the model are left as residuals beyond the "
+            f"noise (chi-squared {gains.chi_squared:.3g}), at most {100 * most_misfit:.3g} % are "
+            "allowed")
+    if gains.misfit > SUSPICIOUS:
+        texts.append(f"polarisation {part.letter}: the residuals are {100 * gains.misfit:.3g} % of "
+                     f"the model {model.name} beyond the noise (chi-squared "
+                     f"{gains.chi_squared:.3g}): is it what the array looked at?")
+    lost = [name for name, row in zip(part.names, gains.gains) if not np.any(row)]
+    if lost:
+        texts.append(f"no signal was found in {', '.join(lost[:8])}"
+                     f"{', ...' if len(lost) > 8 else ''}: the correction is 0 there")
+    share = np.mean(flagged)
+    if share > 0.5:
+        texts.append(f"polarisation {part.letter}: {100 * share:.3g} % of the channels could not "
+                     "be measured, neighbours stand for them")
+    if gains.averaged > 1:
+        texts.append(f"polarisation {part.letter}: {gains.averaged} channels share a gain, because "
+                     "there is little signal in one")
+    return texts

@@ -1,0 +1,88 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""By what an array is calibrated: a noise source, a direction, or several sources with fluxes."""
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import geometry
+from ..arrays.array_description import read_sources
+from ..arrays.array_model import ArrayDescriptionError
+from ..parameters.errors import ParameterError
+from ..tracking import directions
+from .calibration import CalibrationError, refuse
+
+RULE = ('"noise" (one signal in all inputs), ' + directions.RULE
+        + ", or a YAML file with sources as an array description has them")
+
+
+@dataclass(frozen=True)
+class SkyModel:
+    """
+    name: for people; sources: (Direction, flux) of each, none for a noise source, which is the same
+    in all inputs.
+    """
+    name: str
+    sources: tuple = ()
+
+    @property
+    def is_noise(self):
+        return not self.sources
+
+    def directions(self, times, site):
+        """
+        Unit vectors [time][source][east, north, up].
+
+        times: UTC seconds since 1970; site: with latitude, longitude (degrees), height (metres).
+        """
+        found = np.empty((len(times), len(self.sources), 3))
+        for number, (direction, _) in enumerate(self.sources):
+            found[:, number] = geometry.direction(*directions.azimuth_elevation(
+                direction, np.asarray(times), site))
+        return found
+
+    def visibilities(self, directions, baselines, frequencies):
+        """
+        x_i conj(x_j) of equal inputs, complex [baseline][channel], at one time.
+
+        directions: [source][east, north, up]; baselines: places of i minus places of j, metres
+        [baseline][east, north, up]; frequencies: Hz [channel].
+        """
+        if self.is_noise:
+            return np.ones((len(baselines), len(frequencies)), complex)
+        delays = geometry.delays(baselines, directions)             # [source][baseline]
+        found = np.zeros((len(baselines), len(frequencies)), complex)
+        for (_, flux), delay in zip(self.sources, delays):
+            found += flux * np.exp(-2j * np.pi * np.outer(delay, frequencies))
+        return found
+
+
+NOISE = SkyModel("noise")
+
+
+def sky_model(text):
+    """
+    The SkyModel that a text names: see RULE.
+
+    Raises CalibrationError; ArrayDescriptionError for what is wrong in a file; OSError.
+    """
+    if not isinstance(text, str) or not text.strip():
+        refuse("source", text, RULE)
+    if text == "noise":
+        return NOISE
+    if text.endswith((".yml", ".yaml")) or os.path.isfile(text):
+        sources = tuple((directions.parse_direction(source), source.flux)
+                        for source in read_sources(text))
+        if not any(flux > 0 for _, flux in sources):
+            raise ArrayDescriptionError("sources", "a model needs one source of a flux above 0",
+                                        text)
+        return SkyModel(text, sources)
+    try:
+        return SkyModel(text, ((directions.parse_direction(text, "source"), 1.0),))
+    except ParameterError as error:
+        raise CalibrationError(error.field, error.problem.replace(directions.RULE, RULE)) from None

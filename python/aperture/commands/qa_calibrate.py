@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""aperture_calibrate, and what uses its files, with voltages through the real chain."""
+
+import os
+import tempfile
+
+import h5py
+import numpy as np
+from gnuradio import filter as fir
+from gnuradio import gr, gr_unittest
+
+from gnuradio import aperture
+from gnuradio.aperture.arrays.array_model import (Antenna, ArrayDescription, Input, Source)
+from gnuradio.aperture.commands import calibrate
+from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+from gnuradio.aperture.testing.calibration_models import (
+    array_of, frequencies_of, hidden_gains, products_of, write_observation)
+from gnuradio.aperture.testing.observations import run
+from gnuradio.aperture.testing.qa_tools import DEVICE
+
+CHANNELS = 32
+RATE = 2e6
+SPECTRA = 60000
+#: what hides in the cables (s), the amplifiers, and the filters of each input
+CABLES = (0.0, 100e-9, -77e-9)
+GAINS = (1.0, 0.6 - 0.5j, -1.1 + 0.2j)
+FILTERS = ([1.0], [1.0, 0.25j, -0.1], [0.9, -0.2 + 0.1j])
+
+
+def bench():
+    """Three receivers on one noise source, 30 times as strong as their own noise."""
+    return ArrayDescription(
+        name="bench", latitude=52.0, longitude=5.0, height=10.0,
+        antennas=[Antenna(name, (0.0, 0.0, 0.0)) for name in "ABC"],
+        inputs=[Input(name, "x", gain, cable) for name, gain, cable in zip("ABC", GAINS, CABLES)],
+        sample_rate=RATE, center_frequency=1.42e9,
+        sources=[Source("noise", azimuth=0.0, elevation=90.0, flux=30.0)])
+
+
+def hidden():
+    """Responses [input][channel] of all of that."""
+    baseband = (np.arange(CHANNELS) - CHANNELS // 2) * RATE / CHANNELS
+    return np.array([gain * np.exp(-2j * np.pi * (1.42e9 + baseband) * cable)
+                     * (np.exp(-2j * np.pi * np.outer(baseband / RATE, np.arange(len(taps))))
+                        @ np.array(taps))
+                     for gain, cable, taps in zip(GAINS, CABLES, FILTERS)])
+
+
+class Correlator(gr.top_block):
+    """Of the bench: its samples through a filter for each input, into a UVH5 file."""
+
+    def __init__(self, path, spectra, seed=1, **options):
+        super().__init__()
+        array = bench()
+        self.source = aperture.array_source(array, samples=(spectra + 7) * CHANNELS, seed=seed)
+        self.f_engine = aperture.f_engine(channels=CHANNELS, inputs=3, spectra_per_frame=500,
+                                          device=DEVICE)
+        self.correlator = aperture.xengine(channels=CHANNELS, inputs=3, spectra_per_frame=500,
+                                           integration=20, device=DEVICE)
+        self.sink = aperture.uvh5_sink(path, array, CHANNELS, **options)
+        for port, taps in enumerate(FILTERS):
+            self.connect((self.source, port), fir.fir_filter_ccc(1, taps), (self.f_engine, port))
+        self.connect(self.f_engine, self.correlator, self.sink)
+
+    def observe(self):
+        self.run()
+        if self.sink.error():
+            raise AssertionError(self.sink.error())
+
+
+def visibilities(path):
+    """Means over time, complex [channel], of A-B, A-C, B-C; and the file's header."""
+    with VisibilityFile(path) as file:
+        products = file.crosses()
+        values, _ = file.read(products, max_times=1)
+        return values[:, 0], file.keywords
+
+
+class qa_calibrate(gr_unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        cls._folder = tempfile.TemporaryDirectory()
+        cls.raw = os.path.join(cls._folder.name, "raw.uvh5")
+        Correlator(cls.raw, SPECTRA).observe()
+        cls.made = os.path.join(cls._folder.name, "bench.yml")
+        cls.picture = os.path.join(cls._folder.name, "bench.png")
+        cls.said = run(calibrate, cls.raw, "-o", cls.made, "--reference", "Ax", "--plot",
+                       cls.picture)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls._folder.cleanup()
+
+    def path(self, name):
+        return os.path.join(self._folder.name, name)
+
+    def calibrate(self, *arguments):
+        code, out, err = run(calibrate, *arguments)
+        self.assertEqual(code, 0, err)
+        return out, err
+
+    def refused(self, *arguments):
+        code, out, err = run(calibrate, *arguments)
+        self.assertIn(code, (1, 2))
+        self.assertNotIn("Traceback", err)
+        self.assertNotIn("this should not happen", err)
+        return err
+
+    def test_hidden_responses_come_back(self):
+        """Cables of +-100 ns, gains and filters, through the whole chain: to 1 degree and 1 %."""
+        code, out, err = self.said
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("bench: 3 inputs, 32 channels of 62.5 kHz from 1419 to 1420.9375 MHz", out)
+        self.assertIn("Ax (reference)", out)
+        calibration = aperture.load_calibration(self.made)
+        frequencies = frequencies_of(CHANNELS)
+        product = calibration.corrections(frequencies, ["Ax", "Bx", "Cx"]) * hidden() * np.sqrt(30)
+        product *= np.exp(-1j * np.angle(product[0]))
+        # the simulator leaves out the outer percent of the band, where channel 0 is
+        self.assertTrue(calibration.inputs[0].flagged[0])
+        self.assertEqual(calibration.inputs[0].flagged.sum(), 1)
+        self.assertLess(np.abs(np.angle(product[:, 1:], deg=True)).max(), 1)
+        self.assertLess(np.abs(np.abs(product[:, 1:]) - 1).max(), 0.01)
+        # a filter's own delay is a part of it: of B's taps about 0.1 samples
+        self.assertAlmostEqual(calibration.of("Cx").delay * 1e9, 77, delta=120)
+        self.assertGreater(os.path.getsize(self.picture), 20000)
+
+    def test_sink_applies_it(self):
+        """What is recorded with it is flat, and what is only noted, or was applied before, is as it
+        was."""
+        for how in ("apply", "note", "applied"):
+            path = self.path(f"{how}.uvh5")
+            Correlator(path, 20000, seed=2, calibration=self.made, calibrate=how).observe()
+            values, keywords = visibilities(path)
+            self.assertIn("noise", keywords["CALIB"])
+            self.assertIn(self.made, keywords["CALIB"])
+            self.assertEqual(keywords["CALSTATE"], {
+                "apply": "applied to the visibilities", "note": "not applied",
+                "applied": "applied by the F-engine"}[how])
+            _, err = self.calibrate(path, "-o", self.path("left.yml"))
+            self.assertEqual("what is left after it" in err, how != "note")
+            if how == "apply":
+                left = aperture.load_calibration(self.path("left.yml"))
+                np.testing.assert_allclose(left.delays(), 0, atol=0.2e-9)
+                # the flux is the model's unit: the noise of 20000 and of 60000 spectra
+                np.testing.assert_allclose(values[:, 1:], 1, atol=0.05)
+                self.assertLess(np.abs(np.angle(values[:, 1:], deg=True)).max(), 1)
+                mean = values
+            else:
+                calibration = aperture.load_calibration(self.made)
+                corrections = calibration.corrections(frequencies_of(CHANNELS))
+                a, b = np.array([[0, 1], [0, 2], [1, 2]]).T
+                np.testing.assert_allclose(
+                    values * corrections[b] * corrections[a].conj(), mean, rtol=1e-5)
+
+    def test_wrong_parameters_of_the_sink(self):
+        for options, text in (
+                (dict(calibrate="maybe"), "calibrate: 'maybe' is not allowed: apply, "),
+                (dict(scale="Jy"), "scale: 'Jy' is not allowed"),
+                (dict(gains=[1, 2]), "gains: .* a factor above 0 for each of 3"),
+                (dict(gains=[1, 2, 0]), "gains: "),
+                (dict(calibration=self.made, scale="kelvin"), "kelvin: input Ax"),
+                (dict(calibration=self.made, array="two-dish"), None)):
+            array = options.pop("array", bench())
+            if text is None:
+                aperture.uvh5_sink(self.path("x.uvh5"), array, CHANNELS, **options)
+                continue
+            with self.assertRaisesRegex(ValueError, text):
+                aperture.uvh5_sink(self.path("x.uvh5"), array, CHANNELS, **options)
+        with self.assertRaisesRegex(ValueError, "has no input 'N1x'"):
+            aperture.uvh5_sink(self.path("x.uvh5"), "y8", CHANNELS, calibration=self.made)
+
+    def test_other_channels_end_the_flowgraph(self):
+        """A calibration of another band is an error that says which, before a file is begun."""
+        calibration = aperture.load_calibration(self.made)
+        calibration.band = type(calibration.band)(1.5e9, 62500.0, CHANNELS)
+        correlator = Correlator(self.path("other.uvh5"), 1000, calibration=calibration)
+        correlator.run()
+        self.assertIn("the calibration is for 32 channels of 62.5 kHz from 1500 to 1501.9375 MHz",
+                      correlator.sink.error())
+        self.assertFalse(os.path.exists(self.path("other.uvh5")))
+
+    def test_gains_for_8_bits(self):
+        """They are noted, and the calibration is that of the inputs before them."""
+        path = self.path("levels.uvh5")
+        levels = np.array([3.0, 20.0, 0.5])
+        frequencies = frequencies_of(45)
+        array = array_of("ABC")
+        gains, _ = hidden_gains(3, 45)
+        rng = np.random.default_rng(3)
+        products = products_of(gains * levels[:, None], [(50.0, np.zeros(3))], frequencies, 4000,
+                               rng)
+        write_observation(path, array, frequencies, [products], 4000,
+                          keywords={"GAINS": "Ax:3 Bx:20 Cx:0.5"})
+        self.calibrate(path, "-o", self.path("levels.yml"))
+        calibration = aperture.load_calibration(self.path("levels.yml"))
+        product = np.abs(calibration.corrections(frequencies, ["Ax", "Bx", "Cx"]) * gains)
+        np.testing.assert_allclose(product * np.sqrt(50), 1, atol=0.04)
+        with h5py.File(path, "r+") as file:
+            del file["Header/extra_keywords/GAINS"]
+            file["Header/extra_keywords/GAINS"] = np.bytes_("Ax:3 Bx")
+        self.assertIn("GAINS has 'Bx', which is no gain",
+                      self.refused(path, "-o", self.path("levels.yml")))
+
+    def loads(self):
+        """Recordings with hot and cold loads of receivers of 50, 80 and 120 K, whose gains are
+        hidden; and these gains [input][channel]."""
+        array, frequencies = array_of("ABC"), frequencies_of(45)
+        gains, _ = hidden_gains(3, 45)
+        rng = np.random.default_rng(9)
+        receivers = np.array([50.0, 80.0, 120.0])
+        for name, temperature in (("hot", 295.0), ("cold", 77.0)):
+            own = np.sqrt(receivers + temperature)[:, None] * gains
+            write_observation(self.path(f"{name}.uvh5"), array, frequencies,
+                              [products_of(own, [], frequencies, 4000, rng) for _ in range(10)],
+                              4000)
+        return gains, receivers, frequencies
+
+    def test_kelvin(self):
+        """Hot and cold loads give receiver temperatures, and powers in kelvin."""
+        gains, receivers, frequencies = self.loads()
+        out, _ = self.calibrate("-o", self.path("kelvin.yml"), "--hot", self.path("hot.uvh5"), 295,
+                                "--cold", self.path("cold.uvh5"), 77)
+        self.assertIn("receiver", out)
+        calibration = aperture.load_calibration(self.path("kelvin.yml"))
+        for name, receiver, gain in zip(["Ax", "Bx", "Cx"], receivers, gains):
+            entry = calibration.of(name)
+            # 40000 spectra: powers to 0.5 %; a difference of 218 K of 345 K at least
+            np.testing.assert_allclose(entry.kelvin * np.abs(gain) ** 2, 1, atol=0.06)
+            np.testing.assert_allclose(entry.receiver_temperature, receiver, atol=20)
+            self.assertAlmostEqual(np.mean(entry.receiver_temperature), receiver, delta=3)
+        # the same recording in two ranges of time
+        self.assertIn("does not rise", self.refused(
+            "-o", self.path("k.yml"), "--hot", self.path("hot.uvh5"), 295, "0-4", "--cold",
+            self.path("hot.uvh5"), 77, "5-9"))
+        # beside a source, and into an older calibration
+        rng = np.random.default_rng(4)
+        path = self.path("source.uvh5")
+        source = products_of(gains, [(3000.0, np.zeros(3))], frequencies, 4000, rng, 100.0)
+        write_observation(path, array_of("ABC"), frequencies, [source], 4000)
+        loads = ("--hot", self.path("hot.uvh5"), 295, "--cold", self.path("cold.uvh5"), 77)
+        self.calibrate(path, "-o", self.path("both.yml"), *loads)
+        self.calibrate(path, "-o", self.path("first.yml"))
+        self.calibrate("--base", self.path("first.yml"), "-o", self.path("second.yml"), *loads)
+        both, second = (aperture.load_calibration(self.path(name))
+                        for name in ("both.yml", "second.yml"))
+        self.assertTrue(both.has_kelvin)
+        np.testing.assert_allclose(both.corrections(frequencies), second.corrections(frequencies))
+        np.testing.assert_allclose(both.inputs[1].kelvin, second.inputs[1].kelvin)
+        # a source of 3000 K at all inputs is that after it, and receivers of 100 K are
+        corrected = both.apply(source, frequencies, ["Ax", "Bx", "Cx"], "kelvin")
+        np.testing.assert_allclose(np.abs(corrected[:, [1, 3, 4]]), 3000, rtol=0.15)
+        np.testing.assert_allclose(np.mean(np.abs(corrected[:, [0, 2, 5]]), axis=0), 3100,
+                                   rtol=0.03)
+
+    def test_kelvin_in_the_file(self):
+        calibration = aperture.load_calibration(self.made)
+        for index, entry in enumerate(calibration.inputs):
+            object.__setattr__(entry, "kelvin", np.full(CHANNELS, 2.0 + index))
+        Correlator(self.path("k.uvh5"), 10000, calibration=calibration, scale="kelvin").observe()
+        values, keywords = visibilities(self.path("k.uvh5"))
+        self.assertEqual(keywords["VISUNITS"], "K")
+        # V sqrt(k_a k_b) and the phase of the correction
+        a, b = np.array([[0, 1], [0, 2], [1, 2]]).T
+        expected = 30 * np.abs(hidden()[a] * hidden()[b]) * np.sqrt((2 + a) * (2 + b))[:, None]
+        np.testing.assert_allclose(values[:, 1:], expected[:, 1:], rtol=0.06)
+
+    def test_what_is_refused(self):
+        made = self.path("no.yml")
+        for arguments, text in (
+                ((self.raw, "-o", self.path("no.txt")), "the name of a calibration ends in .yml"),
+                (("-o", made), "a UVH5 file of a source, or --hot and --cold"),
+                (("-o", made, "--hot", self.raw, "295"), "--hot and --cold: both are needed"),
+                (("-o", made, "--hot", self.raw, "x", "--cold", self.raw, "77"),
+                 "x is no temperature"),
+                (("-o", made, "--hot", self.raw, "77", "--cold", self.raw, "295"),
+                 "77 K of the hot load is not above 295 K"),
+                (("-o", made, "--hot", self.raw, "--cold", self.raw, "77"), "expected FILE.uvh5"),
+                ((self.path("not.uvh5"), "-o", made), "not.uvh5: no such file"),
+                ((self.made, "-o", made), "not a readable HDF5 file"),
+                ((self.raw, "-o", made, "--source", "sunny"), "source: 'sunny' is not known"),
+                ((self.raw, "-o", made, "--source", self.made), "not known; allowed: sources"),
+                ((self.raw, "-o", made, "--reference", "Q"), "reference: 'Q' is not allowed"),
+                ((self.raw, "-o", made, "--integrations", "0-99"), "--integrations 0-99: the file"),
+                ((self.raw, "-o", made, "--integrations", "x"), "expected numbers of integrations"),
+                ((self.raw, "-o", made, "--average", "-1"), "expected a whole number"),
+                ((self.raw, "-o", made, "--most-misfit", "0"), "expected a number above 0"),
+                ((self.raw, "-o", made, "--uvcal", self.path("a.fits")), "ends in .calh5"),
+                ((self.raw, "-o", made, "--plot", self._folder.name), "is a folder"),
+                ((self.raw, "-o", os.path.join(self._folder.name, "no", "cal.yml")),
+                 "No such file or directory"),
+                (("-o", made, "--base", self.raw, "--hot", self.raw, "9", "--cold", self.raw, "1"),
+                 "not a text file|not YAML")):
+            with self.subTest(arguments=[os.path.basename(str(one)) for one in arguments]):
+                self.assertRegex(self.refused(*arguments), text)
+                self.assertFalse(os.path.exists(made))
+
+    def test_validity(self):
+        self.calibrate(self.raw, "-o", self.path("valid.yml"), "--valid", 60, "--integrations",
+                       "1-3")
+        calibration = aperture.load_calibration(self.path("valid.yml"))
+        begin, end = calibration.measured
+        # integrations of 10000 spectra of 16 us, from the second on
+        self.assertAlmostEqual(end - begin, 3 * 0.16, delta=1e-3)
+        self.assertAlmostEqual(begin, 1704067200 + 0.16, delta=1e-3)
+        np.testing.assert_allclose(calibration.valid, (begin - 60, end + 60), atol=2e-3)
+
+
+if __name__ == "__main__":
+    gr_unittest.run(qa_calibrate)
