@@ -26,6 +26,7 @@ void bind_dada_source(py::module& m);
 void bind_device(py::module& m);
 void bind_discard(py::module& m);
 void bind_f_engine(py::module& m);
+void bind_measure_offsets(py::module& m);
 void bind_pfb_channelizer(py::module& m);
 void bind_power_detector(py::module& m);
 void bind_receiver_tags(py::module& m);
@@ -70,6 +71,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_device(m);
     bind_discard(m);
     bind_f_engine(m);
+    bind_measure_offsets(m);
     bind_pfb_channelizer(m);
     bind_power_detector(m);
     bind_receiver_tags(m);

@@ -1,0 +1,56 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/alignment/prepared_input.h"
+#include <volk/volk.h>
+#include <algorithm>
+#include <cmath>
+
+namespace gr::aperture::kernels::alignment {
+
+namespace {
+constexpr int64_t most_energies = 1 << 16; // half a megabyte
+constexpr int64_t most_windows = 4096;     // a channel's power to 1.6%
+} // namespace
+
+int prepared_input::channels_for(int64_t count)
+{
+    int channels = 16;
+    while (channels < 1024 && channels * 2 * 16 <= count)
+        channels *= 2;
+    return channels;
+}
+
+prepared_input::prepared_input(const cfloat* samples, int64_t count)
+    : d_samples(samples), d_count(count)
+{
+    const int64_t stride = (count + most_energies - 1) / most_energies;
+    d_per_stride = 1. / double(stride);
+    d_energies = { 0 };
+    for (int64_t at = 0; at < count; at += stride) {
+        const auto length = std::min(stride, count - at);
+        const auto* parts = reinterpret_cast<const float*>(samples + at);
+        float energy;
+        volk_32f_x2_dot_prod_32f(&energy, parts, parts, unsigned(2 * length));
+        d_energies.push_back(d_energies.back() + energy);
+    }
+    d_energies.push_back(d_energies.back()); // to interpolate from the last one
+    d_finite = std::isfinite(d_energies.back());
+    if (!d_finite || zero())
+        return;
+
+    d_spectrum = mean_spectrum(samples, count, channels_for(count), most_windows);
+    const auto used = used_channels(d_spectrum);
+    const auto channels = double(d_spectrum.size());
+    for (size_t k = 0; k < d_spectrum.size(); k++) {
+        d_power += d_spectrum[k] / channels;
+        d_used += used[k] / channels;
+        d_whitening.push_back(used[k] ? float(1 / std::sqrt(d_spectrum[k])) : 0.f);
+    }
+}
+
+} // namespace gr::aperture::kernels::alignment
