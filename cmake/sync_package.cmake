@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Makes DESTINATION/gnuradio/aperture the image of the Python package in SOURCE (modules,
-# tests and shipped arrays; the bindings are built there): copies what has changed, and
+# tests, shipped arrays and versions of packages; the bindings are built there): copies what has changed, and
 # removes what is no longer in SOURCE, so that no test runs against a module that is gone.
 # Run as: cmake -DSOURCE=... -DDESTINATION=... -P sync_package.cmake
 
@@ -14,7 +14,7 @@ cmake_minimum_required(VERSION 3.16)
 set(package "${DESTINATION}/gnuradio/aperture")
 
 file(GLOB_RECURSE sources RELATIVE "${SOURCE}" "${SOURCE}/*.py" "${SOURCE}/*.yml"
-    "${SOURCE}/*.yaml")
+    "${SOURCE}/*.yaml" "${SOURCE}/packages/*.txt")
 list(FILTER sources EXCLUDE REGEX "^bindings/|__pycache__")
 foreach(file IN LISTS sources)
     get_filename_component(folder "${package}/${file}" DIRECTORY)
@@ -24,7 +24,7 @@ foreach(file IN LISTS sources)
 endforeach()
 
 file(GLOB_RECURSE copies RELATIVE "${package}" "${package}/*.py" "${package}/*.yml"
-    "${package}/*.yaml")
+    "${package}/*.yaml" "${package}/packages/*.txt")
 foreach(file IN LISTS copies)
     if(NOT file IN_LIST sources)
         file(REMOVE "${package}/${file}")

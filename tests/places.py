@@ -45,6 +45,30 @@ def run_or_fail(test, *command, **options):
     return output
 
 
+def enter_environment(*groups):
+    """
+    Runs this program again in the environment with packages from PyPI (tools/setup --with all)
+    unless it runs there; to be called before anything else is imported. Where packages of these
+    groups are missing, the test counts as skipped, or, with APERTURE_REQUIRE_OUTSIDE=1, as failed.
+    """
+    from gnuradio.aperture.packages import environment
+
+    environment.enter()
+    try:
+        environment.require(*groups)
+    except environment.PackageError as error:
+        print(error)
+        sys.exit(1 if os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1" else SKIPPED)
+
+
+def need_program(test, name):
+    """Skips a test without this program; fails it with APERTURE_REQUIRE_OUTSIDE=1."""
+    if shutil.which(name) is None:
+        if os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1":
+            test.fail(f"{name} is not installed")
+        test.skipTest(f"{name} is not installed")
+
+
 def main():
     """unittest.main() that ends with SKIPPED if every test was skipped."""
     program = unittest.main(module="__main__", exit=False, verbosity=2)

@@ -11,7 +11,7 @@ import pathlib
 import shutil
 import unittest
 
-from places import BUILD, CMAKE, SOURCE, fresh_folder, main, run_or_fail
+from places import BUILD, CMAKE, SOURCE, fresh_folder, main, run, run_or_fail
 
 MANIFEST = BUILD / "install_manifest.txt"
 
@@ -98,12 +98,33 @@ class TestInstall(unittest.TestCase):
 
     def test_4_programs(self):
         """The installed programs start with GNU Radio's Python and print their help."""
-        for name in ("aperture_beams", "aperture_fx", "aperture_plot"):
+        for name in ("aperture_beams", "aperture_convert", "aperture_fx", "aperture_packages",
+                     "aperture_plot"):
             output = run_or_fail(self, self.stage / "bin" / name, "--help",
                                  env=self.environment())
             self.assertIn(name, output)
 
-    def test_5_uninstall(self):
+    def test_5_packages(self):
+        """The installed programs find packages from PyPI below the user's data folder."""
+        environment = self.environment()
+        data = self.folder / "data"
+        (data / "gr-aperture").mkdir(parents=True)
+        environment["XDG_DATA_HOME"] = str(data)
+        program = self.stage / "bin" / "aperture_convert"
+        status, output = run(program, "a.uvh5", "a.ms", env=environment)
+        self.assertEqual(status, 1)
+        self.assertIn("aperture_packages conversion installs it", output)
+        if not (BUILD / "venv/conversion.txt").exists():
+            self.skipTest("build/venv is not there: tools/setup --with conversion makes it")
+        (data / "gr-aperture/venv").symlink_to(BUILD / "venv")
+        output = run_or_fail(self, self.stage / "bin" / "aperture_packages", env=environment)
+        self.assertRegex(output, "conversion +installed")
+        run_or_fail(self, self.stage / "bin" / "aperture_fx", "--input", "sim:two-dish",
+                    "--duration", "0.01", "--device", "cpu", "-o", self.folder / "a.ms",
+                    env=environment)
+        self.assertTrue((self.folder / "a.ms/table.dat").exists())
+
+    def test_6_uninstall(self):
         """Nothing that was installed is left, and no folder of our own."""
         self.assertGreater(len(self.installed), 20)
         # byte code, as it appears when somebody has imported the package

@@ -19,7 +19,7 @@ PACKAGE = SOURCE / "python/aperture"
 
 # what a package of python/aperture may import of the others; "blocks": modules of that folder
 ANYTHING = {"arguments", "arrays", "beams", "blocks", "calibration", "commands", "files",
-            "parameters", "plots", "streams", "testing", "tracking"}
+            "packages", "parameters", "plots", "streams", "testing", "tracking"}
 MAY_IMPORT = {
     "arguments": set(),
     "parameters": set(),
@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "tracking": {"arrays", "parameters"},
     "beams": {"arrays", "parameters", "tracking"},
     "files": {"arrays", "parameters", "tracking"},
+    "packages": set(),
     "streams": {"parameters"},
     "calibration": {"arrays", "files", "parameters", "tracking"},
     "plots": {"arrays", "beams", "files", "parameters", "tracking"},

@@ -5,7 +5,8 @@
 #
 """aperture_fx: an FX correlator from samples to a file of visibilities.
 
-source -> f_engine -> xengine -> uvh5_sink, all inputs in one port.
+source -> f_engine -> xengine -> uvh5_sink, all inputs in one port. A measurement set or a
+UVFITS file is made of the UVH5 file at the end.
 """
 
 import os
@@ -17,6 +18,7 @@ from ..arguments.argument_types import positive_seconds, whole_number
 from ..uvh5_sink import uvh5_sink
 from .engines import BYTES, block_multiple, channelizer_parameters
 from .fx_plan import make_plan
+from .fx_output import ENDINGS, FxOutput
 from .fx_report import summary
 from .input_options import EPILOG, add_input_options, add_output_options
 from .inputs import keep_what_is_read, length_of, open_input, silent
@@ -28,8 +30,8 @@ from .tables import seconds_text, with_prefix
 from .terminal import say, warn
 
 PROGRAM = "aperture_fx"
-ENDING = ".uvh5"
-SCHEMA = extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame"})
+SCHEMA = extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame"},
+                outputs={"keep_uvh5": "keep_uvh5"})
 
 
 def history(options, plan, gains):
@@ -46,9 +48,10 @@ def history(options, plan, gains):
 class Chain(gr.top_block):
     """The correlator as a flowgraph, made but not started; set_levels() connects it."""
 
-    def __init__(self, signals, plan, options):
+    def __init__(self, signals, plan, options, filename):
         super().__init__(PROGRAM)
         self._signals, self._plan, self._options = signals, plan, options
+        self._filename = filename
         self.source = signals.source(plan.samples or 0)
         self.f_engine = f_engine(output_type=options.format,
                                  spectra_per_frame=plan.spectra_per_frame,
@@ -63,7 +66,7 @@ class Chain(gr.top_block):
             block.set_log_level("warning")  # lost samples, for example
 
     def _make_sink(self, text, gains):
-        return silent(uvh5_sink, filename=self._options.output, array=self._signals.description,
+        return silent(uvh5_sink, filename=self._filename, array=self._signals.description,
                       channels=self._plan.channels, overwrite=self._options.overwrite,
                       history=text, gains=gains)
 
@@ -87,11 +90,13 @@ class Chain(gr.top_block):
 def correlate(options):
     """Does what the options say; returns the exit code. Raises CommandError and what the blocks
     raise for parameters that they refuse."""
-    check_output_name(options.output, ENDING, ["time"])
+    check_output_name(options.output, ENDINGS, ["time"])
+    output = FxOutput(PROGRAM, options)
     signals = open_input(options)
     # before gains are measured
-    keep_what_is_read(options, [options.output])
-    check_writable(options.output, options.overwrite)
+    keep_what_is_read(options, output.files)
+    for path in output.files:
+        check_writable(path, options.overwrite)
     samples, duration = length_of(signals, options.duration)
     plan = make_plan(inputs=signals.inputs, sample_rate=signals.sample_rate, real=signals.real,
                      taps=options.taps, bytes_per_value=BYTES[options.format], samples=samples,
@@ -100,7 +105,7 @@ def correlate(options):
                      integration=options.integration,
                      multiple=block_multiple(options))
     # what the blocks refuse is to be known before anything is said, or computed
-    chain = Chain(signals, plan, options)
+    chain = Chain(signals, plan, options, output.uvh5)
     for text in signals.warnings:
         warn(PROGRAM, text)
     length = "until Ctrl-C" if plan.samples is None else \
@@ -121,8 +126,10 @@ def correlate(options):
             warn(PROGRAM, text)
         say(f"gain for an rms of {TARGET_RMS:g} steps: {gain_text(gains)}")
     chain.set_levels(gains)
-    return observe(PROGRAM, chain, plan, options.output,
+    code = observe(PROGRAM, chain, plan, options.output,
                    lambda run: summary(chain, signals, plan, options, gains, run))
+    path, = chain.sink.files()
+    return output.convert(path) or code
 
 
 def parser():
@@ -130,12 +137,15 @@ def parser():
     result = PlanParser(
         SCHEMA, prog=PROGRAM,
         description="FX correlator: channelises all inputs of a recording or of a simulated "
-        "array, multiplies all pairs, integrates, and writes UVH5.",
+        "array, multiplies all pairs, integrates, and writes UVH5, a measurement set or UVFITS.",
         epilog=EPILOG)
     add = result.add_argument
     add_input_options(add)
-    add_output_options(add, "FILE.uvh5", "visibilities; {time} in the name becomes the UTC time of "
-                       "the first integration")
+    add_output_options(add, "FILE", "visibilities: .uvh5, or .ms or .uvfits, which are made of a "
+                       "UVH5 file at the end; {time} in the name becomes the UTC time of the first "
+                       "integration")
+    add("--keep-uvh5", action="store_true",
+        help="of -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)")
     add("--spectra-per-frame", type=whole_number(1, 1 << 24), metavar="N",
         help="spectra that the X-engine gets at once (default: so that a frame has 1 to 128 MB "
         "where possible, and an integration is a whole number of frames)")

@@ -15,7 +15,7 @@ from .running import CommandError
 FIELDS = {"beam": "the name of a beam", "time": "the UTC time of the first integration"}
 
 
-def check_output_name(name, ending, fields):
+def check_output_name(name, endings, fields):
     """
     Refuses what is not the name of a file of this kind.
 
@@ -23,8 +23,8 @@ def check_output_name(name, ending, fields):
     ----------
     name : str
         As -o has it.
-    ending : str
-        Of all files that the command can write: a file of another format is not written under
+    endings : str, or tuple of str
+        Of the files that the command can write: a file of another format is not written under
         the ending of that format.
     fields : list of str
         Those of FIELDS that may stand in braces.
@@ -33,20 +33,30 @@ def check_output_name(name, ending, fields):
     ------
     CommandError
     """
-    wanted = f"expected the name of a file that ends in {ending}, such as out{ending}"
+    endings = (endings,) if isinstance(endings, str) else endings
+    wanted = f"expected the name of a file that ends in {' or '.join(endings)}, such as " \
+        f"out{endings[0]}"
     if not name:
         raise CommandError(f"-o '': {wanted}")
-    if os.path.isdir(name) or os.path.basename(name) in ("", ".", ".."):
+    ending = os.path.splitext(name)[1]
+    is_folder = os.path.isdir(name) and not is_measurement_set(name)
+    if is_folder or os.path.basename(name) in ("", ".", ".."):
         raise CommandError(f"-o {name}: this is a folder; {wanted}")
-    if os.path.splitext(name)[1] != ending:
+    if ending not in endings:
         raise CommandError(f"-o {name}: {wanted}; this command writes no other format")
     for found in re.findall(r"\{[^{}]*\}?|\}", re.sub(r"\{(%s)\}" % "|".join(fields), "", name)):
         allowed = ", ".join(f"{{{field}}} ({FIELDS[field]})" for field in fields)
         raise CommandError(f"-o {name}: {found} is not known; in braces may stand: {allowed}")
 
 
+def is_measurement_set(path):
+    """Whether a folder is one of casacore's tables, which a new one may replace."""
+    return path.endswith(".ms") and os.path.isfile(os.path.join(path, "table.dat"))
+
+
 def check_writable(path, overwrite):
     """Refuses, before anything is computed, a file that could not be written in the end."""
     if not overwrite and os.path.lexists(path):
         raise CommandError(f"-o {path}: the file exists, and --no-overwrite keeps it")
-    check_path(path, overwrite)
+    if not is_measurement_set(path):
+        check_path(path, overwrite)

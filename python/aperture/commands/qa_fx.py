@@ -465,7 +465,8 @@ class qa_fx(gr_unittest.TestCase):
             pass
         for output, pattern, *more in (
                 ("", "-o '': expected the name of a file that ends in .uvh5"),
-                ("x.ms", "-o x.ms: expected .* that ends in .uvh5"), ("x.uvfits", "-o x.uvfits: "),
+                ("x.h5", "-o x.h5: expected .* that ends in .uvh5 or .ms"),
+                ("x.fits", "-o x.fits: "),
                 ("{beam}.uvh5", "{beam} is not known; in braces may stand: {time}"),
                 ("/proc/x.uvh5", "/proc/x.uvh5: no file can be made in its folder"),
                 (self.path("full.uvh5"), "full.uvh5: there is something that is not a file"),

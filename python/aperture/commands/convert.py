@@ -1,0 +1,68 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""aperture_convert: visibilities from UVH5 to measurement sets and UVFITS, and back."""
+
+import argparse
+import os
+
+from ..packages.environment import require
+from ..files.growing_file import check_path
+from .inputs import check_regular
+from .output_names import is_measurement_set
+from .running import CommandError, run_command
+from .sky_options import CENTRE_HELP, direction, place_of
+from .terminal import say, warn
+
+PROGRAM = "aperture_convert"
+
+
+def parser():
+    """The command line of aperture_convert."""
+    result = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description="Converts visibilities between UVH5, measurement sets and UVFITS, as the "
+        "endings of the names say (.uvh5, .ms, .uvfits), by pyuvdata. Visibilities that are not "
+        "phased to a place on the sky are phased to one for a measurement set or UVFITS.")
+    add = result.add_argument
+    add("input", metavar="IN", help="visibilities in one of these formats")
+    add("output", metavar="OUT", help="file (or folder, of a measurement set) to write")
+    add("--centre", type=direction, metavar="DIRECTION",
+        help=f"phase centre: {CENTRE_HELP} (default: the one that the file has, else what was in "
+        "the zenith in the middle of the observation)")
+    add("--no-overwrite", dest="overwrite", action="store_false",
+        help="refuse to replace a file (default: it is replaced when the new one is whole)")
+    return result
+
+
+def convert(options):
+    """Does what the options say; returns the exit code."""
+    require("conversion")
+    # not at the top: it needs what `require` looks for
+    from ..files import conversion
+
+    for path in (options.input, options.output):
+        conversion.format_of(path)
+    if not os.path.exists(options.input):
+        raise CommandError(f"{options.input}: no such file")
+    if not is_measurement_set(options.output.rstrip("/")):
+        check_path(options.output, options.overwrite)
+    if os.path.isfile(options.input):
+        check_regular(options.input, "the file of visibilities")
+    if os.path.exists(options.output) and os.path.samefile(options.input, options.output):
+        raise CommandError(f"{options.output}: this is what is read")
+    centre = options.centre
+    summary, notes = conversion.convert(
+        options.input, options.output, centre and place_of(centre), centre and centre.name,
+        options.overwrite)
+    for note in notes:
+        warn(PROGRAM, note)
+    say(f"{options.output}: {summary}")
+    return 0
+
+
+def main(arguments=None):
+    """Runs the command; returns its exit code."""
+    return run_command(PROGRAM, parser(), convert, arguments)

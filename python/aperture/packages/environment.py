@@ -1,0 +1,167 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The virtual environment with packages from PyPI: where it is, how it is made and entered.
+
+It lies over the system's packages, so that GNU Radio, gr-aperture and the NumPy that GNU Radio's
+bindings were built for are those of the system, and adds what the distribution lacks or has in
+versions that are too old. A command that needs it runs wholly in it: one h5py and one astropy in
+a process. Groups of packages are installed when they are wanted, in exact versions and with the
+hashes of their files.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+PROGRAM = "aperture_packages"
+
+
+class PackageError(RuntimeError):
+    """A package that is not there or could not be installed; the message is for the user."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """modules: what can be imported when the group is there; purpose: what it is for."""
+    modules: tuple
+    purpose: str
+
+
+#: name -> Group; the versions are in a file of the name beside this one
+GROUPS = {
+    "imaging": Group(("ducc0",), "aperture_image: dirty images of the sky (ducc0)"),
+    "conversion": Group(("pyuvdata", "casacore"), "aperture_convert and aperture_fx -o x.ms or "
+                        "x.uvfits (pyuvdata, python-casacore)"),
+}
+
+
+def folder():
+    """The environment's folder: APERTURE_VENV, or one below the user's data folder."""
+    given = os.environ.get("APERTURE_VENV")
+    if given:
+        return Path(given).absolute()
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
+    return Path(data) / "gr-aperture" / "venv"
+
+
+def locked_versions(group):
+    """The file with exact versions and hashes of a group's packages."""
+    return Path(__file__).parent / f"{group}.txt"
+
+
+def _stamp(group):
+    """A copy of the file that the group was installed from; absent if it was not."""
+    return folder() / f"{group}.txt"
+
+
+def is_installed(group):
+    """Whether the environment has the group in the versions of this gr-aperture."""
+    stamp = _stamp(group)
+    return stamp.exists() and stamp.read_bytes() == locked_versions(group).read_bytes()
+
+
+def enter():
+    """
+    Replaces the process by the same command in the environment, if there is one and it is not
+    there already. To be called first, before anything that the environment has in another
+    version is imported.
+    """
+    python = folder() / "bin" / "python"
+    if python.exists() and Path(sys.prefix).resolve() != folder().resolve():
+        sys.stdout.flush()
+        os.execv(python, [str(python), *sys.argv])
+
+
+def command_to_install(group):
+    """What a user types to get the group."""
+    # tools/run names the build folder, and what is below it is set up by tools/setup
+    return f"tools/setup --with {group}" if os.environ.get("APERTURE_BUILD") else \
+        f"{PROGRAM} {group}"
+
+
+def require(*groups):
+    """
+    Raises PackageError, with the command that installs them, if packages of these groups cannot
+    be imported by this process.
+    """
+    for group in groups:
+        missing = [name for name in GROUPS[group].modules
+                   if importlib.util.find_spec(name) is None]
+        if missing:
+            raise PackageError(f"this needs {' and '.join(missing)} from PyPI: "
+                               f"{command_to_install(group)} installs it")
+
+
+def require_installed(group):
+    """Raises PackageError unless `command` starts a process that has the group."""
+    if not (folder() / "bin" / "python").exists():
+        require(group)
+    elif not is_installed(group):
+        raise PackageError(f"this needs {' and '.join(GROUPS[group].modules)} from PyPI: "
+                           f"{command_to_install(group)} installs it")
+
+
+def command(module, *arguments):
+    """The command, for subprocess, that calls main() of a module in the environment (where there
+    is none, with this Python)."""
+    python = folder() / "bin" / "python"
+    return [str(python if python.exists() else sys.executable), "-c",
+            f"import sys; from {module} import main; sys.exit(main())", *map(str, arguments)]
+
+
+def _make():
+    """The environment without packages, unless it is there for this version of Python."""
+    path = folder()
+    python = path / "bin" / "python"
+    version = f"lib/python{sys.version_info[0]}.{sys.version_info[1]}"
+    if python.exists() and (path / version / "site-packages" / "pip").exists():
+        return
+    try:
+        # what is there was made for another Python, or is not whole
+        venv.EnvBuilder(system_site_packages=True, clear=path.exists(), symlinks=True,
+                        with_pip=True).create(path)
+    except subprocess.CalledProcessError:
+        # pip for it is a package of its own in Debian and Ubuntu
+        raise PackageError(f"{path}: could not be made: is python3-venv installed? "
+                           "(apt install python3-venv)") from None
+
+
+def install(groups):
+    """
+    Makes the environment where it is not there, and installs groups that it does not have.
+
+    Returns
+    -------
+    list of str
+        Groups that were installed just now.
+
+    Raises
+    ------
+    PackageError, OSError
+    """
+    wanted = [group for group in groups if not is_installed(group)]
+    if not wanted:
+        return []
+    _make()
+    for group in wanted:
+        versions = locked_versions(group)
+        _stamp(group).unlink(missing_ok=True)
+        # Without dependencies: all are in the file, except for those of the system. pip would
+        # otherwise take a NumPy that GNU Radio's bindings cannot use.
+        result = subprocess.run(
+            [str(folder() / "bin" / "python"), "-m", "pip", "install", "--quiet",
+             "--disable-pip-version-check", "--no-deps", "--require-hashes", "--only-binary",
+             ":all:", "--requirement", str(versions)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if result.returncode:
+            last = " ".join(result.stdout.split("\n")[-6:]).strip()
+            raise PackageError(f"{group}: pip could not install it: {last}")
+        _stamp(group).write_bytes(versions.read_bytes())
+    return wanted

@@ -1,0 +1,236 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+Measurement sets and UVFITS files: what casacore and astropy read in those that aperture_convert
+and aperture_fx write, beside the UVH5 file as h5py has it.
+"""
+
+import os
+import unittest
+
+from places import SOURCE, enter_environment, fresh_folder, main, run, run_or_fail
+
+enter_environment("conversion")
+
+import h5py  # noqa: E402 (the environment's)
+import numpy as np  # noqa: E402
+from astropy.io import fits  # noqa: E402
+from casacore.tables import table  # noqa: E402
+from gnuradio.aperture.arrays import earth_rotation, geometry  # noqa: E402
+from gnuradio.aperture.arrays.array_description import (Antenna, ArrayDescription,  # noqa: E402
+                                                       Input)
+from gnuradio.aperture.commands import convert as command  # noqa: E402
+from gnuradio.aperture.files.conversion import convert  # noqa: E402
+from gnuradio.aperture.files.growing_file import GrowingFile  # noqa: E402
+from gnuradio.aperture.files.uvh5_writer import Uvh5Layout  # noqa: E402
+from gnuradio.aperture.testing.observations import run as run_main  # noqa: E402
+
+START = 1704067200
+SECONDS = 40.0  # between integrations
+CHANNELS = 7
+FREQUENCIES = 1.4e9 + 1e6 * np.arange(CHANNELS)
+PLACES = {"B2": (30.0, 14.0, 1.0), "A10": (-22.0, 5.0, -3.0), "A9": (0.0, 0.0, 0.0),
+          "Effelsberg": (10.0, -50.0, 2.0)}
+RA, DEC = 350.85, 58.815
+CONVERT = (SOURCE / "tools/run", "aperture_convert")
+
+
+def array_of(inputs):
+    return ArrayDescription(
+        name="test", latitude=52.0, longitude=5.0, height=10.0,
+        antennas=[Antenna(name, place) for name, place in PLACES.items()],
+        inputs=[Input(name[:-1], name[-1]) for name in inputs],
+        sample_rate=1e6, center_frequency=1.4e9)
+
+
+def source_visibilities(array, seconds):
+    """[channel][product] of a source at RA, DEC, by the definitions of signal and product."""
+    azimuth, elevation = geometry.radec_to_azel(RA, DEC, seconds, array.latitude, array.longitude,
+                                                array.height)
+    delays = geometry.delays(array.input_positions(), geometry.direction(azimuth, elevation))
+    voltages = np.exp(-2j * np.pi * np.multiply.outer(FREQUENCIES, delays))
+    a, b = np.tril_indices(len(delays))
+    return voltages[:, a] * voltages[:, b].conj()
+
+
+class TestConversion(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        """A source with another amplitude in every product, channel and integration; inputs that
+        are missing in whole or in part."""
+        cls.folder = fresh_folder("conversion")
+        cls.uvh5 = cls.folder / "in.uvh5"
+        # one antenna has but one polarisation
+        array = array_of(["B2y", "A9x", "B2x", "A9y", "A10x", "Effelsbergy", "Effelsbergx"])
+        layout = Uvh5Layout(array, FREQUENCIES, 1e6, "a test")
+        rng = np.random.default_rng(1)
+        products = len(array.inputs) * (len(array.inputs) + 1) // 2
+        cls.integrations = 3
+        file = GrowingFile(cls.uvh5, layout.create, layout.append, layout.bytes)
+        for number in range(cls.integrations):
+            seconds = START + SECONDS * number
+            amplitudes = rng.uniform(1, 2, (CHANNELS, products))
+            file.add([layout.integration(
+                (amplitudes * source_visibilities(array, seconds)).astype(np.complex64),
+                earth_rotation.julian_date(seconds), 10, rng.integers(0, 11, products), 0.1)])
+        file.close()
+        cls.ms, cls.uvfits = cls.folder / "a.ms", cls.folder / "a.uvfits"
+        output = run_or_fail(cls("test_visibilities"), *CONVERT, cls.uvh5, cls.uvfits, "--centre",
+                             "Cas A")
+        # what a user is told, and nothing else
+        assert output == (
+            "aperture_convert: warning: UVFITS keeps 8 characters of the names of antennas: "
+            f"Effelsberg becomes Effelsbe\n{cls.uvfits}: 4 antennas, 3 times, 7 channels, 4 "
+            "polarisations; phased to Cas A: RA 350.85000°, Dec +58.81500° (ICRS)\n"), output
+        summary, notes = convert(cls.uvh5, cls.ms, lambda *_: (RA, DEC), "Cas A")
+        assert notes == [], notes
+        with h5py.File(cls.uvh5, "r") as opened:
+            cls.values = opened["Data/visdata"][()]
+            cls.flags = opened["Data/flags"][()]
+            cls.weights = opened["Data/nsamples"][()]
+            cls.first = opened["Header/ant_1_array"][()]
+            cls.second = opened["Header/ant_2_array"][()]
+            cls.names = [name.decode() for name in opened["Header/antenna_names"]]
+            cls.polarizations = list(opened["Header/polarization_array"])
+            cls.places = opened["Header/antenna_positions"][()]
+            cls.times = opened["Header/time_array"][()]
+
+    def check_rows(self, first, second, values, flags, weights, polarizations):
+        """Rows of another file, [row][channel][polarisation], antennas as numbers of the UVH5
+        file's: the same amplitudes, flags and weights; phases of 0 but for those of a gain."""
+        found = {(a, b): [] for a, b in zip(self.first, self.second)}
+        for row, pair in enumerate(zip(self.first, self.second)):
+            found[pair].append(row)
+        self.assertEqual(len(first), len(self.first))
+        seen = {pair: 0 for pair in found}
+        order = [self.polarizations.index(code) for code in polarizations]
+        for row, (a, b) in enumerate(zip(first, second)):
+            # its other end may come first, with xy and yx exchanged and conjugated
+            swapped = (a, b) not in found
+            key = (b, a) if swapped else (a, b)
+            here = found[key][seen[key]]
+            seen[key] += 1
+            use = [{2: 3, 3: 2}.get(p, p) if swapped else p for p in order]
+            good = ~self.flags[here][:, use]
+            np.testing.assert_array_equal(flags[row], ~good)
+            np.testing.assert_allclose(weights[row][good], self.weights[here][:, use][good],
+                                       rtol=1e-6)
+            np.testing.assert_allclose(np.abs(values[row][good]),
+                                       np.abs(self.values[here][:, use][good]), rtol=1e-5)
+            # 60 m are 290 wavelengths, and directions differ by 0.65 arc seconds (polar motion)
+            self.assertLess(np.abs(np.angle(values[row][good], deg=True)).max(initial=0), 0.4)
+
+    def test_visibilities(self):
+        """Of a measurement set, as casacore reads it."""
+        rows = table(str(self.ms), ack=False)
+        antennas = table(str(self.ms / "ANTENNA"), ack=False)
+        names = antennas.getcol("NAME")
+        self.assertEqual(names, self.names)
+        with h5py.File(self.uvh5, "r") as opened:
+            header = opened["Header"]
+            site = geometry.geodetic_to_ecef(*(header[key][()] for key in
+                                               ("latitude", "longitude", "altitude")))
+        np.testing.assert_allclose(antennas.getcol("POSITION"), site + self.places, atol=1e-6)
+        polarizations = table(str(self.ms / "POLARIZATION"), ack=False).getcol("CORR_TYPE")[0]
+        # casacore's numbers: XX 9, XY 10, YX 11, YY 12
+        codes = [{9: -5, 10: -7, 11: -8, 12: -6}[number] for number in polarizations]
+        np.testing.assert_allclose(
+            table(str(self.ms / "SPECTRAL_WINDOW"), ack=False).getcol("CHAN_FREQ")[0], FREQUENCIES)
+        field = table(str(self.ms / "FIELD"), ack=False)
+        self.assertEqual(field.getcol("NAME"), ["Cas A"])
+        np.testing.assert_allclose(np.degrees(field.getcol("PHASE_DIR").ravel()) % 360, [RA, DEC],
+                                   atol=1e-9)
+        # of modified Julian dates in seconds a double is good to a microsecond
+        np.testing.assert_allclose(np.unique(rows.getcol("TIME")) / 86400 + 2400000.5,
+                                   np.unique(self.times), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(rows.getcol("EXPOSURE"), 1.0)
+        self.check_rows(rows.getcol("ANTENNA1"), rows.getcol("ANTENNA2"), rows.getcol("DATA"),
+                        rows.getcol("FLAG"), rows.getcol("WEIGHT_SPECTRUM"), codes)
+
+    def test_uvfits(self):
+        """Of UVFITS, as astropy reads it."""
+        with fits.open(self.uvfits) as file:
+            groups, header = file[0].data, file[0].header
+            antennas = file["AIPS AN"].data
+        self.assertEqual(list(antennas["ANNAME"]), [name[:8] for name in self.names])
+        # the axes: COMPLEX, STOKES, FREQ, (IF,) RA, DEC, from the last one of the array
+        axes = {header[f"CTYPE{i}"]: i for i in range(2, header["NAXIS"] + 1)}
+        self.assertEqual((header["OBJECT"], header[f"CRVAL{axes['FREQ']}"]),
+                         ("Cas A", FREQUENCIES[0]))
+        np.testing.assert_allclose([header[f"CRVAL{axes[key]}"] for key in ("RA", "DEC")],
+                                   [RA, DEC])
+        codes = header[f"CRVAL{axes['STOKES']}"] + header[f"CDELT{axes['STOKES']}"] * np.arange(4)
+        data = groups.data.reshape(len(groups), CHANNELS, 4, 3)
+        values, weights = data[..., 0] + 1j * data[..., 1], data[..., 2]
+        # 256 * first + second, both from 1
+        baselines = groups.par("BASELINE").astype(int)
+        self.check_rows(baselines // 256 - 1, baselines % 256 - 1, values, weights <= 0,
+                        np.abs(weights), codes.astype(int))
+
+    def test_back(self):
+        """A measurement set and back is what it was, in the order of antennas and products."""
+        for name in ("a.ms", "a.uvfits"):
+            back = self.folder / "back.uvh5"
+            _, notes = convert(self.folder / name, back)
+            self.assertEqual(notes, [])
+            with h5py.File(back, "r") as opened:
+                codes = list(opened["Header/polarization_array"])
+                self.check_rows(opened["Header/ant_1_array"][()] - (name == "a.uvfits"),
+                                opened["Header/ant_2_array"][()] - (name == "a.uvfits"),
+                                opened["Data/visdata"][()], opened["Data/flags"][()],
+                                opened["Data/nsamples"][()], codes)
+
+    def test_correlator(self):
+        """aperture_fx -o x.ms: with and without the UVH5 file, and what is there already."""
+        fx = (SOURCE / "tools/run", "aperture_fx", "--input", "sim:two-dish", "--duration", "0.02",
+              "--channels", "16", "--device", "cpu")
+        target = self.folder / "fx.ms"
+        run_or_fail(self, *fx, "-o", target)
+        self.assertEqual(table(str(target), ack=False).nrows(), 3)
+        self.assertFalse((self.folder / "fx.ms.uvh5").exists())
+        run_or_fail(self, *fx, "-o", target, "--keep-uvh5")
+        self.assertTrue((self.folder / "fx.uvh5").exists())
+        code, output = run(*fx, "-o", target, "--no-overwrite")
+        self.assertEqual(code, 1)
+        self.assertIn("the file exists", output)
+        # one place for all antennas
+        lone = self.folder / "lone.uvh5"
+        array = array_of(["A9x", "B2x"])
+        array.antennas = [Antenna(name, (0.0, 0.0, 0.0)) for name in ("A9", "B2")]
+        layout = Uvh5Layout(array, FREQUENCIES, 1e6)
+        file = GrowingFile(lone, layout.create, layout.append, layout.bytes)
+        file.add([layout.integration(np.ones((CHANNELS, 3), np.complex64),
+                                     earth_rotation.julian_date(START), 1, [1], 1.0)])
+        file.close()
+        summary, notes = convert(lone, self.folder / "lone.ms")
+        self.assertIn("the antennas are all at one place", " ".join(notes))
+        self.assertIn("phased to zenith", summary)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()
+                                if path.name.startswith(".")), [])
+
+    def test_refuses(self):
+        damaged = self.folder / "damaged.uvh5"
+        damaged.write_bytes(self.uvh5.read_bytes()[:3000])
+        os.chdir(self.folder)
+        for arguments, text in (
+                (("none.uvh5", "a.ms"), "none.uvh5: no such file"),
+                (("in.uvh5", "a.fits"), "a.fits: its ending is to be one of .uvh5"),
+                (("in.uvh5", "in.uvh5"), "in.uvh5: this is what is read"),
+                (("in.uvh5", "b.ms", "--centre", "north"),
+                 "'north' is not known; it must be a name"),
+                (("in.uvh5", "a.ms", "--no-overwrite"), "a.ms: the file exists"),
+                (("in.uvh5", "none/b.ms"), "there is no folder for this file"),
+                (("damaged.uvh5", "b.ms"), "damaged.uvh5: pyuvdata cannot read it")):
+            code, _, errors = run_main(command, *arguments)
+            self.assertNotEqual(code, 0)
+            self.assertIn(text, errors)
+        self.assertFalse((self.folder / "b.ms").exists())
+        code, output = run(*CONVERT, self.uvh5, "b.ms", cwd=self.folder, env={
+            **os.environ, "APERTURE_VENV": str(self.folder / "none")})
+        self.assertEqual(code, 1)
+        self.assertIn("tools/setup --with conversion installs it", output)
+
+
+if __name__ == "__main__":
+    main()

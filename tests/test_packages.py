@@ -1,0 +1,95 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The environment with packages from PyPI, over GNU Radio's."""
+
+import os
+import re
+import subprocess
+import unittest
+from unittest import mock
+
+from places import SOURCE, enter_environment, fresh_folder, main, run, run_or_fail
+
+enter_environment("conversion", "imaging")
+
+from gnuradio.aperture.packages import environment  # noqa: E402
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+VERSIONS = "import numpy, scipy; print(numpy.__version__, scipy.__version__)"
+
+
+class TestPackages(unittest.TestCase):
+    def test_together(self):
+        """All packages load beside GNU Radio, with the system's NumPy and SciPy."""
+        import astropy
+        import casacore
+        import ducc0
+        import h5py
+        import numpy
+        import scipy
+        from gnuradio import aperture
+        from gnuradio.aperture.files import conversion  # noqa: F401 (tells pyuvdata of the tree)
+        import pyuvdata
+
+        inside = str(environment.folder())
+        for module in (astropy, casacore, ducc0, h5py, pyuvdata):
+            self.assertTrue(module.__file__.startswith(inside), module.__file__)
+        system = subprocess.run([SYSTEM_PYTHON, "-c", VERSIONS], text=True, capture_output=True,
+                                check=True)
+        self.assertEqual(system.stdout.split(), [numpy.__version__, scipy.__version__])
+        self.assertIsNotNone(aperture.pfb_channelizer(channels=64, inputs=1))
+        # not that of the tree that build/ is in
+        self.assertRegex(pyuvdata.__version__, r"^\d+\.\d+\.\d+$")
+
+    def test_versions(self):
+        """Every package is of one version and has hashes; NumPy is left to the system."""
+        for group in environment.GROUPS:
+            text = re.sub(r"^#.*\n", "", environment.locked_versions(group).read_text(), flags=re.M)
+            packages = re.split(r"\n(?=[a-z])", text.strip())
+            for package in packages:
+                self.assertRegex(package, r"^[a-z0-9-]+==[0-9.]+ \\\n( +--hash=sha256:[0-9a-f]{64}"
+                                 r"( \\\n)?)+$")
+                self.assertNotRegex(package, "^(numpy|scipy)=")
+
+    def test_places(self):
+        for given, expected in (({"APERTURE_VENV": "/a/b", "XDG_DATA_HOME": "/c"}, "/a/b"),
+                                ({"XDG_DATA_HOME": "/c"}, "/c/gr-aperture/venv"),
+                                ({"HOME": "/h"}, "/h/.local/share/gr-aperture/venv")):
+            with mock.patch.dict(os.environ, given, clear=True):
+                self.assertEqual(str(environment.folder()), expected)
+
+    def test_what_to_type(self):
+        """Who lacks a package is told which command installs it."""
+        nothing = {"APERTURE_VENV": "/nowhere"}
+        with mock.patch("importlib.util.find_spec", return_value=None), \
+                mock.patch.dict(os.environ, nothing, clear=True):
+            for check in (environment.require, environment.require_installed):
+                with self.assertRaisesRegex(environment.PackageError, "this needs ducc0 from "
+                                            "PyPI: aperture_packages imaging installs it"):
+                    check("imaging")
+            os.environ["APERTURE_BUILD"] = "build"
+            with self.assertRaisesRegex(environment.PackageError,
+                                        "tools/setup --with conversion installs it"):
+                environment.require("conversion")
+
+    def test_command(self):
+        """aperture_packages lists what there is, and leaves nothing half-installed."""
+        program = SOURCE / "tools/run", "aperture_packages"
+        listed = run_or_fail(self, *program)
+        self.assertRegex(listed, r"imaging +installed .*\n.*conversion +installed")
+        folder = fresh_folder("packages") / "venv"
+        # without a network
+        apart = {**os.environ, "APERTURE_VENV": str(folder), "PIP_NO_INDEX": "1",
+                 "PIP_FIND_LINKS": ""}
+        code, output = run(*program, "imaging", env=apart)
+        self.assertEqual(code, 1)
+        self.assertIn("imaging: pip could not install it", output)
+        self.assertRegex(run_or_fail(self, *program, env=apart), "imaging +not installed")
+        code, output = run(*program, "maps", env=apart)
+        self.assertEqual(code, 1)
+        self.assertIn("maps: there is no such group: imaging, conversion or all", output)
+
+
+if __name__ == "__main__":
+    main()
