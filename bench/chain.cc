@@ -342,7 +342,7 @@ public:
             d_f_engine = kernels::f_engine::make(both, d);
         } else {
             d_pfb = kernels::pfb::make(f, d);
-            d_turn = kernels::corner_turn::make(both.turn(), d);
+            d_corner_turn = kernels::corner_turn::make(both.turn(), d);
         }
         d_xengine =
             kernels::xengine::make({ channels, a.inputs, times, sample_type::sc8 }, d);
@@ -396,7 +396,7 @@ private:
     {
         return d_channelised[port].get() + spectrum * d_a.spectrum_bytes();
     }
-    char* turned(size_t half) const
+    char* frames_of(size_t half) const
     {
         return d_turned.get() + half * d_blocks * d_a.block_bytes();
     }
@@ -416,7 +416,7 @@ private:
         const size_t first = half * d_spectra;
         if (d_a.fused) {
             d_f_engine->execute(
-                samples(first).data(), turned(half), 0, int(d_spectra), *d_stream);
+                samples(first).data(), frames_of(half), 0, int(d_spectra), *d_stream);
             return;
         }
         std::vector<void*> written;
@@ -432,12 +432,13 @@ private:
         std::vector<const void*> read;
         for (int port = 0; port < d_a.ports(); port++)
             read.push_back(channelised(port, half * d_spectra));
-        d_turn->execute(read.data(), turned(half), 0, int(d_spectra), *d_stream);
+        d_corner_turn->execute(
+            read.data(), frames_of(half), 0, int(d_spectra), *d_stream);
     }
 
     void multiply(size_t half)
     {
-        d_xengine->accumulate(turned(half), d_blocks, *d_stream);
+        d_xengine->accumulate(frames_of(half), d_blocks, *d_stream);
         d_summed += d_blocks;
         if (d_summed < blocks_per_integration)
             return;
@@ -478,7 +479,7 @@ private:
     const std::unique_ptr<stream> d_stream;
     std::unique_ptr<kernels::f_engine> d_f_engine; // or
     std::unique_ptr<kernels::pfb> d_pfb;
-    std::unique_ptr<kernels::corner_turn> d_turn;
+    std::unique_ptr<kernels::corner_turn> d_corner_turn;
     std::unique_ptr<kernels::xengine> d_xengine;
     std::vector<memory> d_samples, d_channelised; // of each port
     memory d_turned, d_visibilities;

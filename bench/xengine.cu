@@ -34,10 +34,10 @@ using namespace gr::aperture::kernels;
 namespace {
 
 #if defined(APERTURE_CUDA_SM_90A)
-constexpr int crews = 3, products_a_round = 4;
+constexpr int warp_groups = 3, products_a_round = 4;
 
 //! Tensor cores without any loads: operands as the X-engine has them.
-__global__ void __launch_bounds__(128 * crews, 1) multiply(int* out, int rounds)
+__global__ void __launch_bounds__(128 * warp_groups, 1) multiply(int* out, int rounds)
 {
     extern __shared__ uint8_t unaligned[];
     const uint32_t memory = (cuda::shared_address(unaligned) + 1023) & ~1023u;
@@ -75,11 +75,12 @@ std::pair<double, double> tensor_rates(
                     multiply, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
                 "shared memory");
     const auto call = [&] {
-        multiply<<<multiprocessors, 128 * crews, shared, cuda::native(s)>>>(out, rounds);
+        multiply<<<multiprocessors, 128 * warp_groups, shared, cuda::native(s)>>>(out,
+                                                                                  rounds);
         cuda::check_launch("tensor rate");
     };
     const double operations =
-        2. * 64 * 256 * 32 * products_a_round * rounds * crews * multiprocessors;
+        2. * 64 * 256 * 32 * products_a_round * rounds * warp_groups * multiprocessors;
     rest(s, rest_milliseconds);
     const double first = operations / median_time(s, 3, call);
     if (!want_hot)

@@ -69,26 +69,26 @@ beamformer_impl::make(int done,
         lose(run.windows);
     }
     for (int64_t i = 0; i < run.windows; i++)
-        tag_block(nitems_written(0) + done + i, position() + i);
+        tag_frame(nitems_written(0) + done + i, position() + i);
     advance(run.windows);
     return { run.windows, int(run.windows) };
 }
 
-void beamformer_impl::tag_block(uint64_t item, int64_t block)
+void beamformer_impl::tag_frame(uint64_t item, int64_t frame)
 {
     if (take_begin())
         tag_description(
             0,
             item,
-            { time_of(block), rate(), input_bandwidth(), input_samples_per_item() });
-    else if (take_correction(block))
-        tag_time(0, item, time_of(block));
-    for (const auto& change : take_changes(block))
-        tag_frequency(0, item, time_of(block), change.frequency);
-    if (block == input_end())
+            { time_of(frame), rate(), input_bandwidth(), input_samples_per_item() });
+    else if (take_correction(frame))
+        tag_time(0, item, time_of(frame));
+    for (const auto& change : take_changes(frame))
+        tag_frequency(0, item, time_of(frame), change.frequency);
+    if (frame == input_end())
         tag(0, item, tags::partial, pmt::PMT_T);
 
-    const int64_t first = block * d_p.spectra_per_frame,
+    const int64_t first = frame * d_p.spectra_per_frame,
                   end = first + d_p.spectra_per_frame;
     const bool any = any_lost(first, end);
     for (int beam = 0; any && beam < d_p.beams; beam++)

@@ -30,7 +30,7 @@ private:
                   int room,
                   const gr_vector_const_void_star& input_items,
                   const gr_vector_void_star& output_items) override;
-    void tag_block(uint64_t item, int64_t block);
+    void tag_frame(uint64_t item, int64_t frame);
 
     const kernels::beamformer::parameters d_p;
 };

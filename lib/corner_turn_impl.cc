@@ -85,12 +85,12 @@ int64_t corner_turn_impl::prepare(int64_t) { return std::numeric_limits<int64_t>
 
 void corner_turn_impl::write(const timeline::run&,
                              const std::vector<const char*>& starts,
-                             void* block,
+                             void* frame,
                              int first,
                              int count)
 {
     const std::vector<const void*> spectra(starts.begin(), starts.end());
-    d_kernel->execute(spectra.data(), block, first, count, work_stream());
+    d_kernel->execute(spectra.data(), frame, first, count, work_stream());
 }
 
 std::vector<uint64_t> corner_turn_impl::clamped() const { return d_kernel->clamped(); }

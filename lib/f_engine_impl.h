@@ -38,7 +38,7 @@ private:
     int64_t prepare(int64_t spectrum) override;
     void write(const timeline::run& run,
                const std::vector<const char*>& starts,
-               void* block,
+               void* frame,
                int first,
                int count) override;
 

@@ -43,7 +43,7 @@ power_detector_impl::power_detector_impl(const kernels::power_detector::paramete
     : gr::block("power_detector",
                 signature_on(d,
                              1,
-                             item_size("block",
+                             item_size("frame",
                                        { { "channels", k.channels },
                                          { "beams", k.beams },
                                          { "spectra_per_frame", k.spectra_per_frame } },

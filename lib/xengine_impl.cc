@@ -29,7 +29,7 @@ bool parse_integration(double length, const std::string& unit)
             "integration",
             text_of(length) + " " + unit,
             seconds ? "above 0 and at most 1e9 seconds"
-                    : "a whole number of blocks, 1 to 1e9");
+                    : "a whole number of frames, 1 to 1e9");
     return seconds;
 }
 
@@ -66,7 +66,7 @@ xengine_impl::xengine_impl(const parameters& p,
       d_length(p.integration),
       d_in_seconds(parse_integration(p.integration, p.integration_unit)),
       d_normalise(p.normalise),
-      d_blocks(d_in_seconds ? 0 : int(p.integration)),
+      d_frames(d_in_seconds ? 0 : int(p.integration)),
       d_summed(0),
       d_described(0)
 {
@@ -86,13 +86,13 @@ bool xengine_impl::begin_integration()
 {
     std::lock_guard<std::mutex> guard(d_mutex);
     if (!d_in_seconds) {
-        d_blocks = int(d_length);
+        d_frames = int(d_length);
         return true;
     }
     if (rate() <= 0)
         return fail("integration: " + text_of(d_length) +
-                    " seconds need the tag rx_rate on the first block");
-    d_blocks = int(std::llround(
+                    " seconds need the tag rx_rate on the first frame");
+    d_frames = int(std::llround(
         std::clamp(d_length * rate(), 1., double(std::numeric_limits<int>::max()))));
     return true;
 }
@@ -104,7 +104,7 @@ clocked_block::progress xengine_impl::make(int done,
 {
     if (d_summed == 0 && !begin_integration())
         return {};
-    const auto run = next_run(d_blocks - d_summed);
+    const auto run = next_run(d_frames - d_summed);
     if (run.windows == 0 && (d_summed == 0 || !(ended() || interrupted())))
         return {};
     const char* start = starts_of(run, input_items)[0];
@@ -114,7 +114,7 @@ clocked_block::progress xengine_impl::make(int done,
         lose(run.windows);
     advance(run.windows);
     d_summed += run.windows;
-    if (d_summed < d_blocks && run.windows > 0)
+    if (d_summed < d_frames && run.windows > 0)
         return { run.windows, 0 };
     const int64_t summed = d_summed;
     finish_integration(static_cast<gr_complex*>(output_items[0]) +
@@ -155,13 +155,13 @@ void xengine_impl::finish_integration(gr_complex* visibilities, uint64_t item)
     }
     d_kernel->dump(visibilities, scales.data(), scales.size(), work_stream());
 
-    if (take_begin() || d_described != d_blocks)
+    if (take_begin() || d_described != d_frames)
         tag_description(0,
                         item,
                         { time_of(first),
-                          rate() / d_blocks,
+                          rate() / d_frames,
                           input_bandwidth(),
-                          input_samples_per_item() * d_blocks });
+                          input_samples_per_item() * d_frames });
     else
         tag(0, item, tags::rx_time, time_of(first).to_pmt());
     for (const auto& change : take_changes(first))
@@ -171,9 +171,9 @@ void xengine_impl::finish_integration(gr_complex* visibilities, uint64_t item)
         tags::spectra,
         pmt::from_uint64(uint64_t(d_summed) * d_p.spectra_per_frame));
     tag(0, item, tags::counted, pmt::init_u64vector(counts.size(), counts));
-    if (d_summed < d_blocks || (input_end() >= first && input_end() < position()))
+    if (d_summed < d_frames || (input_end() >= first && input_end() < position()))
         tag(0, item, tags::partial, pmt::PMT_T);
-    d_described = d_blocks;
+    d_described = d_frames;
     d_summed = 0;
     forget_before(position() * d_p.spectra_per_frame);
 }
@@ -189,7 +189,7 @@ void xengine_impl::set_integration(double length, const std::string& unit)
 int xengine_impl::frames_per_integration() const
 {
     std::lock_guard<std::mutex> guard(d_mutex);
-    return d_blocks;
+    return d_frames;
 }
 
 void xengine_impl::set_normalise(bool normalise)

@@ -53,10 +53,10 @@ private:
     double d_length;
     bool d_in_seconds;
     bool d_normalise;
-    int d_blocks; // in the present integration; 0: not known yet
+    int d_frames; // in the present integration; 0: not known yet
 
-    int d_summed;    // blocks so far
-    int d_described; // blocks per integration when the output was last described
+    int d_summed;    // frames so far
+    int d_described; // frames per integration when the output was last described
 };
 
 } // namespace gr::aperture

@@ -155,8 +155,8 @@ void timed_beam_settings::start()
     d_error = nullptr;
 }
 
-int64_t timed_beam_settings::update(int64_t block,
-                                    const item_clock& blocks,
+int64_t timed_beam_settings::update(int64_t frame,
+                                    const item_clock& frames,
                                     const std::function<void(int64_t)>& late,
                                     const std::function<void(const changes&)>& use)
 {
@@ -165,8 +165,8 @@ int64_t timed_beam_settings::update(int64_t block,
     bool is_late = false;
     // a thousandth of a spectrum for the rounding of a time that was computed
     const int64_t sharing = d_timed.take_due(
-        block,
-        blocks,
+        frame,
+        frames,
         1e-3 / d_e.spectra_per_frame,
         [&](int64_t by) {
             late(by);

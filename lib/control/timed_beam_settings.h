@@ -34,10 +34,10 @@ namespace gr::aperture {
  * makes beams, only exchanges what is ready. It waits for
  *
  *     a timed setting that is due now and not ready: it came too shortly before its time
- *     anything there is, at the first block and where there are few weights: then the
- *     order of blocks and messages is kept, and it takes less than a millisecond
+ *     anything there is, at the first frame and where there are few weights: then the
+ *     order of frames and messages is kept, and it takes less than a millisecond
  *
- * What has no time, or comes too late, else holds from the block on that finds it ready.
+ * What has no time, or comes too late, else holds from the frame on that finds it ready.
  */
 class timed_beam_settings
 {
@@ -57,7 +57,7 @@ public:
     int inputs() const { return d_e.inputs; }
 
     //! Of a beam, or of all with -1. What is empty is as at first. These wait until the
-    //! next block has it; any thread but that of update() may call them.
+    //! next frame has it; any thread but that of update() may call them.
     //! \throws std::invalid_argument
     void set_weights(const std::vector<cfloat>& weights, int beam);
     void set_gains(const std::vector<float>& gains, int beam);
@@ -76,7 +76,7 @@ public:
      */
     std::vector<std::string> take_refused(bool all);
 
-    //! Blocks begin: the next one waits for all that has come. What failed before is
+    //! Frames begin: the next one waits for all that has come. What failed before is
     //! forgotten.
     void start();
 
@@ -87,12 +87,12 @@ public:
         const uint8_t* masks;                   // of the incoherent beams
     };
     /*!
-     * Makes the weights those of a block.
-     * \param late is told by how many blocks a timed setting comes too late
-     * \returns for how many blocks from this one on they hold
+     * Makes the weights those of a frame.
+     * \param late is told by how many frames a timed setting comes too late
+     * \returns for how many frames from this one on they hold
      */
-    int64_t update(int64_t block,
-                   const item_clock& blocks,
+    int64_t update(int64_t frame,
+                   const item_clock& frames,
                    const std::function<void(int64_t)>& late,
                    const std::function<void(const changes&)>& use);
 
@@ -112,7 +112,7 @@ private:
         bool called;             // no message: a call waits for it
         bool holds;              // it has no time, or that has come
         bool understood = false; // the setting is there
-        bool done = false;       // the next block has it, or it is refused
+        bool done = false;       // the next frame has it, or it is refused
         std::exception_ptr problem = nullptr;
     };
     using job_sptr = std::shared_ptr<job>;

@@ -74,7 +74,7 @@ protected:
                             [this](const pmt::pmt_t& m) { d_weights.receive(m); });
     }
 
-    //! Blocks from the next one on that have its weights.
+    //! Frames from the next one on that have its weights.
     int64_t update_weights()
     {
         const int64_t sharing = d_weights.update(

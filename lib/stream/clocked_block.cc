@@ -66,7 +66,7 @@ int ports_of(int inputs, int inputs_per_port)
 
 int frame_item_size(int channels, int inputs, int times, sample_type type)
 {
-    return item_size("block",
+    return item_size("frame",
                      { { "channels", channels },
                        { "inputs", inputs },
                        { "spectra_per_frame", times } },

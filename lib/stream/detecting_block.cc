@@ -16,7 +16,7 @@ detecting_block::detecting_block(const device& d, const parameters& p)
     : frame_reader(d, p.sources, p.spectra_per_frame), d_p(p)
 {
     set_latency(p.latency);
-    // all integrations of a block come out of one call
+    // all integrations of a frame come out of one call
     if (const int parts = p.detect.integrations(p.spectra_per_frame); parts > 0) {
         set_output_multiple(parts);
         set_relative_rate(parts, 1);
@@ -57,7 +57,7 @@ detecting_block::make(int done,
     float* to = static_cast<float*>(output_items[0]) + done * item;
     const int64_t begin = position() * d_p.spectra_per_frame;
     const int made = within ? integrate_parts(input_items, to, room)
-                            : integrate_blocks(input_items, to);
+                            : integrate_frames(input_items, to);
     if (made == 0)
         return {};
     for (int i = 0; i < made; i++) {
@@ -84,17 +84,17 @@ int detecting_block::integrate_parts(const gr_vector_const_void_star& in,
     const auto run = next_run(std::min<int64_t>(most / parts, prepare()));
     if (run.windows == 0)
         return 0;
-    int64_t blocks = run.windows;
+    int64_t frames = run.windows;
     const char* start = starts_of(run, in)[0];
     if (!start) {
-        lose(blocks);
+        lose(frames);
         work_stream().clear(out,
-                            blocks * parts * output_signature()->sizeof_stream_item(0));
+                            frames * parts * output_signature()->sizeof_stream_item(0));
     } else {
         const int64_t first = position() * d_p.spectra_per_frame;
         std::vector<float> factors;
-        if (any_lost(first, first + blocks * d_p.spectra_per_frame)) {
-            blocks = 1;
+        if (any_lost(first, first + frames * d_p.spectra_per_frame)) {
+            frames = 1;
             for (int i = 0; i < parts; i++) {
                 const int64_t from = first + i * d_p.detect.spectra;
                 auto of_one = scales(counted(from, from + d_p.detect.spectra));
@@ -107,12 +107,12 @@ int detecting_block::integrate_parts(const gr_vector_const_void_star& in,
             factors = scales({ uint64_t(d_p.detect.spectra) });
         }
         kernel().execute(
-            start, out, int(blocks), { factors.data(), factors.size() }, work_stream());
+            start, out, int(frames), { factors.data(), factors.size() }, work_stream());
     }
     const int64_t first = position();
-    advance(blocks);
-    // the block within which the input ended has losses, and so is on its own
-    return first == input_end() ? parts_before_end() : int(blocks) * parts;
+    advance(frames);
+    // the frame within which the input ended has losses, and so is on its own
+    return first == input_end() ? parts_before_end() : int(frames) * parts;
 }
 
 int64_t detecting_block::end_of_input() const
@@ -135,7 +135,7 @@ int detecting_block::parts_before_end() const
     return std::max(1, int((spectra + d_p.detect.spectra - 1) / d_p.detect.spectra));
 }
 
-int detecting_block::integrate_blocks(const gr_vector_const_void_star& in, float* out)
+int detecting_block::integrate_frames(const gr_vector_const_void_star& in, float* out)
 {
     const int64_t wanted = d_p.detect.spectra / d_p.spectra_per_frame;
     while (d_summed < wanted) {
@@ -202,7 +202,7 @@ void detecting_block::tag_integration(uint64_t item,
 {
     const auto& detect = d_p.detect;
     const double times = d_p.spectra_per_frame;
-    const double length = double(detect.spectra) / times; // blocks
+    const double length = double(detect.spectra) / times; // frames
     const timestamp time = time_of(first / times);
     const double width = input_bandwidth() / d_p.channels;
     if (take_begin())

@@ -21,7 +21,7 @@ class detecting_block : public frame_reader
 {
 public:
     struct parameters {
-        int channels; //!< of the blocks that come in
+        int channels; //!< of the frames that come in
         int sources;  //!< that `missing` tags tell of: beams or inputs
         int beams;    //!< that are detected
         int spectra_per_frame;
@@ -46,7 +46,7 @@ protected:
     static io_signature::sptr output_signature_of(const device& d, const parameters& p);
 
     virtual kernels::detecting_kernel& kernel() = 0;
-    //! Blocks from the next one on that can be done in one call.
+    //! Frames from the next one on that can be done in one call.
     virtual int64_t prepare() { return int64_t(1) << 40; }
     //! Spectra that a beam lacks, of those that its sources do.
     virtual std::vector<intervals::interval>
@@ -59,9 +59,9 @@ private:
                   const gr_vector_void_star& output_items) override;
     void before_first_call() override;
 
-    //! Integrations within blocks, and of blocks; each returns how many items it made.
+    //! Integrations within frames, and of frames; each returns how many items it made.
     int integrate_parts(const gr_vector_const_void_star& in, float* out, int most);
-    int integrate_blocks(const gr_vector_const_void_star& in, float* out);
+    int integrate_frames(const gr_vector_const_void_star& in, float* out);
 
     //! Spectra that were summed, of each row and part; one number if all agree.
     std::vector<uint64_t> counted(int64_t first, int64_t end);
@@ -72,14 +72,14 @@ private:
                          int64_t end,
                          const std::vector<uint64_t>& counts);
 
-    //! Where the input ended, in spectra: a block is filled up with zeros, which all
+    //! Where the input ended, in spectra: a frame is filled up with zeros, which all
     //! sources lack. Only where there is an input_end().
     int64_t end_of_input() const;
-    //! Integrations of the block at input_end() that are not made of such zeros alone.
+    //! Integrations of the frame at input_end() that are not made of such zeros alone.
     int parts_before_end() const;
 
     const parameters d_p;
-    int64_t d_summed = 0; // blocks of an integration of several
+    int64_t d_summed = 0; // frames of an integration of several
 };
 
 } // namespace gr::aperture

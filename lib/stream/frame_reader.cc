@@ -34,19 +34,19 @@ void frame_reader::on_begin()
 
 void frame_reader::on_tag(int port, const gr::tag_t& tag)
 {
-    const int64_t block = tick_of(port, tag.offset);
+    const int64_t frame = tick_of(port, tag.offset);
     if (tag.key == pmt::intern(tags::partial) && pmt::is_true(tag.value))
-        d_input_end = block;
+        d_input_end = frame;
     if (const auto lost = read_missing(tag, port, int(d_lost.size()))) {
-        const int64_t first = block * d_times + lost->first % d_times;
+        const int64_t first = frame * d_times + lost->first % d_times;
         d_lost[lost->input].add(first, first + lost->count);
     }
 }
 
-void frame_reader::lose(int64_t blocks)
+void frame_reader::lose(int64_t frames)
 {
     for (auto& lost : d_lost)
-        lost.add(position() * d_times, (position() + blocks) * d_times);
+        lost.add(position() * d_times, (position() + frames) * d_times);
 }
 
 bool frame_reader::any_lost(int64_t first, int64_t end) const

@@ -17,7 +17,7 @@ namespace gr::aperture {
 /*!
  * What blocks share that read blocks `[channel][source][time]` from one port, the sources
  * being inputs or beams: which spectra of which source are lost, and where the input
- * ended. A tick is a block; spectra count from the start of the stream.
+ * ended. A tick is a frame; spectra count from the start of the stream.
  */
 class frame_reader : public clocked_block
 {
@@ -28,8 +28,8 @@ public:
 protected:
     frame_reader(const device& d, int sources, int times);
 
-    //! The next blocks are lost, of all sources.
-    void lose(int64_t blocks);
+    //! The next frames are lost, of all sources.
+    void lose(int64_t frames);
     //! Whether a source lacks any of some spectra.
     bool any_lost(int64_t first, int64_t end) const;
     //! Of each source.
@@ -39,14 +39,14 @@ protected:
     //! True once for each time that the stream began or was lined up anew: what comes out
     //! next is to be described.
     bool take_begin() { return std::exchange(d_begins, false); }
-    //! The block within which the input ended, or -1.
+    //! The frame within which the input ended, or -1.
     int64_t input_end() const { return d_input_end; }
 
 private:
     void on_begin() override;
     void on_tag(int port, const gr::tag_t& tag) override;
 
-    const int64_t d_times; // of a block
+    const int64_t d_times; // of a frame
     int64_t d_input_end = -1;
     bool d_begins = false;
     std::vector<intervals> d_lost;

@@ -114,7 +114,7 @@ clocked_block::progress frame_writer::make(int done,
     int whole = 0;
     for (; d_filled >= length; d_filled -= length, whole++) {
         const int64_t behind = d_filled - length; // spectra of later frames
-        tag_block(nitems_written(0) + done + whole,
+        tag_frame(nitems_written(0) + done + whole,
                   next_spectrum() + padding - behind,
                   padding);
     }
@@ -123,17 +123,17 @@ clocked_block::progress frame_writer::make(int done,
 
 void frame_writer::fill(const timeline::run& run,
                         const std::vector<const char*>& starts,
-                        void* block)
+                        void* frame)
 {
     const int64_t first = next_spectrum(), count = run.windows;
     for (int input = 0; input < d_layout.inputs(); input++)
         if (!starts[input / d_layout.inputs_per_port])
             miss(input, first, first + count);
-    write(run, starts, block, int(d_filled), int(count));
+    write(run, starts, frame, int(d_filled), int(count));
     d_filled += count;
 }
 
-void frame_writer::tag_block(uint64_t item, int64_t end, int padding)
+void frame_writer::tag_frame(uint64_t item, int64_t end, int padding)
 {
     const int64_t first = end - d_layout.spectra_per_frame;
     const auto f = facts();

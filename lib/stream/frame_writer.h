@@ -17,7 +17,7 @@ namespace gr::aperture {
 
 /*!
  * What GNU Radio blocks share that write blocks [channel][input][time]: alignment,
- * filling call after call, padding at the end, and the tags of a block.
+ * filling call after call, padding at the end, and the tags of a frame.
  *
  * They make a spectrum of each window of clocked_block, number n of the one at tick n
  * step.
@@ -27,7 +27,7 @@ class frame_writer : public clocked_block
 public:
     bool start() override;
     void forecast(int noutput_items, gr_vector_int& required) override;
-    bool writes_windows() const final { return false; } // blocks are filled over calls
+    bool writes_windows() const final { return false; } // frames are filled over calls
 
 protected:
     //! \param window, step as of clocked_block; \param align seconds, 0: none
@@ -37,7 +37,7 @@ protected:
                  int64_t step,
                  double align);
 
-    //! The spectra that go into the blocks. 0: not known
+    //! The spectra that go into the frames. 0: not known
     struct spectra_facts {
         double middle;        //!< ticks from the first item of a spectrum to its time
         double rate;          //!< a second
@@ -49,13 +49,13 @@ protected:
     //! Settings for a spectrum; returns for how many they hold.
     virtual int64_t prepare(int64_t spectrum) = 0;
     /*!
-     * Puts spectra of all ports at times first ... first+count-1 of a block; if it ends
+     * Puts spectra of all ports at times first ... first+count-1 of a frame; if it ends
      * before, they go on in the next one, which lies behind it.
      * \param starts where the first one begins on each port; nullptr: zeros
      */
     virtual void write(const timeline::run& run,
                        const std::vector<const char*>& starts,
-                       void* block,
+                       void* frame,
                        int first,
                        int count) = 0;
 
@@ -78,19 +78,19 @@ private:
     }
     //! One run of spectra goes to its place, or zeros where a port has none.
     void
-    fill(const timeline::run& run, const std::vector<const char*>& starts, void* block);
-    //! \param end spectrum behind the last one of the block
+    fill(const timeline::run& run, const std::vector<const char*>& starts, void* frame);
+    //! \param end spectrum behind the last one of the frame
     //! \param padding spectra at the end that are none
-    void tag_block(uint64_t item, int64_t end, int padding);
+    void tag_frame(uint64_t item, int64_t end, int padding);
 
     const kernels::corner_turn::parameters d_layout;
     const int64_t d_step; // ticks
     const double d_align; // seconds
 
-    int64_t d_origin = 0;          // spectrum at which the first block would begin
+    int64_t d_origin = 0;          // spectrum at which the first frame would begin
     int64_t d_frames = 0;          // that were passed on
     bool d_described = false;      // the stream, since it began or was lined up anew
-    int64_t d_filled = 0;          // spectra of the blocks that are being filled
+    int64_t d_filled = 0;          // spectra of the frames that are being filled
     std::vector<intervals> d_lost; // of each input, in spectra
     std::vector<std::atomic<uint64_t>> d_missing;
 };

@@ -563,7 +563,7 @@ class RealEightBits(EightBits):
 
 
 class InvertedRealEightBits(RealEightBits):
-    """Their channels come in the other order, conjugated, and are turned back here."""
+    """Their channels come in the other order, conjugated, and are brought back here."""
 
     def make(self, *arguments, **options):
         return super().make(*arguments, inverted=True, **options)

@@ -154,9 +154,9 @@ class qa_array_source(gr_unittest.TestCase):
                                     samples + 2 * margin) for letter in "xy")
                 signal = {"x": x, "y": y, "r": (x + 1j * y) / math.sqrt(2),
                           "l": (x - 1j * y) / math.sqrt(2)}[entry.polarization]
-                turned = np.fft.fft(signal) * np.exp(
+                rotated = np.fft.fft(signal) * np.exp(
                     -2j * np.pi * frequencies * delay * array.sample_rate)
-                total += (math.sqrt(source.flux) * np.fft.ifft(turned)[margin:margin + samples]
+                total += (math.sqrt(source.flux) * np.fft.ifft(rotated)[margin:margin + samples]
                           * np.exp(-2j * np.pi * array.center_frequency * delay))
             expected, _ = in_band(entry.gain * total)
             found, _ = in_band(data[index])

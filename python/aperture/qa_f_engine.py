@@ -184,7 +184,7 @@ class qa_f_engine(gr_unittest.TestCase):
         self.assertEqual(block.clamped(), clamped.sum(axis=(1, 2)).tolist())
 
     def test_sizes(self):
-        """Channels and spectra of a block: one, odd, more than come at once."""
+        """Channels and spectra of a frame: one, odd, more than come at once."""
         for channels, taps, times, length in [
             (4, 1, 1, 97),
             (6, 64, 3, 1001),
@@ -375,7 +375,7 @@ class qa_f_engine(gr_unittest.TestCase):
         np.testing.assert_array_equal(block.gains(1), gains[1].astype(np.complex64))
 
     def test_timed_gains(self):
-        """From the first spectrum at or after their time, in the middle of a block."""
+        """From the first spectrum at or after their time, in the middle of a frame."""
         x = qa_tools.random_samples(self.rng, "fc32", (2, 5000))
         # the middle of spectrum 101, of three taps of 16 samples
         time = (101 * 16 + (3 * 16 - 1) / 2) / RATE
@@ -428,7 +428,7 @@ class qa_f_engine(gr_unittest.TestCase):
             self.assertEqual(sorted(map(repr, again[0])), sorted(map(repr, runs[0][1][0])))
 
     def test_stopped_half_way(self):
-        """stop() within a block, then all from the start."""
+        """stop() within a frame, then all from the start."""
         x = qa_tools.random_samples(self.rng, "fc32", (1, 4001))
         gate = threading.Event()
         one, chain = self.blocks()
@@ -459,7 +459,7 @@ class qa_f_engine(gr_unittest.TestCase):
             (dict(first_channel=1000, selected_channels=25), "selected_channels.*25.*24"),
             (dict(align=-1.0), "align.*-1"),
             (dict(align=float("nan")), "align.*nan"),
-            (dict(spectra_per_frame=1 << 20), "block.*1024.*1048576"),
+            (dict(spectra_per_frame=1 << 20), "frame.*1024.*1048576"),
             (dict(device="toaster"), "device.*toaster.*cpu"),
         ]:
             with self.subTest(**parameters):

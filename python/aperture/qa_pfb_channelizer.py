@@ -236,7 +236,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
     def test_edge_channels(self):
         """
         A tone on the middle of the first and of the last channel: all power there, and the
-        phase of the tone at the first sample, turned by the middle of the prototype.
+        phase of the tone at the first sample, rotated by the middle of the prototype.
         """
         n, taps = 12, 8
         for real, k, f in [

@@ -332,7 +332,7 @@ class qa_beam_kernels : public CppUnit::TestFixture
             auto kernel = kernels::power_detector::make(
                 { channels, beams, times, sample_type::fc32, d }, d_cpu);
             const float scale = 0.01f;
-            // the sum of what five integrations of a block are
+            // the sum of what five integrations of a frame are
             const auto each =
                 powers_of(x.values, d, 5, channels, beams, times, { scale });
             const size_t item = each.size() / 5;
@@ -457,7 +457,7 @@ class qa_beam_kernels : public CppUnit::TestFixture
                     { 1, 2, 12, sample_type::sc8, { power, linear, 5, 1 } }, d_cpu);
             },
             "spectra: 5 is not allowed; it must be a divisor or a multiple of the 12 "
-            "spectra of a block");
+            "spectra of a frame");
         says([&] { kernels::parse_products("J"); },
              "products: 'J' is not allowed; it must be one of power, I, IQUV, coherency");
         const kernels::beam_power::parameters pair{

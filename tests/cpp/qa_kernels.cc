@@ -241,7 +241,7 @@ public:
             ports[1] = nullptr;
             const size_t block = size_t(selected) * 6 * times * 2;
             std::vector<int8_t> out(blocks * block + 4, 99);
-            // within a block, to its end, over two whole ones into the next
+            // within a frame, to its end, over two whole ones into the next
             for (auto [first, count] : { std::pair(0, 6),
                                          std::pair(6, 10),
                                          std::pair(16, 1 + 2 * times + 5),
@@ -373,9 +373,9 @@ public:
             "products: (0, 2) is not allowed; it must be of inputs 0 to 1");
         says(
             [] {
-                item_size("block", { { "channels", 65536 }, { "inputs", 65536 } }, 2);
+                item_size("frame", { { "channels", 65536 }, { "inputs", 65536 } }, 2);
             },
-            "block: 65536 channels x 65536 inputs x 2 bytes is not allowed; it must be "
+            "frame: 65536 channels x 65536 inputs x 2 bytes is not allowed; it must be "
             "at "
             "most 2147483647 bytes an item");
     }

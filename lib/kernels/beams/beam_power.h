@@ -22,7 +22,7 @@ namespace gr::aperture::kernels {
  * An incoherent beam is the sum of the powers of the inputs in its mask: |beam|^2 becomes
  * sum_k |x_k|^2. Of a pair 2m, 2m+1 the k-th input of one mask and the k-th of the other
  * are an antenna: x y* becomes sum_k x_k y_k*. Gains and weights do nothing to them.
- * The kernel takes voltages [block][channel][input][time].
+ * The kernel takes voltages [frame][channel][input][time].
  */
 class beam_power : public detecting_kernel, public weighted_kernel
 {
@@ -45,7 +45,7 @@ public:
     //! \throws std::invalid_argument; picks the implementation
     static std::unique_ptr<beam_power> make(const parameters&, const device&);
     //! masks [incoherent beam][input], 0 or 1, checked, in host memory that may go when
-    //! this returns, for all blocks from the next call on. Zeros at first.
+    //! this returns, for all frames from the next call on. Zeros at first.
     virtual void set_masks(const uint8_t* masks, stream&) = 0;
 };
 

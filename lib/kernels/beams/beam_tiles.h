@@ -53,15 +53,15 @@ extern const beam_kernels avx2_beams, avx512_beams;
 #endif
 
 /*!
- * The loop behind all of them. `unit` says what a vector is: types element, voltages,
+ * The loop behind all of them. `vectors` says what a vector is: types element, voltages,
  * weight and sum; lanes, elements (in memory, of a vector of voltages); load(),
  * load_weight(), add_re() and add_im() of a product, store(), add_to(). No other header
  * with code in it may be included where this is compiled for special instructions: see
  * xengine_tiles.h.
  */
-template <class unit, int Beams, int Vectors>
-void beam_tile(const typename unit::element* panel,
-               const typename unit::element* weights,
+template <class vectors, int Beams, int Count>
+void beam_tile(const typename vectors::element* panel,
+               const typename vectors::element* weights,
                int inputs,
                const float* scales,
                bool add,
@@ -70,45 +70,47 @@ void beam_tile(const typename unit::element* panel,
                size_t stride)
 {
     // one index, beams slowest: of nested loops GCC leaves the sums in memory
-    constexpr int sums = Beams * Vectors;
-    typename unit::sum sum_re[sums], sum_im[sums];
+    constexpr int sums = Beams * Count;
+    typename vectors::sum sum_re[sums], sum_im[sums];
 #pragma GCC unroll 16
     for (int n = 0; n < sums; n++)
-        sum_re[n] = sum_im[n] = unit::zero();
+        sum_re[n] = sum_im[n] = vectors::zero();
     for (int i = 0; i < inputs; i++) {
-        typename unit::voltages x[Vectors];
+        typename vectors::voltages x[Count];
 #pragma GCC unroll 16
-        for (int v = 0; v < Vectors; v++)
-            x[v] = unit::load(panel + v * unit::elements);
+        for (int v = 0; v < Count; v++)
+            x[v] = vectors::load(panel + v * vectors::elements);
 #pragma GCC unroll 16
         for (int n = 0; n < sums; n++) {
-            const typename unit::weight w =
-                unit::load_weight(weights + 2 * (n / Vectors));
-            sum_re[n] = unit::add_re(sum_re[n], x[n % Vectors], w);
-            sum_im[n] = unit::add_im(sum_im[n], x[n % Vectors], w);
+            const typename vectors::weight w =
+                vectors::load_weight(weights + 2 * (n / Count));
+            sum_re[n] = vectors::add_re(sum_re[n], x[n % Count], w);
+            sum_im[n] = vectors::add_im(sum_im[n], x[n % Count], w);
         }
-        panel += Vectors * unit::elements;
+        panel += Count * vectors::elements;
         weights += 2 * Beams;
     }
 #pragma GCC unroll 16
     for (int n = 0; n < sums; n++) {
-        const size_t at = n / Vectors * stride + n % Vectors * unit::lanes;
-        const float scale = scales[n / Vectors];
+        const size_t at = n / Count * stride + n % Count * vectors::lanes;
+        const float scale = scales[n / Count];
         if (add) {
-            unit::add_to(re + at, sum_re[n], scale);
-            unit::add_to(im + at, sum_im[n], scale);
+            vectors::add_to(re + at, sum_re[n], scale);
+            vectors::add_to(im + at, sum_im[n], scale);
         } else {
-            unit::store(re + at, sum_re[n], scale);
-            unit::store(im + at, sum_im[n], scale);
+            vectors::store(re + at, sum_re[n], scale);
+            vectors::store(im + at, sum_im[n], scale);
         }
     }
 }
 
-template <class unit, int Beams, int Vectors>
-constexpr beam_kernel<typename unit::element> make_beam_kernel()
+template <class vectors, int Beams, int Count>
+constexpr beam_kernel<typename vectors::element> make_beam_kernel()
 {
     static_assert(Beams % 2 == 0, "pairs of beams are in one tile");
-    return { Beams, Vectors * unit::lanes, unit::lanes, beam_tile<unit, Beams, Vectors> };
+    return {
+        Beams, Count * vectors::lanes, vectors::lanes, beam_tile<vectors, Beams, Count>
+    };
 }
 
 } // namespace gr::aperture::kernels::host

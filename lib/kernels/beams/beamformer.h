@@ -34,8 +34,8 @@ public:
     static std::unique_ptr<beamformer> make(const parameters&, const device&);
     virtual std::string implementation() const = 0;
 
-    //! voltages [block][channel][input][time] -> beams [block][channel][beam][time]
-    virtual void execute(const void* voltages, void* beams, int blocks, stream&) = 0;
+    //! voltages [frame][channel][input][time] -> beams [frame][channel][beam][time]
+    virtual void execute(const void* voltages, void* beams, int frames, stream&) = 0;
 
     //! For each beam, complex values so far that did not fit into sc8.
     virtual std::vector<uint64_t> clamped() const = 0;

@@ -212,7 +212,7 @@ void beam_engine::pack(cudaStream_t s)
 }
 
 void beam_engine::form(const void* voltages,
-                       int blocks,
+                       int frames,
                        const beam_target& target,
                        cudaStream_t s)
 {
@@ -221,7 +221,7 @@ void beam_engine::form(const void* voltages,
     d_changed = false;
     d_former->form(
         voltages,
-        blocks,
+        frames,
         { d_weights.data(), d_gains.data(), { d_packed.data(), d_factor.data() } },
         target,
         s);

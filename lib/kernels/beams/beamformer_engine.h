@@ -18,7 +18,7 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! Voltages [block][channel][input][time], and how many beams are made of them.
+//! Voltages [frame][channel][input][time], and how many beams are made of them.
 struct beam_extents {
     int channels, inputs, beams, times;
     sample_type input;
@@ -27,13 +27,13 @@ struct beam_extents {
 /*!
  * What becomes of the beams while they are still in registers.
  *
- *     fc32, sc8   written, [block][channel][beam][time]
- *     intensity   |x|^2 + |y|^2 of the beams 2m, 2m+1 of a pair: one number a pair
- *     powers      |beam|^2: one number a beam
- *     coherency   |x|^2, |y|^2, Re xy*, Im xy*: four numbers a pair
+ *     fc32, sc8   written, [frame][channel][beam][time]
+ *     intensity   |x|^2 + |y|^2 of the beams 2m, 2m+1 of a pair: one component a pair
+ *     powers      |beam|^2: one component a beam
+ *     coherency   |x|^2, |y|^2, Re xy*, Im xy*: four components a pair
  *
  * The last three are summed over pieces of the time and written as
- * [block][channel][piece][number].
+ * [frame][channel][piece][component].
  */
 struct beam_target {
     enum class kind { fc32, sc8, intensity, powers, coherency };
@@ -46,8 +46,8 @@ struct beam_target {
     int pieces(int times) const { return (times + piece - 1) / piece; }
 };
 
-//! Numbers that a piece of a channel has.
-constexpr int numbers_of(beam_target::kind what, int beams)
+//! Components of all beams in one piece of a channel.
+constexpr int components_of(beam_target::kind what, int beams)
 {
     return what == beam_target::kind::intensity   ? beams / 2
            : what == beam_target::kind::coherency ? 2 * beams
@@ -108,7 +108,7 @@ public:
     //! For constructors: loads what form() launches for such targets. It takes no others.
     virtual void load(const beam_target& target) = 0;
     virtual void form(const void* voltages,
-                      int blocks,
+                      int frames,
                       const device_weights& weights,
                       const beam_target& target,
                       cudaStream_t) = 0;
@@ -142,7 +142,7 @@ public:
     void use(const prepared_weights_sptr& weights, cudaStream_t s);
     void set_gains(const float* gains, cudaStream_t s);
     void
-    form(const void* voltages, int blocks, const beam_target& target, cudaStream_t s);
+    form(const void* voltages, int frames, const beam_target& target, cudaStream_t s);
 
 private:
     const beam_extents d_x;

@@ -21,7 +21,7 @@ struct extents {
     int parts; // of the time of a block, one for each thread block
 };
 
-//! A block of threads: 64 times of 32 beams of a channel.
+//! A thread block: 64 times of 32 beams of a channel.
 template <class Target>
 __global__ void __launch_bounds__(threads) form_beams(const float2* __restrict__ voltages,
                                                       const float2* __restrict__ weights,
@@ -34,9 +34,9 @@ __global__ void __launch_bounds__(threads) form_beams(const float2* __restrict__
     const int g = lane / 4, t = lane % 4;
     const int tile = blockIdx.x % x.tiles;
     const int part = blockIdx.x / x.tiles % x.parts;
-    const int64_t block_channel = blockIdx.x / x.tiles / x.parts;
-    const int64_t channel = block_channel % x.channels;
-    const float2* from = voltages + block_channel * x.inputs * x.times;
+    const int64_t frame_channel = blockIdx.x / x.tiles / x.parts;
+    const int64_t channel = frame_channel % x.channels;
+    const float2* from = voltages + frame_channel * x.inputs * x.times;
     float2 sums[tile_beams / 4][2] = {};
     for (int first = 0; first < x.inputs; first += chunk) {
         __syncthreads();
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(threads) form_beams(const float2* __restrict__
             }
         }
     }
-    const beam_place place{ block_channel,
+    const beam_place place{ frame_channel,
                             tile * tile_beams,
                             part * tile_times + warp * warp_times,
                             x.beams,
@@ -104,7 +104,7 @@ public:
     }
 
     void form(const void* voltages,
-              int blocks,
+              int frames,
               const device_weights& weights,
               const beam_target& target,
               cudaStream_t s) override
@@ -116,7 +116,7 @@ public:
         x.channels = d_x.channels;
         x.tiles = (d_x.beams + tile_beams - 1) / tile_beams;
         x.parts = blocks_for(d_x.times, tile_times);
-        const int64_t grid = int64_t(blocks) * x.channels * x.parts * x.tiles;
+        const int64_t grid = int64_t(frames) * x.channels * x.parts * x.tiles;
         with_target<false, false>(target, d_x.times, [&](const auto& what) {
             form_beams<<<unsigned(grid), threads, 0, s>>>(
                 static_cast<const float2*>(voltages),

@@ -16,7 +16,7 @@ constexpr int tile_beams = 32;
 constexpr int warps = 4, warp_times = 16;
 
 struct extents {
-    int inputs, beams, times, channels, blocks, chunks, tiles;
+    int inputs, beams, times, channels, frames, chunks, tiles;
     int parts; // of the time of a block, one for each thread block
 };
 
@@ -55,10 +55,10 @@ __global__ void __launch_bounds__(32 * warps)
     const int g = lane / 4, t = lane % 4;
     const int tile = blockIdx.x % x.tiles;
     const int part = blockIdx.x / x.tiles % x.parts;
-    const int64_t block_channel = blockIdx.x / x.tiles / x.parts;
-    const int channel = int(block_channel % x.channels);
+    const int64_t frame_channel = blockIdx.x / x.tiles / x.parts;
+    const int channel = int(frame_channel % x.channels);
     const int first_time = (part * warps + warp) * warp_times;
-    const uint8_t* from = voltages + block_channel * x.inputs * x.times * Voltage::bytes;
+    const uint8_t* from = voltages + frame_channel * x.inputs * x.times * Voltage::bytes;
     constexpr int form = tile_beams * beam_chunk; // numbers
     const __half* chunks =
         weights + (int64_t(channel) * x.tiles + tile) * x.chunks * beam_forms * form;
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(32 * warps)
                 }
         }
     const beam_place place{
-        block_channel, tile * tile_beams, first_time, x.beams, x.times
+        frame_channel, tile * tile_beams, first_time, x.beams, x.times
     };
     const auto value = [&](int column, int c, int h) {
         const int i = 4 * column + 2 * h + c;
@@ -121,7 +121,7 @@ public:
     }
 
     void form(const void* voltages,
-              int blocks,
+              int frames,
               const device_weights& weights,
               const beam_target& target,
               cudaStream_t s) override
@@ -131,11 +131,11 @@ public:
         x.beams = d_x.beams;
         x.times = d_x.times;
         x.channels = d_x.channels;
-        x.blocks = blocks;
+        x.frames = frames;
         x.chunks = (d_x.inputs + beam_chunk - 1) / beam_chunk;
         x.tiles = (d_x.beams + tile_beams - 1) / tile_beams;
         x.parts = blocks_for(d_x.times, warps * warp_times);
-        const int64_t grid = int64_t(blocks) * x.channels * x.parts * x.tiles;
+        const int64_t grid = int64_t(frames) * x.channels * x.parts * x.tiles;
         with_kernel(target, [&](auto kernel, const auto& what) {
             kernel<<<unsigned(grid), 32 * warps, 0, s>>>(
                 static_cast<const uint8_t*>(voltages),

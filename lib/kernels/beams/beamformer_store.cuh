@@ -75,7 +75,7 @@ struct store_sc8 {
         fence_async();
         sync_warp_group();
         if (speaks)
-            store_box(&map, box, 2 * time, p.first_beam, int(p.block_channel), 0);
+            store_box(&map, box, 2 * time, p.first_beam, int(p.frame_channel), 0);
     }
 
 private:

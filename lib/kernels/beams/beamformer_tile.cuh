@@ -33,7 +33,7 @@ enum class lane_times {
     any
 };
 struct beam_place {
-    int64_t block_channel; // block * channels + channel
+    int64_t frame_channel; // frame * channels + channel
     int first_beam, first_time;
     int beams, times; // of all
 };
@@ -45,7 +45,7 @@ __device__ __forceinline__ void sync_warp_group()
 }
 
 /*!
- * fc32 [block][channel][beam][time], to memory that is not read again soon.
+ * fc32 [frame][channel][beam][time], to memory that is not read again soon.
  * \tparam Times of a lane: as a pair, one word of 16 bytes if times are Even; or apart,
  * in words of 8 bytes, of voltages that are read with few instructions, which do not wait
  * long behind the writes of others
@@ -68,7 +68,7 @@ struct write_fc32 {
         if (pair && time >= p.times)
             return;
         const int first = p.first_beam + 2 * t;
-        float2* row = to + (p.block_channel * p.beams + first) * p.times + time;
+        float2* row = to + (p.frame_channel * p.beams + first) * p.times + time;
 #pragma unroll
         for (int j = 0; j < Beams / 8; j++, row += 8 * int64_t(p.times))
 #pragma unroll
@@ -103,7 +103,7 @@ __device__ __forceinline__ void write_if(int a, int b, void* to, uint32_t word)
 }
 
 /*!
- * sc8 [block][channel][beam][time], rounded half to even, clamped to +-127 and counted.
+ * sc8 [frame][channel][beam][time], rounded half to even, clamped to +-127 and counted.
  * Registers are short: whatever happens on the way to the write, there is no branch, and
  * the seldom counting repeats nothing whose result would have to be kept for it.
  */
@@ -125,7 +125,7 @@ struct write_sc8 {
             return;
         const int first = p.first_beam + 2 * t;
         const bool both = Even || time + 1 < p.times;
-        uint8_t* row = to + 2 * ((p.block_channel * p.beams + first) * p.times + time);
+        uint8_t* row = to + 2 * ((p.frame_channel * p.beams + first) * p.times + time);
         int64_t step = 2 * int64_t(p.times);
         // or multiples of it would be kept from tile to tile
         asm volatile("" : "+l"(step));
@@ -200,7 +200,7 @@ __device__ __forceinline__ int sum_over_rows(float (&values)[All])
 }
 
 /*!
- * Powers summed over pieces of the time, [block][channel][piece][number].
+ * Powers summed over pieces of the time, [frame][channel][piece][component].
  * \tparam Piece times of a piece: 1, 16, or 64, which a warp group does together
  */
 template <beam_target::kind What, int Piece>
@@ -210,12 +210,12 @@ struct sum_powers {
 
     static constexpr lane_times times = Piece > 1 ? lane_times::any : lane_times::pair;
     // of a pair
-    static constexpr int numbers = What == beam_target::kind::intensity ? 1
-                                   : What == beam_target::kind::powers  ? 2
-                                                                        : 4;
+    static constexpr int components = What == beam_target::kind::intensity ? 1
+                                      : What == beam_target::kind::powers  ? 2
+                                                                           : 4;
     static constexpr int scratch(int beams)
     {
-        return Piece == 64 ? 4 * (beams / 2) * numbers * int(sizeof(float)) : 0;
+        return Piece == 64 ? 4 * (beams / 2) * components * int(sizeof(float)) : 0;
     }
 
     template <int Beams, class Value>
@@ -225,21 +225,21 @@ struct sum_powers {
                                                uint8_t* scratch) const
     {
         constexpr int pairs = Beams / 8; // of a lane
-        constexpr int all = Beams / 2 * numbers;
+        constexpr int all = Beams / 2 * components;
         const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-        const int total = numbers_of(What, p.beams);
-        const int first_number = p.first_beam / 2 * numbers;
+        const int total = components_of(What, p.beams);
+        const int first_component = p.first_beam / 2 * components;
         const float scale = factor * factor;
-        const auto add = [](float(&v)[numbers], float2 x, float2 y, bool first) {
+        const auto add = [](float(&v)[components], float2 x, float2 y, bool first) {
             const auto square = [](float2 z, float before) {
                 return fmaf(z.x, z.x, fmaf(z.y, z.y, before));
             };
             v[0] = square(x, first ? 0 : v[0]);
-            if constexpr (numbers == 1)
+            if constexpr (components == 1)
                 v[0] = square(y, v[0]);
             else
                 v[1] = square(y, first ? 0 : v[1]);
-            if constexpr (numbers == 4) {
+            if constexpr (components == 4) {
                 v[2] = fmaf(x.x, y.x, fmaf(x.y, y.y, first ? 0 : v[2]));
                 v[3] = fmaf(x.y, y.x, fmaf(-x.x, y.y, first ? 0 : v[3]));
             }
@@ -250,28 +250,28 @@ struct sum_powers {
                 const int time = p.first_time + 2 * g + h;
                 if (time >= p.times)
                     continue;
-                float* row = to + (p.block_channel * pieces + time) * total;
+                float* row = to + (p.frame_channel * pieces + time) * total;
 #pragma unroll
                 for (int j = 0; j < pairs; j++) {
-                    float v[numbers];
+                    float v[components];
                     add(v, value(j, 0, h), value(j, 1, h), true);
-                    const int number = first_number + (4 * j + t) * numbers;
+                    const int component = first_component + (4 * j + t) * components;
 #pragma unroll
-                    for (int i = 0; i < numbers; i++)
-                        if (number + i < total)
-                            row[number + i] = v[i] * scale;
+                    for (int i = 0; i < components; i++)
+                        if (component + i < total)
+                            row[component + i] = v[i] * scale;
                 }
             }
         } else {
-            float* row = to + (p.block_channel * pieces + p.first_time / Piece) * total +
-                         first_number;
+            float* row = to + (p.frame_channel * pieces + p.first_time / Piece) * total +
+                         first_component;
             const int warp = threadIdx.x / 32 % 4;
             float* shared = reinterpret_cast<float*>(scratch);
             if constexpr (Piece == 64)
                 sync_warp_group(); // the sums before have been read
             // some pairs at a time, as registers allow
-            constexpr int together = pairs * numbers <= 32 ? pairs : 32 / numbers;
-            constexpr int count = together * numbers;
+            constexpr int together = pairs * components <= 32 ? pairs : 32 / components;
+            constexpr int count = together * components;
             constexpr int left = count < 8 ? 1 : count / 8;
             constexpr int copies = count < 8 ? 8 / count : 1; // lanes with the same sums
 #pragma unroll
@@ -279,33 +279,34 @@ struct sum_powers {
                 float values[count];
 #pragma unroll
                 for (int j = 0; j < together; j++) {
-                    float v[numbers];
+                    float v[components];
                     add(v, value(done + j, 0, 0), value(done + j, 1, 0), true);
                     add(v, value(done + j, 0, 1), value(done + j, 1, 1), false);
 #pragma unroll
-                    for (int i = 0; i < numbers; i++)
-                        values[j * numbers + i] = v[i];
+                    for (int i = 0; i < components; i++)
+                        values[j * components + i] = v[i];
                 }
-                const int first = done * numbers + sum_over_rows<count>(values);
-                const auto number_of = [&](int i) {
-                    return ((first + i) / numbers * 4 + t) * numbers +
-                           (first + i) % numbers;
+                const int first = done * components + sum_over_rows<count>(values);
+                const auto component_of = [&](int i) {
+                    return ((first + i) / components * 4 + t) * components +
+                           (first + i) % components;
                 };
                 if (g % copies == 0)
 #pragma unroll
                     for (int i = 0; i < left; i++) {
-                        const int number = number_of(i);
+                        const int component = component_of(i);
                         if (Piece == 64)
-                            shared[warp * all + number] = values[i] * scale;
-                        else if (p.first_time < p.times && first_number + number < total)
-                            row[number] = values[i] * scale;
+                            shared[warp * all + component] = values[i] * scale;
+                        else if (p.first_time < p.times &&
+                                 first_component + component < total)
+                            row[component] = values[i] * scale;
                     }
             }
             if constexpr (Piece == 64) {
                 sync_warp_group();
                 if (p.first_time - 16 * warp < p.times)
                     for (int i = threadIdx.x % 128; i < all; i += 128)
-                        if (first_number + i < total)
+                        if (first_component + i < total)
                             row[i] = (shared[i] + shared[all + i]) +
                                      (shared[2 * all + i] + shared[3 * all + i]);
             }
@@ -347,7 +348,7 @@ void with_target(const beam_target& target, int times, const Run& run)
     }
 }
 
-//! Two integers as half-precision numbers, exactly, for each byte or nibble.
+//! Two integers as half-precision numbers, exactly, for each component of 8 or 4 bits.
 struct half_pair {
     static constexpr uint32_t bytes_64 = 0x64646464; // the upper byte of 1024 in f16
     static __device__ __forceinline__ uint32_t minus(uint32_t a, uint32_t b)
@@ -419,7 +420,7 @@ struct voltage_sc8_transposed {
     }
 };
 
-//! 4-bit voltages: re in the high nibble, -8 is read as -7.
+//! 4-bit voltages: re in the upper four bits, -8 is read as -7.
 struct voltage_sc4 {
     static constexpr int bytes = 1;
 
@@ -436,7 +437,7 @@ struct voltage_sc4 {
                                                 uint32_t second,
                                                 uint32_t bytes_64 = half_pair::bytes_64)
     {
-        // times 0 0 1 1, with 8 added to each nibble; then 1024 more to each voltage
+        // times 0 0 1 1, with 8 added to each component; then 1024 more to each voltage
         const uint32_t all = __byte_perm(first, second, 0x5140) ^ 0x88888888u;
         to[2 * half] = __byte_perm(all, bytes_64, 0x4140);
         to[2 * half + 1] = __byte_perm(all, bytes_64, 0x4342);

@@ -57,10 +57,10 @@ constexpr int registers_of_consumer(int beams) { return beams == 128 ? 240 : 160
 constexpr int registers_of_producer = 24;
 
 //! Consecutive steps for each of some, one more for the first `longer`.
-struct shares {
-    int share, longer;
-    __device__ int first(int i) const { return i * share + min(i, longer); }
-    __device__ int count(int i) const { return share + (i < longer); }
+struct even_parts {
+    int length, longer;
+    __device__ int first(int i) const { return i * length + min(i, longer); }
+    __device__ int count(int i) const { return length + (i < longer); }
 };
 
 /*!
@@ -72,9 +72,9 @@ struct shares {
 struct extents {
     int beams, times, channels;
     int chunks, tiles;
-    int steps; // in a block of voltages
-    int total; // steps of all blocks
-    shares of_groups, of_others;
+    int steps; // in a frame
+    int total; // steps of all frames
+    even_parts of_groups, of_others;
     int rest;          // where the others' steps of a row begin
     int stages, slots; // stages: of each consumer
 };
@@ -147,19 +147,19 @@ private:
     }
 };
 
-//! A step of a block of voltages.
+//! A step of a frame.
 struct moment {
-    int block, step;
+    int frame, step;
 
     __device__ moment(int step_of_all, const extents& x)
-        : block(step_of_all / x.steps), step(step_of_all % x.steps)
+        : frame(step_of_all / x.steps), step(step_of_all % x.steps)
     {
     }
     __device__ void advance(const extents& x)
     {
         if (++step == x.steps) {
             step = 0;
-            block++;
+            frame++;
         }
     }
 };
@@ -340,7 +340,7 @@ __device__ __forceinline__ void feed_voltages(
                          (now.step * memory::consumers + consumer) * memory::row,
                          chunk * beam_chunk,
                          j.channel,
-                         now.block);
+                         now.frame);
                 stage.advance(x.stages);
             }
     }
@@ -655,7 +655,7 @@ __device__ __forceinline__ void form(const Target& target,
             let_go(chunks);
             const int warp = threadIdx.x / 32 % 4;
             const beam_place place{
-                int64_t(now.block) * x.channels + j.channel,
+                int64_t(now.frame) * x.channels + j.channel,
                 j.tile * Beams,
                 (now.step * memory::consumers + consumer) * consumer_times + 16 * warp,
                 x.beams,
@@ -681,8 +681,8 @@ __device__ __forceinline__ void form(const Target& target,
     wait_for_stores();
 }
 
-//! A block: consumers, and warps that feed them, one each with voltages, the last all of
-//! them with weights.
+//! A thread block: consumers, and warps that feed them, one each with voltages, the last
+//! all of them with weights.
 template <class Voltage, class Products, int Beams, class Target>
 __global__ void __launch_bounds__(128 * (consumers_for(Beams) + 1), 1)
     form_beams(const __grid_constant__ CUtensorMap map,
@@ -748,7 +748,7 @@ struct machine {
     int multiprocessors, shared;
 };
 
-//! How the shared memory of a block of threads is used.
+//! How the shared memory of a thread block is used.
 struct rings {
     int stages, slots, bytes;
 };
@@ -774,7 +774,7 @@ template <class Voltage, class Products, int Beams, class Target>
 void launch(const beam_extents& e,
             const machine& gpu,
             const void* voltages,
-            int blocks,
+            int frames,
             const packed_weights& weights,
             const Target& target,
             cudaStream_t s)
@@ -789,7 +789,7 @@ void launch(const beam_extents& e,
     x.chunks = Products::packing(Beams).chunks(e.inputs);
     x.tiles = (e.beams + Beams - 1) / Beams;
     x.steps = (e.times + step - 1) / step;
-    x.total = x.steps * blocks;
+    x.total = x.steps * frames;
     const int64_t row = int64_t(e.channels) * x.total, all = row * x.tiles;
     const int grid = int(std::min<int64_t>(all, gpu.multiprocessors));
     const int groups = grid / x.tiles, others = grid % x.tiles;
@@ -797,7 +797,7 @@ void launch(const beam_extents& e,
         return int(std::min<int64_t>((steps + x.tiles - 1) / x.tiles, groups));
     };
     x.of_groups = { int(all / grid), in_groups(all % grid) };
-    x.rest = groups * x.of_groups.share + x.of_groups.longer;
+    x.rest = groups * x.of_groups.length + x.of_groups.longer;
     if (others > 0) {
         const int64_t left = (row - x.rest) * x.tiles;
         x.of_others = { int(left / others), int(left % others) };
@@ -805,7 +805,7 @@ void launch(const beam_extents& e,
     x.stages = shared.stages;
     x.slots = shared.slots;
     const voltage_shape shape{
-        int64_t(e.times) * Voltage::bytes, e.inputs, e.channels, blocks
+        int64_t(e.times) * Voltage::bytes, e.inputs, e.channels, frames
     };
     const CUtensorMap map = make_tensor_map(voltages, shape, memory::row, beam_chunk, 1);
     form_beams<Voltage, Products, Beams, Target>
@@ -823,7 +823,7 @@ public:
         check(cudaGetDevice(&device), "asking for the current GPU");
         check(cudaDeviceGetAttribute(
                   &d_gpu.shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-              "asking for the shared memory of a block");
+              "asking for the shared memory of a thread block");
         d_gpu.multiprocessors = gpu.multiprocessors;
     }
 
@@ -850,17 +850,17 @@ public:
     }
 
     void form(const void* voltages,
-              int blocks,
+              int frames,
               const device_weights& weights,
               const beam_target& target,
               cudaStream_t s) override
     {
         with_types(
-            target, blocks, [&](auto voltage, auto products, auto beams, auto& what) {
+            target, frames, [&](auto voltage, auto products, auto beams, auto& what) {
                 launch<typename decltype(voltage)::value,
                        typename decltype(products)::value,
                        beams.value>(
-                    d_x, d_gpu, voltages, blocks, weights.packed, what, s);
+                    d_x, d_gpu, voltages, frames, weights.packed, what, s);
             });
     }
 
@@ -881,7 +881,7 @@ private:
     //! Calls run(type of voltages, type of products, std::integral_constant of a tile's
     //! beams, the object that does what `target` says).
     template <class Run>
-    void with_types(const beam_target& target, int blocks, const Run& run) const
+    void with_types(const beam_target& target, int frames, const Run& run) const
     {
         const auto of_tile = [&](auto beams) {
             const auto of_target = [&](auto products, const auto& what) {
@@ -897,7 +897,7 @@ private:
             const auto of_four = [&](auto products) {
                 if (target.what == beam_target::kind::sc8)
                     of_target(products,
-                              store_sc8{ boxes(target, blocks), target.clamped });
+                              store_sc8{ boxes(target, frames), target.clamped });
                 else
                     with_target<true, true>(target, d_x.times, [&](const auto& what) {
                         of_target(products, what);
@@ -925,12 +925,12 @@ private:
     }
 
     //! Where 8-bit beams are stored; load() has no memory for them yet.
-    CUtensorMap boxes(const beam_target& target, int blocks) const
+    CUtensorMap boxes(const beam_target& target, int frames) const
     {
         if (!target.to)
             return {};
         const voltage_shape shape{
-            2 * int64_t(d_x.times), d_x.beams, d_x.channels * blocks, 1
+            2 * int64_t(d_x.times), d_x.beams, d_x.channels * frames, 1
         };
         return make_tensor_map(target.to, shape, box_row, tile(), 1);
     }

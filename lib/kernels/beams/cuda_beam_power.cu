@@ -14,7 +14,7 @@ namespace gr::aperture::kernels::cuda {
 
 namespace {
 
-constexpr size_t most_scratch = 128 << 20; // bytes, unless one block needs more
+constexpr size_t most_scratch = 128 << 20; // bytes, unless one frame needs more
 
 beam_extents extents_of(const beam_power::parameters& p)
 {
@@ -43,35 +43,36 @@ public:
           d_piece(piece_of(p, engine)),
           d_pieces((p.spectra_per_frame + d_piece - 1) / d_piece)
     {
-        for (const int numbers : numbers_of(p.detect))
-            engine.load(kind_of(numbers), d_piece);
+        for (const int components : components_of(p.detect))
+            engine.load(kind_of(components), d_piece);
     }
 
     beam_engine engine;
 
     int rows() const { return d_p.detect.rows(d_p.beams); }
-    size_t block_numbers(int numbers) const
+    size_t frame_values(int components) const
     {
-        return size_t(d_p.channels) * d_pieces * rows() * numbers;
+        return size_t(d_p.channels) * d_pieces * rows() * components;
     }
-    //! \param numbers of a row
+    //! \param components of a row
     power_pieces
-    sum(const void* voltages, int blocks, int numbers, float* scratch, cudaStream_t s)
+    sum(const void* voltages, int frames, int components, float* scratch, cudaStream_t s)
     {
-        engine.form(voltages, blocks, { kind_of(numbers), scratch, nullptr, d_piece }, s);
-        return { scratch, d_pieces, numbers, 0, rows() };
+        engine.form(
+            voltages, frames, { kind_of(components), scratch, nullptr, d_piece }, s);
+        return { scratch, d_pieces, components, 0, rows() };
     }
 
 private:
     const beam_power::parameters d_p;
     const int d_piece, d_pieces;
 
-    beam_target::kind kind_of(int numbers) const
+    beam_target::kind kind_of(int components) const
     {
         using kind = beam_target::kind;
-        return numbers == 4                            ? kind::coherency
-               : d_p.detect.of_pairs() && numbers == 1 ? kind::intensity
-                                                       : kind::powers;
+        return components == 4                            ? kind::coherency
+               : d_p.detect.of_pairs() && components == 1 ? kind::intensity
+                                                          : kind::powers;
     }
 };
 
@@ -82,21 +83,21 @@ public:
     explicit incoherent_beams(const beam_power::parameters& p)
         : d_p(p), d_starts(rows() + 1, 2), d_pairs(size_t(rows()) * p.inputs, 2)
     {
-        for (const int numbers : numbers_of(p.detect))
+        for (const int components : components_of(p.detect))
             load_signal_sums(p.input,
                              p.detect.spectra,
                              p.spectra_per_frame,
-                             numbers,
+                             components,
                              p.detect.of_pairs());
         start_with_zeros(d_starts.data(), rows() + 1);
     }
 
     int rows() const { return d_p.detect.rows(d_p.incoherent); }
-    size_t block_numbers(int numbers) const
+    size_t frame_values(int components) const
     {
         return size_t(d_p.channels) *
                signal_pieces(d_p.detect.spectra, d_p.spectra_per_frame) * rows() *
-               numbers;
+               components;
     }
 
     void set_masks(const uint8_t* masks, cudaStream_t s)
@@ -122,20 +123,20 @@ public:
     }
 
     power_pieces
-    sum(const void* voltages, int blocks, int numbers, float* scratch, cudaStream_t s)
+    sum(const void* voltages, int frames, int components, float* scratch, cudaStream_t s)
     {
         sum_signals(voltages,
-                    blocks,
+                    frames,
                     { d_p.channels, d_p.inputs, d_p.spectra_per_frame, d_p.input },
                     { d_starts.data(), d_pairs.data(), rows() },
                     d_p.detect.spectra,
-                    numbers,
+                    components,
                     d_p.detect.of_pairs(),
                     scratch,
                     s);
         return { scratch,
                  signal_pieces(d_p.detect.spectra, d_p.spectra_per_frame),
-                 numbers,
+                 components,
                  d_p.detect.rows(d_p.beams),
                  rows() };
     }
@@ -150,20 +151,20 @@ class cuda_beam_power : public beam_power
 {
 public:
     cuda_beam_power(const parameters& p, int device, const std::string& implementation)
-        : d_p(p), d_device(device), d_numbers(numbers_of(p.detect).front())
+        : d_p(p), d_device(device), d_components(components_of(p.detect).front())
     {
         if (p.beams > 0)
             d_coherent = std::make_unique<coherent_beams>(p, device, implementation);
         if (p.incoherent > 0)
             d_incoherent = std::make_unique<incoherent_beams>(p);
-        const size_t coherent = d_coherent ? d_coherent->block_numbers(d_numbers) : 0;
-        const size_t block =
-            std::max(coherent, d_incoherent ? d_incoherent->block_numbers(d_numbers) : 0);
-        d_most_blocks =
-            int(std::clamp<size_t>(most_scratch / (sizeof(float) * block), 1, 256));
-        d_scratch = device_array<float>(block * d_most_blocks);
+        const size_t coherent = d_coherent ? d_coherent->frame_values(d_components) : 0;
+        const size_t frame = std::max(
+            coherent, d_incoherent ? d_incoherent->frame_values(d_components) : 0);
+        d_most_frames =
+            int(std::clamp<size_t>(most_scratch / (sizeof(float) * frame), 1, 256));
+        d_scratch = device_array<float>(frame * d_most_frames);
         d_sums = std::make_unique<power_sums>(
-            p.detect, p.channels, p.spectra_per_frame, p.rows(), d_most_blocks);
+            p.detect, p.channels, p.spectra_per_frame, p.rows(), d_most_frames);
     }
 
     std::string implementation() const override
@@ -200,45 +201,45 @@ public:
 
     void execute(const void* voltages,
                  float* powers,
-                 int blocks,
+                 int frames,
                  const detection_scales& scales,
                  stream& s) override
     {
         const device_guard guard(d_device);
         // one scale for both polarisations: their sum will do
-        const int numbers = d_numbers == 2 && scales.count == 1 ? 1 : d_numbers;
-        const size_t block_rows =
+        const int components = d_components == 2 && scales.count == 1 ? 1 : d_components;
+        const size_t frame_rows =
             size_t(d_p.detect.integrations(d_p.spectra_per_frame)) * d_p.rows();
-        const size_t block_powers = block_rows * d_p.detect.product_count() *
+        const size_t frame_powers = frame_rows * d_p.detect.product_count() *
                                     (d_p.channels / d_p.detect.summed_channels);
-        const size_t block_scales = block_rows * d_p.detect.parts();
+        const size_t frame_scales = frame_rows * d_p.detect.parts();
         int last = -1; // group that scales are uploaded for
         in_groups(voltages,
-                  blocks,
-                  numbers,
+                  frames,
+                  components,
                   native(s),
                   [&](const power_pieces& from, int first, int count) {
                       if (scales.count > 1 && first != last)
                           d_uploaded =
-                              d_sums->upload(scales.values + first * block_scales,
-                                             count * block_scales,
+                              d_sums->upload(scales.values + first * frame_scales,
+                                             count * frame_scales,
                                              native(s));
                       last = first;
                       d_sums->write(from,
                                     count,
-                                    powers + first * block_powers,
+                                    powers + first * frame_powers,
                                     scales.count > 1 ? d_uploaded : nullptr,
                                     scales.values[0],
                                     native(s));
                   });
     }
 
-    void accumulate(const void* voltages, int blocks, stream& s) override
+    void accumulate(const void* voltages, int frames, stream& s) override
     {
         const device_guard guard(d_device);
         in_groups(voltages,
-                  blocks,
-                  d_numbers,
+                  frames,
+                  d_components,
                   native(s),
                   [&](const power_pieces& from, int, int count) {
                       d_sums->add(from, count, native(s));
@@ -248,7 +249,7 @@ public:
     void dump(float* powers, const detection_scales& scales, stream& s) override
     {
         const device_guard guard(d_device);
-        d_sums->dump(d_numbers, powers, scales, native(s));
+        d_sums->dump(d_components, powers, scales, native(s));
     }
 
     void clear(stream& s) override
@@ -260,29 +261,32 @@ public:
 private:
     const parameters d_p;
     const int d_device;
-    const int d_numbers; // of a row
+    const int d_components; // of a row
     std::unique_ptr<coherent_beams> d_coherent;
     std::unique_ptr<incoherent_beams> d_incoherent;
-    int d_most_blocks;
+    int d_most_frames;
     device_array<float> d_scratch;
     std::unique_ptr<power_sums> d_sums;
     const float* d_uploaded = nullptr;
 
-    //! Sums pieces of as many blocks as there is scratch for, and calls
+    //! Sums pieces of as many frames as there is scratch for, and calls
     //! then(pieces, first, count) for coherent and for incoherent beams.
     template <class Then>
-    void in_groups(
-        const void* voltages, int blocks, int numbers, cudaStream_t s, const Then& then)
+    void in_groups(const void* voltages,
+                   int frames,
+                   int components,
+                   cudaStream_t s,
+                   const Then& then)
     {
-        const size_t block_bytes =
+        const size_t frame_bytes =
             size_of(d_p.input) * d_p.channels * d_p.inputs * d_p.spectra_per_frame;
-        for (int first = 0; first < blocks; first += d_most_blocks) {
-            const int count = std::min(d_most_blocks, blocks - first);
+        for (int first = 0; first < frames; first += d_most_frames) {
+            const int count = std::min(d_most_frames, frames - first);
             const auto* from =
-                static_cast<const uint8_t*>(voltages) + first * block_bytes;
+                static_cast<const uint8_t*>(voltages) + first * frame_bytes;
             const auto sum = [&](auto& beams) {
                 if (beams)
-                    then(beams->sum(from, count, numbers, d_scratch.data(), s),
+                    then(beams->sum(from, count, components, d_scratch.data(), s),
                          first,
                          count);
             };

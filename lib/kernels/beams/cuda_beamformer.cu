@@ -50,13 +50,13 @@ public:
         d_engine.set_gains(gains, native(s));
     }
 
-    void execute(const void* voltages, void* beams, int blocks, stream& s) override
+    void execute(const void* voltages, void* beams, int frames, stream& s) override
     {
-        if (blocks == 0)
+        if (frames == 0)
             return;
         const device_guard guard(d_device);
         d_engine.form(
-            voltages, blocks, { d_target, beams, d_clamped.data(), 1 }, native(s));
+            voltages, frames, { d_target, beams, d_clamped.data(), 1 }, native(s));
     }
 
     std::vector<uint64_t> clamped() const override { return d_clamped.read(); }

@@ -34,7 +34,7 @@ void detection::check(int channels, int beams, int times) const
             "spectra",
             std::to_string(spectra),
             "a divisor or a multiple of the " + std::to_string(times) +
-                " spectra of a block");
+                " spectra of a frame");
     require(summed_channels >= 1 && channels % summed_channels == 0,
             "summed_channels",
             std::to_string(summed_channels),

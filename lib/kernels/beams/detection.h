@@ -38,7 +38,7 @@ struct detection {
 
     product_set products;
     feeds basis;         //!< of the pairs; nothing to power and coherency
-    int64_t spectra;     //!< in an integration: a divisor or a multiple of a block's
+    int64_t spectra;     //!< in an integration: a divisor or a multiple of a frame's
     int summed_channels; //!< neighbours that become one channel: a divisor of channels
 
     bool of_pairs() const { return products != product_set::power; }
@@ -46,10 +46,10 @@ struct detection {
     int parts() const { return of_pairs() ? 3 : 1; }
     //! Products of a row.
     int product_count() const;
-    //! Integrations that end in a block; 0 if they are longer than a block.
+    //! Integrations that end in a frame; 0 if they are longer than a frame.
     int integrations(int times) const { return int(times / spectra); }
 
-    //! Numbers that come out of a block, or out of an integration of several.
+    //! Numbers that come out of a frame, or out of an integration of several.
     size_t powers(int channels, int beams, int times) const;
 
     //! \throws std::invalid_argument
@@ -70,7 +70,7 @@ struct detection_scales {
     size_t count;
 };
 
-//! Blocks of voltages in, integrated powers out: what power_detector does with beams and
+//! Frames of voltages in, integrated powers out: what power_detector does with beams and
 //! beam_power with inputs.
 class detecting_kernel
 {
@@ -78,19 +78,19 @@ public:
     virtual ~detecting_kernel() = default;
     virtual std::string implementation() const = 0;
 
-    //! Integrations that are not longer than a block: voltages [block][...] ->
-    //! powers [block][integration][row][product][channel / summed_channels].
-    //! `scales` of [block][integration][row][part], in host memory that may go when this
+    //! Integrations that are not longer than a frame: voltages [frame][...] ->
+    //! powers [frame][integration][row][product][channel / summed_channels].
+    //! `scales` of [frame][integration][row][part], in host memory that may go when this
     //! returns, or one.
     virtual void execute(const void* voltages,
                          float* powers,
-                         int blocks,
+                         int frames,
                          const detection_scales& scales,
                          stream&) = 0;
 
-    //! Integrations of several blocks: adds blocks to the running sums (which begin with
+    //! Integrations of several frames: adds frames to the running sums (which begin with
     //! zero).
-    virtual void accumulate(const void* voltages, int blocks, stream&) = 0;
+    virtual void accumulate(const void* voltages, int frames, stream&) = 0;
     //! sums -> powers [row][product][channel / summed_channels], scaled; then the sums
     //! are zero. `scales` of [row][part], likewise, or one.
     virtual void dump(float* powers, const detection_scales& scales, stream&) = 0;

@@ -42,15 +42,15 @@ public:
         set_gains_on(s, d_host, gains, d_p.beams);
     }
 
-    void execute(const void* voltages, void* beams, int blocks, stream& s) override
+    void execute(const void* voltages, void* beams, int frames, stream& s) override
     {
-        const size_t series = size_t(blocks) * d_p.channels * d_p.spectra_per_frame;
+        const size_t series = size_t(frames) * d_p.channels * d_p.spectra_per_frame;
         const size_t in = series * d_p.inputs * size_of(d_p.input);
         const size_t out = series * d_p.beams * size_of(d_p.output);
         run_on(s, [=, host = d_host] {
             host_stream own;
             std::vector<char> plain(out);
-            host->execute(unmasked(voltages, in).data(), plain.data(), blocks, own);
+            host->execute(unmasked(voltages, in).data(), plain.data(), frames, own);
             copy_masked(beams, plain.data(), out);
         });
     }

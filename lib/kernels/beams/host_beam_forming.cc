@@ -34,7 +34,10 @@ const std::vector<const beam_kernels*>& all_kernels()
     return all;
 }
 
-size_t rounded_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+size_t rounded_up(size_t n, size_t multiple)
+{
+    return (n + multiple - 1) / multiple * multiple;
+}
 
 //! Two halves of a weight as the integer kernels want it.
 int32_t pair_of(float low, float high)
@@ -52,9 +55,9 @@ float pack_weights(const cfloat* weights, int inputs, size_t stride, int32_t* ou
         largest = std::max(
             { largest, std::abs(weights[i].real()), std::abs(weights[i].imag()) });
     // a subnormal one has no reciprocal
-    const float unit = largest < 1e-30f ? 0 : 32767 / largest;
+    const float steps = largest < 1e-30f ? 0 : 32767 / largest;
     for (int i = 0; i < inputs; i++) {
-        const float re = weights[i].real() * unit, im = weights[i].imag() * unit;
+        const float re = weights[i].real() * steps, im = weights[i].imag() * steps;
         out[i * stride] = pair_of(re, -im);
         out[i * stride + 1] = pair_of(im, re);
     }

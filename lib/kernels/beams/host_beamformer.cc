@@ -41,19 +41,19 @@ public:
     }
     void set_gains(const float* gains, stream&) override { d_forming->set_gains(gains); }
 
-    void execute(const void* voltages, void* beams, int blocks, stream&) override
+    void execute(const void* voltages, void* beams, int frames, stream&) override
     {
         const size_t row_in = d_p.spectra_per_frame * size_of(d_p.input);
         const size_t row_out = d_p.spectra_per_frame * size_of(d_p.output);
         // a team of threads costs some microseconds
-        const bool worth_threads = double(blocks) * d_p.channels * d_p.spectra_per_frame *
+        const bool worth_threads = double(frames) * d_p.channels * d_p.spectra_per_frame *
                                        d_p.inputs * d_p.beams >
                                    1e5;
 #pragma omp parallel if (worth_threads)
         {
             const auto own = d_forming->make_workspace();
 #pragma omp for schedule(static)
-            for (int64_t i = 0; i < int64_t(blocks) * d_p.channels; i++)
+            for (int64_t i = 0; i < int64_t(frames) * d_p.channels; i++)
                 form(int(i % d_p.channels),
                      static_cast<const char*>(voltages) + i * d_p.inputs * row_in,
                      static_cast<char*>(beams) + i * d_p.beams * row_out,
@@ -67,7 +67,7 @@ public:
     }
 
 private:
-    //! One channel of one block: [input][time] -> [beam][time].
+    //! One channel of one frame: [input][time] -> [beam][time].
     void form(int channel, const char* in, char* out, beam_forming::workspace& w)
     {
         for (int t = 0; t < d_p.spectra_per_frame; t += d_forming->chunk()) {

@@ -17,7 +17,7 @@ namespace gr::aperture::kernels {
 /*!
  * Powers or Stokes parameters of beams, integrated over time and, if wanted, over
  * neighbouring channels. Formulas, rows and parts: see detection. The kernel takes
- * voltages [block][channel][beam][time].
+ * voltages [frame][channel][beam][time].
  */
 class power_detector : public detecting_kernel
 {

@@ -32,13 +32,15 @@ recipe recipe_of(const detection& d)
 }
 
 //! scale(part)
-template <int Numbers, class T, class Scale>
-__device__ __forceinline__ void
-make_products(const recipe& r, const T (&v)[Numbers], const Scale& scale, float (&out)[4])
+template <int Components, class T, class Scale>
+__device__ __forceinline__ void make_products(const recipe& r,
+                                              const T (&v)[Components],
+                                              const Scale& scale,
+                                              float (&out)[4])
 {
-    if constexpr (Numbers == 1)
+    if constexpr (Components == 1)
         out[0] = float(v[0] * scale(0));
-    else if constexpr (Numbers == 2)
+    else if constexpr (Components == 2)
         out[0] = float(v[0] * scale(0) + v[1] * scale(1));
     else {
         const T xx = v[0] * scale(0), yy = v[1] * scale(1);
@@ -61,10 +63,10 @@ make_products(const recipe& r, const T (&v)[Numbers], const Scale& scale, float 
 
 //! Products of a row and a channel into powers [row][product][channel].
 //! \param scales [row][part]; nullptr: all are `scale`
-template <int Numbers, class T>
+template <int Components, class T>
 __device__ __forceinline__ void store_products(float* __restrict__ powers,
                                                const recipe& r,
-                                               const T (&v)[Numbers],
+                                               const T (&v)[Components],
                                                const float* __restrict__ scales,
                                                float scale,
                                                int64_t row,
@@ -72,7 +74,7 @@ __device__ __forceinline__ void store_products(float* __restrict__ powers,
                                                int64_t channel)
 {
     float out[4];
-    make_products<Numbers>(
+    make_products<Components>(
         r,
         v,
         [&](int part) { return scales ? scales[row * r.parts + part] : scale; },
@@ -85,11 +87,11 @@ __device__ __forceinline__ void store_products(float* __restrict__ powers,
 
 struct extents {
     int channels, summed; // in, and how many become one
-    int pieces;           // of a block
-    int integrations;     // of a block; of all blocks together for sums that go on
+    int pieces;           // of a frame
+    int integrations;     // of a frame; of all frames together for sums that go on
     int pieces_each;      // of an integration
     int first_row, rows, all_rows;
-    int blocks; // that are added up: 1, or all for sums that go on
+    int frames; // that are added up: 1, or all for sums that go on
     int channels_out() const { return channels / summed; }
 };
 
@@ -97,10 +99,10 @@ constexpr int tile = 32; // rows, and channels
 
 /*!
  * A thread block: 32 rows and 32 channels of an integration. Grid: channels, rows,
- * block * integration.
+ * frame * integration.
  * \param out powers; or sums, to add to
  */
-template <int Numbers, bool Add>
+template <int Components, bool Add>
 __global__ void __launch_bounds__(threads) finish(const float* __restrict__ pieces,
                                                   float* __restrict__ powers,
                                                   double* sums,
@@ -109,30 +111,30 @@ __global__ void __launch_bounds__(threads) finish(const float* __restrict__ piec
                                                   const recipe r,
                                                   const extents x)
 {
-    __shared__ double totals[Numbers][tile][tile + 1]; // [number][channel][row]
+    __shared__ double totals[Components][tile][tile + 1]; // [component][channel][row]
     const int lane = threadIdx.x % tile, group = threadIdx.x / tile;
     const int first_channel = blockIdx.x * tile, first_row = blockIdx.y * tile;
-    const int block = blockIdx.z / x.integrations;
+    const int frame = blockIdx.z / x.integrations;
     const int integration = blockIdx.z % x.integrations;
     const int channels_out = x.channels / x.summed;
     const int row = first_row + lane;
     for (int c = group; c < tile; c += threads / tile) {
         const int channel = first_channel + c;
-        double total[Numbers] = {};
+        double total[Components] = {};
         if (channel < channels_out && row < x.rows)
-            for (int b = block; b < block + x.blocks; b++)
+            for (int b = frame; b < frame + x.frames; b++)
                 for (int k = 0; k < x.summed; k++) {
                     const int64_t from =
                         (int64_t(b) * x.channels + channel * x.summed + k) * x.pieces +
                         integration * x.pieces_each;
-                    const float* at = pieces + (from * x.rows + row) * Numbers;
+                    const float* at = pieces + (from * x.rows + row) * Components;
                     for (int i = 0; i < x.pieces_each; i++)
 #pragma unroll
-                        for (int n = 0; n < Numbers; n++)
-                            total[n] += at[int64_t(i) * x.rows * Numbers + n];
+                        for (int n = 0; n < Components; n++)
+                            total[n] += at[int64_t(i) * x.rows * Components + n];
                 }
 #pragma unroll
-        for (int n = 0; n < Numbers; n++)
+        for (int n = 0; n < Components; n++)
             totals[n][c][lane] = total[n];
     }
     __syncthreads();
@@ -141,17 +143,17 @@ __global__ void __launch_bounds__(threads) finish(const float* __restrict__ piec
         return;
     for (int i = group; i < tile && first_row + i < x.rows; i += threads / tile) {
         const int64_t out_row = x.first_row + first_row + i;
-        double v[Numbers];
+        double v[Components];
 #pragma unroll
-        for (int n = 0; n < Numbers; n++)
+        for (int n = 0; n < Components; n++)
             v[n] = totals[n][lane][i];
         if constexpr (Add) {
 #pragma unroll
-            for (int n = 0; n < Numbers; n++)
-                sums[(out_row * Numbers + n) * channels_out + channel] += v[n];
+            for (int n = 0; n < Components; n++)
+                sums[(out_row * Components + n) * channels_out + channel] += v[n];
         } else {
             const int64_t at = int64_t(blockIdx.z) * x.all_rows + out_row;
-            store_products<Numbers>(
+            store_products<Components>(
                 powers, r, v, scales, scale, at, channels_out, channel);
         }
     }
@@ -161,7 +163,7 @@ __global__ void __launch_bounds__(threads) finish(const float* __restrict__ piec
  * finish() where nothing is to be added up: a piece is an integration, a channel is one.
  * A thread block: 32 rows and 32 channels of an integration. Grid: as finish().
  */
-template <int Numbers>
+template <int Components>
 __global__ void __launch_bounds__(threads) turn(const float* __restrict__ pieces,
                                                 float* __restrict__ powers,
                                                 const float* __restrict__ scales,
@@ -170,32 +172,32 @@ __global__ void __launch_bounds__(threads) turn(const float* __restrict__ pieces
                                                 const extents x)
 {
     constexpr int each = tile * tile / threads;
-    __shared__ float values[Numbers][tile][tile + 1]; // [number][channel][row]
+    __shared__ float values[Components][tile][tile + 1]; // [component][channel][row]
     const int lane = threadIdx.x % tile, group = threadIdx.x / tile;
     const int first_channel = blockIdx.x * tile, first_row = blockIdx.y * tile;
-    const int block = blockIdx.z / x.pieces, piece = blockIdx.z % x.pieces;
+    const int frame = blockIdx.z / x.pieces, piece = blockIdx.z % x.pieces;
     const float* from =
-        pieces +
-        ((int64_t(block) * x.channels * x.pieces + piece) * x.rows + first_row) * Numbers;
-    const int numbers = min(tile, x.rows - first_row) * Numbers; // of a channel
-    float loaded[each][Numbers];
+        pieces + ((int64_t(frame) * x.channels * x.pieces + piece) * x.rows + first_row) *
+                     Components;
+    const int components = min(tile, x.rows - first_row) * Components; // of a channel
+    float loaded[each][Components];
 #pragma unroll
     for (int k = 0; k < each; k++)
 #pragma unroll
-        for (int n = 0; n < Numbers; n++) {
+        for (int n = 0; n < Components; n++) {
             const int channel = first_channel + group + k * (threads / tile);
-            const int number = lane + n * tile;
-            if (channel < x.channels && number < numbers)
+            const int component = lane + n * tile;
+            if (channel < x.channels && component < components)
                 loaded[k][n] = __ldcs(
-                    from + int64_t(channel) * x.pieces * x.rows * Numbers + number);
+                    from + int64_t(channel) * x.pieces * x.rows * Components + component);
         }
 #pragma unroll
     for (int k = 0; k < each; k++)
 #pragma unroll
-        for (int n = 0; n < Numbers; n++) {
-            const int number = lane + n * tile;
-            values[number % Numbers][group + k * (threads / tile)][number / Numbers] =
-                loaded[k][n];
+        for (int n = 0; n < Components; n++) {
+            const int component = lane + n * tile;
+            values[component % Components][group + k * (threads / tile)]
+                  [component / Components] = loaded[k][n];
         }
     __syncthreads();
     const int channel = first_channel + lane;
@@ -208,16 +210,16 @@ __global__ void __launch_bounds__(threads) turn(const float* __restrict__ pieces
             break;
         const int64_t at =
             int64_t(blockIdx.z) * x.all_rows + x.first_row + first_row + row;
-        float v[Numbers];
+        float v[Components];
 #pragma unroll
-        for (int n = 0; n < Numbers; n++)
+        for (int n = 0; n < Components; n++)
             v[n] = values[n][lane][row];
-        store_products<Numbers>(powers, r, v, scales, scale, at, x.channels, channel);
+        store_products<Components>(powers, r, v, scales, scale, at, x.channels, channel);
     }
 }
 
 //! sums -> powers, and zeros. A thread: a row and a channel.
-template <int Numbers>
+template <int Components>
 __global__ void __launch_bounds__(threads) dump_sums(double* sums,
                                                      float* __restrict__ powers,
                                                      const float* __restrict__ scales,
@@ -230,21 +232,21 @@ __global__ void __launch_bounds__(threads) dump_sums(double* sums,
     if (i >= int64_t(rows) * channels_out)
         return;
     const int64_t row = i / channels_out, channel = i % channels_out;
-    double v[Numbers];
+    double v[Components];
 #pragma unroll
-    for (int n = 0; n < Numbers; n++) {
-        double& sum = sums[(row * Numbers + n) * channels_out + channel];
+    for (int n = 0; n < Components; n++) {
+        double& sum = sums[(row * Components + n) * channels_out + channel];
         v[n] = sum;
         sum = 0;
     }
-    store_products<Numbers>(powers, r, v, scales, scale, row, channels_out, channel);
+    store_products<Components>(powers, r, v, scales, scale, row, channels_out, channel);
 }
 
 //! run(std::integral_constant) with 1, 2 or 4
 template <class Run>
-void with_numbers(int numbers, const Run& run)
+void with_components(int components, const Run& run)
 {
-    switch (numbers) {
+    switch (components) {
     case 1:
         return run(std::integral_constant<int, 1>{});
     case 2:
@@ -254,15 +256,15 @@ void with_numbers(int numbers, const Run& run)
     }
 }
 
-//! |x|^2, |y|^2, Re xy*, Im xy*, or as many of them as there are numbers, and one.
+//! |x|^2, |y|^2, Re xy*, Im xy*, or as many of them as there are components, and one.
 //! \tparam Both whether there is y
-template <int Numbers, bool Both>
-__device__ __forceinline__ void add_powers(float (&v)[Numbers], float2 x, float2 y)
+template <int Components, bool Both>
+__device__ __forceinline__ void add_powers(float (&v)[Components], float2 x, float2 y)
 {
     v[0] += x.x * x.x + x.y * x.y;
     if constexpr (Both)
-        v[Numbers > 1 ? 1 : 0] += y.x * y.x + y.y * y.y;
-    if constexpr (Numbers == 4) {
+        v[Components > 1 ? 1 : 0] += y.x * y.x + y.y * y.y;
+    if constexpr (Components == 4) {
         v[2] += x.x * y.x + x.y * y.y;
         v[3] += x.y * y.x - x.x * y.y;
     }
@@ -270,9 +272,9 @@ __device__ __forceinline__ void add_powers(float (&v)[Numbers], float2 x, float2
 
 __device__ float2 value_of(float2 voltage) { return voltage; }
 __device__ float2 value_of(char2 voltage) { return make_float2(voltage.x, voltage.y); }
-__device__ float2 value_of(signed char nibbles)
+__device__ float2 value_of(signed char packed)
 {
-    const int z = nibbles;
+    const int z = packed;
     return make_float2(max(z >> 4, -7), max(int(uint32_t(z) << 28) >> 28, -7));
 }
 
@@ -282,12 +284,12 @@ struct signal {
     struct alignas(sizeof(voltage) * Times) pack {
         voltage v[Times];
     };
-    template <int Numbers, bool Both>
-    static __device__ void add(float (&v)[Numbers], const pack& x, const pack& y)
+    template <int Components, bool Both>
+    static __device__ void add(float (&v)[Components], const pack& x, const pack& y)
     {
 #pragma unroll
         for (int k = 0; k < Times; k++)
-            add_powers<Numbers, Both>(v, value_of(x.v[k]), value_of(y.v[k]));
+            add_powers<Components, Both>(v, value_of(x.v[k]), value_of(y.v[k]));
     }
 };
 //! As integers: two times in one instruction.
@@ -296,17 +298,17 @@ struct signal<char2, 8> {
     struct alignas(16) pack {
         int v[4];
     };
-    template <int Numbers, bool Both>
-    static __device__ void add(float (&v)[Numbers], const pack& x, const pack& y)
+    template <int Components, bool Both>
+    static __device__ void add(float (&v)[Components], const pack& x, const pack& y)
     {
-        int sums[Numbers] = {};
+        int sums[Components] = {};
 #pragma unroll
         for (int k = 0; k < 4; k++) {
             const int a = x.v[k], b = y.v[k];
             sums[0] = __dp4a(a, a, sums[0]);
             if constexpr (Both)
-                sums[Numbers > 1 ? 1 : 0] = __dp4a(b, b, sums[Numbers > 1 ? 1 : 0]);
-            if constexpr (Numbers == 4) {
+                sums[Components > 1 ? 1 : 0] = __dp4a(b, b, sums[Components > 1 ? 1 : 0]);
+            if constexpr (Components == 4) {
                 const int swapped = int(__byte_perm(b, 0, 0x2301));
                 sums[2] = __dp4a(a, b, sums[2]);
                 sums[3] = __dp4a(int(a & 0xff00ff00), swapped, sums[3]) -
@@ -314,13 +316,13 @@ struct signal<char2, 8> {
             }
         }
 #pragma unroll
-        for (int n = 0; n < Numbers; n++)
+        for (int n = 0; n < Components; n++)
             v[n] += float(sums[n]);
     }
 };
 struct signal_shape {
     int channels, signals, times, rows;
-    int pieces, pieces_each; // of a block, of an integration
+    int pieces, pieces_each; // of a frame, of an integration
     int64_t spectra, piece;  // times of an integration, of a piece
     int lanes_log;           // of the number of lanes that sum a piece together
     unsigned count;          // of all sums
@@ -334,7 +336,7 @@ constexpr int pieces_together = 4;
  * those of its whole warp.
  * \tparam Both whether a row has x and y
  */
-template <class Signal, int Times, int Numbers, bool Both, int Pieces>
+template <class Signal, int Times, int Components, bool Both, int Pieces>
 __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict__ signals,
                                                       const int* __restrict__ starts,
                                                       const int2* __restrict__ pairs,
@@ -348,20 +350,20 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
     const unsigned i = warp * Pieces * neighbours + threadIdx.x % 32 / lanes;
     const int piece = int(i % x.pieces); // and some more of the same row
     const int row = int(i / x.pieces % x.rows);
-    const int64_t block_channel = i / x.pieces / x.rows;
+    const int64_t frame_channel = i / x.pieces / x.rows;
     const int64_t signal_packs = x.times / Times;
     const pack* channel =
-        reinterpret_cast<const pack*>(signals) + block_channel * x.signals * signal_packs;
+        reinterpret_cast<const pack*>(signals) + frame_channel * x.signals * signal_packs;
     const pack* first[Pieces];
     int packs[Pieces];
 #pragma unroll
     for (int p = 0; p < Pieces; p++) {
-        const int number = piece + p * neighbours;
-        const int64_t before = number % x.pieces_each * x.piece; // of the integration
-        first[p] = channel + (number / x.pieces_each * x.spectra + before) / Times;
+        const int own = piece + p * neighbours;
+        const int64_t before = own % x.pieces_each * x.piece; // of the integration
+        first[p] = channel + (own / x.pieces_each * x.spectra + before) / Times;
         packs[p] = i < x.count ? int(min(x.piece, x.spectra - before) / Times) : 0;
     }
-    float v[Pieces][Numbers] = {};
+    float v[Pieces][Components] = {};
     const auto add_pair = [&](int a, int b) {
         const int64_t xs = a * signal_packs, ys = b * signal_packs;
 #pragma unroll 4 / Pieces
@@ -374,7 +376,7 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
             }
 #pragma unroll
             for (int p = 0; p < Pieces; p++)
-                Signal::template add<Numbers, Both>(v[p], px[p], py[p]);
+                Signal::template add<Components, Both>(v[p], px[p], py[p]);
         }
     };
     if (!starts)
@@ -386,16 +388,16 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
 #pragma unroll
         for (int p = 0; p < Pieces; p++)
 #pragma unroll
-            for (int n = 0; n < Numbers; n++)
+            for (int n = 0; n < Components; n++)
                 v[p][n] += __shfl_xor_sync(~0u, v[p][n], distance);
     if (lane == 0 && i < x.count)
 #pragma unroll
         for (int p = 0; p < Pieces; p++)
 #pragma unroll
-            for (int n = 0; n < Numbers; n++)
-                sums[((block_channel * x.pieces + piece + p * neighbours) * x.rows +
+            for (int n = 0; n < Components; n++)
+                sums[((frame_channel * x.pieces + piece + p * neighbours) * x.rows +
                       row) *
-                         Numbers +
+                         Components +
                      n] = v[p][n];
 }
 
@@ -407,12 +409,12 @@ struct signal_sum {
     int neighbours() const { return 32 >> lanes_log; }
 };
 
-//! What is to be summed: a row has as many numbers, of x and y if `both`.
+//! What is to be summed: a row has as many components, of x and y if `both`.
 struct signal_task {
     sample_type type;
-    int64_t spectra; // of an integration, in a block
-    int times;       // of a block
-    int numbers;
+    int64_t spectra; // of an integration, in a frame
+    int times;       // of a frame
+    int components;
     bool both;
 };
 
@@ -422,9 +424,9 @@ signal_sum signal_sum_of(const signal_task& task)
     using of_signal = signal<voltage, Times>;
     const auto with_pieces = [&](auto pieces) {
         constexpr int count = pieces;
-        if (task.numbers == 4)
+        if (task.components == 4)
             return sum_pieces<of_signal, Times, 4, true, count>;
-        if (task.numbers == 2)
+        if (task.components == 2)
             return sum_pieces<of_signal, Times, 2, true, count>;
         if (task.both)
             return sum_pieces<of_signal, Times, 1, true, count>;
@@ -464,7 +466,7 @@ signal_sum signal_sum_for(const signal_task& task)
 
 } // namespace
 
-std::vector<int> numbers_of(const detection& d)
+std::vector<int> components_of(const detection& d)
 {
     switch (d.products) {
     case detection::product_set::power:
@@ -477,7 +479,7 @@ std::vector<int> numbers_of(const detection& d)
 }
 
 power_sums::power_sums(
-    const detection& d, int channels, int times, int rows, int most_blocks)
+    const detection& d, int channels, int times, int rows, int most_frames)
     : d_detect(d),
       d_channels(channels),
       d_times(times),
@@ -486,17 +488,17 @@ power_sums::power_sums(
                  ? size_t(rows) * 4 * (channels / d.summed_channels)
                  : 0),
       d_scales(
-          size_t(std::max(1, d.integrations(times))) * most_blocks * rows * d.parts(), 4)
+          size_t(std::max(1, d.integrations(times))) * most_frames * rows * d.parts(), 4)
 {
-    for (const int numbers : numbers_of(d))
-        with_numbers(numbers, [](auto n) {
+    for (const int components : components_of(d))
+        with_components(components, [](auto n) {
             load(finish<n.value, false>);
             load(turn<n.value>);
         });
     if (d_sums.size() == 0)
         return;
     start_with_zeros(d_sums.data(), d_sums.size());
-    with_numbers(numbers_of(d).front(), [](auto n) {
+    with_components(components_of(d).front(), [](auto n) {
         load(finish<n.value, true>);
         load(dump_sums<n.value>);
     });
@@ -509,7 +511,7 @@ const float* power_sums::upload(const float* scales, size_t count, cudaStream_t 
 }
 
 void power_sums::write(const power_pieces& from,
-                       int blocks,
+                       int frames,
                        float* powers,
                        const float* scales,
                        float scale,
@@ -524,35 +526,35 @@ void power_sums::write(const power_pieces& from,
     x.first_row = from.first_row;
     x.rows = from.rows;
     x.all_rows = d_rows;
-    x.blocks = 1;
+    x.frames = 1;
     // a grid counts to 65535 in its third direction
     const int most = std::max(1, 65535 / x.integrations);
-    for (int first = 0; first < blocks; first += most) {
-        const int count = std::min(most, blocks - first);
+    for (int first = 0; first < frames; first += most) {
+        const int count = std::min(most, frames - first);
         const dim3 grid(blocks_for(x.channels_out(), tile),
                         blocks_for(x.rows, tile),
                         unsigned(count * x.integrations));
         const int64_t before = int64_t(first) * x.integrations * d_rows;
-        with_numbers(from.numbers, [&](auto numbers) {
+        with_components(from.components, [&](auto components) {
             const float* pieces = from.values + int64_t(first) * d_channels *
                                                     from.pieces * from.rows *
-                                                    from.numbers;
+                                                    from.components;
             float* to = powers + before * d_detect.product_count() * x.channels_out();
             const float* part_scales =
                 scales ? scales + before * d_detect.parts() : nullptr;
             const auto r = recipe_of(d_detect);
             if (x.pieces_each == 1 && x.summed == 1)
-                turn<numbers.value>
+                turn<components.value>
                     <<<grid, threads, 0, s>>>(pieces, to, part_scales, scale, r, x);
             else
-                finish<numbers.value, false><<<grid, threads, 0, s>>>(
+                finish<components.value, false><<<grid, threads, 0, s>>>(
                     pieces, to, nullptr, part_scales, scale, r, x);
         });
         check_launch("power sums");
     }
 }
 
-void power_sums::add(const power_pieces& from, int blocks, cudaStream_t s)
+void power_sums::add(const power_pieces& from, int frames, cudaStream_t s)
 {
     extents x;
     x.channels = d_channels;
@@ -562,16 +564,16 @@ void power_sums::add(const power_pieces& from, int blocks, cudaStream_t s)
     x.first_row = from.first_row;
     x.rows = from.rows;
     x.all_rows = d_rows;
-    x.blocks = blocks;
+    x.frames = frames;
     const dim3 grid(blocks_for(x.channels_out(), tile), blocks_for(x.rows, tile));
-    with_numbers(from.numbers, [&](auto numbers) {
-        finish<numbers.value, true><<<grid, threads, 0, s>>>(
+    with_components(from.components, [&](auto components) {
+        finish<components.value, true><<<grid, threads, 0, s>>>(
             from.values, nullptr, d_sums.data(), nullptr, 0, recipe_of(d_detect), x);
     });
     check_launch("power sums");
 }
 
-void power_sums::dump(int numbers,
+void power_sums::dump(int components,
                       float* powers,
                       const detection_scales& scales,
                       cudaStream_t s)
@@ -579,7 +581,7 @@ void power_sums::dump(int numbers,
     const int channels_out = d_channels / d_detect.summed_channels;
     const float* uploaded =
         scales.count > 1 ? upload(scales.values, scales.count, s) : nullptr;
-    with_numbers(numbers, [&](auto n) {
+    with_components(components, [&](auto n) {
         dump_sums<n.value>
             <<<blocks_for(int64_t(d_rows) * channels_out, threads), threads, 0, s>>>(
                 d_sums.data(),
@@ -611,18 +613,18 @@ int signal_pieces(int64_t spectra, int times)
 }
 
 void load_signal_sums(
-    sample_type type, int64_t spectra, int times, int numbers, bool both)
+    sample_type type, int64_t spectra, int times, int components, bool both)
 {
     const auto length = std::min<int64_t>(spectra, times);
-    load(signal_sum_for({ type, length, times, numbers, both }).kernel);
+    load(signal_sum_for({ type, length, times, components, both }).kernel);
 }
 
 void sum_signals(const void* signals,
-                 int blocks,
+                 int frames,
                  const signal_extents& e,
                  const signal_rows& rows,
                  int64_t spectra,
-                 int numbers,
+                 int components,
                  bool both,
                  float* pieces,
                  cudaStream_t s)
@@ -636,13 +638,13 @@ void sum_signals(const void* signals,
     x.piece = signal_piece(spectra, e.times);
     x.pieces = signal_pieces(spectra, e.times);
     x.pieces_each = int(x.pieces / (e.times / x.spectra));
-    const int64_t count = int64_t(blocks) * e.channels * rows.rows * x.pieces;
+    const int64_t count = int64_t(frames) * e.channels * rows.rows * x.pieces;
     require(count < int64_t(1) << 31,
-            "block",
+            "frame",
             std::to_string(count) + " sums of powers in a call",
-            "fewer than 2^31: take longer integrations, or fewer times a block");
+            "fewer than 2^31: take longer integrations, or fewer times a frame");
     x.count = unsigned(count);
-    const auto sum = signal_sum_for({ e.type, x.spectra, e.times, numbers, both });
+    const auto sum = signal_sum_for({ e.type, x.spectra, e.times, components, both });
     x.lanes_log = sum.lanes_log;
     sum.kernel<<<blocks_for(count / sum.pieces << sum.lanes_log, threads),
                  threads,

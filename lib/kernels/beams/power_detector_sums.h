@@ -15,7 +15,7 @@ namespace gr::aperture::kernels::cuda {
 
 /*!
  * Powers are made in two steps. The first sums them over pieces of the time:
- * [block][channel][piece][row][number], where a number is
+ * [frame][channel][piece][row][component], where a component is
  *
  *     1 a row   |beam|^2, or I where both polarisations have the same scale
  *     2 a row   |x|^2, |y|^2
@@ -26,35 +26,36 @@ namespace gr::aperture::kernels::cuda {
  */
 struct power_pieces {
     const float* values;
-    int pieces;    //!< of a block
-    int numbers;   //!< of a row
-    int first_row; //!< of all rows of the output
+    int pieces;     //!< of a frame
+    int components; //!< of a row
+    int first_row;  //!< of all rows of the output
     int rows;
 };
 
-//! Numbers of a row that these products need; the first is the most. One scale for both
-//! polarisations makes 1 of 2: their sum will do.
-std::vector<int> numbers_of(const detection& d);
+//! Components of a row that these products need; the first is the most. One scale for
+//! both polarisations makes 1 of 2: their sum will do.
+std::vector<int> components_of(const detection& d);
 
 //! The second step.
 class power_sums
 {
 public:
-    //! \param most_blocks that one call of write() has
-    power_sums(const detection& d, int channels, int times, int rows, int most_blocks);
+    //! \param most_frames that one call of write() has
+    power_sums(const detection& d, int channels, int times, int rows, int most_frames);
 
-    //! -> powers [block][integration][row][product][channel / summed_channels]
+    //! -> powers [frame][integration][row][product][channel / summed_channels]
     //! \param scales on the GPU, from upload(), or nullptr: `scale` for all
     void write(const power_pieces& from,
-               int blocks,
+               int frames,
                float* powers,
                const float* scales,
                float scale,
                cudaStream_t s);
 
-    //! Adds blocks to the running sums. Always of as many numbers.
-    void add(const power_pieces& from, int blocks, cudaStream_t s);
-    void dump(int numbers, float* powers, const detection_scales& scales, cudaStream_t s);
+    //! Adds frames to the running sums. Always of as many components.
+    void add(const power_pieces& from, int frames, cudaStream_t s);
+    void
+    dump(int components, float* powers, const detection_scales& scales, cudaStream_t s);
     void clear(cudaStream_t s);
 
     //! \returns where they are on the GPU
@@ -63,12 +64,12 @@ public:
 private:
     const detection d_detect;
     const int d_channels, d_times, d_rows;
-    device_array<double> d_sums; // [row][number][channel / summed_channels]
+    device_array<double> d_sums; // [row][component][channel / summed_channels]
     uploaded_array<float> d_scales;
 };
 
 /*!
- * The first step from signals in memory, [block][channel][signal][time]. A row is the sum
+ * The first step from signals in memory, [frame][channel][signal][time]. A row is the sum
  * over some pairs of signals, x and y.
  */
 struct signal_rows {
@@ -88,22 +89,22 @@ struct signal_extents {
 //! parts of that length, the last may be shorter.
 int64_t signal_piece(int64_t spectra, int times);
 
-//! \param numbers of a row; with 1 the powers of x alone, or of x and y if `both`
+//! \param components of a row; with 1 the powers of x alone, or of x and y if `both`
 void sum_signals(const void* signals,
-                 int blocks,
+                 int frames,
                  const signal_extents& x,
                  const signal_rows& rows,
                  int64_t spectra,
-                 int numbers,
+                 int components,
                  bool both,
                  float* pieces,
                  cudaStream_t s);
 
 //! For constructors of what will call sum_signals(): loads what it launches.
 void load_signal_sums(
-    sample_type type, int64_t spectra, int times, int numbers, bool both);
+    sample_type type, int64_t spectra, int times, int components, bool both);
 
-//! Pieces of a block.
+//! Pieces of a frame.
 int signal_pieces(int64_t spectra, int times);
 
 } // namespace gr::aperture::kernels::cuda

@@ -36,7 +36,7 @@ public:
      * waits while there are three already, with those in use.
      */
     virtual prepared_weights_sptr prepare(const cfloat* weights) = 0;
-    //! For all blocks from the next call on. Zeros at first.
+    //! For all frames from the next call on. Zeros at first.
     virtual void use(const prepared_weights_sptr& weights, stream&) = 0;
     //! gains [beam] of the voltages, in host memory that may go when this returns,
     //! likewise. Ones at first.

@@ -21,7 +21,7 @@ using cfloat = std::complex<float>;
 /*!
  * What one sample of one input is. Complex integers are re, then im.
  *
- * sc4: one byte, re in the high nibble, im in the low one, two's complement; -8 is read
+ * sc4: one byte, re in the upper four bits, im in the lower, two's complement; -8 is read
  * as -7. s12, s10: packed; a stream of bits, the highest bit of a byte first, in which
  * the samples lie one after the other, highest bit first, two's complement.
  */

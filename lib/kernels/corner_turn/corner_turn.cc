@@ -42,28 +42,28 @@ size_t corner_turn::bytes_of_spectrum() const
     return size_of(d_p.type) * d_p.inputs_per_port * d_p.channels;
 }
 
-size_t corner_turn::bytes_of_block() const
+size_t corner_turn::bytes_of_frame() const
 {
     return size_of(d_p.type) * d_p.selected_channels * d_p.inputs() *
            d_p.spectra_per_frame;
 }
 
 void corner_turn::execute(
-    const void* const* spectra, void* block, int first, int count, stream& s)
+    const void* const* spectra, void* frame, int first, int count, stream& s)
 {
-    const auto put = [&](const part_of_blocks& part) {
+    const auto put = [&](const part_of_frames& part) {
         std::vector<const void*> from(spectra, spectra + d_p.ports);
         for (auto& port : from)
             if (port)
                 port = static_cast<const char*>(port) + part.done * bytes_of_spectrum();
         turn(from.data(),
-             static_cast<char*>(block) + part.block * bytes_of_block(),
+             static_cast<char*>(frame) + part.frame * bytes_of_frame(),
              part.first,
              part.times,
-             part.blocks,
+             part.frames,
              s);
     };
-    each_part_of_blocks(first, count, d_p.spectra_per_frame, d_most_blocks, put);
+    each_part_of_frames(first, count, d_p.spectra_per_frame, d_most_frames, put);
 }
 
 } // namespace gr::aperture::kernels

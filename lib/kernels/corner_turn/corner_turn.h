@@ -16,7 +16,7 @@
 
 namespace gr::aperture::kernels {
 
-//! [time][input][channel] of each port -> a block [channel][input][time] of all ports.
+//! [time][input][channel] of each port -> a frame [channel][input][time] of all ports.
 class corner_turn
 {
 public:
@@ -24,7 +24,7 @@ public:
         int channels; //!< of the spectra that come in
         int ports;
         int inputs_per_port;
-        int spectra_per_frame; //!< of a block
+        int spectra_per_frame; //!< of a frame
         sample_type type;      //!< sc8, sc4 or fc32
         int first_channel;
         int selected_channels;
@@ -39,38 +39,38 @@ public:
     virtual std::string implementation() const = 0;
 
     /*!
-     * Puts `count` spectra of each port at times first ... first+count-1 of the block; if
+     * Puts `count` spectra of each port at times first ... first+count-1 of the frame; if
      * it ends before, they go on in the next one, which lies behind it. A port of nullptr
      * gives zeros.
      */
-    void execute(const void* const* spectra, void* block, int first, int count, stream&);
+    void execute(const void* const* spectra, void* frame, int first, int count, stream&);
 
     //! For each input, values of -128 (sc4: -8) replaced by -127 (-7) so far.
     virtual std::vector<uint64_t> clamped() const = 0;
 
 protected:
-    //! \param most_blocks that turn() takes
+    //! \param most_frames that turn() takes
     explicit corner_turn(const parameters& p,
-                         int most_blocks = std::numeric_limits<int>::max())
-        : d_p(p), d_most_blocks(most_blocks)
+                         int most_frames = std::numeric_limits<int>::max())
+        : d_p(p), d_most_frames(most_frames)
     {
     }
-    //! Puts `count` spectra into each of `blocks` blocks in a row: all, if several.
+    //! Puts `count` spectra into each of `frames` frames in a row: all, if several.
     virtual void turn(const void* const* spectra,
-                      void* block,
+                      void* frame,
                       int first,
                       int count,
-                      int blocks,
+                      int frames,
                       stream&) = 0;
 
     //! Of voltages.
     size_t bytes_of_spectrum() const; // of a port
-    size_t bytes_of_block() const;
+    size_t bytes_of_frame() const;
 
     const parameters d_p;
 
 private:
-    const int d_most_blocks;
+    const int d_most_frames;
 };
 
 } // namespace gr::aperture::kernels

@@ -41,9 +41,9 @@ __device__ __forceinline__ int clamp(uint32_t (&words)[4])
 {
     int found = 0;
     if constexpr (sizeof(voltage) <= 2) {
-        constexpr bool nibbles = sizeof(voltage) == 1;
-        constexpr uint32_t highest = nibbles ? 0x88888888 : 0x80808080;
-        constexpr uint32_t ones = nibbles ? 0x11111111 : 0x01010101;
+        constexpr bool is_sc4 = sizeof(voltage) == 1;
+        constexpr uint32_t highest = is_sc4 ? 0x88888888 : 0x80808080;
+        constexpr uint32_t ones = is_sc4 ? 0x11111111 : 0x01010101;
         uint32_t any = 0;
 #pragma unroll
         for (int i = 0; i < 4; i++) {
@@ -59,7 +59,7 @@ __device__ __forceinline__ int clamp(uint32_t (&words)[4])
     return found;
 }
 
-//! Until what the stream did before is done: blocks of threads may start before that.
+//! Until what the stream did before is done: thread blocks may start before that.
 __device__ __forceinline__ void wait_for_stream()
 {
 #if __CUDA_ARCH__ >= 900
@@ -70,12 +70,12 @@ __device__ __forceinline__ void wait_for_stream()
 struct turn_call {
     const void* few_ports[few];
     const void* const* ports; // nullptr: the few
-    void* block;
+    void* frame;
     unsigned long long* clamped;
     int channels, inputs_per_port, times, first_channel, selected, inputs;
-    int first, count; // times of the block that are written
+    int first, count; // times of the frame that are written
 
-    //! Which input of which block this block of threads works on.
+    //! Which input of which frame this thread block works on.
     __device__ int input() const { return blockIdx.z % inputs; }
     __device__ int number() const { return blockIdx.z / inputs; }
     //! Of its first time and the first channel that is wanted; nullptr if the port was
@@ -100,7 +100,7 @@ struct turn_call {
     template <class voltage>
     __device__ voltage* target() const
     {
-        return static_cast<voltage*>(block) + int64_t(number()) * selected * column() +
+        return static_cast<voltage*>(frame) + int64_t(number()) * selected * column() +
                int64_t(input()) * times + first;
     }
 };
@@ -111,7 +111,7 @@ struct turn_call {
 /*!
  * A thread turns squares of side x side voltages in registers: it reads 16 bytes of
  * channels of each time, and writes 16 bytes of times of each channel. Lanes lie so that
- * a warp reads 128 and writes 64 bytes in a row, and a block of threads twice as much.
+ * a warp reads 128 and writes 64 bytes in a row, and a thread block twice as much.
  */
 template <class voltage>
 struct square_shape {
@@ -127,7 +127,7 @@ struct square_shape {
 };
 
 //! Of what nobody wants again. The whole line comes to the second-level cache: lanes of
-//! another block of threads may want the rest of it.
+//! another thread block may want the rest of it.
 __device__ __forceinline__ uint4 load_once(const void* from)
 {
     uint4 v;
@@ -138,7 +138,7 @@ __device__ __forceinline__ uint4 load_once(const void* from)
     return v;
 }
 
-//! Grid: channels, times, inputs of all blocks.
+//! Grid: channels, times, inputs of all frames.
 template <class voltage>
 __global__ void __launch_bounds__(square_shape<voltage>::threads,
                                   square_shape<voltage>::blocks)
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(square_shape<voltage>::threads,
     const voltage* in = from + time * row;
     voltage* out = x.target<voltage>() + time;
     int found = 0;
-    transposed_square<voltage> v, turned;
+    transposed_square<voltage> v, transposed;
 #pragma unroll
     for (int t = 0; t < side; t++) {
         if (from && channel + side <= x.selected && time + t < x.count) {
@@ -176,19 +176,19 @@ __global__ void __launch_bounds__(square_shape<voltage>::threads,
 #pragma unroll
     for (int i = 0; i < side * transposed_square<voltage>::row_words; i++)
         found += clamp<voltage>(v.words[i]);
-    transpose(v, turned);
+    transpose(v, transposed);
 #pragma unroll
     for (int c = 0; c < side; c++) {
         if (channel + c >= x.selected)
             break;
         voltage* to = out + (channel + c) * column;
         if (time + side <= x.count) {
-            __stcs(reinterpret_cast<uint4*>(to), turned.rows[c]);
+            __stcs(reinterpret_cast<uint4*>(to), transposed.rows[c]);
         } else {
 #pragma unroll
             for (int t = 0; t < side; t++)
                 if (time + t < x.count)
-                    to[t] = turned.values[c][t];
+                    to[t] = transposed.values[c][t];
         }
     }
     add_of_warp(x.clamped + input, found);
@@ -294,7 +294,7 @@ store_part(char* to, const uint32_t (&words)[4], int begin, int end)
     }
 }
 
-//! Grid: channels, times, inputs of all blocks.
+//! Grid: channels, times, inputs of all frames.
 template <class voltage, bool Wide, bool Skipping>
 __global__ void __launch_bounds__(tile_shape<voltage, Wide>::threads)
     turn_tiles(const __grid_constant__ turn_call x, const __grid_constant__ tiling cut)
@@ -386,7 +386,7 @@ __global__ void __launch_bounds__(tile_shape<voltage, Wide>::threads)
 }
 
 //! \param overlapping the kernel, which calls wait_for_stream(), is started while the
-//! last blocks of threads of what came before still work
+//! last thread blocks of what came before still work
 template <class... A>
 void launch(void (*kernel)(A...),
             dim3 grid,
@@ -442,10 +442,10 @@ public:
 
 private:
     void turn(const void* const* spectra,
-              void* block,
+              void* frame,
               int first,
               int count,
-              int blocks,
+              int frames,
               stream& s) override
     {
         const device_guard guard(d_device);
@@ -456,7 +456,7 @@ private:
         } else {
             std::copy(spectra, spectra + d_p.ports, x.few_ports);
         }
-        x.block = block;
+        x.frame = frame;
         x.clamped = d_clamped.data();
         x.channels = d_p.channels;
         x.inputs_per_port = d_p.inputs_per_port;
@@ -468,18 +468,18 @@ private:
         x.count = count;
         const bool aligned = are_aligned(spectra);
         if constexpr (has_squares)
-            if (aligned && is_aligned(block, first)) {
+            if (aligned && is_aligned(frame, first)) {
                 using shape = square_shape<voltage>;
                 const dim3 grid(blocks_for(d_p.selected_channels, shape::channels),
                                 blocks_for(count, shape::times),
-                                unsigned(d_p.inputs() * blocks));
+                                unsigned(d_p.inputs() * frames));
                 launch(
                     turn_squares<voltage>, grid, shape::threads, 0, d_overlapping, s, x);
                 return;
             }
-        const int lead = most_lead(block, first);
+        const int lead = most_lead(frame, first);
         const auto wide = cut_of<true>(count, aligned, lead);
-        const int inputs = d_p.inputs() * blocks;
+        const int inputs = d_p.inputs() * frames;
         if (int64_t(wide.groups) * wide.along * inputs >= d_many_tiles)
             turn_in_tiles<true>(x, inputs, wide, s);
         else
@@ -510,7 +510,7 @@ private:
         load(turn_tiles<voltage, Wide, true>, cut.shared_bytes);
         return cut;
     }
-    //! \param inputs of all blocks
+    //! \param inputs of all frames
     template <bool Wide>
     void turn_in_tiles(const turn_call& x, int inputs, const tiling& cut, stream& s) const
     {
@@ -535,18 +535,18 @@ private:
                (d_p.channels | d_p.first_channel) % side == 0;
     }
     //! Vectors of times.
-    bool is_aligned(const void* block, int first) const
+    bool is_aligned(const void* frame, int first) const
     {
-        return reinterpret_cast<uintptr_t>(block) % sizeof(uint4) == 0 &&
+        return reinterpret_cast<uintptr_t>(frame) % sizeof(uint4) == 0 &&
                (d_p.spectra_per_frame | first) % side == 0;
     }
     //! Voltages from where a sector begins to time `first`, in the channel that has most.
-    int most_lead(const void* block, int first) const
+    int most_lead(const void* frame, int first) const
     {
         constexpr int sector = tile_shape<voltage, false>::sector;
         if (d_p.spectra_per_frame % sector)
             return sector - 1;
-        return int((reinterpret_cast<uintptr_t>(block) / sizeof(voltage) + first) %
+        return int((reinterpret_cast<uintptr_t>(frame) / sizeof(voltage) + first) %
                    sector);
     }
 

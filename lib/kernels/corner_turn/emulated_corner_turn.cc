@@ -31,15 +31,15 @@ public:
 
 private:
     void turn(const void* const* spectra,
-              void* block,
+              void* frame,
               int first,
               int count,
-              int blocks,
+              int frames,
               stream& s) override
     {
         const size_t voltage = size_of(d_p.type);
-        const size_t spectra_bytes = size_t(count) * blocks * bytes_of_spectrum();
-        const size_t rows = size_t(d_p.selected_channels) * d_p.inputs() * blocks;
+        const size_t spectra_bytes = size_t(count) * frames * bytes_of_spectrum();
+        const size_t rows = size_t(d_p.selected_channels) * d_p.inputs() * frames;
         const size_t row = d_p.spectra_per_frame * voltage;
         const std::vector<const void*> kept(spectra, spectra + d_p.ports);
         run_on(s, [=, host = d_host] {
@@ -51,13 +51,14 @@ private:
                     plain[port] = unmasked(kept[port], spectra_bytes);
                     in[port] = plain[port].data();
                 }
-            std::vector<char> turned(rows * row);
-            host->execute(in.data(), turned.data(), first, count * blocks, own);
+            std::vector<char> transposed(rows * row);
+            host->execute(in.data(), transposed.data(), first, count * frames, own);
             // the times before and behind belong to other calls
             for (size_t r = 0; r < rows; r++) {
                 const size_t at = r * row + first * voltage;
-                copy_masked(
-                    static_cast<char*>(block) + at, turned.data() + at, count * voltage);
+                copy_masked(static_cast<char*>(frame) + at,
+                            transposed.data() + at,
+                            count * voltage);
             }
         });
     }

@@ -14,9 +14,9 @@ namespace gr::aperture::kernels::host {
 namespace {
 
 using sc8 = uint16_t; // both bytes of a voltage move together
-using sc4 = uint8_t;  // and both nibbles
+using sc4 = uint8_t;  // and both components
 
-//! Whether either byte is -128, or either nibble -8.
+//! Whether either byte is -128, or either component of 4 bits -8.
 inline bool is_minimum(sc8 v) { return (v & 0xff) == 0x80 || v >> 8 == 0x80; }
 inline bool is_minimum(sc4 v) { return (v & 0xf) == 8 || v >> 4 == 8; }
 inline bool is_minimum(cfloat) { return false; }
@@ -49,14 +49,14 @@ public:
 
 private:
     void turn(const void* const* spectra,
-              void* block,
+              void* frame,
               int first,
               int count,
-              int blocks,
+              int frames,
               stream&) override
     {
         const size_t row = size_t(d_p.inputs_per_port) * d_p.channels;
-        for (int n = 0; n < blocks; n++)
+        for (int n = 0; n < frames; n++)
             for (int port = 0; port < d_p.ports; port++)
                 for (int i = 0; i < d_p.inputs_per_port; i++) {
                     const int input = port * d_p.inputs_per_port + i;
@@ -64,19 +64,19 @@ private:
                     if (in)
                         in += n * count * row + size_t(i) * d_p.channels +
                               d_p.first_channel;
-                    auto* to = static_cast<char*>(block) + n * bytes_of_block();
+                    auto* to = static_cast<char*>(frame) + n * bytes_of_frame();
                     turn_input(in, reinterpret_cast<voltage*>(to), input, first, count);
                 }
     }
 
     //! in: the first spectrum of the input
-    void turn_input(const voltage* in, voltage* block, int input, int first, int count)
+    void turn_input(const voltage* in, voltage* frame, int input, int first, int count)
     {
         constexpr int tile =
             64 / sizeof(voltage); // channels: one cache line of a spectrum
         const size_t row = size_t(d_p.inputs_per_port) * d_p.channels;
         const size_t column = size_t(d_p.inputs()) * d_p.spectra_per_frame;
-        voltage* out = block + size_t(input) * d_p.spectra_per_frame + first;
+        voltage* out = frame + size_t(input) * d_p.spectra_per_frame + first;
         for (int start = 0; start < d_p.selected_channels; start += tile) {
             const int end = std::min(d_p.selected_channels, start + tile);
             for (int c = start; c < end; c++) {

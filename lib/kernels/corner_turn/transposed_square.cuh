@@ -13,7 +13,7 @@
 namespace gr::aperture::kernels::cuda {
 
 using sc8 = uint16_t; // both bytes of a voltage move together
-using sc4 = uint8_t;  // and both nibbles
+using sc4 = uint8_t;  // and both components
 
 //! A square of voltages in registers, in rows of 16 bytes.
 template <class voltage>
@@ -38,7 +38,7 @@ __device__ __forceinline__ void transpose(const transposed_square<sc8>& from,
                                                   from.words[(t + 1) * 4 + c / 2],
                                                   c % 2 ? 0x7632 : 0x5410);
 }
-//! Blocks of four times four bytes.
+//! Squares of four times four bytes.
 __device__ __forceinline__ void transpose(const transposed_square<sc4>& from,
                                           transposed_square<sc4>& to)
 {

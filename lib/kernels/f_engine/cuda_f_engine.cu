@@ -37,16 +37,16 @@ public:
     }
 
     void execute(
-        const pfb::source* sources, void* block, int first, int count, stream& s) override
+        const pfb::source* sources, void* frame, int first, int count, stream& s) override
     {
         const fused_filter::target to{ nullptr,
-                                       block,
+                                       frame,
                                        first,
                                        d_p.spectra_per_frame,
                                        d_p.first_channel,
                                        d_p.selected_channels };
         const auto put = [&](const fused_filter::target& here,
-                             const part_of_blocks& part) {
+                             const part_of_frames& part) {
             std::vector<pfb::source> from(sources, sources + d_p.filter.ports);
             for (auto& source : from)
                 source = pfb::later(d_p.filter, source, part.done);

@@ -13,8 +13,8 @@ namespace gr::aperture::kernels {
 
 namespace {
 
-//! Spectra that are filtered before they are turned: on a CPU they stay in its cache, on
-//! other devices they are enough to fill it with work.
+//! Spectra that are filtered before they are transposed: on a CPU they stay in its cache,
+//! on other devices they are enough to fill it with work.
 int spectra_at_once(size_t spectrum, const device& d)
 {
     const size_t scratch = d.own_memory() ? 32 << 20 : 1 << 20;
@@ -63,7 +63,7 @@ public:
     }
 
     void execute(
-        const pfb::source* sources, void* block, int first, int count, stream& s) override
+        const pfb::source* sources, void* frame, int first, int count, stream& s) override
     {
         for (int done = 0, batch; done < count; done += batch) {
             batch = std::min(d_batch, count - done);
@@ -72,7 +72,7 @@ public:
                 d_filtered[port] = sources[port].samples ? d_spectra[port] : nullptr;
             }
             d_filter->execute(d_sources.data(), d_spectra.data(), batch, s);
-            d_turn->execute(d_filtered.data(), block, first + done, batch, s);
+            d_turn->execute(d_filtered.data(), frame, first + done, batch, s);
         }
     }
 

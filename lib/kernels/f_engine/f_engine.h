@@ -19,11 +19,11 @@ class f_engine
 public:
     struct parameters {
         pfb::parameters filter;
-        int spectra_per_frame; //!< of a block
+        int spectra_per_frame; //!< of a frame
         int first_channel;     //!< of the filter's channels
         int selected_channels;
         int inputs() const { return filter.inputs(); }
-        //! What would turn the spectra of the filter into blocks.
+        //! What would transpose the spectra of the filter into frames.
         corner_turn::parameters turn() const;
         //! \throws std::invalid_argument
         void check() const;
@@ -32,8 +32,8 @@ public:
     //! \throws std::invalid_argument; picks the implementation
     static std::unique_ptr<f_engine> make(const parameters&, const device&);
     //! A filter bank and a corner turn, one after the other: what defines the result.
-    //! \param spectra that the filter bank makes before they are turned; 0: what suits
-    //! the device
+    //! \param spectra that the filter bank makes before they are transposed; 0: what
+    //! suits the device
     static std::unique_ptr<f_engine>
     make_composed(const parameters&, const device&, int spectra = 0);
     virtual ~f_engine() = default;
@@ -45,13 +45,13 @@ public:
     virtual void set_delays(const delay* delays, stream&) = 0;
 
     /*!
-     * Puts `count` spectra of each input at times first ... first+count-1 of the block;
+     * Puts `count` spectra of each input at times first ... first+count-1 of the frame;
      * if it ends before, they go on in the next one, which lies behind it.
      *
      * \param sources [port], as of the filter bank; a port that was lost gives zeros
      */
     virtual void
-    execute(const pfb::source* sources, void* block, int first, int count, stream&) = 0;
+    execute(const pfb::source* sources, void* frame, int first, int count, stream&) = 0;
 
     //! All that was clamped so far, in all channels of the filter, selected or not.
     virtual pfb::counts clamped() const = 0;

@@ -77,7 +77,7 @@ CUtensorMap make_tensor_map(const void* voltages,
         { { row,
             uint64_t(shape.inputs),
             uint64_t(shape.channels),
-            uint64_t(shape.blocks) },
+            uint64_t(shape.frames) },
           { row, channel, channel * shape.channels },
           { uint32_t(box_bytes), uint32_t(box_inputs), uint32_t(box_channels), 1 } },
         order);

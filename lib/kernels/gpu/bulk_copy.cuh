@@ -17,10 +17,10 @@ namespace gr::aperture::kernels::cuda {
 //! Bytes of a row of a box: what the swizzle of shared memory works on.
 constexpr int box_row = 128;
 
-//! Shape of the voltages [block][channel][input][byte] that boxes are copied from.
+//! Shape of the voltages [frame][channel][input][byte] that boxes are copied from.
 struct voltage_shape {
     int64_t row_bytes;
-    int inputs, channels, blocks;
+    int inputs, channels, frames;
 };
 
 //! Where the 16-byte piece p of row r of a box lies in shared memory.
@@ -159,14 +159,14 @@ __device__ __forceinline__ void wait_for(uint64_t* barrier, int parity)
     wait_for(shared_address(barrier), parity);
 }
 
-//! One box from byte, input, channel, block on; the barrier counts its bytes.
+//! One box from byte, input, channel, frame on; the barrier counts its bytes.
 __device__ __forceinline__ void copy_box(uint32_t to, // in shared memory
                                          const CUtensorMap* map,
                                          uint64_t* barrier,
                                          int byte,
                                          int input,
                                          int channel,
-                                         int block)
+                                         int frame)
 {
     asm volatile(
         "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -176,7 +176,7 @@ __device__ __forceinline__ void copy_box(uint32_t to, // in shared memory
         "r"(byte),
         "r"(input),
         "r"(channel),
-        "r"(block)
+        "r"(frame)
         : "memory");
 }
 
@@ -188,7 +188,7 @@ __device__ __forceinline__ void copy_box_to_all(uint32_t to,
                                                 int byte,
                                                 int input,
                                                 int channel,
-                                                int block,
+                                                int frame,
                                                 uint16_t mask)
 {
     asm volatile(
@@ -199,7 +199,7 @@ __device__ __forceinline__ void copy_box_to_all(uint32_t to,
         "r"(byte),
         "r"(input),
         "r"(channel),
-        "r"(block),
+        "r"(frame),
         "h"(mask)
         : "memory");
 }
@@ -207,10 +207,10 @@ __device__ __forceinline__ void copy_box_to_all(uint32_t to,
 //! What createpolicy makes of evict_last.
 constexpr uint64_t evict_last = 0x14F0000000000000;
 
-//! A box of shared memory to the place from byte, input, channel, block on, by the thread
+//! A box of shared memory to the place from byte, input, channel, frame on, by the thread
 //! that calls; what lies outside is left out.
 __device__ __forceinline__ void store_box(
-    const CUtensorMap* map, uint32_t from, int byte, int input, int channel, int block)
+    const CUtensorMap* map, uint32_t from, int byte, int input, int channel, int frame)
 {
     asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group"
                  " [%0, {%2, %3, %4, %5}], [%1];\n"
@@ -219,7 +219,7 @@ __device__ __forceinline__ void store_box(
                  "r"(byte),
                  "r"(input),
                  "r"(channel),
-                 "r"(block)
+                 "r"(frame)
                  : "memory");
 }
 

@@ -75,8 +75,8 @@ __device__ __forceinline__ void butterfly(float2& a, float2& b)
         constexpr bool real_larger = (re < 0 ? -re : re) >= -im;
         constexpr float larger = float(real_larger ? re : im);
         constexpr float ratio = float(real_larger ? im / re : re / im);
-        const float2 turned{ -b.y, b.x };
-        const float2 t = real_larger ? sum(b, ratio, turned) : sum(turned, ratio, b);
+        const float2 rotated{ -b.y, b.x };
+        const float2 t = real_larger ? sum(b, ratio, rotated) : sum(rotated, ratio, b);
         a = sum(x, larger, t);
         b = sum(x, -larger, t);
     }
@@ -96,12 +96,12 @@ __device__ __forceinline__ void stage(float2 (&v)[Points],
  * The same with w = cos (1 + i tan), or -i times that: six fused multiply-adds.
  * \param w cos and tan
  */
-template <bool Turned>
+template <bool Rotated>
 __device__ __forceinline__ void butterfly_by(float2& a, float2& b, float2 w)
 {
     const float2 x = a;
     const float2 t = sum(b, w.y, { -b.y, b.x });
-    const float2 u = Turned ? make_float2(t.y, -t.x) : t;
+    const float2 u = Rotated ? make_float2(t.y, -t.x) : t;
     a = sum(x, w.x, u);
     b = sum(x, -w.x, u);
 }

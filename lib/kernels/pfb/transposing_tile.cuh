@@ -16,7 +16,7 @@ namespace gr::aperture::kernels::cuda {
 
 /*
  * [time][column] -> rows [column][time] for elements of any number of bits, packed ones
- * too, wherever they begin. A block of threads fetches some times of some columns into
+ * too, wherever they begin. A thread block fetches some times of some columns into
  * shared memory, bits as they lie; then each thread puts words of a row together. What is
  * odd about addresses is dealt with there, so that memory is read and written in whole
  * words and long runs.
@@ -52,7 +52,7 @@ struct tile_cut {
     int row_words;
     int row_threads; //!< that share a row, a power of two
 
-    //! \param columns that are turned, of `pitch` elements from one time to the next
+    //! \param columns that are transposed, of `pitch` elements from one time to the next
     template <int Bits>
     static tile_cut make(int columns, int pitch)
     {
@@ -96,7 +96,7 @@ struct tile_cut {
     }
 };
 
-//! What a block of threads turns; all its threads call all functions.
+//! What a thread block transposes; all its threads call all functions.
 template <int Bits>
 class transposing_tile
 {

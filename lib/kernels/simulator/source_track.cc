@@ -43,7 +43,7 @@ source_track::source_track(const array_simulator::parameters& p,
                          std::cos(el) * std::cos(az),
                          std::sin(el) };
     // a source that stands still is one whose direction is all along the axis
-    vector3 along = start, across{}, turned{};
+    vector3 along = start, across{}, rotated{};
     if (d_moving) {
         const vector3 pole{ 0,
                             std::cos(p.latitude * degree),
@@ -52,13 +52,13 @@ source_track::source_track(const array_simulator::parameters& p,
             along[i] = pole[i] * dot(pole, start);
             across[i] = start[i] - along[i];
         }
-        turned = cross(pole, start);
+        rotated = cross(pole, start);
     }
     for (const auto& in : p.inputs)
         d_delays.push_back({ in.cable_delay - dot(in.position, along) / speed_of_light,
                              -dot(in.position, across) / speed_of_light,
-                             -dot(in.position, turned) / speed_of_light });
-    d_up = { along[2], across[2], turned[2] };
+                             -dot(in.position, rotated) / speed_of_light });
+    d_up = { along[2], across[2], rotated[2] };
 }
 
 double source_track::terms::swing() const { return std::hypot(cosine, sine); }

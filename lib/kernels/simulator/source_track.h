@@ -24,7 +24,7 @@ class source_track
 public:
     source_track(const array_simulator::parameters& p, const array_simulator::source& s);
 
-    //! How far the sky has turned.
+    //! How far the sky has rotated.
     struct angle {
         double cosine, sine;
     };

@@ -116,11 +116,11 @@ public:
         return "cuda sm_" + std::to_string(d_architecture) + " " + d_name;
     }
 
-    void accumulate(const void* voltages, int blocks, stream& s) override
+    void accumulate(const void* voltages, int frames, stream& s) override
     {
         const device_guard guard(d_device);
-        if (blocks > 0)
-            d_multiplier->accumulate(voltages, blocks, d_sums.data(), native(s));
+        if (frames > 0)
+            d_multiplier->accumulate(voltages, frames, d_sums.data(), native(s));
     }
 
     void dump(cfloat* visibilities,

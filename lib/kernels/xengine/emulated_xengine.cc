@@ -27,13 +27,13 @@ public:
         return "emulated, " + d_host->implementation();
     }
 
-    void accumulate(const void* voltages, int blocks, stream& s) override
+    void accumulate(const void* voltages, int frames, stream& s) override
     {
-        const size_t bytes = size_t(blocks) * d_p.channels * d_p.inputs *
+        const size_t bytes = size_t(frames) * d_p.channels * d_p.inputs *
                              d_p.spectra_per_frame * size_of(d_p.type);
         run_on(s, [=, host = d_host] {
             host_stream own;
-            host->accumulate(unmasked(voltages, bytes).data(), blocks, own);
+            host->accumulate(unmasked(voltages, bytes).data(), frames, own);
         });
     }
 

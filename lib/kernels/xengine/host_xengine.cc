@@ -37,10 +37,10 @@ struct sc8 {
 };
 
 struct sc4 {
-    int8_t nibbles;
+    int8_t packed;
     // -8 is read as -7
-    int16_t re() const { return std::max(nibbles >> 4, -7); }
-    int16_t im() const { return std::max(int8_t(nibbles * 16) >> 4, -7); }
+    int16_t re() const { return std::max(packed >> 4, -7); }
+    int16_t im() const { return std::max(int8_t(packed * 16) >> 4, -7); }
 };
 
 struct fc32 {
@@ -50,20 +50,20 @@ struct fc32 {
 };
 
 /*!
- * One input's voltages of some time as rows of elements: as they are, and turned to
- * (im, -re).
+ * One input's voltages of some time as rows of elements: as they are, and multiplied by
+ * -i, (im, -re).
  */
-#define APERTURE_UNPACK_ROW(voltage, element)                           \
-    APERTURE_SIMD void unpack_row(                                      \
-        const voltage* in, element* row, element* turned, size_t count) \
-    {                                                                   \
-        for (size_t t = 0; t < count; t++) {                            \
-            const element re = in[t].re(), im = in[t].im();             \
-            row[2 * t] = re;                                            \
-            row[2 * t + 1] = im;                                        \
-            turned[2 * t] = im;                                         \
-            turned[2 * t + 1] = -re;                                    \
-        }                                                               \
+#define APERTURE_UNPACK_ROW(voltage, element)                                  \
+    APERTURE_SIMD void unpack_row(                                             \
+        const voltage* in, element* row, element* times_minus_i, size_t count) \
+    {                                                                          \
+        for (size_t t = 0; t < count; t++) {                                   \
+            const element re = in[t].re(), im = in[t].im();                    \
+            row[2 * t] = re;                                                   \
+            row[2 * t + 1] = im;                                               \
+            times_minus_i[2 * t] = im;                                         \
+            times_minus_i[2 * t + 1] = -re;                                    \
+        }                                                                      \
     }
 APERTURE_UNPACK_ROW(sc8, int16_t)
 APERTURE_UNPACK_ROW(sc4, int16_t)
@@ -93,24 +93,25 @@ public:
 
     std::string implementation() const override { return "host " + d_vectors; }
 
-    void accumulate(const void* voltages, int blocks, stream&) override
+    void accumulate(const void* voltages, int frames, stream&) override
     {
         const auto* in = static_cast<const voltage*>(voltages);
         const int64_t channel_size = int64_t(d_p.inputs) * d_p.spectra_per_frame;
         // a team of threads costs some microseconds
         const bool worth_threads =
-            blocks * double(d_p.spectra_per_frame) * d_p.channels * d_p.products() > 1e6;
+            frames * double(d_p.spectra_per_frame) * d_p.channels * d_p.products() > 1e6;
 #pragma omp parallel if (worth_threads)
         {
             // zeros stay behind the last input and the last time
-            std::vector<element> rows(d_rows * d_stride), turned(d_rows * d_stride);
+            std::vector<element> rows(d_rows * d_stride),
+                times_minus_i(d_rows * d_stride);
 #pragma omp for schedule(static)
             for (int channel = 0; channel < d_p.channels; channel++)
-                for (int block = 0; block < blocks; block++)
-                    add(in + (int64_t(block) * d_p.channels + channel) * channel_size,
+                for (int frame = 0; frame < frames; frame++)
+                    add(in + (int64_t(frame) * d_p.channels + channel) * channel_size,
                         d_sums.data() + channel * 2 * d_p.products(),
                         rows,
-                        turned);
+                        times_minus_i);
         }
     }
 
@@ -131,34 +132,34 @@ public:
     void clear(stream&) override { std::fill(d_sums.begin(), d_sums.end(), 0); }
 
 private:
-    static size_t rounded_up(size_t n, size_t unit)
+    static size_t rounded_up(size_t n, size_t multiple)
     {
-        return (n + unit - 1) / unit * unit;
+        return (n + multiple - 1) / multiple * multiple;
     }
 
-    //! One channel of one block, [input][time].
+    //! One channel of one frame, [input][time].
     void add(const voltage* in,
              running_sum* sums,
              std::vector<element>& rows,
-             std::vector<element>& turned)
+             std::vector<element>& times_minus_i)
     {
         for (int first = 0; first < d_p.spectra_per_frame; first += d_chunk) {
             const int count = std::min(d_chunk, d_p.spectra_per_frame - first);
             const size_t length = rounded_up(2 * count, d_kernel.lanes);
             for (int input = 0; input < d_p.inputs; input++) {
                 element* row = rows.data() + input * d_stride;
-                element* row_turned = turned.data() + input * d_stride;
+                element* row_times_minus_i = times_minus_i.data() + input * d_stride;
                 unpack_row(in + int64_t(input) * d_p.spectra_per_frame + first,
                            row,
-                           row_turned,
+                           row_times_minus_i,
                            count);
                 std::fill(row + 2 * count, row + length, 0);
-                std::fill(row_turned + 2 * count, row_turned + length, 0);
+                std::fill(row_times_minus_i + 2 * count, row_times_minus_i + length, 0);
             }
             for (int a = 0; a < d_p.inputs; a += d_kernel.rows)
                 for (int b = 0; b < std::min(d_p.inputs, a + d_kernel.rows);
                      b += d_kernel.columns)
-                    add_tile(a, b, length, rows, turned, sums);
+                    add_tile(a, b, length, rows, times_minus_i, sums);
         }
     }
 
@@ -166,12 +167,12 @@ private:
                   int b,
                   size_t length,
                   const std::vector<element>& rows,
-                  const std::vector<element>& turned,
+                  const std::vector<element>& times_minus_i,
                   running_sum* sums)
     {
         tile_sum re[64], im[64];
         d_kernel.run(rows.data() + a * d_stride,
-                     turned.data() + a * d_stride,
+                     times_minus_i.data() + a * d_stride,
                      rows.data() + b * d_stride,
                      d_stride,
                      length,

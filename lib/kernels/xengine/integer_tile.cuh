@@ -66,41 +66,41 @@ __device__ __forceinline__ uint32_t times_minus_i(uint32_t voltages)
 
 /*!
  * Four samples of sc4 with -8 read as -7. (x & 7) + 7 has bit 3 set where bits 0 to 2 of
- * a nibble are not all zero.
+ * a component are not all zero.
  */
-__device__ __forceinline__ uint32_t clamped(uint32_t nibbles)
+__device__ __forceinline__ uint32_t clamped(uint32_t packed)
 {
-    const uint32_t others = (nibbles & 0x77777777) + 0x77777777;
-    return nibbles + ((nibbles & ~others & 0x88888888) >> 3);
+    const uint32_t others = (packed & 0x77777777) + 0x77777777;
+    return packed + ((packed & ~others & 0x88888888) >> 3);
 }
 
 //! The same with the addition done by the unit that multiplies: where bytes are made that
 //! of logic has more to do.
 //! \param one 1, which the compiler is not to know
-__device__ __forceinline__ uint32_t clamped(uint32_t nibbles, uint32_t one)
+__device__ __forceinline__ uint32_t clamped(uint32_t packed, uint32_t one)
 {
     uint32_t others;
     asm("mad.lo.u32 %0, %1, %2, 0x77777777;"
         : "=r"(others)
-        : "r"(nibbles & 0x77777777), "r"(one));
-    return nibbles + ((nibbles & ~others & 0x88888888) >> 3);
+        : "r"(packed & 0x77777777), "r"(one));
+    return packed + ((packed & ~others & 0x88888888) >> 3);
 }
 
 //! Bytes, 16 times re or im of four samples of sc4.
-__device__ __forceinline__ uint32_t real_parts(uint32_t nibbles)
+__device__ __forceinline__ uint32_t real_parts(uint32_t packed)
 {
-    return nibbles & 0xf0f0f0f0;
+    return packed & 0xf0f0f0f0;
 }
-__device__ __forceinline__ uint32_t imaginary_parts(uint32_t nibbles)
+__device__ __forceinline__ uint32_t imaginary_parts(uint32_t packed)
 {
-    return nibbles << 4 & 0xf0f0f0f0;
+    return packed << 4 & 0xf0f0f0f0;
 }
 
 //! -re of four samples of sc4 that have been clamped, as real_parts(): no byte borrows of
 //! another, and 0x80 less the lower bits has the right ones but for the sign.
-__device__ __forceinline__ uint32_t negative_real_parts(uint32_t nibbles)
+__device__ __forceinline__ uint32_t negative_real_parts(uint32_t packed)
 {
-    return (0x80808080 - (nibbles & 0x70707070)) ^ (~nibbles & 0x80808080);
+    return (0x80808080 - (packed & 0x70707070)) ^ (~packed & 0x80808080);
 }
 
 /*!
@@ -131,20 +131,20 @@ template <>
 struct mma_operand<true> {
     static constexpr int steps = 4;
     uint2 words;
-    uint32_t nibbles;
+    uint32_t packed;
 
     mma_operand() = default;
     __device__ __forceinline__ mma_operand(const uint4& v, int step)
-        : nibbles(clamped(step == 0   ? v.x
-                          : step == 1 ? v.y
-                          : step == 2 ? v.z
-                                      : v.w))
+        : packed(clamped(step == 0   ? v.x
+                         : step == 1 ? v.y
+                         : step == 2 ? v.z
+                                     : v.w))
     {
-        words = make_uint2(real_parts(nibbles), imaginary_parts(nibbles));
+        words = make_uint2(real_parts(packed), imaginary_parts(packed));
     }
     __device__ __forceinline__ uint2 times_minus_i() const
     {
-        return make_uint2(words.y, negative_real_parts(nibbles));
+        return make_uint2(words.y, negative_real_parts(packed));
     }
 };
 
@@ -161,7 +161,7 @@ __device__ __forceinline__ void add_atomically(unsigned long long* sum, int valu
     atomicAdd(sum, (unsigned long long)(int64_t(value)));
 }
 
-//! int32 sums of the warps of a block, added up in shared memory: [tile][4][lane].
+//! int32 sums of the warps of a thread block, added up in shared memory: [tile][4][lane].
 template <int Tiles>
 __device__ __forceinline__ void add_to_block(int* block_sums, const int (&sums)[Tiles][4])
 {
@@ -173,7 +173,7 @@ __device__ __forceinline__ void add_to_block(int* block_sums, const int (&sums)[
             atomicAdd(&block_sums[(tile * 4 + i) * 32 + lane], sums[tile][i]);
 }
 
-//! Which number of a tile a thread takes when all of a block's threads write them out:
+//! Which element of a tile a thread takes when all threads of its block write them out:
 //! neighbours of a row of products, re and im in turn.
 struct tile_element {
     int tile, a, b, part;

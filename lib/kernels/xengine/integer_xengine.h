@@ -20,9 +20,9 @@ class integer_xengine
 {
 public:
     virtual ~integer_xengine() = default;
-    //! voltages [block][channel][input][time], sums of 64 bits
+    //! voltages [frame][channel][input][time], sums of 64 bits
     virtual void accumulate(const void* voltages,
-                            int blocks,
+                            int frames,
                             unsigned long long* sums,
                             cudaStream_t) = 0;
 };
@@ -44,18 +44,18 @@ inline int exact_bytes(const xengine::parameters& p)
 /*!
  * Into how many parts of time work is split: so that none is longer than `longest`, and
  * that `slots` thread blocks at a time are busy to the end.
- * \param jobs thread blocks without a split
- * \param length of each, in steps; starting a block costs about as much as `overhead`
- * steps
+ * \param work_tiles thread blocks without a split
+ * \param length of each, in steps; starting a thread block costs about as much as
+ * `overhead` steps
  */
-inline int
-choose_splits(int64_t jobs, int64_t length, int64_t longest, int slots, int overhead)
+inline int choose_splits(
+    int64_t work_tiles, int64_t length, int64_t longest, int slots, int overhead)
 {
     const int64_t least = (length + longest - 1) / longest;
     int64_t best = least;
     double best_cost = 1e300;
     for (int64_t splits = least; splits <= least + 1024 && splits <= length; splits++) {
-        const int64_t waves = (jobs * splits + slots - 1) / slots;
+        const int64_t waves = (work_tiles * splits + slots - 1) / slots;
         const double cost = waves * (double((length + splits - 1) / splits) + overhead);
         if (cost < 0.99 * best_cost) { // a finer split must be worth its additions
             best_cost = cost;

@@ -23,9 +23,9 @@ class real_xengine
 {
 public:
     virtual ~real_xengine() = default;
-    //! voltages [block][channel][input][time]
+    //! voltages [frame][channel][input][time]
     virtual void
-    accumulate(const void* voltages, int blocks, double* sums, cudaStream_t) = 0;
+    accumulate(const void* voltages, int frames, double* sums, cudaStream_t) = 0;
 };
 
 /*!

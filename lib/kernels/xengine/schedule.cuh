@@ -19,7 +19,7 @@ namespace gr::aperture::kernels::cuda {
  * many work tiles as there are may leave thread blocks without one at the end. The
  * longest work tiles are the first ones, and of the last channels all parts of these come
  * first. (Where a cluster of thread blocks shares a work tile, the cluster is what this
- * calls a block.)
+ * calls a thread block.)
  */
 class schedule
 {

@@ -20,9 +20,9 @@ namespace gr::aperture::kernels::cuda {
  *
  * The 16 rows of the first operand are the real parts of the inputs a, then the imaginary
  * ones; the columns of the second are the real or the imaginary parts of the inputs b. So
- * each number lies once in each operand, and nothing is turned. Lane 4 g + t holds two
- * times of row g of each; which times does not matter as long as it is the same of all
- * rows.
+ * each number lies once in each operand, and nothing is multiplied by -i. Lane 4 g + t
+ * holds two times of row g of each; which times does not matter as long as it is the same
+ * of all rows.
  */
 
 //! Two times of an input (re, im, re, im), each number the sum of two of 11 bits; the

@@ -49,8 +49,9 @@ multiply_add_triangle(int (&warp_sums)[Groups * (Groups + 1) / 2][4],
 }
 
 /*!
- * Adds the sums of all warps of a block to those of the channel. Called by all threads.
- * \param block_sums shared memory for Groups (Groups + 1) / 2 tiles of 128 numbers
+ * Adds the sums of all warps of a thread block to those of the channel. Called by all
+ * threads. \param block_sums shared memory for Groups (Groups + 1) / 2 tiles of 128
+ * numbers
  */
 template <int Groups, bool Packed>
 __device__ __forceinline__ void

@@ -32,14 +32,14 @@ public:
     virtual std::string implementation() const = 0;
 
     /*!
-     * voltages [block][channel][input][time]: adds their products to the running sums.
+     * voltages [frame][channel][input][time]: adds their products to the running sums.
      *
      * Sums of sc8 and sc4 are exact below 2^63: for 2^48 spectra, that is for 2.8e8 s at
      * 1 MHz. Products of fc32 are summed in single precision over at most 1024 times,
      * these sums in double precision: real and imaginary part of a sum are wrong by at
      * most 3.2e-5 of the sum of |x_a| |x_b|, of noise by at most 1e-6 of it.
      */
-    virtual void accumulate(const void* voltages, int blocks, stream&) = 0;
+    virtual void accumulate(const void* voltages, int frames, stream&) = 0;
 
     //! sums -> visibilities [channel][product] = float(double(sum) scale[product]); then
     //! the sums are zero. `scales` has one element for all products, or one each.

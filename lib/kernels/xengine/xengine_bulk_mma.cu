@@ -17,8 +17,8 @@ constexpr int warps = 8;
 
 struct extents {
     int inputs, channels, splits;
-    int steps;     // of box_row bytes, in a block of voltages
-    int64_t total; // steps of all blocks of voltages
+    int steps;     // of box_row bytes, in a frame
+    int64_t total; // steps of all frames
 };
 
 constexpr int least_groups = 2;
@@ -35,9 +35,9 @@ template <int Groups>
 constexpr int shared_bytes = 1024 + warps* depth<Groups>*(Groups * 8 * box_row + 8);
 
 /*!
- * A block: all products of one channel and a part of the time, whose steps its warps take
- * in turn: rows are read in long pieces. Each warp feeds itself through a ring of boxes
- * of its own. The rows of inputs that are none arrive as zeros.
+ * A thread block: all products of one channel and a part of the time, whose steps its
+ * warps take in turn: rows are read in long pieces. Each warp feeds itself through a ring
+ * of boxes of its own. The rows of inputs that are none arrive as zeros.
  */
 template <int Groups, bool Packed>
 __global__ void __launch_bounds__(32 * warps, residents<Groups>)
@@ -65,8 +65,8 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
     const int split = blockIdx.x % x.splits;
     const int64_t begin = x.total * split / x.splits + warp;
     const int64_t end = x.total * (split + 1) / x.splits;
-    // the block and the byte of the next box to ask for
-    int block = int(begin / x.steps), step = int(begin % x.steps);
+    // the frame and the step of the next box to ask for
+    int frame = int(begin / x.steps), step = int(begin % x.steps);
     const auto request = [&](int stage) {
         arrive_expecting(full + stage, box);
         copy_box(shared_address(ring + stage * box),
@@ -75,9 +75,9 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
                  step * box_row,
                  0,
                  channel,
-                 block);
+                 frame);
         for (step += warps; step >= x.steps; step -= x.steps)
-            block++;
+            frame++;
     };
     const int count = end > begin ? int((end - begin + warps - 1) / warps) : 0;
     if (lane == 0)
@@ -158,7 +158,7 @@ public:
     }
 
     void accumulate(const void* voltages,
-                    int blocks,
+                    int frames,
                     unsigned long long* sums,
                     cudaStream_t s) override
     {
@@ -166,10 +166,10 @@ public:
         x.inputs = d_p.inputs;
         x.channels = d_p.channels;
         x.steps = (d_row_bytes + box_row - 1) / box_row;
-        x.total = int64_t(x.steps) * blocks;
+        x.total = int64_t(x.steps) * frames;
         const CUtensorMap map =
             make_tensor_map(voltages,
-                            { d_row_bytes, d_p.inputs, d_p.channels, blocks },
+                            { d_row_bytes, d_p.inputs, d_p.channels, frames },
                             box_row,
                             8 * d_groups,
                             1);

@@ -17,7 +17,7 @@ constexpr int chunk = 32; // times that are summed in single precision
 constexpr int side = 16;  // threads on each side, each with 2 x 2 products
 
 struct extents {
-    int times, inputs, channels, blocks, tiles;
+    int times, inputs, channels, frames, tiles;
 };
 
 //! 32 times of 32 inputs -> [time][input], zeros beyond the last of either
@@ -35,7 +35,7 @@ __device__ void load(float2 (&rows)[chunk][tile + 1],
     }
 }
 
-//! A block: 32 x 32 products of one channel.
+//! A thread block: 32 x 32 products of one channel.
 __global__ void __launch_bounds__(side* side)
     sum_tile(const float2* __restrict__ voltages, double* sums, extents x)
 {
@@ -46,9 +46,9 @@ __global__ void __launch_bounds__(side* side)
         tile_b -= tile_a + 1;
     const int thread_a = threadIdx.x / side, thread_b = threadIdx.x % side;
     double total[2][2][2] = {};
-    for (int block = 0; block < x.blocks; block++) {
+    for (int frame = 0; frame < x.frames; frame++) {
         const float2* from =
-            voltages + (int64_t(block) * x.channels + channel) * x.inputs * x.times;
+            voltages + (int64_t(frame) * x.channels + channel) * x.inputs * x.times;
         for (int time = 0; time < x.times; time += chunk) {
             __syncthreads();
             load(a, from, x, tile_a * tile, time);
@@ -93,13 +93,13 @@ public:
     explicit fp32_xengine(const xengine::parameters& p) : d_p(p) { cuda::load(sum_tile); }
 
     void
-    accumulate(const void* voltages, int blocks, double* sums, cudaStream_t s) override
+    accumulate(const void* voltages, int frames, double* sums, cudaStream_t s) override
     {
         const int tiles_a = (d_p.inputs + tile - 1) / tile;
         const extents x{ d_p.spectra_per_frame,
                          d_p.inputs,
                          d_p.channels,
-                         blocks,
+                         frames,
                          tiles_a * (tiles_a + 1) / 2 };
         const int64_t grid = int64_t(d_p.channels) * x.tiles;
         sum_tile<<<unsigned(grid), side * side, 0, s>>>(

@@ -19,13 +19,13 @@ constexpr int groups = 4; // of 8 inputs, on each side of a warp's products
 constexpr int warp_inputs = 8 * groups;
 constexpr int warps = 4;
 constexpr int depth = 4;       // steps on their way
-constexpr int step_bytes = 64; // of a row, that a block takes at a time
+constexpr int step_bytes = 64; // of a row, that a thread block takes at a time
 
 struct extents {
-    int inputs, channels, blocks, splits;
+    int inputs, channels, frames, splits;
     int row_bytes;
     int tiles; // of the triangle
-    int steps; // of a block of voltages
+    int steps; // of a frame
 };
 
 //! Copies of 16 bytes to shared memory, as Turing makes them or by copy_async(); zeros
@@ -49,8 +49,9 @@ __device__ __forceinline__ int place_of(int row, int piece)
 }
 
 /*!
- * A block: Side x 32 inputs squared of the products of one channel, and a part of the
- * time. Each warp has 32 x 32 of them; where that leaves warps over, they share the time.
+ * A thread block: Side x 32 inputs squared of the products of one channel, and a part of
+ * the time. Each warp has 32 x 32 of them; where that leaves warps over, they share the
+ * time.
  */
 template <int Side, bool Packed, bool Turing>
 __global__ void __launch_bounds__(32 * warps)
@@ -69,15 +70,15 @@ __global__ void __launch_bounds__(32 * warps)
     const int split = blockIdx.x / x.tiles % x.splits;
     const int channel = blockIdx.x / x.tiles / x.splits;
     const bool diagonal = tile_a == tile_b;
-    const int64_t total = int64_t(x.steps) * x.blocks;
+    const int64_t total = int64_t(x.steps) * x.frames;
     const int64_t begin = total * split / x.splits;
     const int count = int(total * (split + 1) / x.splits - begin);
     const int64_t channel_bytes = int64_t(x.row_bytes) * x.inputs;
 
-    int asked_block = int(begin / x.steps), asked_step = int(begin % x.steps);
+    int asked_frame = int(begin / x.steps), asked_step = int(begin % x.steps);
     const auto request = [&](int stage) {
         const uint8_t* from =
-            voltages + (int64_t(asked_block) * x.channels + channel) * channel_bytes;
+            voltages + (int64_t(asked_frame) * x.channels + channel) * channel_bytes;
         const uint32_t to = uint32_t(__cvta_generic_to_shared(ring[stage]));
 #pragma unroll
         for (int i = 0; i < pieces / (32 * warps); i++) {
@@ -95,7 +96,7 @@ __global__ void __launch_bounds__(32 * warps)
         }
         if (++asked_step == x.steps) {
             asked_step = 0;
-            asked_block++;
+            asked_frame++;
         }
     };
 #pragma unroll
@@ -204,12 +205,12 @@ public:
         int residents;
         check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                   &residents, d_variant.sum, 32 * warps, 0),
-              "asking for the blocks of a multiprocessor");
+              "asking for the thread blocks of a multiprocessor");
         d_slots = gpu.multiprocessors * residents;
     }
 
     void accumulate(const void* voltages,
-                    int blocks,
+                    int frames,
                     unsigned long long* sums,
                     cudaStream_t s) override
     {
@@ -217,13 +218,13 @@ public:
         extents x;
         x.inputs = d_p.inputs;
         x.channels = d_p.channels;
-        x.blocks = blocks;
+        x.frames = frames;
         x.row_bytes = int(size_of(d_p.type)) * d_p.spectra_per_frame;
         x.tiles = tiles * (tiles + 1) / 2;
         x.steps = (x.row_bytes + d_variant.step - 1) / d_variant.step;
         const int64_t work_tiles = int64_t(d_p.channels) * x.tiles;
         x.splits = choose_splits(work_tiles,
-                                 int64_t(x.steps) * blocks,
+                                 int64_t(x.steps) * frames,
                                  exact_bytes(d_p) / d_variant.step,
                                  d_slots,
                                  32);

@@ -14,7 +14,8 @@ namespace gr::aperture::kernels::cuda {
 namespace {
 
 constexpr int warps = 8;
-constexpr int residents = 2;  // blocks of a multiprocessor: one starts, another ends
+constexpr int residents =
+    2; // thread blocks of a multiprocessor: one starts, another ends
 constexpr int most_depth = 6; // pieces of rows on their way to each warp
 
 struct extents {
@@ -23,8 +24,8 @@ struct extents {
     int row_bytes;
     int piece; // bytes of a row that are copied at once
     int depth;
-    int steps;  // of a piece, in a block of voltages
-    int total;  // steps of all blocks of voltages
+    int steps;  // of a piece, in a frame
+    int total;  // steps of all frames
     int length; // steps of a split; the last may be shorter, or empty
     //! from row to row: so that 8 lanes' 16 bytes of two rows lie in all banks
     __host__ __device__ int pitch() const { return piece + 64; }
@@ -32,10 +33,10 @@ struct extents {
 };
 
 /*!
- * A block: all products of one channel (of some channels where there are few inputs) and
- * a part of the time, whose steps its warps take in turn. Each warp feeds itself, each
- * lane one row: for few rows, long pieces of rows come faster than boxes of many short
- * ones.
+ * A thread block: all products of one channel (of some channels where there are few
+ * inputs) and a part of the time, whose steps its warps take in turn. Each warp feeds
+ * itself, each lane one row: for few rows, long pieces of rows come faster than boxes of
+ * many short ones.
  */
 template <int Groups, bool Packed>
 __global__ void __launch_bounds__(32 * warps, residents)
@@ -59,19 +60,19 @@ __global__ void __launch_bounds__(32 * warps, residents)
     int count = end > begin ? (end - begin + warps - 1) / warps : 0;
     const int rows = min(x.tile_channels, x.channels - first_channel) * x.inputs;
     // a channel's inputs follow those of the channel before
-    const int64_t block_bytes = int64_t(x.row_bytes) * x.inputs * x.channels;
+    const int64_t frame_bytes = int64_t(x.row_bytes) * x.inputs * x.channels;
     const uint8_t* from = voltages +
                           (int64_t(first_channel) * x.inputs + lane) * x.row_bytes +
-                          begin / x.steps * block_bytes;
+                          begin / x.steps * frame_bytes;
     int step = begin % x.steps, asked = 0;
     const auto bytes_of = [&](int step) {
         return min(x.piece, x.row_bytes - step * x.piece);
     };
-    const auto advance = [&](int& step) { // whether to another block of voltages
-        int blocks = 0;
+    const auto advance = [&](int& step) { // whether to another frame
+        int frames = 0;
         for (step += warps; step >= x.steps; step -= x.steps)
-            blocks++;
-        return blocks;
+            frames++;
+        return frames;
     };
     const auto request = [&](int stage) {
         const int bytes = bytes_of(step);
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(32 * warps, residents)
                        from + step * x.piece,
                        full + stage,
                        bytes);
-        from += advance(step) * block_bytes;
+        from += advance(step) * frame_bytes;
         asked++;
     };
     for (int i = 0; i < x.depth && i < count; i++)
@@ -150,19 +151,19 @@ public:
         const int rows = d_x.tile_channels * p.inputs;
         d_x.piece = rows <= 12 ? 512 : 256;
         d_x.steps = (d_x.row_bytes + d_x.piece - 1) / d_x.piece;
-        constexpr int most = 226 * 1024 / residents; // of a block's shared memory
+        constexpr int most = 226 * 1024 / residents; // of a thread block's shared memory
         d_x.depth = std::min(most_depth, most / (warps * d_x.stage()));
         d_shared = std::max(warps * d_x.depth * d_x.stage(), 3 * 128 * int(sizeof(int)));
         load(d_kernel, d_shared);
     }
 
     void accumulate(const void* voltages,
-                    int blocks,
+                    int frames,
                     unsigned long long* sums,
                     cudaStream_t s) override
     {
         extents x = d_x;
-        x.total = x.steps * blocks;
+        x.total = x.steps * frames;
         const int64_t tiles = (d_p.channels + x.tile_channels - 1) / x.tile_channels;
         x.splits = choose_splits(tiles,
                                  x.total,

@@ -23,8 +23,8 @@ constexpr int most_parts = 128; // sums over so many times, added in single prec
 struct extents {
     int times, inputs, channels;
     int work_tiles_inputs; // tile_channels of the triangle, tiles of the squares
-    int steps;             // of a block of voltages
-    int total;             // steps of all blocks of voltages
+    int steps;             // of a frame
+    int total;             // steps of all frames
     int splits;            // of the time
     int length;            // steps of a split; the last may be shorter, or empty
     __device__ int64_t products() const { return int64_t(inputs) * (inputs + 1) / 2; }
@@ -39,7 +39,7 @@ struct extents {
 
 //! The steps that a thread block takes, one after the other, through blocks of voltages.
 struct walk {
-    const float2* from; // the first input of the first channel, in a block of voltages
+    const float2* from; // the first input of the first channel, in a frame
     int step;           // there
     int left;
 
@@ -106,8 +106,9 @@ struct triangle {
 };
 
 /*!
- * A block: all products of one channel (of some channels where there are few inputs) and
- * a part of the time, whose steps its warps take in turn. Each warp feeds itself.
+ * A thread block: all products of one channel (of some channels where there are few
+ * inputs) and a part of the time, whose steps its warps take in turn. Each warp feeds
+ * itself.
  */
 template <int Groups, bool Aligned>
 __global__ void __launch_bounds__(threads) sum_triangle(
@@ -218,7 +219,7 @@ __global__ void __launch_bounds__(threads) sum_triangle(
 
 namespace square {
 
-constexpr int side = 64;  // inputs on each side of a block's products
+constexpr int side = 64;  // inputs on each side of a thread block's products
 constexpr int groups = 4; // of 8 inputs, on each side of a warp's
 constexpr int pieces = 2; // of 8 times, in a step
 constexpr int depth = 4;  // steps on their way
@@ -237,14 +238,14 @@ __device__ __forceinline__ int place_of(int row, int word)
 } // namespace square
 
 /*!
- * What a warp does of a block's 64 x 64 products: 32 x 32 of them; on the diagonal a
- * triangle of 32 inputs, or 32 x 16.
+ * What a warp does of a thread block's 64 x 64 products: 32 x 32 of them; on the diagonal
+ * a triangle of 32 inputs, or 32 x 16.
  */
-enum class share { square, triangle, half };
+enum class region { square, triangle, half };
 
 /*!
- * A block: 64 x 64 products of one channel, and a part of the time. Sums are added to
- * memory after each 1024 times: only this block adds to them.
+ * A thread block: 64 x 64 products of one channel, and a part of the time. Sums are added
+ * to memory after each 1024 times: only this thread block adds to them.
  */
 template <bool Aligned>
 __global__ void __launch_bounds__(threads, 2) sum_square(
@@ -291,21 +292,21 @@ __global__ void __launch_bounds__(threads, 2) sum_square(
     for (int i = 0; i < depth - 1; i++)
         request(i);
 
-    // a block with little to do leaves it to other warps than the next one
+    // a thread block with little to do leaves it to other warps than the next one
     const int warp = (threadIdx.x / 32 + tile_b) % warps, lane = threadIdx.x % 32;
-    const share what = !diagonal  ? share::square
-                       : warp < 2 ? share::triangle
-                                  : share::half;
+    const region what = !diagonal  ? region::square
+                        : warp < 2 ? region::triangle
+                                   : region::half;
     // rows in the ring of the warp's first inputs
-    const int row_a = what == share::square     ? warp / 2 * 32
-                      : what == share::triangle ? warp * 32
-                                                : 32;
-    const int row_b = what == share::square     ? side + warp % 2 * 32
-                      : what == share::triangle ? row_a
-                                                : warp % 2 * 16;
+    const int row_a = what == region::square     ? warp / 2 * 32
+                      : what == region::triangle ? warp * 32
+                                                 : 32;
+    const int row_b = what == region::square     ? side + warp % 2 * 32
+                      : what == region::triangle ? row_a
+                                                 : warp % 2 * 16;
     const int first_a = tile_a * side + row_a;
     const int first_b =
-        what == share::square ? (tile_b - 1) * side + row_b : tile_b * side + row_b;
+        what == region::square ? (tile_b - 1) * side + row_b : tile_b * side + row_b;
     const int groups_a = (x.inputs - first_a + 7) / 8; // that there are
 
     float warp_sums[groups * groups][4] = {};
@@ -321,7 +322,7 @@ __global__ void __launch_bounds__(threads, 2) sum_square(
         }
     };
     const auto add_to_memory = [&] {
-        if (what == share::triangle) {
+        if (what == region::triangle) {
 #pragma unroll
             for (int a = 0, tile = 0; a < groups; a++)
 #pragma unroll
@@ -330,7 +331,7 @@ __global__ void __launch_bounds__(threads, 2) sum_square(
         } else {
 #pragma unroll
             for (int i = 0; i < groups * groups; i++)
-                if (what == share::square)
+                if (what == region::square)
                     add_tile(warp_sums[i], i / groups, i % groups);
                 else if (i < groups * groups / 2)
                     add_tile(warp_sums[i], i / (groups / 2), i % (groups / 2));
@@ -351,7 +352,7 @@ __global__ void __launch_bounds__(threads, 2) sum_square(
                     rows[place_of(row + 8 * g + lane / 4, 4 * p + lane % 4)]);
             };
             const auto group_a = [&](int g) { return group(row_a, g); };
-            if (what == share::half) {
+            if (what == region::half) {
                 const split_voltages b[groups / 2] = { group(row_b, 0), group(row_b, 1) };
                 add_products<groups, groups / 2, false>(warp_sums, group_a, b);
                 continue;
@@ -359,7 +360,7 @@ __global__ void __launch_bounds__(threads, 2) sum_square(
             const split_voltages b[groups] = {
                 group(row_b, 0), group(row_b, 1), group(row_b, 2), group(row_b, 3)
             };
-            if (what == share::triangle)
+            if (what == region::triangle)
                 add_products<groups, groups, true>(warp_sums, group_a, b);
             else if (groups_a >= groups)
                 add_products<groups, groups, false>(warp_sums, group_a, b);
@@ -439,7 +440,7 @@ public:
         int residents = 0;
         check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                   &residents, d_variant.aligned, threads, d_variant.shared),
-              "asking for the blocks of a multiprocessor");
+              "asking for the thread blocks of a multiprocessor");
         d_slots = residents * gpu.multiprocessors;
         // so that a few thread blocks follow each other on each multiprocessor
         d_most_splits = int((4 * d_slots + d_work_tiles - 1) / d_work_tiles);
@@ -448,10 +449,10 @@ public:
     }
 
     void
-    accumulate(const void* voltages, int blocks, double* sums, cudaStream_t s) override
+    accumulate(const void* voltages, int frames, double* sums, cudaStream_t s) override
     {
         extents x = d_x;
-        x.total = x.steps * blocks;
+        x.total = x.steps * frames;
         constexpr int overhead = 8; // of a thread block, in steps
         x.splits =
             std::min(d_most_splits,

@@ -17,16 +17,16 @@ namespace gr::aperture::kernels::host {
  * Products of a tile of inputs a with a tile of inputs b over some time.
  *
  * A row holds the voltages of one input, re and im in turn, so that the dot product of
- * two rows is the real part of the sum of x_a conj(x_b). With a turned (im, -re) it is
- * the imaginary part.
+ * two rows is the real part of the sum of x_a conj(x_b). With a multiplied by -i (im,
+ * -re) it is the imaginary part.
  */
 template <class element, class sum>
 struct tile_kernel {
     int rows, columns; //!< of the tile: inputs a, inputs b
     int lanes;         //!< `length` is a multiple of this
-    //! a, turned: [rows][stride], b: [columns][stride] -> re, im: [rows][columns]
+    //! a, times_minus_i: [rows][stride], b: [columns][stride] -> re, im: [rows][columns]
     void (*run)(const element* a,
-                const element* turned,
+                const element* times_minus_i,
                 const element* b,
                 size_t stride,
                 size_t length,
@@ -50,41 +50,42 @@ extern const tile_kernels avx2_tiles, avx512_tiles;
 #endif
 
 /*!
- * The loop behind all of them. `unit` says what a vector is: types element, sum, vector;
- * lanes; zero(), load(p), multiply_add(sum, a, b), total(sum). No other header with code
- * in it may be included where this is compiled for special instructions: the linker could
- * pick that copy of an inline function for everybody.
+ * The loop behind all of them. `vectors` says what a vector is: types element, sum,
+ * vector; lanes; zero(), load(p), multiply_add(sum, a, b), total(sum). No other header
+ * with code in it may be included where this is compiled for special instructions: the
+ * linker could pick that copy of an inline function for everybody.
  */
-template <class unit, int Rows, int Columns>
-void tile(const typename unit::element* a,
-          const typename unit::element* turned,
-          const typename unit::element* b,
+template <class vectors, int Rows, int Columns>
+void tile(const typename vectors::element* a,
+          const typename vectors::element* times_minus_i,
+          const typename vectors::element* b,
           size_t stride,
           size_t length,
-          typename unit::sum* re,
-          typename unit::sum* im)
+          typename vectors::sum* re,
+          typename vectors::sum* im)
 {
-    using vector = typename unit::vector;
+    using vector = typename vectors::vector;
     vector sum_re[Rows][Columns], sum_im[Rows][Columns];
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; r++)
 #pragma GCC unroll 8
         for (int c = 0; c < Columns; c++)
-            sum_re[r][c] = sum_im[r][c] = unit::zero();
-    for (size_t i = 0; i < length; i += unit::lanes) {
-        vector row[Rows], row_turned[Rows];
+            sum_re[r][c] = sum_im[r][c] = vectors::zero();
+    for (size_t i = 0; i < length; i += vectors::lanes) {
+        vector row[Rows], row_times_minus_i[Rows];
 #pragma GCC unroll 8
         for (int r = 0; r < Rows; r++) {
-            row[r] = unit::load(a + r * stride + i);
-            row_turned[r] = unit::load(turned + r * stride + i);
+            row[r] = vectors::load(a + r * stride + i);
+            row_times_minus_i[r] = vectors::load(times_minus_i + r * stride + i);
         }
 #pragma GCC unroll 8
         for (int c = 0; c < Columns; c++) {
-            const vector column = unit::load(b + c * stride + i);
+            const vector column = vectors::load(b + c * stride + i);
 #pragma GCC unroll 8
             for (int r = 0; r < Rows; r++) {
-                sum_re[r][c] = unit::multiply_add(sum_re[r][c], row[r], column);
-                sum_im[r][c] = unit::multiply_add(sum_im[r][c], row_turned[r], column);
+                sum_re[r][c] = vectors::multiply_add(sum_re[r][c], row[r], column);
+                sum_im[r][c] =
+                    vectors::multiply_add(sum_im[r][c], row_times_minus_i[r], column);
             }
         }
     }
@@ -92,15 +93,15 @@ void tile(const typename unit::element* a,
     for (int r = 0; r < Rows; r++)
 #pragma GCC unroll 8
         for (int c = 0; c < Columns; c++) {
-            re[r * Columns + c] = unit::total(sum_re[r][c]);
-            im[r * Columns + c] = unit::total(sum_im[r][c]);
+            re[r * Columns + c] = vectors::total(sum_re[r][c]);
+            im[r * Columns + c] = vectors::total(sum_im[r][c]);
         }
 }
 
-template <class unit, int Rows, int Columns>
-constexpr tile_kernel<typename unit::element, typename unit::sum> make_tile_kernel()
+template <class vectors, int Rows, int Columns>
+constexpr tile_kernel<typename vectors::element, typename vectors::sum> make_tile_kernel()
 {
-    return { Rows, Columns, unit::lanes, tile<unit, Rows, Columns> };
+    return { Rows, Columns, vectors::lanes, tile<vectors, Rows, Columns> };
 }
 
 } // namespace gr::aperture::kernels::host

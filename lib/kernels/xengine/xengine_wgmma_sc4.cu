@@ -53,7 +53,7 @@ constexpr int piece_rows = 8;     // of half a step, what a warp makes at once
 constexpr int threads = 128 * consumers + 32 * producers;
 
 constexpr int step_times = box_row;        // of a stage: a row of packed samples is full
-constexpr int half_times = step_times / 2; // the last step of a block may be half of one
+constexpr int half_times = step_times / 2; // the last step of a frame may be half of one
 constexpr int turn_times = 32;             // of an instruction
 constexpr int tile_row_bytes =
     tile_row * box_row; // packed samples of a row of tiles, or bytes of one form
@@ -98,7 +98,7 @@ struct work_tile {
 struct extents {
     schedule blocks;
     int inputs;
-    int steps;       // of step_times, in a block of voltages
+    int steps;       // of step_times, in a frame
     int last_halves; // of the last one
     uint32_t one;    // 1, which the compiler is not to know
 };
@@ -171,7 +171,7 @@ __device__ __forceinline__ uint32_t first_stage()
 //! A thread block's part of the work.
 struct part : work_tile {
     int channel, begin, count; // steps of time
-    int times;                 // of its steps, with those that a block of voltages lacks
+    int times;                 // of its steps, with those that a frame lacks
     // kept in shared memory: the compiler would ask for them again in each step
     int steps, last_halves;
     uint32_t rings, stages, one; // where they begin; extents::one
@@ -213,7 +213,7 @@ public:
 
 private:
     int d_steps, d_last;
-    int d_left; // steps of the block of voltages
+    int d_left; // steps that the frame has left
 };
 
 /*!
@@ -311,15 +311,15 @@ __device__ __forceinline__ bool elected()
 
 //! A step of a part: where its voltages are.
 struct step_place {
-    int block, step;
+    int frame, step;
     __device__ step_place(const extents& x, const part& p)
-        : block(p.begin / x.steps), step(p.begin % x.steps)
+        : frame(p.begin / x.steps), step(p.begin % x.steps)
     {
     }
     __device__ void advance(const extents& x, int steps)
     {
         for (step += steps; step >= x.steps; step -= x.steps)
-            block++;
+            frame++;
     }
 };
 
@@ -362,7 +362,7 @@ __device__ __forceinline__ void ask(const packed_maps& voltages,
                  from.step * box_row,
                  input,
                  p.channel,
-                 from.block);
+                 from.frame);
     };
     arrive_expecting(barrier, at.packed_bytes);
     if (odd)
@@ -862,7 +862,7 @@ multiply(const extents& x, rings& r, unsigned long long* sums)
     }
 }
 
-//! A block: one work tile of one channel and a part of the time.
+//! A thread block: one work tile of one channel and a part of the time.
 __global__ void __launch_bounds__(threads, 1)
     sum_work_tiles(const __grid_constant__ packed_maps voltages,
                    const work_tile* __restrict__ work_tiles,
@@ -910,7 +910,7 @@ public:
     }
 
     void accumulate(const void* voltages,
-                    int blocks,
+                    int frames,
                     unsigned long long* sums,
                     cudaStream_t s) override
     {
@@ -921,14 +921,14 @@ public:
         x.one = 1;
         x.blocks = schedule(d_p.channels,
                             int(d_work_tiles.size()),
-                            x.steps * blocks,
+                            x.steps * frames,
                             exact_times / step_times,
                             d_gpu.multiprocessors,
                             1024 / step_times);
         const auto map_of = [&](int inputs) {
             return make_tensor_map(
                 voltages,
-                { d_p.spectra_per_frame, d_p.inputs, d_p.channels, blocks },
+                { d_p.spectra_per_frame, d_p.inputs, d_p.channels, frames },
                 box_row,
                 inputs,
                 1);

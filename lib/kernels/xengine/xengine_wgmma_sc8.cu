@@ -29,7 +29,7 @@ constexpr int tile =
     32; // inputs of a row of tiles: 64 rows of an operand, multiplied by -i ones too
 constexpr int wide = 8; // tiles of columns that a row of tiles has at most
 constexpr int consumers =
-    3; // warp groups of a block that multiply: what registers are for
+    3; // warp groups of a thread block that multiply: what registers are for
 constexpr int threads = 128 * (consumers + 1);
 // of a thread, once the fourth warp group has given away what it does not need
 constexpr int consumer_registers = 160, producer_registers = 32;
@@ -50,7 +50,7 @@ struct row_part {
 using consumer_row_parts = std::array<row_part, 2>;
 
 /*!
- * What a thread block does for one channel: products that row_part their columns, the
+ * What a thread block does for one channel: products that share their columns, the
  * inputs from `column` on. Their rows are among the same inputs (on the diagonal) or
  * among the `own` tiles of inputs from `row` on.
  */
@@ -65,10 +65,10 @@ struct extents {
     int shared;  // work tiles one after the other that have the same columns
     int columns; // inputs in a stage, and behind them the work tiles' own
     int stages, stage_bytes;
-    int steps; // in a block of voltages
+    int steps; // in a frame
 };
 
-//! Strip `row` of a triangle has row + 1 tiles of columns.
+//! Row of tiles `row` of a triangle has row + 1 tiles of columns.
 constexpr row_part whole(int row) { return { int8_t(row), 0, int8_t(row + 1) }; }
 constexpr row_part tiles(int row, int first, int end)
 {
@@ -134,7 +134,7 @@ std::array<work_tile_row_parts, 2> two_diagonal_work_tiles(int tile_rows_in_tria
     }
 }
 
-//! Rows of tiles of `wide` tiles below the diagonal, in even row_parts.
+//! Rows of tiles of `wide` tiles below the diagonal, in even parts.
 work_tile_row_parts rectangle_work_tile(int own)
 {
     work_tile_row_parts made;
@@ -168,7 +168,8 @@ work_tile made_of(int column, int row, const work_tile_row_parts& row_parts)
 
 /*!
  * All products of so many rows of tiles: triangles of up to 8 on the diagonal, and what
- * is below them. Jobs that row_part their columns follow each other, `shared` at a time.
+ * is below them. Work tiles that share their columns follow each other, `shared` at a
+ * time.
  */
 std::vector<work_tile> all_work_tiles(int tile_row_count)
 {
@@ -338,7 +339,7 @@ __device__ __forceinline__ uint32_t stage_address(const extents& x, int stage)
 }
 
 /*!
- * One thread's: asks for the boxes of all steps. Thread blocks that row_part their
+ * One thread's: asks for the boxes of all steps. Thread blocks that share their
  * columns get a part of them each, and send it to all.
  */
 __device__ __forceinline__ void feed(const extents& x,
@@ -351,7 +352,7 @@ __device__ __forceinline__ void feed(const extents& x,
     ring_place at;
     const part p(x, blockIdx.x);
     const work_tile j = work_tiles[p.work_tile];
-    int block = p.begin / x.steps, step = p.begin % x.steps;
+    int frame = p.begin / x.steps, step = p.begin % x.steps;
     for (int i = p.count; i > 0; i--) {
         wait_for(r.empty + at.stage(), at.parity() ^ 1);
         uint64_t* const barrier = r.full + at.stage();
@@ -359,7 +360,7 @@ __device__ __forceinline__ void feed(const extents& x,
         const int byte = step * box_row;
         arrive_expecting(barrier, (x.columns + j.own * tile) * box_row);
         if (x.shared == 1)
-            copy_box(to, &columns, barrier, byte, j.column, p.channel, block);
+            copy_box(to, &columns, barrier, byte, j.column, p.channel, frame);
         else
             copy_box_to_all(to + rank * row_part * box_row,
                             &columns,
@@ -367,7 +368,7 @@ __device__ __forceinline__ void feed(const extents& x,
                             byte,
                             j.column + rank * row_part,
                             p.channel,
-                            block,
+                            frame,
                             uint16_t((1 << x.shared) - 1));
         for (int own = 0; own < j.own; own++)
             copy_box(to + (x.columns + own * tile) * box_row,
@@ -376,16 +377,16 @@ __device__ __forceinline__ void feed(const extents& x,
                      byte,
                      j.row + own * tile,
                      p.channel,
-                     block);
+                     frame);
         at.advance(x.stages);
         if (++step == x.steps) {
             step = 0;
-            block++;
+            frame++;
         }
     }
 }
 
-//! A warp does not need a stage any more, which is filled by all that row_part columns.
+//! A warp does not need a stage any more, which is filled by all that share columns.
 __device__ __forceinline__ void release(const extents& x, uint64_t* empty)
 {
     __syncwarp();
@@ -585,7 +586,7 @@ multiply(const extents& x, const work_tile* work_tiles, ring& r, unsigned long l
 }
 
 /*!
- * A block: one work tile of one channel and a part of the time. Three warp groups
+ * A thread block: one work tile of one channel and a part of the time. Three warp groups
  * multiply, all from the same stages; the fourth feeds them.
  */
 __global__ void __launch_bounds__(threads, 1)
@@ -646,7 +647,7 @@ public:
         check(cudaGetDevice(&device), "asking for the current GPU");
         check(cudaDeviceGetAttribute(
                   &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-              "asking for the shared memory of a block");
+              "asking for the shared memory of a thread block");
         most -= 2048; // barriers, and what alignment takes
         d_stage_bytes = d_rows * box_row;
         d_stages = std::min(most_stages, most / d_stage_bytes);
@@ -656,7 +657,7 @@ public:
     }
 
     void accumulate(const void* voltages,
-                    int blocks,
+                    int frames,
                     unsigned long long* sums,
                     cudaStream_t s) override
     {
@@ -669,14 +670,14 @@ public:
         x.steps = (d_p.spectra_per_frame + stage_times - 1) / stage_times;
         x.clusters = schedule(d_p.channels,
                               int(d_work_tiles.size()) / x.shared,
-                              x.steps * blocks,
+                              x.steps * frames,
                               exact_times / stage_times,
                               d_gpu.multiprocessors / x.shared,
                               1024 / stage_times);
         const voltage_shape shape{ int64_t(size_of(d_p.type)) * d_p.spectra_per_frame,
                                    d_p.inputs,
                                    d_p.channels,
-                                   blocks };
+                                   frames };
         const CUtensorMap columns =
             make_tensor_map(voltages, shape, box_row, x.columns / x.shared, 1);
         const CUtensorMap rows = make_tensor_map(voltages, shape, box_row, tile, 1);

@@ -74,8 +74,8 @@ class qa_geometry(gr_unittest.TestCase):
         ra, dec = 201.365, -43.019
         times = TIME + np.linspace(0, 6 * 3600, 13)
         az, el = geometry.radec_to_azel(ra, dec, times, *SITE)
-        turned = geometry.rotate_with_sky(geometry.direction(az[0], el[0]), SITE[0], times - TIME)
-        self.assertLess(separation(az, el, *geometry.azimuth_elevation(turned)).max(), ARCSECOND)
+        rotated = geometry.rotate_with_sky(geometry.direction(az[0], el[0]), SITE[0], times - TIME)
+        self.assertLess(separation(az, el, *geometry.azimuth_elevation(rotated)).max(), ARCSECOND)
         self.assertGreater(separation(az, el, az[0], el[0]).max(), 45)
 
     def test_azel_against_astropy(self):

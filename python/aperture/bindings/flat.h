@@ -25,7 +25,7 @@ std::vector<number> flat(const numbers<number>& array)
 }
 
 //! The same of rows of the inputs: of several axes the last has to be theirs, so that an
-//! array that is turned over is refused and not read in another order.
+//! array that is transposed is refused and not read in another order.
 template <class number>
 std::vector<number>
 rows_of_inputs(const char* parameter, const numbers<number>& array, int inputs)

@@ -25,7 +25,7 @@ from ..filterbank_sink import PRODUCTS, filterbank_sink, paths_of, row_names
 from ..pointing import Drift, pointing, update_interval
 from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
-from .engines import BYTES, block_multiple, channelizer_parameters
+from .engines import BYTES, frame_multiple, channelizer_parameters
 from .input_options import EPILOG, add_input_options, add_output_options
 from .inputs import check_regular, keep_what_is_read, length_of, open_input, silent, start_of
 from .levels import fill_gains, gain_text, measure_gains
@@ -167,7 +167,7 @@ def form_beams(options):
                            real=signals.real, taps=options.taps,
                            bytes_per_value=BYTES[options.format], samples=samples,
                            duration=duration, channels=options.channels,
-                           integration=options.integration, multiple=block_multiple(options),
+                           integration=options.integration, multiple=frame_multiple(options),
                            weights_hold=weights_hold)
     if plan.channels % options.sum_channels:
         raise CommandError(f"--sum-channels {options.sum_channels}: it must divide the "

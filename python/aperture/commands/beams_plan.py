@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Sizes for a beamformer: channels, spectra in a block and in an integration of powers."""
+"""Sizes for a beamformer: channels, spectra in a frame and in an integration of powers."""
 
 import math
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ SHORT_FRAME = 2e-3          # s: the calls for frames that last longer cost a hu
 
 @dataclass(frozen=True)
 class BeamsPlan(Plan):
-    """A Plan whose integrations are parts of a block, or whole blocks.
+    """A Plan whose integrations are parts of a frame, or whole frames.
 
     integrated: spectra in an integration, a divisor of `spectra_per_frame` or a multiple of it;
-    blocks: in an integration, 1 if it is shorter than a block.
+    frames: in an integration, 1 if it is shorter than a frame.
     """
     integrated: int = 1
 
@@ -45,9 +45,9 @@ def most_spectra(weights_hold, spectrum_length, spectrum_bytes):
     return max(1, cheap, int(weights_hold / 4 / spectrum_length))
 
 
-def cut_blocks(integrated, spectrum_bytes, spectra=None, multiple=1, most=None):
+def cut_frames(integrated, spectrum_bytes, spectra=None, multiple=1, most=None):
     """
-    Spectra in an integration and in a block, so that one divides the other.
+    Spectra in an integration and in a frame, so that one divides the other.
 
     Parameters
     ----------
@@ -56,24 +56,24 @@ def cut_blocks(integrated, spectrum_bytes, spectra=None, multiple=1, most=None):
     spectrum_bytes : int
         Of all inputs and channels.
     spectra : int
-        Of the whole input: a block is not longer than the integrations that these make. None:
+        Of the whole input: a frame is not longer than the integrations that these make. None:
         endless.
     multiple : int
-        That spectra in a block have to be of.
+        That spectra in a frame have to be of.
     most : int
-        Spectra in a block, where `multiple` is not more. None: any number.
+        Spectra in a frame, where `multiple` is not more. None: any number.
 
     Returns
     -------
-    integrated, times, blocks : int
-        Of more than one block, an integration is rounded to whole ones.
+    integrated, times, frames : int
+        Of more than one frame, an integration is rounded to whole ones.
     """
     best = BEST_BLOCK if most is None else min(BEST_BLOCK, max(most, multiple) * spectrum_bytes)
-    step = multiple // math.gcd(multiple, integrated)  # integrations that make a legal block
+    step = multiple // math.gcd(multiple, integrated)  # integrations that make a legal frame
     if integrated * spectrum_bytes > best or (
             most is not None and step * integrated > max(most, multiple)):
-        times, blocks = choose_times(integrated, spectrum_bytes, multiple, most)
-        return times * blocks, times, blocks
+        times, frames = choose_times(integrated, spectrum_bytes, multiple, most)
+        return times * frames, times, frames
     count = max(1, best // (integrated * spectrum_bytes))
     if spectra is not None:
         count = min(count, -(-spectra // integrated))
@@ -87,10 +87,10 @@ def make_beams_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples
     """
     Chooses what was not given, and rounds what was; arguments as in fx_plan.make_plan().
 
-    weights_hold: seconds, of which a block lasts a quarter at most if that can be; see
+    weights_hold: seconds, of which a frame lasts a quarter at most if that can be; see
     most_spectra().
 
-    The integration is rounded to whole spectra, and to whole blocks where it is longer than one.
+    The integration is rounded to whole spectra, and to whole frames where it is longer than one.
     """
     channels, hop, spectra, notes = cut_input(sample_rate, real, taps, samples, duration, channels)
     asked = DEFAULT_INTEGRATION if integration is None else integration
@@ -98,14 +98,14 @@ def make_beams_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples
     if spectra is not None and wanted > spectra:
         wanted = spectra
     size = inputs * channels * bytes_per_value
-    integrated, times, blocks = cut_blocks(
+    integrated, times, frames = cut_frames(
         wanted, size, spectra, multiple, most_spectra(weights_hold, hop / sample_rate, size))
     if duration is not None:
         # whole integrations, so that the last is not partial
         spectra = max(1, round(spectra / integrated)) * integrated
-    plan = BeamsPlan(channels, taps, hop, sample_rate, spectra, times, blocks, (), integrated)
+    plan = BeamsPlan(channels, taps, hop, sample_rate, spectra, times, frames, (), integrated)
     if abs(plan.integration - asked) > 1e-9 * asked:
         notes.append(f"integrations of {plan.integration:.6g} s instead of {asked:.6g} s: "
                      f"{integrated} spectra")
-    return BeamsPlan(channels, taps, hop, sample_rate, spectra, times, blocks, tuple(notes),
+    return BeamsPlan(channels, taps, hop, sample_rate, spectra, times, frames, tuple(notes),
                      integrated)

@@ -8,12 +8,12 @@
 
 from .. import devices
 
-GPU_SPECTRA = 16         # the X-engine takes 8-bit blocks of a multiple of this on a GPU
+GPU_SPECTRA = 16         # the X-engine takes 8-bit frames of a multiple of this on a GPU
 BYTES = {"sc8": 2, "fc32": 8}
 
 
-def block_multiple(options):
-    """What the number of spectra in a block must be a multiple of."""
+def frame_multiple(options):
+    """What the number of spectra in a frame must be a multiple of."""
     on_cpu = options.device == "cpu" or (options.device == "auto" and devices() == ["cpu"])
     return 1 if on_cpu or options.format != "sc8" else GPU_SPECTRA
 

@@ -16,7 +16,7 @@ from gnuradio import gr
 from .. import f_engine, xengine
 from ..arguments.argument_types import positive_seconds, whole_number
 from ..uvh5_sink import uvh5_sink
-from .engines import BYTES, block_multiple, channelizer_parameters
+from .engines import BYTES, frame_multiple, channelizer_parameters
 from .fx_plan import make_plan
 from .fx_output import ENDINGS, FxOutput
 from .fx_report import summary
@@ -59,7 +59,7 @@ class Chain(gr.top_block):
                                  **channelizer_parameters(signals, plan, options))
         self.correlator = xengine(channels=plan.channels, inputs=signals.inputs,
                                   spectra_per_frame=plan.spectra_per_frame, type=options.format,
-                                  integration=plan.blocks, integration_unit="frames",
+                                  integration=plan.frames, integration_unit="frames",
                                   device=options.device)
         self.sink = self._make_sink("", None)  # complains about what no file can hold
         for block in (self.f_engine, self.correlator):
@@ -103,7 +103,7 @@ def correlate(options):
                      duration=duration, channels=options.channels,
                      spectra_per_frame=options.spectra_per_frame,
                      integration=options.integration,
-                     multiple=block_multiple(options))
+                     multiple=frame_multiple(options))
     # what the blocks refuse is to be known before anything is said, or computed
     chain = Chain(signals, plan, options, output.uvh5)
     for text in signals.warnings:
@@ -114,8 +114,8 @@ def correlate(options):
         f"input{'s'[:signals.inputs > 1]}, {signals.sample_type}, "
         f"{with_prefix(plan.sample_rate, 'sample/s')}, {length}")
     say(f"{plan.channels} channels of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}, "
-        f"integrations of {seconds_text(plan.integration)}: {plan.blocks} "
-        f"frame{'s'[:plan.blocks > 1]} of {plan.spectra_per_frame} spectra")
+        f"integrations of {seconds_text(plan.integration)}: {plan.frames} "
+        f"frame{'s'[:plan.frames > 1]} of {plan.spectra_per_frame} spectra")
     for text in plan.notes:
         say("note: " + text)
     gains = None

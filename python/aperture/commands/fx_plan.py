@@ -3,13 +3,13 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Sizes for an FX correlator: channels, spectra in a block and blocks in an integration."""
+"""Sizes for an FX correlator: channels, spectra in a frame and frames in an integration."""
 
 import math
 from dataclasses import dataclass
 
 MIN_BLOCK = 1_000_000      # bytes: below, the cost of a call shows
-MAX_BLOCK = 128_000_000    # bytes: above, rings of four blocks become too large
+MAX_FRAME = 128_000_000    # bytes: above, rings of four frames become too large
 BEST_BLOCK = 8 << 20
 BLOCK_MULTIPLE = 2 << 20   # granularity of device memory
 FEW_SPECTRA = 100          # a short input is cut into fewer channels rather than fewer spectra:
@@ -24,7 +24,7 @@ class Plan:
 
     channels, taps: the F-engine's; hop: samples of an input from spectrum to spectrum;
     sample_rate: Hz; spectra: that the input gives, None if it is endless;
-    spectra_per_frame: spectra in a frame; blocks: frames in an integration; notes: what differs
+    spectra_per_frame: spectra in a frame; frames: those in an integration; notes: what differs
     from what was asked, or was chosen, as sentences for the user.
     """
     channels: int
@@ -33,7 +33,7 @@ class Plan:
     sample_rate: float
     spectra: int
     spectra_per_frame: int
-    blocks: int
+    frames: int
     notes: tuple
 
     @property
@@ -44,7 +44,7 @@ class Plan:
     @property
     def integration(self):
         """Length of an integration in seconds."""
-        return self.spectra_per_frame * self.blocks * self.hop / self.sample_rate
+        return self.spectra_per_frame * self.frames * self.hop / self.sample_rate
 
 
 def spectra_of(samples, hop, taps):
@@ -67,15 +67,15 @@ def round_to(number, multiple):
 
 
 def choose_times(spectra, spectrum_bytes, multiple=1, most_spectra=None):
-    """Cuts an integration into blocks: spectra in a block, and blocks.
+    """Cuts an integration into frames: spectra in a frame, and frames.
 
     spectra: wanted in an integration; spectrum_bytes: of all inputs and channels. An
-    integration of up to 8 MiB is one block. Of a longer one the blocks have 1 to 128 MB, where
+    integration of up to 8 MiB is one frame. Of a longer one the frames have 1 to 128 MB, where
     a single spectrum is not larger, and together exactly the wanted length, where it has such
-    a divisor, else the nearest to it that blocks near 8 MiB give. The spectra in a block are a
+    a divisor, else the nearest to it that frames near 8 MiB give. The spectra in a frame are a
     multiple of `multiple`, and `most_spectra` at most, where they are not that multiple itself.
     """
-    most = max(1, MAX_BLOCK // spectrum_bytes)
+    most = max(1, MAX_FRAME // spectrum_bytes)
     best_size = BEST_BLOCK
     if most_spectra is not None:
         most = min(most, max(most_spectra, multiple))
@@ -91,15 +91,15 @@ def choose_times(spectra, spectrum_bytes, multiple=1, most_spectra=None):
     first = min(max(fewest, int(best / 8)), largest)
     last = max(first, min(largest, math.ceil(best * 8), first + 20000))
 
-    def badness(blocks):
-        times = round_to(spectra / blocks, multiple)
+    def badness(frames):
+        times = round_to(spectra / frames, multiple)
         size = times * spectrum_bytes
-        return (times > max(most, multiple), abs(times * blocks - spectra),
+        return (times > max(most, multiple), abs(times * frames - spectra),
                 size % BLOCK_MULTIPLE != 0, times % 32 != 0,
                 abs(math.log2(size / best_size)))
 
-    blocks = min(range(first, last + 1), key=badness)
-    return round_to(spectra / blocks, multiple), blocks
+    frames = min(range(first, last + 1), key=badness)
+    return round_to(spectra / frames, multiple), frames
 
 
 def cut_input(sample_rate, real, taps, samples, duration, channels):
@@ -128,12 +128,12 @@ def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
     """Chooses what was not given, and rounds what was.
 
     inputs; sample_rate in Hz; real: samples are real, which takes two for each channel;
-    bytes_per_value: of a voltage in a block, 2 for sc8 and 8 for fc32;
+    bytes_per_value: of a voltage in a frame, 2 for sc8 and 8 for fc32;
     samples: of each input, of a recording, or `duration` in seconds, of a simulation, which
     is given the (taps - 1) hops more that its last spectra need and, where `duration` is a
     multiple of the integration, whole integrations; or None of both: endless;
     channels, spectra_per_frame, integration (seconds): as asked, None: to be chosen;
-    multiple: that spectra in a block have to be of, where they are chosen.
+    multiple: that spectra in a frame have to be of, where they are chosen.
     Raises ValueError where the input is too short for one spectrum.
     """
     channels, hop, spectra, notes = cut_input(sample_rate, real, taps, samples, duration, channels)
@@ -144,20 +144,20 @@ def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
         if integration is None:
             asked = spectra * hop / sample_rate
     if spectra_per_frame is None:
-        times, blocks = choose_times(wanted, inputs * channels * bytes_per_value,
+        times, frames = choose_times(wanted, inputs * channels * bytes_per_value,
                                      multiple)
     else:
-        times, blocks = spectra_per_frame, max(1, round(wanted / spectra_per_frame))
+        times, frames = spectra_per_frame, max(1, round(wanted / spectra_per_frame))
     if duration is not None:
         # What was asked for as whole integrations becomes as many of those that come as there is
         # time for, unless not even half of one is.
         whole = round(duration / asked)
         if whole and abs(whole * asked - duration) < 1e-6 * duration:
-            spectra = round(spectra / (times * blocks)) * times * blocks or spectra
-    plan = Plan(channels, taps, hop, sample_rate, spectra, times, blocks, ())
+            spectra = round(spectra / (times * frames)) * times * frames or spectra
+    plan = Plan(channels, taps, hop, sample_rate, spectra, times, frames, ())
     if abs(plan.integration - asked) > 1e-9 * asked:
         reason = ("the input is shorter" if spectra is not None and
                   asked * sample_rate / hop > spectra + 0.5 else
-                  f"rounded to {blocks} frame{'s'[:blocks > 1]} of {times} spectra")
+                  f"rounded to {frames} frame{'s'[:frames > 1]} of {times} spectra")
         notes.append(f"integrations of {plan.integration:.9g} s instead of {asked:.9g} s: {reason}")
-    return Plan(channels, taps, hop, sample_rate, spectra, times, blocks, tuple(notes))
+    return Plan(channels, taps, hop, sample_rate, spectra, times, frames, tuple(notes))

@@ -42,7 +42,7 @@ def summary(chain, signals, plan, options, gains, run):
          f"{with_prefix(plan.sample_rate / plan.hop, 'Hz')}, {options.taps} taps, "
          f"{options.window}"),
         ("integrations", f"{chain.sink.integrations()} of {seconds_text(plan.integration)} "
-         f"({plan.blocks} x {plan.spectra_per_frame} spectra)"),
+         f"({plan.frames} x {plan.spectra_per_frame} spectra)"),
         ("spectra", f"{spectra} of each input"),
         ("missing", f"{sum(missing)} spectra of all inputs"),
         ("clamped", f"{sum(clamped)} voltages and samples of all inputs, "

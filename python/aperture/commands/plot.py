@@ -174,7 +174,7 @@ def draw_matrix(figure, place, file, integration):
     finite = amplitude[np.isfinite(amplitude)]
     top = max(finite.max() if len(finite) else 0, 1e-6)
     shown = axis.imshow(amplitude, cmap=AMPLITUDE_MAP, vmin=0, vmax=top, interpolation="nearest")
-    turned = axis.imshow(phase, cmap=PHASE_MAP, vmin=-180, vmax=180, interpolation="nearest")
+    phases = axis.imshow(phase, cmap=PHASE_MAP, vmin=-180, vmax=180, interpolation="nearest")
     names = [file.names[antenna] + p for antenna, p in inputs]
     every = max(1, -(-len(names) // 16))
     for which in (axis.xaxis, axis.yaxis):
@@ -184,7 +184,7 @@ def draw_matrix(figure, place, file, integration):
                    f"integration {integration} (from 0); highest lag of the whole band",
                    loc="left", fontsize=9)
     for part, picture, text, ticks in ((parts[1], shown, "correlation", None),
-                                       (parts[2], turned, "phase (°)", range(-180, 181, 90))):
+                                       (parts[2], phases, "phase (°)", range(-180, 181, 90))):
         bar = figure.colorbar(picture, cax=figure.add_subplot(part), ticks=ticks)
         bar.set_label(text, fontsize=8)
         bar.ax.tick_params(labelsize=SMALL)

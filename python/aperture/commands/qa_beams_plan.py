@@ -6,8 +6,8 @@
 #
 
 from gnuradio import gr_unittest
-from gnuradio.aperture.commands.beams_plan import cut_blocks, make_beams_plan
-from gnuradio.aperture.commands.fx_plan import MAX_BLOCK
+from gnuradio.aperture.commands.beams_plan import cut_frames, make_beams_plan
+from gnuradio.aperture.commands.fx_plan import MAX_FRAME
 
 
 def plan(**changes):
@@ -24,28 +24,28 @@ class qa_beams_plan(gr_unittest.TestCase):
             for spectrum in (16, 4096, 65536, 1 << 20, 9 << 20):
                 for spectra in (None, 1, 50, 12345):
                     for multiple in (1, 16):
-                        found, times, blocks = cut_blocks(integrated, spectrum, spectra, multiple)
-                        what = (integrated, spectrum, spectra, multiple, found, times, blocks)
+                        found, times, frames = cut_frames(integrated, spectrum, spectra, multiple)
+                        what = (integrated, spectrum, spectra, multiple, found, times, frames)
                         self.assertEqual(times % multiple, 0, what)
-                        if blocks > 1:
-                            self.assertEqual(found, times * blocks, what)
+                        if frames > 1:
+                            self.assertEqual(found, times * frames, what)
                         else:
                             self.assertEqual(times % found, 0, what)
                         if integrated * spectrum <= 8 << 20:
                             self.assertEqual(found, integrated, what)
                         if times > 16 and times > integrated * multiple:
-                            self.assertLessEqual(times * spectrum, MAX_BLOCK, what)
+                            self.assertLessEqual(times * spectrum, MAX_FRAME, what)
 
     def test_sizes(self):
         found = plan(integration=1e-3)
-        self.assertEqual((found.integrated, found.blocks), (20, 1))
+        self.assertEqual((found.integrated, found.frames), (20, 1))
         self.assertEqual(found.spectra_per_frame, 120)       # 7.5 MiB
         self.assertAlmostEqual(found.integration, 20 * 51.2e-6)
         self.assertIn("instead of 0.001 s: 20 spectra", found.notes[0])
         found = plan(integration=1.024e-3)
         self.assertEqual((found.integrated, found.notes), (20, ()))
         found = plan(integration=0.5)
-        self.assertEqual(found.integrated, found.spectra_per_frame * found.blocks)
+        self.assertEqual(found.integrated, found.spectra_per_frame * found.frames)
         self.assertAlmostEqual(found.integration, 0.5, delta=0.005)
         # the shortest there is
         self.assertEqual(plan(integration=1e-6).integrated, 1)

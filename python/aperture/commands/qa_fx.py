@@ -147,11 +147,11 @@ class qa_fx(gr_unittest.TestCase):
         signals = inputs.open_input(options)
         plan = make_plan(inputs=2, sample_rate=16e6, real=False, taps=6, bytes_per_value=2,
                             samples=16000, channels=100, integration=1e-3,
-                            multiple=engines.block_multiple(options))
+                            multiple=engines.frame_multiple(options))
         used = levels.measure_gains(signals, plan, options)
         voltages = reference.quantise(spectra * used.astype(np.float32)[:, None, None])[0]
         blocks, missing = reference.corner_turn(voltages, plan.spectra_per_frame)
-        expected, counted = reference.correlate(blocks, plan.blocks, missing)
+        expected, counted = reference.correlate(blocks, plan.frames, missing)
         found = visibilities(self.output)["visdata"][:, 0]
         # A voltage in 1e4 may be rounded to the other side, by 1 of some 20 steps (60 at most)
         self.assertLess(np.mean(found[..., 0] != expected[..., 0]), 0.05)
@@ -170,7 +170,7 @@ class qa_fx(gr_unittest.TestCase):
         found = visibilities(self.output)
         self.assertEqual(len(found["times"]), 7)
         np.testing.assert_allclose(found["nsamples"][:6], 1)
-        # the last block of 10 was padded; float32
+        # the last frame of 10 was padded; float32
         np.testing.assert_allclose(found["nsamples"][6], 3 / 10, rtol=1e-6)
         seconds = found["integration_time"].reshape(7, -1)[:, 0]
         np.testing.assert_allclose(seconds, [160e-6] * 6 + [40e-6])
@@ -186,8 +186,8 @@ class qa_fx(gr_unittest.TestCase):
         real = np.convolve(random.normal(size=4001) * 20, [1, 0.7], "same")
         real = np.clip(np.rint(real), -127, 127)[:, None]
         pair = noise(2100, 1).astype(float)
-        turned = 0.7 * pair[:-1, :, ::-1] * (-1, 1)  # 0.7i times the sample before
-        pair[1:] += turned
+        rotated = 0.7 * pair[:-1, :, ::-1] * (-1, 1)  # 0.7i times the sample before
+        pair[1:] += rotated
         pair = np.rint(pair)
         for samples, bandwidth, hop in ((real, 16, 20), (real, -16, 20), (pair, 16, 10),
                                         (pair, -16, 10)):
@@ -234,11 +234,11 @@ class qa_fx(gr_unittest.TestCase):
                 delay = -15.0 * (b - a) * east / 299792458.0
                 rho = np.mean(found["visdata"][:, pairs.index((a, b)), :, 0], axis=0) / np.sqrt(
                     autos[a] * autos[b])
-                turned = rho * np.exp(2j * np.pi * frequencies * delay)
+                rotated = rho * np.exp(2j * np.pi * frequencies * delay)
                 # S/(1+S) = 1/3, noise 1/sqrt(10000) in each of 50 channels; without the edge
                 # channel, which the source does not fill
-                self.assertLess(np.abs(turned[1:] - 1 / 3).max(), 0.05)
-                self.assertLess(abs(np.mean(turned[1:]) - 1 / 3), 0.01)
+                self.assertLess(np.abs(rotated[1:] - 1 / 3).max(), 0.05)
+                self.assertLess(abs(np.mean(rotated[1:]) - 1 / 3), 0.01)
 
     def test_a_seed_repeats_a_simulation(self):
         data = []

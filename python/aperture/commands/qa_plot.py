@@ -87,8 +87,8 @@ class qa_plot(gr_unittest.TestCase):
         np.testing.assert_allclose(amplitude[:, good], 0.25, atol=1e-6)
         delays = 30e-9 + 2e-9 * np.arange(6)
         expected = np.exp(-2j * np.pi * np.outer(delays, frequencies))
-        turned = np.angle(np.exp(1j * np.radians(phase)) / expected)
-        np.testing.assert_allclose(turned[:, good], 0, atol=1e-5)
+        rotated = np.angle(np.exp(1j * np.radians(phase)) / expected)
+        np.testing.assert_allclose(rotated[:, good], 0, atol=1e-5)
         self.assertTrue(np.all(np.isnan(phase[:, 9])))
         self.assertTrue(any("grey: flagged" in text.get_text() for text in figure.texts))
         # time runs upwards, from the start of the first integration to the end of the last

@@ -197,7 +197,7 @@ class qa_reference(gr_unittest.TestCase):
         self.assertTrue((reverse == n - 1 - 5).all())
 
     def test_delayed_tone(self):
-        """In the middle of each channel: turned by the phase and by the delay, exactly."""
+        """In the middle of each channel: rotated by the phase and by the delay, exactly."""
         n, taps, spectra = 12, 3, 9
         m = np.arange(spectra)
         for whole in (0, 5, -31):

@@ -258,9 +258,9 @@ def delayed_pfb(samples, channels, h, delay, phase=0.0, inverted=False):
     frequency = k - (0 if real else channels // 2)
     if real and inverted:
         frequency = k - channels + 1
-    turned = -frequency / length * whole
+    rotated = -frequency / length * whole
     phase = np.atleast_1d(np.asarray(phase, dtype=np.float64))[:, None]
-    return spectra * np.exp(1j * phase + 2j * np.pi * (wanted - turned))
+    return spectra * np.exp(1j * phase + 2j * np.pi * (wanted - rotated))
 
 
 # ---- lost samples
@@ -333,8 +333,8 @@ def corner_turn(spectra, spectra_per_frame, first_channel=0, selected_channels=0
     padded = padded[:, :, first_channel:end]
     padded = padded.reshape((inputs, blocks, spectra_per_frame) + padded.shape[2:])
     # [input][block][time][channel] -> [block][channel][input][time]
-    turned = np.moveaxis(padded, (1, 3, 0, 2), (0, 1, 2, 3))
-    return turned, lost.reshape(inputs, blocks, spectra_per_frame).swapaxes(0, 1)
+    frames = np.moveaxis(padded, (1, 3, 0, 2), (0, 1, 2, 3))
+    return frames, lost.reshape(inputs, blocks, spectra_per_frame).swapaxes(0, 1)
 
 
 # ---- correlator

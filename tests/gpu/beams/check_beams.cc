@@ -49,8 +49,8 @@ signals random_signals(sample_type type, size_t count)
             s.values[i] = cdouble(re, im);
         } else {
             const uint8_t byte = uint8_t(random_bits());
-            const auto part = [](int nibble) {
-                return std::max(nibble < 8 ? nibble : nibble - 16, -7);
+            const auto part = [](int four_bits) {
+                return std::max(four_bits < 8 ? four_bits : four_bits - 16, -7);
             };
             s.bytes[i] = byte;
             s.values[i] = cdouble(part(byte >> 4), part(byte & 15));

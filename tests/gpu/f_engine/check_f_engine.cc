@@ -81,13 +81,13 @@ void check_cuts(pfb::parameters p, bool delayed, int skipped)
     const int selected = p.channels - 2 * skipped;
     // of one channel of one block in bytes, and all that they are put into
     const auto block_row = [&](int times) { return size * p.inputs() * times; };
-    const auto bytes_of_blocks = [&](int times) {
+    const auto bytes_of_frames = [&](int times) {
         return (before + spectra + times) / times * block_row(times) * selected;
     };
     const auto blocks_of = [&](const std::vector<int>& calls, int times) {
         const auto kernel =
             f_engine::make({ p, times, skipped, selected }, device::select("cuda"));
-        const guarded out(bytes_of_blocks(times));
+        const guarded out(bytes_of_frames(times));
         run(*kernel, calls, [&](const pfb::source* sources, int first, int count) {
             const int block = (before + first) / times;
             kernel->execute(sources,
@@ -100,8 +100,8 @@ void check_cuts(pfb::parameters p, bool delayed, int skipped)
         return std::pair(out.values<uint8_t>(), kernel->clamped());
     };
     const auto expected = spectra_of(whole);
-    const auto turned = [&](int times) {
-        std::vector<uint8_t> all(bytes_of_blocks(times), guard_value);
+    const auto transposed = [&](int times) {
+        std::vector<uint8_t> all(bytes_of_frames(times), guard_value);
         for (int k = 0; k < selected; k++)
             for (int input = 0; input < p.inputs(); input++)
                 for (int t = 0; t < spectra; t++) {
@@ -127,8 +127,8 @@ void check_cuts(pfb::parameters p, bool delayed, int skipped)
     // one block, and several in a row that the copy engine stores, and threads
     for (int times : { (before + spectra + 15) / 8 * 8, 24, 11 }) {
         const auto where = "in blocks of " + std::to_string(times) + " times";
-        compare(blocks_of(whole, times), turned(times), where);
-        compare(blocks_of(uneven, times), turned(times), where + " in uneven calls");
+        compare(frames_of(whole, times), transposed(times), where);
+        compare(frames_of(uneven, times), transposed(times), where + " in uneven calls");
     }
 }
 
@@ -158,7 +158,7 @@ void check_cuts(bool quick)
 /*!
  * A call gives the same bits each time, also when the GPU turns to other programs in the
  * middle of it: to be run by several programs at a time. On tensor cores, where the copy
- * engine, filter and crews share memory.
+ * engine, filter and consumers share memory.
  */
 void check_repeats()
 {
@@ -167,7 +167,7 @@ void check_repeats()
     stream& s = *own_stream;
     const auto check = [&](pfb::parameters p, bool delayed, int first_time) {
         p.prototype = prototype(p.step(), p.taps, "hann");
-        const bool turned = first_time >= 0;
+        const bool framed = first_time >= 0;
         // slots begin alike in all calls: phases follow from those of a slot's beginning
         const int slots = 1930 * 1024 / slot_spectra / p.channels;
         const int spectra = slots * slot_spectra + (delayed ? 0 : 1);
@@ -181,11 +181,11 @@ void check_repeats()
             from.push_back(
                 { static_cast<char*>(data.back().data()) + bytes_of(p.input, margin, 1),
                   0 });
-            if (!turned)
+            if (!framed)
                 to.push_back(out.emplace_back(results).data());
         }
         const int times = (first_time + spectra + 7) / 8 * 8;
-        if (turned)
+        if (framed)
             out.emplace_back(size_t(p.channels) * p.ports * times * size_of(p.output));
         const auto gains = random_gains(p);
         const auto delays = random_delays(p);
@@ -206,7 +206,7 @@ void check_repeats()
                 different += all != first;
             }
         };
-        if (turned)
+        if (framed)
             repeat(*f_engine::make({ p, times, 0, p.channels }, device::select("cuda")),
                    [&](auto& k) {
                        k.execute(from.data(), out[0].data(), first_time, spectra, s);
@@ -216,7 +216,7 @@ void check_repeats()
                    [&](auto& k) { k.execute(from.data(), to.data(), spectra, s); });
         expect(different == 0,
                name_of(p) + (delayed ? ", delayed" : "") +
-                   (turned ? ", times from " + std::to_string(first_time) : "") + ": " +
+                   (framed ? ", times from " + std::to_string(first_time) : "") + ": " +
                    std::to_string(different) + " calls differ from the first");
     };
     for (int n = 64; n <= 8192; n *= 2)

@@ -100,7 +100,7 @@ void check_delays(sample_type type, int channels, bool inverted)
     for (auto& v : plain)
         to_plain.push_back(v.data());
     host::make_pfb(p)->execute(from.data(), to_plain.data(), spectra, on_host);
-    const int turned = is_complex(type) ? 0 : inverted ? 1 - n / 2 : n / 2;
+    const int shift = is_complex(type) ? 0 : inverted ? 1 - n / 2 : n / 2;
     double worst = 0;
     for (int i = 0; i < p.ports; i++) {
         const auto got = out[i].values<int8_t>();
@@ -110,11 +110,11 @@ void check_delays(sample_type type, int channels, bool inverted)
             for (int m = 0; m < spectra; m++) {
                 const size_t at = size_t(m) * n + k;
                 // whole samples turn the middle of the band of real ones, of an inverted
-                // band the channel below it, and are turned back
+                // band the channel below it, and are shifted back
                 const double phase =
                     d.phase + d.phase_rate * m -
                     2 * pi * (k - n / 2) / p.step() * (d.fraction + d.fraction_rate * m) +
-                    2 * pi * double(d.samples % p.step()) * turned / p.step();
+                    2 * pi * double(d.samples % p.step()) * shift / p.step();
                 sum += std::complex<double>(got[2 * at], got[2 * at + 1]) *
                        std::conj(std::complex<double>(plain[i][at])) *
                        std::polar(1., -phase);
@@ -207,10 +207,10 @@ void check_name(pfb::parameters p, bool hopper)
     const auto name = cuda::make_pfb(p, 0)->implementation();
     const auto expected = "cuda tensor f16 fft " + std::to_string(p.channels);
     expect((name == expected) == tensor, name_of(p) + " by " + name);
-    const auto turned = f_engine::make({ p, 16, 0, p.channels }, device::select("cuda"))
+    const auto framed = f_engine::make({ p, 16, 0, p.channels }, device::select("cuda"))
                             ->implementation();
-    expect((turned == expected + ", stored by channel") == tensor,
-           name_of(p) + ", turned, by " + turned);
+    expect((framed == expected + ", stored by channel") == tensor,
+           name_of(p) + ", framed, by " + framed);
 }
 
 void check_names()

@@ -60,7 +60,7 @@ struct pfb_case {
     int spectra;
     int lost_port = -1;
     bool delayed = false;
-    bool turned = false; //!< by the f_engine, into a block with a few times more
+    bool framed = false; //!< by the f_engine, into a frame with a few times more
     bool all = false;    //!< channels; otherwise most of them
     //! of the two calls with delays: its results are off the alignment of 16 bytes, and
     //! so another kernel's than the other call's
@@ -200,7 +200,7 @@ void compare_outputs(const std::vector<uint8_t>& got,
 void check_pfb(pfb_case c, bool plain)
 {
     auto& p = c.p;
-    if (c.turned != checks_frames || !chosen_channels.wants(p.channels))
+    if (c.framed != checks_frames || !chosen_channels.wants(p.channels))
         return;
     const int64_t samples = int64_t(c.spectra - 1 + p.taps) * p.step();
     const size_t results = size_t(c.spectra) * p.inputs_per_port * p.channels;
@@ -257,7 +257,7 @@ void check_pfb(pfb_case c, bool plain)
                    what + ", counts of clamped output: " + std::to_string(differences) +
                        " of " + std::to_string(clamped) + " differ");
         };
-    if (c.turned) {
+    if (c.framed) {
         const int first = c.spectra % 2 ? 3 : 16;
         const int skipped = c.all ? 0 : p.channels / 8 + 1;
         const f_engine::parameters f{

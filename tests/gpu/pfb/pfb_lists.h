@@ -31,15 +31,15 @@ void check_small_pfbs()
             const int many = 2400 * 1024 / n;
             check_pfb({ p, many, -1, false, true, true }, false);
             // delays have kernels of their own
-            for (bool turned : { false, true })
-                check_pfb({ p, many, -1, true, turned, true }, false);
+            for (bool framed : { false, true })
+                check_pfb({ p, many, -1, true, framed, true }, false);
             // inverted real samples are put elsewhere
             auto inverted = p;
             inverted.inverted = true;
             for (bool delayed : { false, true })
-                for (bool turned : { false, true })
+                for (bool framed : { false, true })
                     if (!is_complex(t))
-                        check_pfb({ inverted, many, -1, delayed, turned, true }, false);
+                        check_pfb({ inverted, many, -1, delayed, framed, true }, false);
             auto several = p;
             several.inputs_per_port = 3;
             check_pfb({ several, 4 * spectra, -1, true }, false);
@@ -98,23 +98,23 @@ void check_interleaved(bool quick)
     // on tensor cores, few and many inputs
     for (auto [ports, inputs] : { std::pair(2, 16), std::pair(5, 13) })
         for (bool delayed : { false, true })
-            for (bool turned : { false, true })
+            for (bool framed : { false, true })
                 for (int n : { 64, 256, 1024, 2048, 8192 })
                     for (auto t : types_on_tensor_cores(n))
                         check_pfb({ with(n, ports, inputs, t),
                                     45,
                                     ports > 2 ? 1 : -1,
                                     delayed,
-                                    turned,
-                                    turned && delayed },
+                                    framed,
+                                    framed && delayed },
                                   false);
     if (quick)
         return;
-    for (bool turned : { false, true }) {
-        check_pfb({ with(8192, 2, 16, type::sc8), 150, 1, true, turned }, false);
-        check_pfb({ with(1024, 1, 600, type::s10), 33, -1, false, turned }, false);
-        check_pfb({ with(1024, 2, 300, type::sc8), 121, 0, true, turned }, false);
-        check_pfb({ with(128, 1, 1024, type::fc32), 40, -1, true, turned }, false);
+    for (bool framed : { false, true }) {
+        check_pfb({ with(8192, 2, 16, type::sc8), 150, 1, true, framed }, false);
+        check_pfb({ with(1024, 1, 600, type::s10), 33, -1, false, framed }, false);
+        check_pfb({ with(1024, 2, 300, type::sc8), 121, 0, true, framed }, false);
+        check_pfb({ with(128, 1, 1024, type::fc32), 40, -1, true, framed }, false);
     }
 }
 
@@ -124,7 +124,7 @@ void check_cases(bool quick)
     using type = sample_type;
     const auto check = [&](pfb_case c) {
         check_pfb(c, false);
-        if (!c.turned && (c.p.channels < 200 || !quick))
+        if (!c.framed && (c.p.channels < 200 || !quick))
             check_pfb(c, true);
     };
     for (auto output : { type::sc8, type::fc32 })
@@ -191,21 +191,21 @@ void check_cases(bool quick)
                                              std::tuple(13, 5, 1930 * 1024 / n + 1),
                                              std::tuple(16, 64, 45),
                                              std::tuple(10, 65, 9) })
-            for (auto [turned, all] : { std::pair(false, true),
+            for (auto [framed, all] : { std::pair(false, true),
                                         std::pair(true, false),
                                         std::pair(true, true) })
                 for (bool delayed : { false, true })
                     for (auto t : types_on_tensor_cores(n))
                         for (bool inverted : { false, true }) {
                             // inverted real ones are put elsewhere
-                            if ((is_complex(t) && inverted != turned) ||
+                            if ((is_complex(t) && inverted != framed) ||
                                 taps > most_taps_on_tensor_cores(t))
                                 continue;
                             check_pfb({ { n, taps, ports, 1, t, type::sc8, inverted, {} },
                                         spectra,
                                         ports > 2 ? 1 : -1,
                                         delayed,
-                                        turned,
+                                        framed,
                                         all },
                                       false);
                         }

@@ -30,7 +30,7 @@ chosen_numbers chosen_inputs;
 enum class pattern { random, lowest, highest, alternating };
 
 //! Bytes of sc8 or sc4; of sc4 -8 occurs, too, and is read as -7.
-std::vector<int8_t> voltages_of(const xengine::parameters& p, int blocks, pattern kind)
+std::vector<int8_t> voltages_of(const xengine::parameters& p, int frames, pattern kind)
 {
     const bool sc4 = p.type == sample_type::sc4;
     const int most = sc4 ? 7 : 127, least = sc4 ? -8 : -127;
@@ -46,7 +46,7 @@ std::vector<int8_t> voltages_of(const xengine::parameters& p, int blocks, patter
             return least + int(random_bits() % (most - least + 1));
         }
     };
-    std::vector<int8_t> v(size_t(blocks) * p.channels * p.inputs * p.spectra_per_frame *
+    std::vector<int8_t> v(size_t(frames) * p.channels * p.inputs * p.spectra_per_frame *
                           size_of(p.type));
     for (size_t i = 0; i < v.size(); i++)
         v[i] = sc4 ? int8_t(number(2 * i) * 16 | (number(2 * i + 1) & 15))
@@ -54,7 +54,7 @@ std::vector<int8_t> voltages_of(const xengine::parameters& p, int blocks, patter
     return v;
 }
 
-void check_xengine(xengine::parameters p, int blocks, pattern kind, size_t shift = 0)
+void check_xengine(xengine::parameters p, int frames, pattern kind, size_t shift = 0)
 {
     if (!chosen_inputs.wants(p.inputs))
         return;
@@ -65,13 +65,13 @@ void check_xengine(xengine::parameters p, int blocks, pattern kind, size_t shift
     for (auto& scale : scales)
         scale = 1. / (1 + random_bits() % 1000);
 
-    const auto first = voltages_of(p, blocks, kind);
-    const auto second = voltages_of(p, blocks, kind);
+    const auto first = voltages_of(p, frames, kind);
+    const auto second = voltages_of(p, frames, kind);
     std::vector<cfloat> expected(visibilities), expected_first(visibilities);
-    host->accumulate(first.data(), blocks, on_host);
+    host->accumulate(first.data(), frames, on_host);
     host->dump(expected_first.data(), scales.data(), 1, on_host);
-    host->accumulate(first.data(), blocks, on_host);
-    host->accumulate(second.data(), blocks, on_host);
+    host->accumulate(first.data(), frames, on_host);
+    host->accumulate(second.data(), frames, on_host);
     host->dump(expected.data(), scales.data(), scales.size(), on_host);
 
     const guarded gpu_first(first, shift), gpu_second(second, shift);
@@ -79,8 +79,8 @@ void check_xengine(xengine::parameters p, int blocks, pattern kind, size_t shift
         const auto what =
             name + ", " + name_of(p.type) + ", " + std::to_string(p.inputs) +
             " inputs, " + std::to_string(p.channels) + " channels, " +
-            std::to_string(p.spectra_per_frame) + " times, " + std::to_string(blocks) +
-            " blocks, pattern " + std::to_string(int(kind));
+            std::to_string(p.spectra_per_frame) + " times, " + std::to_string(frames) +
+            " frames, pattern " + std::to_string(int(kind));
         const auto own_stream = device::select("cuda").make_stream();
         stream& s = *own_stream;
         const auto kernel = cuda::make_xengine(p, 0, name);
@@ -93,14 +93,14 @@ void check_xengine(xengine::parameters p, int blocks, pattern kind, size_t shift
                                : nullptr;
         const guarded out(visibilities * sizeof(cfloat));
         auto* to = static_cast<cfloat*>(out.data());
-        kernel->accumulate(gpu_second.data(), blocks, s);
+        kernel->accumulate(gpu_second.data(), frames, s);
         kernel->clear(s);
-        kernel->accumulate(gpu_first.data(), blocks, s);
+        kernel->accumulate(gpu_first.data(), frames, s);
         kernel->dump(to, scales.data(), 1, s);
         s.synchronize();
         expect(same_bits(out.values<cfloat>(), expected_first), what);
-        kernel->accumulate(gpu_first.data(), blocks, s);
-        kernel->accumulate(gpu_second.data(), blocks, s);
+        kernel->accumulate(gpu_first.data(), frames, s);
+        kernel->accumulate(gpu_second.data(), frames, s);
         kernel->dump(to, scales.data(), scales.size(), s);
         s.synchronize();
         expect(same_bits(out.values<cfloat>(), expected), what + ", second dump");
@@ -118,7 +118,7 @@ std::map<std::string, double> worst_real_error, worst_steady_error;
 void check_real_xengine(int inputs,
                         int channels,
                         int times,
-                        int blocks,
+                        int frames,
                         bool steady = false,
                         size_t shift = 0)
 {
@@ -126,7 +126,7 @@ void check_real_xengine(int inputs,
         return;
     const xengine::parameters p{ channels, inputs, times, sample_type::fc32 };
     std::normal_distribution<float> normal;
-    std::vector<cfloat> v(size_t(blocks) * channels * inputs * times);
+    std::vector<cfloat> v(size_t(frames) * channels * inputs * times);
     for (auto& x : v) // steady: every product errs to the same side
         x = steady ? cfloat(1.2345678f, .98765432f)
                    : cfloat(normal(random_bits), normal(random_bits));
@@ -136,8 +136,8 @@ void check_real_xengine(int inputs,
         for (int a = 0; a < inputs; a++)
             for (int b = 0; b <= a; b++) {
                 const size_t product = c * p.products() + a * (a + 1) / 2 + b;
-                for (int block = 0; block < blocks; block++) {
-                    const size_t row = (size_t(block) * channels + c) * inputs;
+                for (int frame = 0; frame < frames; frame++) {
+                    const size_t row = (size_t(frame) * channels + c) * inputs;
                     const cfloat* x = &v[(row + a) * times];
                     const cfloat* y = &v[(row + b) * times];
                     double re = 0, im = 0, size = 0;
@@ -159,14 +159,14 @@ void check_real_xengine(int inputs,
     for (const auto& name : cuda::xengine_implementations(p, 0)) {
         const auto what = name + " X-engine, " + std::to_string(inputs) + " inputs, " +
                           std::to_string(channels) + " channels, " +
-                          std::to_string(times) + " times, " + std::to_string(blocks) +
-                          " blocks";
+                          std::to_string(times) + " times, " + std::to_string(frames) +
+                          " frames";
         const guarded out(sums.size() * sizeof(cfloat));
         const auto kernel = cuda::make_xengine(p, 0, name);
         const auto integrate = [&](int calls) {
             const double scale = 1. / calls;
             for (int i = 0; i < calls; i++)
-                kernel->accumulate(in.data(), blocks, s);
+                kernel->accumulate(in.data(), frames, s);
             kernel->dump(static_cast<cfloat*>(out.data()), &scale, 1, s);
             s.synchronize();
             return out.values<cfloat>();
@@ -225,7 +225,7 @@ void check_real_xengines(bool quick)
                 check_real_xengine(n, 5, times, 3);
         for (int n : { 3, 14, 32, 40, 48, 64, 72 }) // long ones, and splits of the time
             check_real_xengine(n, 1, 12000, 3);
-        for (int n : { 2, 16, 70 }) // more thread blocks than there is room for
+        for (int n : { 2, 16, 70 }) // more thread frames than there is room for
             check_real_xengine(n, 500, 20, 1);
     }
     for (int n : { 2, 16, 48, 70 }) {
@@ -275,10 +275,10 @@ void check_integer_xengines(sample_type type, bool quick)
     // the last channels' time is split more than that of the others
     for (int n : { 140, 200 })
         check_xengine({ 24, n, 656, type }, 16, pattern::random);
-    // and that of those that are left when all thread blocks have had as many
+    // and that of those that are left when all thread frames have had as many
     check_xengine({ 140, 66, 176, type }, 16, pattern::random);
     check_xengine({ 70, 200, 176, type }, 16, pattern::random);
-    // more jobs than thread blocks, which take some each
+    // more work tiles than thread frames, which take some each
     for (int n : { 128, 256 })
         check_xengine({ 300, n, 64, type }, 1, pattern::random);
 }

@@ -58,7 +58,7 @@ std::vector<float2> make_twiddles(const fused_kernel& kernel)
     return all;
 }
 
-//! Channels whose rows of all blocks of threads stay in the second-level cache until they
+//! Channels whose rows of all thread blocks stay in the second-level cache until they
 //! fill lines of it.
 constexpr int most_rows = 512;
 
@@ -267,7 +267,7 @@ void fused_filter::execute(const pfb::source* sources,
     call.points = fused_call::points_of_thread;
     call.inverted = d_p.inverted;
     call.eight_bit = d_p.output == sample_type::sc8;
-    call.in_a_row = !to.block || d_p.channels <= most_rows;
+    call.in_a_row = !to.frame || d_p.channels <= most_rows;
     call.rounds = d_rounds;
     const int64_t together = int64_t(d_kernel.spectra) * call.rounds;
     const int64_t groups = (call.spectra + together - 1) / together * call.inputs;
@@ -282,7 +282,7 @@ void tell(filter_call& call,
           const fused_filter::target& to,
           size_t count)
 {
-    call.block = to.block;
+    call.frame = to.frame;
     call.first_time = to.first_time;
     call.times = to.times;
     call.first_channel = to.first_channel;

@@ -21,7 +21,7 @@ namespace gr::aperture::kernels::cuda {
 
 /*!
  * Gains of an input into shared memory, in the order of the threads that use them. Where
- * blocks of threads take inputs by turns, each step may want others: nobody waits for
+ * thread blocks take inputs by turns, each step may want others: nobody waits for
  * them before the last pass.
  */
 template <class Shape>
@@ -195,12 +195,12 @@ __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
 template <class Shape, store Stored, class voltage>
 __device__ __noinline__ void store_zeros(const fused_step& of, const fused_call& call)
 {
-    constexpr bool block = Stored == store::frames;
-    const int channels = block ? call.selected : Shape::N;
-    const int64_t step = block ? int64_t(call.inputs) * call.times : 1; // of channels
+    constexpr bool frames = Stored == store::frames;
+    const int channels = frames ? call.selected : Shape::N;
+    const int64_t step = frames ? int64_t(call.inputs) * call.times : 1; // of channels
     for (int i = threadIdx.x; i < channels * of.wanted; i += Shape::threads) {
-        const int number = block ? i % of.wanted : i / channels;
-        const int channel = block ? i / of.wanted : i % channels;
+        const int number = frames ? i % of.wanted : i / channels;
+        const int channel = frames ? i / of.wanted : i % channels;
         reinterpret_cast<voltage*>(of.spectra + number * of.spacing)[channel * step] = {};
     }
 }
@@ -290,7 +290,7 @@ __device__ __forceinline__ int put_line(const float2 (&v)[Shape::points],
 }
 
 /*!
- * A line in registers into its spectrum, or into rows of a block, with the phases of
+ * A line in registers into its spectrum, or into rows of a frame, with the phases of
  * delays and gains.
  */
 template <class Shape, store Stored>
@@ -384,7 +384,7 @@ __device__ __forceinline__ uint32_t side_by_side(const fused_call& call)
     return call.rows.samples ? 1 : call.inputs_per_port;
 }
 
-//! Where a block of threads is in its work; one thread at a time looks after it.
+//! Where a thread block is in its work; one thread at a time looks after it.
 struct fused_schedule {
     group_number group, stride;
     int groups, round; // left; of the group
@@ -398,7 +398,7 @@ __device__ __forceinline__ fused_schedule make_schedule(const fused_call& call)
     const int together = Shape::spectra * call.rounds;
     const int64_t batches = (call.spectra + together - 1) / together;
     const int64_t groups = batches * call.inputs;
-    // In a row, a block of threads finds most samples that spectra share in its cache; in
+    // In a row, a thread block finds most samples that spectra share in its cache; in
     // turns, all blocks together fill rows of many channels before they leave the cache.
     const int64_t start = call.in_a_row ? groups * blockIdx.x / gridDim.x : blockIdx.x;
     const int64_t end = call.in_a_row ? groups * (blockIdx.x + 1) / gridDim.x : groups;
@@ -452,7 +452,7 @@ plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
     step.last = schedule.round == call.rounds - 1 || left <= Shape::spectra;
     if (Stored == store::frames) {
         const int64_t row = int64_t(input) * call.times + call.first_time + first;
-        step.spectra = static_cast<char*>(call.block) + row * element;
+        step.spectra = static_cast<char*>(call.frame) + row * element;
         step.spacing = element;
     } else {
         step.spectra = static_cast<char*>(call.spectra_of(port)) +

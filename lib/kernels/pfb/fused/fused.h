@@ -18,8 +18,8 @@ namespace gr::aperture::kernels::cuda {
 
 //! What kernels of a filter bank are told of a call, but for its ports.
 struct filter_call {
-    void* block; //!< [channel][input][time]; nullptr: each port has its own spectra
-    int first_time, times, first_channel, selected; //!< of the block
+    void* frame; //!< [channel][input][time]; nullptr: each port has its own spectra
+    int first_time, times, first_channel, selected; //!< of the frame
 
     const float* prototype;
     const float2* twiddles;
@@ -30,7 +30,7 @@ struct filter_call {
     int inputs, taps;
 };
 
-//! What kernels of a filter bank make: each port's own spectra, or blocks
+//! What kernels of a filter bank make: each port's own spectra, or frames
 //! [channel][input][time].
 enum class store { spectra, frames };
 
@@ -38,7 +38,7 @@ enum class store { spectra, frames };
 struct fused_call : filter_call {
     static constexpr int few = 64;
     static constexpr int points_of_thread = 32;
-    //! Steps of a block of threads until what follows each other in a block is a sector
+    //! Steps of a thread block until what follows each other in a frame is a sector
     //! of memory.
     static constexpr int rounds_of(int spectra, size_t size)
     {
@@ -61,7 +61,7 @@ struct fused_call : filter_call {
     int points; //!< of a thread, as it knows; see amplify()
     int rounds; //!< of groups of spectra that are stored together
     bool inverted, eight_bit;
-    bool in_a_row; //!< groups of spectra, for each block of threads
+    bool in_a_row; //!< groups of spectra, for each thread block
 
     __host__ __device__ const pfb::source& source_of(int port) const
     {
@@ -79,7 +79,7 @@ struct fused_kernel {
     int channels;
     void (*functions[2])(fused_call); //!< [store]
     int threads, blocks;              //!< of a multiprocessor
-    int spectra;                      //!< that a block of threads makes at a time
+    int spectra;                      //!< that a thread block makes at a time
     int shared_bytes;
     int radices[3];
 };
@@ -103,30 +103,30 @@ public:
     void set_gains(const cfloat* gains, cudaStream_t s);
     void set_delays(const delay* delays, cudaStream_t s);
 
-    //! Where spectra are put: each port's own, or a block, as was said at the start.
+    //! Where spectra are put: each port's own, or a frame, as was said at the start.
     struct target {
         void* const* spectra;
-        void* block;
+        void* frame;
         int first_time, times, first_channel, selected;
 
-        //! Where spectra are put when so many are: in a block that lies behind it, maybe.
+        //! Where spectra are put when so many are: in a frame that lies behind it, maybe.
         target later(size_t spectra, const pfb::parameters& p) const
         {
             target t(*this);
             const size_t first = first_time + spectra;
             const size_t row = size_of(p.output) * p.inputs() * size_t(times);
-            t.block = static_cast<char*>(block) + first / times * selected * row;
+            t.frame = static_cast<char*>(frame) + first / times * selected * row;
             t.first_time = int(first % times);
             return t;
         }
-        //! What of `count` spectra each block has, or up to so many whole ones in a row:
+        //! What of `count` spectra each frame has, or up to so many whole ones in a row:
         //! put(target, part), one after the other.
         template <class Put>
         void
-        each_part(size_t count, const pfb::parameters& p, int most_blocks, Put put) const
+        each_part(size_t count, const pfb::parameters& p, int most_frames, Put put) const
         {
-            each_part_of_blocks(
-                first_time, count, times, most_blocks, [&](const part_of_blocks& part) {
+            each_part_of_frames(
+                first_time, count, times, most_frames, [&](const part_of_frames& part) {
                     put(later(part.done, p), part);
                 });
         }

@@ -24,10 +24,10 @@ __device__ __forceinline__ voltage result(float2 y)
 }
 
 /*!
- * Where a thread's results go in a block: each next one steps on to its next channel.
+ * Where a thread's results go in a frame: each next one steps on to its next channel.
  * Channels that are not wanted are left out.
  */
-struct block_rows {
+struct frame_rows {
     char* to;
     int64_t stride; // from channel to channel, in bytes
     int channel, step, selected;
@@ -45,7 +45,7 @@ struct block_rows {
 //! \param start, step channel of the thread's first result, and to the next \param time
 //! of its first result, counted from the first of this step
 template <class voltage>
-__device__ __forceinline__ block_rows
+__device__ __forceinline__ frame_rows
 rows_of(const fused_step& of, int start, int step, int time, const fused_call& call)
 {
     const int64_t spacing = int64_t(call.inputs) * call.times * int(sizeof(voltage));
@@ -92,7 +92,7 @@ struct row_pieces {
     static constexpr int words = 4 * pieces;
     // that exchange with each other; then each has so many times in a row
     static constexpr int lanes = Shape::spectra < Rounds ? Shape::spectra : Rounds;
-    uint4* aside; // [round][piece][thread of the block]
+    uint4* aside; // [round][piece][thread of the thread block]
 
     __device__ explicit row_pieces(const fused_call& call)
         : aside(static_cast<uint4*>(call.scratch) +
@@ -134,7 +134,7 @@ struct row_pieces {
 
     //! A piece of all rounds; \param v results of the last one
     static __device__ __forceinline__ void
-    store_piece(const uint32_t* v, const waiting& kept, int lane, block_rows& rows)
+    store_piece(const uint32_t* v, const waiting& kept, int lane, frame_rows& rows)
     {
         uint32_t all[4][Rounds];
 #pragma unroll
@@ -154,7 +154,7 @@ struct row_pieces {
 
     //! \param v results of the last round
     __device__ __forceinline__ void
-    store_whole(const uint32_t (&v)[words], int lane, block_rows rows) const
+    store_whole(const uint32_t (&v)[words], int lane, frame_rows rows) const
     {
         constexpr int ahead = Rounds > 4 ? 1 : 4 / (Rounds - 1);
         waiting kept[ahead];
@@ -175,7 +175,7 @@ struct row_pieces {
 
     //! The same where rows are not aligned or not all times are wanted.
     __device__ __noinline__ void
-    store_each(const fused_step& last, int lane, block_rows rows) const
+    store_each(const fused_step& last, int lane, frame_rows rows) const
     {
 #pragma unroll 1
         for (int e = 0; e < Shape::points; e++) {
@@ -198,7 +198,7 @@ struct row_pieces {
 private:
     //! Results of channel c of a piece.
     static __device__ __forceinline__ void
-    put(const uint32_t (&all)[4][Rounds], int c, block_rows& rows)
+    put(const uint32_t (&all)[4][Rounds], int c, frame_rows& rows)
     {
         // where exchange() has left what is of time t
         const auto index = [](int t) { return t % lanes * (Rounds / lanes) + t / lanes; };
@@ -223,7 +223,7 @@ private:
 
 /*!
  * Gains and conversion of results in registers, and where they go: into the rows of a
- * block. \param start, step channel of the thread's first result, and to the next
+ * frame. \param start, step channel of the thread's first result, and to the next
  */
 template <class Shape, class voltage>
 __device__ __forceinline__ int put_rows(const float2 (&v)[Shape::points],
@@ -261,7 +261,7 @@ __device__ __forceinline__ int put_rows(const float2 (&v)[Shape::points],
         const bool whole =
             of.round == rounds - 1 && of.wanted == Shape::spectra &&
             (call.times | call.first_time) % rounds == 0 &&
-            reinterpret_cast<uintptr_t>(call.block) % (rounds * sizeof(voltage)) == 0;
+            reinterpret_cast<uintptr_t>(call.frame) % (rounds * sizeof(voltage)) == 0;
         const auto rows = [&] {
             return rows_of<voltage>(of,
                                     start,

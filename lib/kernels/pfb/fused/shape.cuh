@@ -14,12 +14,12 @@
 namespace gr::aperture::kernels::cuda {
 
 /*!
- * A block of threads makes Spectra spectra of one input at a time. It filters them, a
+ * A thread block makes Spectra spectra of one input at a time. It filters them, a
  * column of samples of several spectra a thread, into lines of N complex numbers in
  * shared memory; transforms each line in passes of radix R1, R2 (and R3), each thread 32
  * points in registers; and stores.
  *
- * For blocks [channel][input][time], threads change places before the last pass: a warp
+ * For frames [channel][input][time], threads change places before the last pass: a warp
  * then has the same channels of up to 16 spectra, that is of times in a row.
  *
  * Real samples are taken as half as many complex ones, and the two halves of their
@@ -165,7 +165,7 @@ struct sample_view {
 };
 
 /*!
- * A block of threads goes from step to step: the spectra that it makes at a time, of one
+ * A thread block goes from step to step: the spectra that it makes at a time, of one
  * input. What a step is about lies in shared memory, written once for all threads.
  */
 struct fused_step {
@@ -178,9 +178,9 @@ struct fused_step {
     int input;
     bool other_input; // than that of the step before
     int known;        // lines of samples that the step before has read, too
-    int round;        // of the steps whose results are turned together
+    int round;        // of the steps whose results are transposed together
     bool last;        // of them
-    char* spectra;    // where results go; of a block: those of its channel 0
+    char* spectra;    // where results go; of a frame: those of its channel 0
     int64_t spacing;  // of these, in bytes
     const float4* gains;
 };

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(threads, 1)
         load_coefficients(h, c);
     else
         load_tables(m, c);
-    // The next call may begin where blocks of threads end, and comes up to here.
+    // The next call may begin where thread blocks end, and comes up to here.
     asm volatile("griddepcontrol.launch_dependents;");
     foresee(c);
     wait_for_calls_before();
@@ -92,20 +92,20 @@ __global__ void __launch_bounds__(threads, 1)
 template <store Store, class Call>
 constexpr int shared_bytes = int(sizeof(memory<Store, Call>)) + 1024;
 
-//! Blocks as [input][segment][block, d][c][time], the segments that there are; only one:
-//! [input][block, d][c][time]; of a cluster: [input][residue][block, d][c][time]; of real
-//! samples: [input][segment][block, D / 2][64 channels][time].
+//! Frames as [input][segment][frame, d][c][time], the segments that there are; only one:
+//! [input][frame, d][c][time]; of a cluster: [input][residue][frame, d][c][time]; of real
+//! samples: [input][segment][frame, D / 2][64 channels][time].
 template <class Call>
 CUtensorMap box_map(const Call& c)
 {
     constexpr uint64_t d = Call::second_radix;
     const uint64_t row = 2 * uint64_t(c.times), pitch = row * c.inputs;
     const uint64_t inputs = c.inputs;
-    const uint64_t rows = uint64_t(c.blocks) * rows_of_block<Call>;
+    const uint64_t rows = uint64_t(c.frames) * rows_of_frame<Call>;
     if constexpr (Call::real) {
         constexpr uint64_t half = d / 2;
         return make_tensor_map(
-            c.block,
+            c.frame,
             { { row, 2 * radix, rows, uint64_t(c.last_segment / c.segment + 1), inputs },
               { pitch, 2 * radix * pitch, 2 * uint64_t(c.segment), row },
               { sector, box_channels, half, Call::segments, 1 },
@@ -113,21 +113,21 @@ CUtensorMap box_map(const Call& c)
             box_order::half_swapped);
     } else if constexpr (Call::ranks > 1)
         return make_tensor_map(
-            c.block,
+            c.frame,
             { { row, radix, rows, Call::ranks, inputs },
               { Call::ranks * pitch, Call::channels_apart * pitch, pitch, row },
               { sector, box_channels, d, 1, 1 },
               5 },
             box_order::half_swapped);
     else if constexpr (Call::segments == 1)
-        return make_tensor_map(c.block,
+        return make_tensor_map(c.frame,
                                { { row, radix, rows, inputs },
                                  { pitch, radix * pitch, row },
                                  { sector, box_channels, d, 1 } },
                                box_order::half_swapped);
     else
         return make_tensor_map(
-            c.block,
+            c.frame,
             { { row, radix, rows, uint64_t(c.last_segment / c.segment + 1), inputs },
               { pitch, radix * pitch, 2 * uint64_t(c.segment), row },
               { sector, box_channels, d, Call::segments, 1 },
@@ -297,7 +297,7 @@ private:
         }
     }
 
-    //! How so many blocks of threads, or clusters, are launched.
+    //! How so many thread blocks, or clusters, are launched.
     template <class Call>
     struct launch_of {
         cudaLaunchConfig_t config{};
@@ -330,62 +330,62 @@ private:
             launch(sources, to, count, 1, s, rows);
             return;
         }
-        // whole blocks together, but for delays, which go on from one to the next
+        // whole frames together, but for delays, which go on from one to the next
         const int most = d_delays.any() ? 1 : most_inputs / d_p.inputs();
         const auto put = [&](const fused_filter::target& here,
-                             const part_of_blocks& part) {
+                             const part_of_frames& part) {
             std::vector<pfb::source> from(sources, sources + d_p.ports);
             for (auto& source : from)
                 source = pfb::later(d_p, source, part.done);
             input_rows later = rows;
             if (later.samples)
                 later.samples += bytes_of(d_p.input, part.done * shape::step, 1);
-            launch(from.data(), here, part.times, part.blocks, s, later);
+            launch(from.data(), here, part.times, part.frames, s, later);
         };
         to.each_part(count, d_p, most, put);
     }
 
-    //! \param count spectra of each block
+    //! \param count spectra of each frame
     void launch(const pfb::source* sources,
                 const fused_filter::target& to,
                 size_t count,
-                int blocks,
+                int frames,
                 cudaStream_t s,
                 const input_rows& rows)
     {
         if (d_delays.any())
-            launch_call<input_call<true, shape>>(sources, to, count, blocks, s, rows);
+            launch_call<input_call<true, shape>>(sources, to, count, frames, s, rows);
         else
-            launch_call<input_call<false, shape>>(sources, to, count, blocks, s, rows);
-        d_delays.pass(count * blocks);
+            launch_call<input_call<false, shape>>(sources, to, count, frames, s, rows);
+        d_delays.pass(count * frames);
     }
 
     template <class Call>
     void launch_call(const pfb::source* sources,
                      const fused_filter::target& to,
                      size_t count,
-                     int blocks,
+                     int frames,
                      cudaStream_t s,
                      const input_rows& rows)
     {
         Call c{};
         const int inputs = d_p.inputs();
-        for (int i = 0; i < blocks * inputs; i++) {
-            const int input = i % inputs, block = i / inputs;
+        for (int i = 0; i < frames * inputs; i++) {
+            const int input = i % inputs, frame = i / inputs;
             const int port = input / d_p.inputs_per_port;
             const int place = input % d_p.inputs_per_port;
-            c.sources[i] = pfb::later(d_p, sources[port], block * count);
+            c.sources[i] = pfb::later(d_p, sources[port], frame * count);
             if (rows.samples && sources[port].samples)
                 c.sources[i].samples =
                     rows.samples + input * rows.bytes +
-                    bytes_of(d_p.input, block * count * shape::step, 1);
+                    bytes_of(d_p.input, frame * count * shape::step, 1);
             if (to.spectra)
                 c.spectra_of[i] =
                     static_cast<char*>(to.spectra[port]) + place * c.spectrum_bytes;
             else
-                c.of_frame[i] = { input, block };
+                c.of_frame[i] = { input, frame };
         }
-        c.blocks = blocks;
+        c.frames = frames;
         c.pitch = int64_t(d_p.inputs_per_port) * c.spectrum_bytes;
         tell(c, d_p, to, count);
         if constexpr (c.delayed)
@@ -408,20 +408,20 @@ private:
         c.groups = int((c.spectra + lead + multiple - 1) / multiple) * (together / group);
         c.segment = c.groups * group;
         c.last_segment = int((c.spectra + lead - 1) / c.segment) * c.segment;
-        const int64_t all = int64_t(c.groups) * c.inputs * blocks;
-        const int shares = int(std::min<int64_t>(all, d_most_blocks));
+        const int64_t all = int64_t(c.groups) * c.inputs * frames;
+        const int workers = int(std::min<int64_t>(all, d_most_blocks));
         c.harmless_squares = d_modest_gains ? 127 * 127 - 1 : -1;
         c.inverted = d_p.inverted;
-        c.share = int(all / shares);
-        c.more = int(all % shares);
+        c.groups_each = int(all / workers);
+        c.more = int(all % workers);
         c.boxed = Store == store::frames && c.selected == c.channels &&
                   c.times >= set_times &&
                   (c.times | (c.first_time - lead)) % group == 0 &&
-                  reinterpret_cast<uintptr_t>(c.block) % 16 == 0;
+                  reinterpret_cast<uintptr_t>(c.frame) % 16 == 0;
         CUtensorMap boxes{};
         if (c.boxed)
             boxes = box_map(c);
-        const launch_of<Call> l(shares, s);
+        const launch_of<Call> l(workers, s);
         check(cudaLaunchKernelEx(&l.config, channelise<Store, Call>, c, boxes),
               "channeliser on tensor cores");
     }
@@ -439,16 +439,16 @@ private:
         const size_t row = 2 * size_t(to.times);
         const int first = port * d_p.inputs_per_port;
         const auto put = [&](const fused_filter::target& here,
-                             const part_of_blocks& part) {
+                             const part_of_frames& part) {
             for (int input = first; input < first + d_p.inputs_per_port; input++)
-                check(cudaMemset2DAsync(static_cast<char*>(here.block) + input * row +
+                check(cudaMemset2DAsync(static_cast<char*>(here.frame) + input * row +
                                             2 * size_t(part.first),
                                         row * d_p.inputs(),
                                         0,
                                         2 * size_t(part.times),
                                         to.selected,
                                         s),
-                      "clearing times of a block");
+                      "clearing times of a frame");
         };
         to.each_part(count, d_p, 1, put);
     }
@@ -561,16 +561,16 @@ public:
         return this->d_filter.name() + ", stored by channel";
     }
     void execute(
-        const pfb::source* sources, void* block, int first, int count, stream& s) override
+        const pfb::source* sources, void* frame, int first, int count, stream& s) override
     {
         const fused_filter::target to{ nullptr,
-                                       block,
+                                       frame,
                                        first,
                                        d_p.spectra_per_frame,
                                        d_p.first_channel,
                                        d_p.selected_channels };
         if (!this->done(sources, to, size_t(count), s))
-            this->d_other->execute(sources, block, first, count, s);
+            this->d_other->execute(sources, frame, first, count, s);
     }
 
 private:

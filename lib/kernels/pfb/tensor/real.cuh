@@ -175,9 +175,9 @@ __device__ __forceinline__ int first_of_box(int warp, int box)
     return Call::real ? (2 * warp + box / 2) * box_channels + box % 2 * radix
                       : (2 * warp + box) * box_channels;
 }
-//! Rows of boxes that the channels of a block are.
+//! Rows of boxes that the channels of a frame are.
 template <class Call>
-inline constexpr int rows_of_block = Call::second_radix / (Call::real ? 2 : 1);
+inline constexpr int rows_of_frame = Call::second_radix / (Call::real ? 2 : 1);
 //! What of a set of times is stored at once: a warp's channels; of real samples each warp
 //! has some of all warps' boxes.
 template <class Call>

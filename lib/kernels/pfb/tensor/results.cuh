@@ -68,9 +68,9 @@ store_times(uint16_t* to, uint4 words, int wanted, First... first)
             to[t] = uint16_t(list[t / 2] >> 16 * (t % 2));
 }
 
-//! Times of a block that are stored together, of each segment.
+//! Times of a frame that are stored together, of each segment.
 struct time_set {
-    int input, time; // of the block; the first segment's
+    int input, time; // of the frame; the first segment's
     int first, end;  // those of the set that there are, of the first segment
     int left;        // times of the call from the first one's on
 
@@ -83,7 +83,7 @@ struct time_set {
 };
 
 /*!
- * Half of the channels of a set into the block, where boxes do not fit. Two lanes store a
+ * Half of the channels of a set into the frame, where boxes do not fit. Two lanes store a
  * sector, first that of the one's channel, then that of the other's. \param from sectors
  * of the set \param residue of channels
  */
@@ -113,12 +113,12 @@ __device__ __forceinline__ void store_sectors(uint32_t from,
         return Call::segments == 1 || segment_begin == 0 ? unwanted : 0;
     };
     const bool whole = (c.times | (c.first_time - lead_of(c))) % group == 0 &&
-                       reinterpret_cast<uintptr_t>(c.block) % 16 == 0 &&
+                       reinterpret_cast<uintptr_t>(c.frame) % 16 == 0 &&
                        wanted >= group && unwanted == 0;
     const int begin = first_spectrum(Call::segment_of(e), c);
-    const auto [input, block] = c.of_frame[set.input];
-    uint16_t* to = static_cast<uint16_t*>(c.block) +
-                   (int64_t(block) * c.selected + place) * pitch +
+    const auto [input, frame] = c.of_frame[set.input];
+    uint16_t* to = static_cast<uint16_t*>(c.frame) +
+                   (int64_t(frame) * c.selected + place) * pitch +
                    int64_t(input) * c.times + set.time + begin + group * half;
     from += (thread / 32 * 2 + in_warp / box_channels) * box_bytes +
             (Call::real ? e / 2 : e) * sector_row + in_warp % box_channels * sector;

@@ -34,7 +34,7 @@ namespace gr::aperture::kernels::cuda::tensor {
  * spectrum of the same segment all the time. The products stay as large; the second
  * matrix then has a matrix of R x R for each segment, and zeros elsewhere.
  *
- * A block of threads works on its own, from one piece of an input to the next. Eight
+ * A thread block works on its own, from one piece of an input to the next. Eight
  * warps filter: a thread has four samples of the line, its coefficients and the window of
  * the last lines in registers, reads each sample once, and leaves filtered ones in slots
  * of shared memory, as the tensor cores want them. It filters them
@@ -43,7 +43,7 @@ namespace gr::aperture::kernels::cuda::tensor {
  * twiddles, its part of an operand of the second: nothing goes through memory between
  * them.
  *
- * Here is what the parts share: sizes, what a call is told, what a block of threads works
+ * Here is what the parts share: sizes, what a call is told, what a thread block works
  * on, and its shared memory.
  */
 
@@ -71,7 +71,7 @@ constexpr int result_gap = 32;
 
 /*
  * How results are stored. Spectra: the warps of a consumer store a line of a slot each,
- * or some segments of all lines. Blocks [channel][input][time]: what a warp of one
+ * or some segments of all lines. Frames [channel][input][time]: what a warp of one
  * consumer has of two groups, and that of the other which has the same channels, is a
  * sector of memory for each channel. The copy engine stores them.
  */
@@ -95,8 +95,8 @@ struct depth {
 template <store Store, class Call>
 constexpr depth depth_of()
 {
-    constexpr bool blocks = Store == store::frames, delayed = Call::delayed;
-    constexpr int many = blocks ? 5 : 6;
+    constexpr bool frames = Store == store::frames, delayed = Call::delayed;
+    constexpr int many = frames ? 5 : 6;
     if (Call::real && !delayed)
         return { Call::segments > 1 ? many - 1 : 3, 3 };
     if (Call::real)
@@ -107,11 +107,11 @@ constexpr depth depth_of()
     case 1:
         return { delayed ? many : 2, 3 };
     case 2:
-        return { 2, blocks && delayed ? 2 : 3 };
+        return { 2, frames && delayed ? 2 : 3 };
     case 4:
-        return { blocks && delayed ? 3 : 2, delayed ? 2 : 3 };
+        return { frames && delayed ? 3 : 2, delayed ? 2 : 3 };
     default:
-        return { 2, blocks ? 3 : 2 };
+        return { 2, frames ? 3 : 2 };
     }
 }
 template <store Store, class Call>
@@ -294,14 +294,14 @@ struct nothing {
 //! [channel], later taps in later lines; twiddles [steps][consumer_threads][2], gains
 //! [input] [gain_words][gain_threads][2].
 struct call : filter_call {
-    bool boxed;                // whether the block is stored in boxes; see box_map()
+    bool boxed;                // whether the frame is stored in boxes; see box_map()
     const uint4* matrices;     // as memory has them
     int groups;                // of spectra of an input
     int64_t pitch;             // bytes from one spectrum of an input to its next
-    int share, more;           // groups of a block of threads; so many have one more
+    int groups_each, more;     // of a thread block; so many blocks have one more
     int harmless_squares;      // of results; see quantise()
     int segment, last_segment; // spectrum that the second one and the last one begin with
-    int blocks;                // in a row that are stored, whole ones if several
+    int frames;                // in a row that are stored, whole ones if several
     bool inverted;             // see residue_of()
 };
 
@@ -312,9 +312,9 @@ struct real_call {
 struct complex_call {
 };
 
-//! An input, of one of the blocks in a row.
+//! An input, of one of the frames in a row.
 struct input_of_frame {
-    int input, block;
+    int input, frame;
 };
 
 constexpr int most_inputs = 1024;
@@ -386,7 +386,7 @@ struct piece {
 };
 
 /*!
- * What a block of threads, or a cluster, works on: an even share, of as few inputs as
+ * What a thread block, or a cluster, works on: an even part, of as few inputs as
  * possible. Inputs whose samples were lost are left out.
  */
 class pieces
@@ -394,7 +394,7 @@ class pieces
 public:
     template <class Call>
     __device__ explicit pieces(const Call& c)
-        : d_next(c.share * (blockIdx.x / Call::ranks) +
+        : d_next(c.groups_each * (blockIdx.x / Call::ranks) +
                  min(int(blockIdx.x / Call::ranks), c.more))
     {
     }
@@ -403,7 +403,7 @@ public:
     __device__ bool take(piece& p, const Call& c)
     {
         const int next_block = blockIdx.x / Call::ranks + 1;
-        const int end = c.share * next_block + min(next_block, c.more);
+        const int end = c.groups_each * next_block + min(next_block, c.more);
         while (d_next < end) {
             const int input = d_next / c.groups, before = d_next - input * c.groups;
             p = { input,

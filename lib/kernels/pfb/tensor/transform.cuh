@@ -55,7 +55,7 @@ __device__ __forceinline__ auto own_numbers(int residue, const Call& c)
  * Consumers that take turns: one starts its first products when the other has started its
  * second ones, and so makes use of the time that the other waits for them, where both
  * would else wait at the same time, for as long as they keep step. With delays that
- * made some calls faster and others slower, and of real samples it makes blocks slower.
+ * made some calls faster and others slower, and of real samples it makes frames slower.
  */
 template <store Store, class Call>
 inline constexpr bool takes_turns = Call::real        ? Store == store::spectra
@@ -136,7 +136,7 @@ __device__ __forceinline__ uint32_t first_result(const first_row& row,
     return rounded(fitting(y), rounded(fitting(z)));
 }
 
-//! \param boxes of the block, if it is stored in boxes
+//! \param boxes of the frame, if it is stored in boxes
 template <store Store, class Call>
 __device__ __forceinline__ void
 transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
@@ -247,7 +247,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                                           i * (2 * box_bytes / boxes_of_warp<Call>),
                                       2 * times.time,
                                       first_of_box<Call>(warp, i),
-                                      of.block * rows_of_block<Call>,
+                                      of.frame * rows_of_frame<Call>,
                                       segment_and_input...);
                 };
                 if constexpr (Call::ranks > 1)
@@ -418,7 +418,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 for (int i = 0; i < Call::gain_words; i++)
                     factors[i] = load_numbers(gains + i * Call::gain_threads);
                 uint32_t words[pairs][8];
-                const auto put = [&](int k) { // of blocks, once both pairs are here
+                const auto put = [&](int k) { // of frames, once both pairs are here
 #pragma unroll
                     for (int i = 0; i < 8 && as_frames && k > 0; i++)
                         put_in_set(i, words[0][i], words[1][i]);
