@@ -20,15 +20,17 @@
 
 namespace gr::aperture::kernels::cuda::tensor {
 
-
-//! Until what other calls of the stream have read and written is so for this one.
+//! Waits until the calls before this one in the stream have finished with memory, so that
+//! it can be read and written.
 __device__ __forceinline__ void wait_for_calls_before()
 {
     asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
-//! The map is an argument of its own, as its address is taken: of the others the compiler
-//! would no longer know that they stay what they are, and that all threads have the same.
+//! The kernel of the filter bank on tensor cores: warps that filter are the producers,
+//! two warp groups that transform are the consumers. The tensor map is an argument of its
+//! own, because its address is taken: the compiler would no longer know that the members
+//! of c do not change and are the same in all threads.
 template <store Store, class Call>
 __global__ void __launch_bounds__(threads, 1)
     channelise(const __grid_constant__ Call c, const __grid_constant__ CUtensorMap boxes)
@@ -66,14 +68,15 @@ __global__ void __launch_bounds__(threads, 1)
         load_coefficients(h, c);
     else
         load_tables(m, c);
-    // The next call may begin where thread blocks end, and comes up to here.
+    // The next call in the stream may start on multiprocessors that become free, and
+    // comes as far as this line.
     asm volatile("griddepcontrol.launch_dependents;");
     foresee(c);
     wait_for_calls_before();
     if (loads_in(0, c))
         start_loading(m, c);
     if constexpr (Call::ranks > 1)
-        sync_cluster(); // others arrive at barriers of this block
+        sync_cluster(); // other ranks arrive at the barriers of this thread block
     else
         __syncthreads();
     if (filters) {
@@ -85,16 +88,18 @@ __global__ void __launch_bounds__(threads, 1)
     }
     if constexpr (Call::ranks > 1) {
         __syncwarp();
-        sync_cluster(); // what others send and say arrives before this block ends
+        sync_cluster(); // what other ranks send has to arrive before this thread block
+                        // ends
     }
 }
 
 template <store Store, class Call>
 constexpr int shared_bytes = int(sizeof(memory<Store, Call>)) + 1024;
 
-//! Frames as [input][segment][frame, d][c][time], the segments that there are; only one:
-//! [input][frame, d][c][time]; of a cluster: [input][residue][frame, d][c][time]; of real
-//! samples: [input][segment][frame, D / 2][64 channels][time].
+//! The tensor map by which the copy engine stores frames in boxes. Its axes are, with
+//! several segments, [input][segment][frame, d][c][time]; with one segment [input][frame,
+//! d][c][time]; of a cluster [input][residue][frame, d][c][time]; of real samples
+//! [input][segment][frame, D / 2][64 channels][time].
 template <class Call>
 CUtensorMap box_map(const Call& c)
 {
@@ -135,7 +140,9 @@ CUtensorMap box_map(const Call& c)
             box_order::half_swapped);
 }
 
-//! Filter, transform, gains and conversion of a call.
+//! One filter bank on tensor cores of a shape: holds its tables and settings on the GPU,
+//! and launches the kernel that filters, transforms, multiplies by gains and converts to
+//! sc8.
 template <store Store, class Shape>
 class tensor_filter
 {
@@ -188,7 +195,9 @@ public:
                (d_split ? ", inputs split" : "");
     }
 
-    //! Into [input][rank][gain_words][gain_threads][2], as consumers read them.
+    //! Sets the gains [input][channel]. They are uploaded as
+    //! [input][rank][gain_words][gain_threads][2], the order in which the consumers read
+    //! them.
     void set_gains(const cfloat* gains, cudaStream_t s)
     {
         const device_guard guard(d_device);
@@ -215,7 +224,8 @@ public:
         d_gains.set(d_ordered_gains.data(), s);
     }
 
-    //! Of all inputs, and what they are by now.
+    //! Sets the delays [input] that hold from the next spectrum on; nullptr: none.
+    //! delays() has them as they have grown since.
     void set_delays(const delay* delays, cudaStream_t s)
     {
         const device_guard guard(d_device);
@@ -225,8 +235,9 @@ public:
     }
     const input_delays& delays() const { return d_delays; }
 
-    //! Whether all addresses are multiples of 16; those of samples that are delayed or
-    //! taken apart need not be.
+    //! Returns whether this filter bank can execute a call: all addresses have to be
+    //! multiples of 16 bytes, but for those of samples that are delayed, or of ports with
+    //! several inputs, whose samples are split before.
     bool can_do(const pfb::source* sources, const fused_filter::target& to) const
     {
         const auto aligned = [](const void* p) {
@@ -240,7 +251,8 @@ public:
         return true;
     }
 
-    //! Spectra that another one makes.
+    //! Tells the delays that `spectra` spectra have passed which another filter bank
+    //! made.
     void leave_out(size_t spectra) { d_delays.pass(spectra); }
 
     void execute(const pfb::source* sources,
@@ -266,7 +278,8 @@ public:
                 clear(port, to, count, s);
     }
 
-    //! Adds its own counts.
+    //! Adds the numbers of samples and of output elements that this filter bank has
+    //! clamped.
     void add_counts(pfb::counts& all) const
     {
         const auto own = d_counts.read();
@@ -279,7 +292,8 @@ public:
 private:
     static constexpr size_t gains_of_rank = 2 * shape::gain_words * shape::gain_threads;
     static constexpr size_t gains_of_input = shape::ranks * gains_of_rank;
-    // of 1024 samples
+    // What filtered samples are multiplied by, for lines of 1024 samples; see
+    // filter_scale_of().
     static inline const double filter_scale = filter_scale_of(shape::step / shape::ranks);
 
     template <class Call>
@@ -297,7 +311,8 @@ private:
         }
     }
 
-    //! How so many thread blocks, or clusters, are launched.
+    //! A launch of so many thread blocks, or clusters of them, with programmatic stream
+    //! serialisation.
     template <class Call>
     struct launch_of {
         cudaLaunchConfig_t config{};
@@ -319,7 +334,9 @@ private:
         launch_of(const launch_of&) = delete;
     };
 
-    //! \param rows as of a fused_filter
+    //! Launches the kernel for `count` spectra of each input, as one call or one for each
+    //! part of a frame.
+    //! \param rows samples of all inputs that were split, as in fused_filter::execute()
     void filter(const pfb::source* sources,
                 const fused_filter::target& to,
                 size_t count,
@@ -330,7 +347,8 @@ private:
             launch(sources, to, count, 1, s, rows);
             return;
         }
-        // whole frames together, but for delays, which go on from one to the next
+        // Whole frames are made by one launch, unless there are delays, which go on from
+        // one frame to the next.
         const int most = d_delays.any() ? 1 : most_inputs / d_p.inputs();
         const auto put = [&](const fused_filter::target& here,
                              const part_of_frames& part) {
@@ -345,7 +363,8 @@ private:
         to.each_part(count, d_p, most, put);
     }
 
-    //! \param count spectra of each frame
+    //! Launches the kernel once.
+    //! \param count spectra of each frame and input
     void launch(const pfb::source* sources,
                 const fused_filter::target& to,
                 size_t count,
@@ -401,7 +420,8 @@ private:
         int lead = 0;
         if constexpr (c.delayed)
             lead = c.lead;
-        // sets of times begin alike in all segments
+        // The number of spectra of a segment is a multiple of a set of times, so that
+        // sets begin alike in all segments.
         constexpr int together =
             c.segments > 1 && Store == store::frames ? set_times : group;
         constexpr int64_t multiple = int64_t(c.segments) * together;
@@ -426,7 +446,7 @@ private:
               "channeliser on tensor cores");
     }
 
-    //! Of a port whose samples were lost.
+    //! Writes `count` spectra of zeros for each input of a port whose samples were lost.
     void
     clear(int port, const fused_filter::target& to, size_t count, cudaStream_t s) const
     {
@@ -470,7 +490,8 @@ private:
 };
 
 /*!
- * A filter bank or an F-engine; calls that it cannot do it leaves to another.
+ * A filter bank (Base = pfb) or an F-engine (Base = f_engine) on tensor cores. Parameters
+ * and calls that it has no kernel for are left to another implementation, d_other.
  */
 template <class Base, store Store, class Shape>
 class with_tensor_cores : public Base
@@ -499,7 +520,8 @@ public:
     }
 
 protected:
-    //! \return whether this one did it, or there was nothing to do
+    //! Executes a call if it can.
+    //! \return whether the call has been executed here, or there was nothing to do
     bool done(const pfb::source* sources,
               const fused_filter::target& to,
               size_t count,

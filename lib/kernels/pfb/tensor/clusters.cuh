@@ -31,8 +31,9 @@ namespace gr::aperture::kernels::cuda::tensor {
  * them to the other ranks' slots.
  */
 
-//! Two matrices of 8 x 8 samples, transposed: of column lane / 4 the rows 2 (lane % 4)
-//! and one more. Lane 8 m + r of the first 16 gives the address of row r of matrix m.
+//! Loads two matrices of 8 x 8 samples, transposed (ldmatrix): a lane gets, of column
+//! lane / 4, rows 2 (lane % 4) and the next. Lane 8 m + r of the first 16 gives the
+//! address of row r of matrix m.
 __device__ __forceinline__ void load_transposed(uint2& words, uint32_t address)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
@@ -41,8 +42,8 @@ __device__ __forceinline__ void load_transposed(uint2& words, uint32_t address)
                  : "memory");
 }
 
-//! wait_for() by a warp, whose lanes go on at the same time: what they do together then,
-//! such as ldmatrix, wants all of them.
+//! wait_for() for a whole warp, whose lanes go on at the same time: instructions that a
+//! warp executes together, such as ldmatrix, need all lanes.
 __device__ __forceinline__ void wait_together(uint64_t* barrier, int parity)
 {
     int done;
@@ -58,7 +59,8 @@ __device__ __forceinline__ void wait_together(uint64_t* barrier, int parity)
     } while (!__all_sync(~0u, done));
 }
 
-//! copy_bytes() by one thread of a warp, all of which call it with the same arguments.
+//! copy_bytes() by one elected thread of a warp, all threads of which call it with the
+//! same arguments.
 __device__ __forceinline__ void
 copy_bytes_together(uint32_t to, const void* from, uint64_t* barrier, int bytes)
 {
@@ -74,7 +76,8 @@ copy_bytes_together(uint32_t to, const void* from, uint64_t* barrier, int bytes)
                  : "memory");
 }
 
-//! Where an address of shared memory is in that of a thread block of the cluster.
+//! Returns the address in the cluster of what lies at `address` in the shared memory of
+//! another rank.
 __device__ __forceinline__ uint32_t address_at(uint32_t address, uint32_t rank)
 {
     uint32_t there;
@@ -82,8 +85,8 @@ __device__ __forceinline__ uint32_t address_at(uint32_t address, uint32_t rank)
     return there;
 }
 
-//! Shared memory to that of a thread block of the cluster; its barrier, whose address is
-//! of the cluster as well, counts the bytes.
+//! Copies from shared memory to that of another rank of the cluster, whose barrier counts
+//! the bytes. Destination and barrier are addresses in the cluster.
 __device__ __forceinline__ void
 send_bytes(uint32_t to, uint32_t from, uint32_t barrier, int bytes)
 {
@@ -99,7 +102,7 @@ constexpr int core_bytes = 128;                           // eight b by four a
 constexpr int core_spectrum = radix / 8 * core_bytes;     // of a spectrum, four a
 constexpr int core_column = slot_spectra * core_spectrum; // four a
 
-//! How the tensor cores find filtered samples in this order.
+//! Matrix descriptor by which the tensor cores find filtered samples in this order.
 class cores_matrix
 {
 public:
@@ -107,14 +110,14 @@ public:
         : d_low((address & 0x3ffff) >> 4 | (core_column >> 4) << 16)
     {
     }
-    //! Of the spectra that begin so many bytes later.
+    //! Returns the matrix of the spectra that begin `bytes` bytes later.
     __device__ __forceinline__ cores_matrix after(int bytes) const
     {
         cores_matrix matrix(*this);
         matrix.d_low += bytes >> 4;
         return matrix;
     }
-    //! Of the columns that begin so many bytes later.
+    //! Returns the descriptor of the columns that begin `bytes` bytes later.
     __device__ __forceinline__ uint64_t descriptor(int bytes) const
     {
         return uint64_t(core_bytes >> 4) << 32 | (d_low + (bytes >> 4));
@@ -134,7 +137,7 @@ __device__ __forceinline__ float2 operator-(float2 a, float2 b)
 }
 __device__ __forceinline__ float2 times_minus_i(float2 a) { return { a.y, -a.x }; }
 
-//! u_0 to u_3 of four z.
+//! Transforms four points: z_0 to z_3 become u_0 to u_3.
 __device__ __forceinline__ void add_four(float2 (&z)[4])
 {
     const float2 a = z[0] + z[2], b = z[0] - z[2];
@@ -142,16 +145,16 @@ __device__ __forceinline__ void add_four(float2 (&z)[4])
     z[0] = a + c, z[1] = b + d, z[2] = a - c, z[3] = b - d;
 }
 
-//! Of another lane.
+//! Returns the value of the other lane of a pair.
 __device__ __forceinline__ float2 exchanged(float2 a)
 {
     return { __shfl_xor_sync(~0u, a.x, 1), __shfl_xor_sync(~0u, a.y, 1) };
 }
 
 /*!
- * The four samples that a thread of a cluster filters: of 2048 channels two n by two j,
- * of 4096 four j; of 8192 four j, even or odd ones, the other lane of a pair has the
- * others.
+ * The four samples of a spectrum that a producer thread of a cluster filters: with 2048
+ * channels two n by two j; with 4096 four j; with 8192 four even or four odd j, while the
+ * other lane of the pair has the others.
  */
 template <class Call>
 class cluster_place
@@ -161,7 +164,8 @@ class cluster_place
     const int d_lane = threadIdx.x % 32;
     const int d_warp = threadIdx.x / 32 - loading_thread / 32;
 
-    //! The first of those that a lane with b and `other` filters, of the rank's.
+    //! Returns the first sample, among those of the rank, that a lane with b and `other`
+    //! filters.
     __device__ __forceinline__ int first_of(int b, int other) const
     {
         const int row = d_warp % 4 * 8 + b;
@@ -170,7 +174,7 @@ class cluster_place
         else
             return (d_warp / 4 * 4 + other) * radix + row;
     }
-    //! Where a sample of a line is in a stage.
+    //! Returns the place of a sample of a line in a stage, in bytes.
     __device__ __forceinline__ static constexpr int bytes_to(int sample)
     {
         return sample / points * Call::piece_pitch + sample % points * Call::sample_bytes;
@@ -178,21 +182,21 @@ class cluster_place
 
 public:
     static constexpr int segment = 0;
-    //! Of the first one.
+    //! Index of the first sample in its spectrum.
     __device__ __forceinline__ int in_spectrum() const
     {
         return first_of(d_lane / 4, d_lane % 4) + d_rank * (points / ranks);
     }
-    //! What load() reads, in a stage.
+    //! Returns what load() reads, as a place in a stage in bytes.
     __device__ __forceinline__ int in_stage() const
     {
         if constexpr (!reads_together<Call>)
             return bytes_to(first_of(d_lane / 4, d_lane % 4));
-        // lane 8 m + 2 t + i: eight b of sample 2 m + i
+        // Lane 8 m + 2 t + i gives the address of eight b of sample 2 m + i.
         const int sample = d_lane / 8 % 2 * 2 + d_lane % 2;
         return bytes_to(first_of(0, d_lane % 8 / 2)) + bytes_to(Call::samples_on(sample));
     }
-    //! Four samples. By all lanes of a warp.
+    //! Loads four samples. Called by all lanes of a warp.
     __device__ __forceinline__ static uint2 load(uint32_t address)
     {
         if constexpr (reads_together<Call>) {
@@ -216,7 +220,8 @@ public:
                          __byte_perm(each[2], each[3], 0x5410) };
         }
     }
-    //! Where its part of a slot begins, of each word; the slot's address is to be added.
+    //! Finds where the words of this thread begin in a slot; the address of the slot is
+    //! to be added.
     __device__ __forceinline__ void find_words(uint32_t (&words)[4]) const
     {
         const int other = d_lane % 4, row = d_warp % 4 * core_bytes + d_lane / 4 * 16;
@@ -231,7 +236,8 @@ public:
                 words[k] = part(other % 2 * 2 + k / 2 + k % 2 * 4) + row +
                            ((d_warp / 4 * 2 + other / 2) ^ other % 2 * 2) * 4;
     }
-    //! Adds up and writes a spectrum's words.
+    //! Adds up a thread's samples (the transform over ranks) and writes the words of a
+    //! spectrum.
     __device__ __forceinline__ void
     store(const uint32_t (&words)[4], int spectrum, const float (&filtered)[8]) const
     {
@@ -267,14 +273,15 @@ public:
         for (int k = 0; k < 4; k++)
             store_word(words[k] + spectrum * core_spectrum, halves(z[k].x, z[k].y));
     }
-    //! Of a sample's coefficients: what is added up of odd lanes begins with r = 2.
+    //! Returns the sign of the coefficients of sample k: the sums of odd lanes begin with
+    //! r = 2.
     __device__ __forceinline__ float sign(int k) const
     {
         return ranks == 8 && d_lane % 2 && k % 2 ? -1 : 1;
     }
 
 private:
-    //! Where what is filtered for a rank goes.
+    //! Returns where in a slot lies what is filtered for a rank.
     __device__ __forceinline__ int part(int rank) const
     {
         const int behind = (rank - d_rank + ranks) % ranks;
@@ -289,13 +296,14 @@ private:
     }
 };
 
-//! A warp has written its words of a slot, which its first lane says; the last one sends
-//! the other ranks' parts.
+//! Tells that a warp has written its words of a slot. Called by the first lane of each
+//! warp; that of the last warp sends the parts of the other ranks.
 template <store Store, class Call>
 __device__ __forceinline__ void leave_words(memory<Store, Call>& m, int slot)
 {
     constexpr int ranks = Call::ranks;
-    // of each warp's arrival, a part of what others send
+    // With the arrival of each warp, a part of the bytes that other ranks send is
+    // expected.
     arrive_expecting(&m.full[slot], (ranks - 1) * Call::part_bytes / filter_warps);
     if (count_around(&m.written[slot], filter_warps) < filter_warps - 1)
         return;
@@ -313,9 +321,10 @@ __device__ __forceinline__ void leave_words(memory<Store, Call>& m, int slot)
 }
 
 /*!
- * Spectra of a cluster. Each rank has every R-th channel of a slot's spectra, and sends
- * the ranks what they store: of 2048 channels two spectra each, of 4096 one, of 8192 half
- * of one. What has arrived is stored when the consumer's next slot has been sent.
+ * Exchange of results in a cluster that makes spectra. Each rank has every R-th channel
+ * of a slot's spectra, and sends the other ranks what these store: with 2048 channels
+ * each rank stores two spectra, with 4096 one, with 8192 half of one. What has arrived is
+ * stored when the next slot of the consumer has been sent.
  */
 template <store Store, class Call>
 class spectra_exchange
@@ -331,7 +340,8 @@ class spectra_exchange
     const int d_consumer, d_thread, d_rank;
     const uint32_t d_results; // of the consumer
     ring_place<2> d_at{};
-    // where the slot that has been sent last is to go, and its spectra
+    // Where the slot that was sent last is to be stored, and which of its spectra are
+    // wanted.
     char* d_to = nullptr;
     int d_begin = 0, d_end = 0;
 
@@ -350,13 +360,14 @@ public:
           d_results(results)
     {
     }
-    //! Until the results of the slot before the last one have left.
+    //! Waits until the results of the slot before the last one have left shared memory.
     __device__ __forceinline__ void wait_for_room()
     {
         wait_for(&m.exchange.room[d_consumer][d_at.index], d_at.parity ^ 1);
     }
-    //! A slot's results, which all of the consumer have written. \param to its first
-    //! spectrum \param begin, end spectra that are wanted
+    //! Sends the results of a slot, which all threads of the consumer have written.
+    //! \param to the first spectrum of the slot
+    //! \param begin, end spectra that are wanted
     __device__ __forceinline__ void send(char* to, int begin, int end)
     {
         if (d_thread == 0) {
@@ -386,7 +397,7 @@ public:
                   begin_before,
                   end_before);
     }
-    //! The last slot.
+    //! Stores the last slot.
     __device__ __forceinline__ void finish()
     {
         if (d_to)
@@ -397,8 +408,8 @@ public:
     }
 
 private:
-    // Found out whenever spectra are stored: what follows from them would not stay in
-    // registers, and to have it back from memory takes the consumer more time than that.
+    // These are read anew whenever spectra are stored: values computed from them would
+    // not stay in registers, and to reload them from memory takes the consumer longer.
     __device__ __forceinline__ static int thread_now()
     {
         int thread;
@@ -412,7 +423,7 @@ private:
         return rank;
     }
 
-    //! Where byte `place` of all results of a slot is.
+    //! Returns the address of byte `place` of all results of a slot.
     __device__ __forceinline__ uint32_t result(int buffer, int place) const
     {
         return d_results + buffer * Call::result_bytes +
@@ -442,8 +453,9 @@ private:
         if (thread % 32 < ranks)
             arrive_at(&m.exchange.room[d_consumer][at.index], thread % 32);
     }
-    //! Eight channels in a row. \param from what the first rank has sent \param own the
-    //! same of this one
+    //! Returns eight successive channels.
+    //! \param from what rank 0 has sent
+    //! \param own the same of this rank
     __device__ __forceinline__ uint4 interleaved(uint32_t from,
                                                  uint32_t own,
                                                  int own_rank) const

@@ -14,19 +14,20 @@
 namespace gr::aperture::kernels::cuda::tensor {
 
 /*
- * The filter of numbers that have 8 bits or fewer: an instruction multiplies two of them
- * by coefficients of 16 bits and adds up (dp2a), as whole numbers, without any rounding.
- * So words have four times of a number each, which also makes the window of the last
- * lines small.
+ * The filter of samples with components of 8 or 4 bits: one instruction (dp2a) multiplies
+ * two of them by coefficients of 16 bits and adds up, in integers, without any rounding.
+ * For this a word holds one component at four successive times, which also makes the
+ * window of the last lines small.
  */
 
-//! Four samples' real parts, and their imaginary ones, as bytes: 16 times what they are.
+//! Returns the real and the imaginary parts of four sc4 samples as bytes, each 16 times
+//! its value.
 __device__ __forceinline__ uint2 bytes_of_sc4(uint32_t four)
 {
     return { four & 0xf0f0f0f0, four << 4 & 0xf0f0f0f0 };
 }
 
-//! Word k becomes byte k of each of them.
+//! Transposes 4 x 4 bytes: byte i of word k becomes byte k of word i.
 __device__ __forceinline__ void
 transpose_bytes(uint32_t& a, uint32_t& b, uint32_t& c, uint32_t& d)
 {
@@ -38,13 +39,15 @@ transpose_bytes(uint32_t& a, uint32_t& b, uint32_t& c, uint32_t& d)
     d = __byte_perm(ab[1], cd[1], 0x7632);
 }
 
-//! What a filtering thread has of the prototype: taps by twos, for spectra of odd times,
-//! whose first tap's time is even, and of even ones.
+//! The coefficients of the samples that a producer thread filters, taps by twos in a
+//! word: once for spectra at odd times, whose first tap meets the first byte of a pair of
+//! times, and once for those at even times, whose taps are shifted by one.
 template <class Call>
 struct paired_coefficients {
     static constexpr int samples = Call::real ? 8 : 4, taps = Call::most_taps;
     static constexpr int pairs = taps / 2;
-    //! Of more taps, registers have those for odd times, from which the others are made.
+    //! Whether the shifted coefficients are kept as well. With more than 8 taps they are
+    //! made from the others each time, as there are not enough registers.
     static constexpr bool keeps_even = taps <= 8;
     uint32_t odd[samples][pairs], kept[keeps_even ? samples : 1][pairs + 1];
 
@@ -68,8 +71,8 @@ struct paired_coefficients {
     }
 
 private:
-    //! The second tap of a pair and the first one of the next. Found where it is wanted:
-    //! the compiler would keep all of them, in memory.
+    //! Returns the second tap of pair i - 1 and the first tap of pair i. It is volatile,
+    //! or the compiler would keep all of them, in local memory.
     __device__ __forceinline__ uint32_t shifted(int k, int i) const
     {
         const uint32_t low = i > 0 ? odd[k][i - 1] : 0, high = i < pairs ? odd[k][i] : 0;
@@ -80,8 +83,9 @@ private:
 };
 
 /*!
- * The last lines of a thread: words of four times of each of its eight numbers. Those of
- * a slot are one word each, and those of most_taps lines before it are kept.
+ * The window of a producer thread: the last lines of its eight components, one word for
+ * four successive times of each. The lines of a slot are one word, and those of the
+ * most_taps lines before it are kept.
  */
 template <class Call>
 class sample_window
@@ -89,7 +93,8 @@ class sample_window
     static constexpr int before = Call::most_taps / slot_spectra;
     uint32_t d_last[before][8];
 
-    // A sum is the mantissa of a float.
+    // A sum begins as the mantissa of a float, so that it becomes one without a
+    // conversion.
     static constexpr int no_sum = 0x4b400000;
     static constexpr float no_sum_as_float = 3 << 22;
 
@@ -100,15 +105,16 @@ class sample_window
         lines[2 * line] = raw.x;
         lines[2 * line + 1] = raw.y;
     }
-    //! Lines [4][2] become numbers; see place_of().
+    //! Transposes words [4 lines][2] into words of four times of one component each;
+    //! place_of() tells which.
     static __device__ __forceinline__ void turn(uint32_t (&v)[8])
     {
 #pragma unroll
         for (int i = 0; i < 2; i++)
             transpose_bytes(v[i], v[2 + i], v[4 + i], v[6 + i]);
     }
-    //! The first or the second number of filtered word k: of sc4 and s8
-    //! these are in two words.
+    //! Returns the word of component `part` of sample k. Of sc4 and s8 the components of
+    //! a sample are in neighbouring words.
     static constexpr __device__ int place_of(int k, int part)
     {
         return Call::sc4 || Call::real ? 2 * k + part : 4 * (k % 2) + 2 * part + k / 2;
@@ -121,12 +127,12 @@ class sample_window
     }
 
 public:
-    //! The i-th line of those before the first spectrum's last one.
+    //! Puts the i-th line of those before the first spectrum's last line into the window.
     __device__ __forceinline__ void begin_with(int i, uint2 raw)
     {
         put(d_last[(i + 1) / slot_spectra], (i + 1) % slot_spectra, raw);
     }
-    //! When all these are here.
+    //! Makes the window ready when all lines before the first slot have been put there.
     __device__ __forceinline__ void begin()
     {
         put(d_last[0], 0, {});
@@ -134,7 +140,8 @@ public:
         for (auto& words : d_last)
             turn(words);
     }
-    //! \param store is told spectrum and numbers
+    //! Filters the four lines of a slot.
+    //! \param store is called with each spectrum and its eight filtered components
     template <class Store>
     __device__ __forceinline__ void filter(const uint2 (&raw)[slot_spectra],
                                            const paired_coefficients<Call>& h,
@@ -156,7 +163,8 @@ public:
                 int sum = no_sum;
 #pragma unroll
                 for (int j = 0; j < h.pairs + !odd; j++) {
-                    // of times from that of the first word on
+                    // Index of the pair of times, counted from the first word of the
+                    // window.
                     const int two = s / 2 + odd + j;
                     const uint32_t times = two / 2 < before ? d_last[two / 2][n] : now[n];
                     sum = dot(odd ? h.odd[k][j] : h.even(k, j), times, two % 2, sum);

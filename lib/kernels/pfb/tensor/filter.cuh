@@ -18,9 +18,9 @@
 
 namespace gr::aperture::kernels::cuda::tensor {
 
-// The filter, and the samples that it reads.
+// The filter: the mainloop of the producers, and how they read samples.
 
-//! From an even address.
+//! Loads eight bytes of shared memory from an even address.
 __device__ __forceinline__ uint2 load_eight_unaligned(uint32_t address)
 {
     const uint32_t aligned = address & ~3u, shift = address * 8; // modulo 32
@@ -35,8 +35,9 @@ __device__ __forceinline__ uint32_t load_word_unaligned(uint32_t address)
     return __funnelshift_r(load_word(aligned), load_word(aligned + 4), address * 8);
 }
 
-//! A thread's samples of a spectrum, as they are in memory: eight bytes of sc8; of s8
-//! four samples, and four of the second half; of sc4 one word.
+//! Loads a thread's samples of a spectrum as they are in memory: of sc8 four samples
+//! (eight bytes), of s8 four samples and the four that are half a spectrum later, of sc4
+//! four samples (one word).
 template <class Call>
 __device__ __forceinline__ uint2 load_samples(uint32_t address)
 {
@@ -53,13 +54,13 @@ __device__ __forceinline__ uint2 load_samples(uint32_t address)
         return load_eight_bytes(address);
 }
 
-//! The highest bit of bytes that are -128.
+//! Returns the highest bit of each byte that is -128, and zeros elsewhere.
 __device__ __forceinline__ uint32_t lowest_bytes(uint32_t v)
 {
     return v & ~((v & 0x7f7f7f7f) + 0x7f7f7f7f) & 0x80808080;
 }
 
-//! Samples with -128 as -127, of sc4 -8 as -7.
+//! Returns the samples with -128 read as -127 (of sc4: -8 as -7).
 template <class Call>
 __device__ __forceinline__ uint2 clamped_samples(uint2 v)
 {
@@ -70,8 +71,8 @@ __device__ __forceinline__ uint2 clamped_samples(uint2 v)
         return { v.x | lowest_bytes(v.x) >> 7, v.y | lowest_bytes(v.y) >> 7 };
 }
 
-//! Samples that are clamped. \param number of the first one; those from `counted` on
-//! before `end` count
+//! Returns how many samples of v are clamped.
+//! \param number index of the first sample; those from `counted` to before `end` count
 template <class Call>
 __device__ __noinline__ int
 count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
@@ -90,7 +91,7 @@ count_clamped(uint2 v, int64_t number, int64_t counted, int64_t end)
                  number + Call::samples_on(k) < end;
     return found;
 }
-//! The same of lines of shared memory.
+//! The same for a thread's samples of several lines in shared memory.
 template <class Place, class Call>
 __device__ __noinline__ int
 count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t end)
@@ -104,12 +105,13 @@ count_clamped(uint32_t from, int lines, int64_t number, int64_t counted, int64_t
     return found;
 }
 
-//! The highest bit of each number that is clamped if it is the lowest.
+//! The highest bits of all components in a word, where the lowest value shows.
 template <class Call>
 inline constexpr uint32_t lowest_bits = Call::sc4 ? 0x88888888 : 0x80808080;
 
-//! Not 0 in a bit of these where a number may be the lowest, always where it is. Made of
-//! all that was read.
+//! Returns a word whose lowest_bits are not all 0 if one of the samples may have the
+//! lowest value; it is certain only that samples with the lowest value are found. All
+//! that was read enters into it.
 template <class Call>
 __device__ __forceinline__ uint32_t suspects(uint2 v)
 {
@@ -120,10 +122,11 @@ __device__ __forceinline__ uint32_t suspects(uint2 v)
 }
 
 /*!
- * The four samples in a row that a thread filters; of real ones four and those of the
- * second half. Of line s of a slot, sample R a + b of a segment is a word of row 32 s +
- * column, see column_of() and a_of_word(); rows have 128 bytes and are swizzled. The 32
- * words that a warp writes at a time lie in different banks.
+ * The samples of a spectrum that a producer thread filters: four successive ones; of real
+ * samples also the four that are half a spectrum later. Sample R a + b of a segment of
+ * line s of a slot is a word of row 32 s + column, see column_of() and a_of_word(). Rows
+ * have 128 bytes and are swizzled, so that the 32 words that a warp writes at a time lie
+ * in different banks.
  */
 template <class Call>
 class segment_place
@@ -150,9 +153,9 @@ public:
         }
     }
 
-    //! Of the first one.
+    //! Index of the first sample in its spectrum.
     __device__ __forceinline__ int in_spectrum() const { return d_in_spectrum; }
-    //! In a stage.
+    //! Place of the first sample in a stage, in bytes.
     __device__ __forceinline__ int in_stage() const
     {
         return Call::segment_bytes * segment + d_in_spectrum * Call::sample_bytes;
@@ -161,7 +164,8 @@ public:
     {
         return load_samples<Call>(address);
     }
-    //! A spectrum's words. \param slot its address
+    //! Stores the filtered components of a spectrum.
+    //! \param slot address of the slot in shared memory
     __device__ __forceinline__ void
     store(uint32_t slot, int spectrum, const float (&z)[8]) const
     {
@@ -172,7 +176,8 @@ public:
     }
 
 private:
-    //! Place of the k-th one. \param first place of the first one
+    //! Returns the place of the k-th word.
+    //! \param first place of the first word
     __device__ __forceinline__ static uint32_t of(uint32_t first, int k)
     {
         if constexpr (whole_rows)
@@ -205,13 +210,14 @@ __device__ __forceinline__ void load_coefficients(paired_coefficients<Call>& h,
     }
 }
 
-//! Whether a stage is left when its last samples have been filtered, or as soon as they
-//! have been read: what was faster.
+//! Whether a stage is released when its last samples have been filtered, or as soon as
+//! they have been read; what was faster.
 template <class Call>
 inline constexpr bool leaves_stage_late =
     Call::channels == points && !Call::real && !Call::delayed;
 
-//! Of one of the lines before a piece. \param stages where those of each stage begin
+//! Returns the address of one of the lines before a piece.
+//! \param stages where the lines of each stage begin
 template <int Stages>
 __device__ __forceinline__ uint32_t place_of_line(const uint32_t (&stages)[Stages],
                                                   int line,
@@ -237,7 +243,8 @@ filter(memory<Store, Call>& m, const paired_coefficients<Call>& h, const Call& c
     const auto samples = [&] {
         return shared_address(m.samples[stage.index]) + place + skew;
     };
-    // each thread for itself: racecheck does not see one that arrives for its warp
+    // Each thread arrives for itself: racecheck does not understand one that arrives for
+    // its warp.
     const auto leave_samples = [&](uint32_t read) {
         arrive_after(&m.stage_empty[stage.index], read);
     };
@@ -250,7 +257,8 @@ filter(memory<Store, Call>& m, const paired_coefficients<Call>& h, const Call& c
     const int64_t end = (c.spectra + c.taps - 1) * Call::step; // of samples
     pieces all(c);
     piece p;
-    // by all warps in turn, or others wait for the one that has this to do, too
+    // Loading is done by all warps in turn, or the others would wait for the one that
+    // does it.
     const auto load_later_ones = [&](int part) {
         if (loads_in(part % filter_warps, c))
             load_ahead(m, c, p, part, all, stage);
@@ -259,14 +267,16 @@ filter(memory<Store, Call>& m, const paired_coefficients<Call>& h, const Call& c
 #pragma unroll 1
     while (all.take(p, c)) {
         int found = 0;
-        // found out when it is wanted, as that is rare, and registers are, too
+        // This is looked up when it is wanted, which is rare, because registers are
+        // scarce.
         const auto counted = [&] { return int64_t(c.sources[p.input].counted); };
         const auto number_of = [&](int line) { // of the piece and those before it
             const int spectrum = p.first + first_spectrum(at.segment, c);
             return int64_t(spectrum + line) * Call::step + at.in_spectrum();
         };
         skew = skew_of(p, c);
-        // the last lines; the first spectrum's first tap is tap `skipped` here
+        // The window of the last lines. The first tap of the prototype is tap `skipped`
+        // of the window.
         sample_window<Call> x;
         const int skipped = Call::most_taps - c.taps;
         const auto first_stage = stage;
@@ -287,7 +297,8 @@ filter(memory<Store, Call>& m, const paired_coefficients<Call>& h, const Call& c
             x.begin_with(i, clamped_samples<Call>(raw));
         }
         x.begin();
-        // of later pieces and segments, those before have counted these
+        // The samples before later pieces and segments were counted with the pieces and
+        // segments before.
         bool any = suspect & lowest_bits<Call>;
         if constexpr (Call::ranks > 1) // lanes read samples together
             any = __any_sync(~0u, any);
@@ -362,7 +373,8 @@ filter(memory<Store, Call>& m, const paired_coefficients<Call>& h, const Call& c
                         arrive(&m.full[slot.index]);
                 }
                 slot.advance();
-                // when all have left the stage that these will fill
+                // This waits until all threads have released the stage that is filled
+                // next.
                 if (part == (spare_stage ? 0 : slot_spectra))
                     load_later_ones(Call::stages_before + g);
             }

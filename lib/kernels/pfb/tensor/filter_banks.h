@@ -37,7 +37,8 @@ private:
 
 template <class... FilterBanks>
 struct filter_banks_list {
-    //! By those of the list that are for p, if there are any.
+    //! Makes the filter bank of the first entry of the list that is for p, if there is
+    //! one.
     template <class Parameters, class Base>
     static std::unique_ptr<Base>
     make(const Parameters& p, int device, std::unique_ptr<Base> other)

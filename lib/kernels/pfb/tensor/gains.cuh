@@ -13,9 +13,9 @@
 
 namespace gr::aperture::kernels::cuda::tensor {
 
-// Gains and conversion of what comes out of the transform.
+// The epilogue: gains and conversion of what comes out of the transform.
 
-//! Of eight numbers, four a word.
+//! Returns the sum of the squares of eight components of 8 bits, four in a word.
 __device__ __forceinline__ int sum_of_squares(uint32_t low, uint32_t high)
 {
     const int a = int(low), b = int(high);
@@ -23,11 +23,15 @@ __device__ __forceinline__ int sum_of_squares(uint32_t low, uint32_t high)
 }
 
 /*!
- * words[i] has e = 4 i + t of the first spectrum and, in the upper half, of the second.
- * \param gains of two i in a row each, and again \param begin, end called with i, spectra
- * of the pair that are wanted \param harmless_squares up to which sums of squares of two
- * words say that no number was clamped \return how many numbers of the spectra wanted
- * were
+ * Multiplies the sums of a pair of spectra by gains and converts them to sc8: words[i]
+ * has element e = 4 i + t of the first spectrum in the lower half and of the second one
+ * in the upper half.
+ * \param gains of elements i and i + 1 in one float4; they repeat after Words of them
+ * \param begin, end called with i, return the first spectrum of the pair that is wanted
+ * and the one behind the last
+ * \param harmless_squares no component is clamped where the sums of squares of two words
+ * are not larger
+ * \return how many of the elements wanted were clamped
  */
 template <int Words, class Begin, class End>
 __device__ __forceinline__ int quantise(uint32_t (&words)[8],
@@ -45,7 +49,7 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
 #pragma unroll
     for (int i = 0; i < 8; i++)
         words[i] = rounded(amplify(i, 0), rounded(amplify(i, 1)));
-    // Most often this is enough.
+    // Most often this test is enough.
     int squares = 0;
 #pragma unroll
     for (int i = 0; i < 8; i += 2)
@@ -70,10 +74,13 @@ __device__ __forceinline__ int quantise(uint32_t (&words)[8],
 }
 
 /*!
- * The same of both pairs of a slot, where the gains of each spectrum have phases of their
- * own. \param gains in memory, each two, gain_words of them and again \param series
- * calling it begins those of the slot \param begin, end as above, of the slot \param
- * put_words is told those of i, i + 1, ... of both pairs as soon as they are there
+ * The same for both pairs of spectra of a slot, where the gains of each spectrum are
+ * rotated by phases of its own.
+ * \param gains in memory, each of two elements; they repeat after gain_words of them
+ * \param series makes the series of phasors of the slot from its beginning
+ * \param begin, end as above, of the slot
+ * \param put_words is called with the words of i, i + 1, ... of both pairs as soon as
+ * these are made
  */
 template <class Call, class Series, class Begin, class End, class Put>
 __device__ __forceinline__ int quantise_rotated(const float (&low)[32],
@@ -85,8 +92,8 @@ __device__ __forceinline__ int quantise_rotated(const float (&low)[32],
                                                 int harmless_squares,
                                                 Put put_words)
 {
-    constexpr int together = 4; // numbers that are looked at and stored
-    // calls put(i, y) with number i of all spectra
+    constexpr int together = 4; // elements that are tested and stored at a time
+    // Calls put(i, y) with element i of all four spectra.
     const auto amplify = [&](auto& phases, int from, auto put) {
         float4 g;
 #pragma unroll

@@ -13,10 +13,11 @@
 
 namespace gr::aperture::kernels::cuda::tensor {
 
-// Lines of samples, which the copy engine brings to shared memory.
+// Loading of lines of samples into shared memory by the copy engine (the producers'
+// prologue and mainloop).
 
-//! Where the samples of a piece begin, with the lines before it that its first spectra
-//! need, too; those of its first segment.
+//! Returns where the samples of a piece begin in memory: those of its first segment, with
+//! the lines before the piece that its first spectra need.
 template <class Call>
 __device__ __forceinline__ const char* samples_of(const piece& p, const Call& c)
 {
@@ -28,8 +29,8 @@ __device__ __forceinline__ const char* samples_of(const piece& p, const Call& c)
     return from + int64_t(p.first) * Call::input_bytes;
 }
 
-//! Bytes before the first sample of a stage: what is copied begins and ends at multiples
-//! of copy_unit, with bytes of other samples before and behind, if need be.
+//! Returns how many bytes are copied before the first sample of a stage: copies begin and
+//! end at multiples of copy_unit, and bring bytes of other samples where they have to.
 template <class Call>
 __device__ __forceinline__ int skew_of(const piece& p, const Call& c)
 {
@@ -39,9 +40,9 @@ __device__ __forceinline__ int skew_of(const piece& p, const Call& c)
         return 0;
 }
 
-//! Whether a thread is one of those of a warp that load lines together, each a segment.
-//! Of a cluster, pieces of lines are so many that the warp finds out together where they
-//! are.
+//! Returns whether a thread is one of those that load lines together: one thread for each
+//! segment. In a cluster all threads of the warp are, because there are many pieces of
+//! lines, whose places the lanes compute together.
 template <class Call>
 __device__ __forceinline__ bool loads_in(int warp, const Call&)
 {
@@ -54,7 +55,7 @@ __device__ __forceinline__ bool loads_in(int warp, const Call&)
         return threadIdx.x - first < unsigned(Call::segments);
 }
 
-//! All that the threads that load together have, for the first of them.
+//! Returns the sum of the bytes of all threads that load together.
 template <class Call>
 __device__ __forceinline__ int sum_of_segments(int bytes, const Call&)
 {
@@ -63,8 +64,10 @@ __device__ __forceinline__ int sum_of_segments(int bytes, const Call&)
     return bytes;
 }
 
-//! A rank's pieces of a stage's lines, by a warp. \param from the first one \param begin,
-//! end lines \param bytes of a piece
+//! Loads a rank's pieces of the lines of a stage. Called by all threads of a warp.
+//! \param from the first piece
+//! \param begin, end lines
+//! \param bytes of a piece
 template <store Store, class Call>
 __device__ __forceinline__ void load_pieces(memory<Store, Call>& m,
                                             const char* from,
@@ -93,8 +96,9 @@ __device__ __forceinline__ void load_pieces(memory<Store, Call>& m,
 }
 
 /*!
- * A stage's lines of a piece. \param part those before the piece, then its groups; of the
- * last group some lines may lack, and of the last segments all
+ * Loads one stage: a part of the lines of a piece.
+ * \param part counts stages: first those of the lines before the piece, then its groups
+ * of spectra. The last group may have fewer lines, and the last segments none
  */
 template <store Store, class Call>
 __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
@@ -113,7 +117,7 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
     if constexpr (Call::segments > 1)
         lines = max(0, lines);
     const int skew = skew_of(p, c);
-    // those before a call's first sample are not read
+    // Lines before a call's first sample are not read.
     const int lacking = Call::delayed ? min(max(0, -p.first - begin - first), lines) : 0;
     if constexpr (Call::ranks > 1)
         load_pieces(m,
@@ -142,12 +146,14 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
     }
 }
 
-//! Whether the first lines of a piece are brought to the second-level cache before they
-//! are copied: a call's while the call before it ends, others with the last group before.
+//! Whether the first lines of a piece are prefetched into the second-level cache: those
+//! of the first piece while the call before this one ends, later ones with the last group
+//! of the piece before.
 template <class Call>
 inline constexpr bool foresees = Call::ranks == 1 && !Call::delayed;
 
-//! The lines before a piece and those of its first group, by threads that load together.
+//! Prefetches the lines before a piece and those of its first group. Called by the
+//! threads that load together.
 template <class Call>
 __device__ __forceinline__ void prefetch_lines(const piece& p, const Call& c)
 {
@@ -160,8 +166,9 @@ __device__ __forceinline__ void prefetch_lines(const piece& p, const Call& c)
                        lines * Call::input_bytes);
 }
 
-//! The lines that come `ahead` stages behind a part of a piece, maybe of the piece
-//! that comes next, if there is one. \param at stage of the part
+//! Loads the stage that comes `ahead` stages behind a part of a piece, which may belong
+//! to the next piece, if there is one.
+//! \param at place of the part in the ring of stages
 template <store Store, class Call>
 __device__ __forceinline__ void load_ahead(memory<Store, Call>& m,
                                            const Call& c,
@@ -186,8 +193,8 @@ __device__ __forceinline__ void load_ahead(memory<Store, Call>& m,
         load_lines(m, c, next, later - parts, at);
 }
 
-//! Before others have written the samples, perhaps: what they write reaches the cache,
-//! too.
+//! Prefetches the lines of the first piece. The calls before may still write these
+//! samples: the cache is coherent, and has what they write, too.
 template <class Call>
 __device__ __forceinline__ void foresee(const Call& c)
 {
@@ -200,7 +207,7 @@ __device__ __forceinline__ void foresee(const Call& c)
         }
 }
 
-//! Before the first lines.
+//! Loads the first `ahead` stages.
 template <store Store, class Call>
 __device__ __forceinline__ void start_loading(memory<Store, Call>& m, const Call& c)
 {

@@ -15,14 +15,15 @@
 
 namespace gr::aperture::kernels::cuda::tensor {
 
-// The two products. Lane 4 g + t of warp w of a consumer has channels with c = 8 w + g.
-// Of the first product, row 16 w + g is the real and row 16 w + g + 8 the imaginary part
-// of its c, and a column is a row of filtered samples; of the second, these rows are its
-// c of the first and of the second spectrum, and column 8 i + 2 t (+ 1) is the real
-// (imaginary) part of e = 4 i + t.
+// The two matrix products of the transform. Lane 4 g + t of warp w of a consumer has the
+// channels with c = 8 w + g. In the first product, row 16 w + g is the real and row 16 w
+// + g + 8 the imaginary part of this c, and a column is a row of filtered samples. In the
+// second product these two rows are this c of the first and of the second spectrum of a
+// pair, and column 8 i + 2 t (+ 1) is the real (imaginary) part of element e = 4 i + t.
 
-//! First product: sums [64][64] of a matrix [64][16] and filtered samples [64][16], both
-//! in shared memory; as wgmma_half() otherwise.
+//! Starts a k16 step of the first product: adds the product of a matrix [64][16] and
+//! filtered samples [64][16], both in shared memory, to the sums [64][64]; as
+//! wgmma_half() otherwise.
 __device__ __forceinline__ void
 multiply_shared(float (&s)[32], uint64_t a, uint64_t b, bool add)
 {
@@ -67,13 +68,15 @@ multiply_shared(float (&s)[32], uint64_t a, uint64_t b, bool add)
 }
 
 using rows = rows_matrix<8 * matrix_row>;
-//! From columns to the ones that are a k16 step further on.
+//! Bytes from the columns of one k16 step to those of the next.
 constexpr int step_bytes = 16 * int(sizeof(__half));
 
-//! What a thread has of the second product's operand.
+//! A thread's part of the second product's operand, in half precision: [k16 step][word].
 using second_operand = uint32_t[steps][4];
 
-//! Twiddles of a step: those of its eight columns are of 2 t and 2 t + 1.
+//! Multiplies the sums of a k16 step by their twiddles and rounds them to half precision,
+//! which makes them operand of the second product. w has the twiddles of columns 2 t and
+//! 2 t + 1.
 __device__ __forceinline__ void
 twiddle(second_operand& operand, const float (&sums)[32], int step, float4 w)
 {

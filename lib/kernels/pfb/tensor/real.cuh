@@ -37,17 +37,18 @@ namespace gr::aperture::kernels::cuda::tensor {
  * c = 0 makes y[N] in place of y[0].
  */
 
-// The transform.
+// The transform of real samples.
 
 /*!
- * What the second product makes of c = 0, by a consumer: four threads have the operand of
- * a slot, and each warp makes eight of the numbers. Sums of the other product are not
- * touched: the compiler would no longer let it work by itself. What becomes of its c = 0
- * is put where this is put later.
+ * Makes what the second product makes of c = 0, by other means (mma): four threads of a
+ * consumer have the operand for all spectra of a slot, and each warp makes eight of the
+ * elements. The sums of the second product itself are left alone, or the compiler would
+ * no longer let it run asynchronously; what it makes of its c = 0 is overwritten.
  */
 class first_row
 {
-    // of two slots by turns, so that nobody waits until all have read what was kept
+    // Two buffers, used by slots in turn, so that no thread has to wait until all have
+    // read what was kept.
     uint32_t d_memory = 0, d_other = 0;
     static constexpr int words = 2 * steps; // of a lane and spectrum
 
@@ -57,7 +58,7 @@ public:
         : d_memory(memory), d_other(memory + first_row_bytes)
     {
     }
-    //! To the next slot.
+    //! Goes on to the next slot.
     __device__ __forceinline__ void advance()
     {
         const uint32_t here = d_memory;
@@ -65,7 +66,8 @@ public:
         d_other = here;
     }
 
-    //! Leaves a pair's operand, in rows [lane][spectrum]. By all threads of the consumer.
+    //! Keeps the operand of pair k of the slot in shared memory, in rows
+    //! [lane][spectrum]. Called by all threads of the consumer.
     __device__ __forceinline__ void keep(int k, const uint32_t (&operand)[steps][4]) const
     {
         const int thread = threadIdx.x % consumer_threads;
@@ -84,12 +86,13 @@ public:
                       operand[i + 1][2 + s] });
     }
 
-    //! When all threads of the consumer know what has been kept: of number 8 warp + g,
-    //! those of spectra 2 t and 2 t + 1, t < 2. \param matrix see make_first_rows()
+    //! Multiplies what was kept, after a barrier of the consumer: a lane gets element 8
+    //! warp + g of spectra 2 t and 2 t + 1, for t < 2.
+    //! \param matrix see make_first_rows()
     __device__ __forceinline__ void multiply(float2 (&sums)[2], const uint4* matrix) const
     {
         const int lane = threadIdx.x % 32, warp = threadIdx.x % consumer_threads / 32;
-        // its columns are spectra g, of which there are four
+        // The columns of the operand are spectra g, of which there are four.
         const uint32_t from =
             d_memory + 4 * words * (slot_spectra * (lane % 4) + lane / 4 % slot_spectra);
         const uint4 first = load_shared(from), second = load_shared(from + sizeof(uint4));
@@ -108,31 +111,32 @@ public:
 };
 
 /*!
- * Where results of a lane are put. With channel 32 D + C, D is even for c = C and odd for
- * mirrored ones, c = 32 - C (0 for 0). Rows of D / 2 follow each other in segments. Of
- * inverted samples C is one less, which only c = 0 takes to another D.
+ * Where the results of a lane are put. In channel 32 D + C, D is even for elements with c
+ * = C and odd for mirrored ones, with c = 32 - C (0 for 0). Rows of D / 2 follow each
+ * other in each segment. Of inverted samples C is one less, which leads to another D for
+ * c = 0 only.
  */
 template <class Call>
 struct mirrored_rows {
     static constexpr int radix_here = Call::second_radix, half = radix_here / 2;
-    //! Whether lanes, not numbers, tell which ones are mirrored.
+    //! Whether it depends on the lane, and not on the element, if results are mirrored.
     static constexpr bool by_lane = radix_here < 8;
 
-    //! Row of number e.
+    //! Returns the row of element e.
     static constexpr __host__ __device__ int row_of(int e)
     {
         const int d = Call::d_of(e);
         const int row = d < half ? d : radix_here - 1 - d;
         return Call::segment_of(e) * half + row;
     }
-    //! C. Of c = 0, what is there is replaced by what first_place() is for.
+    //! Returns C. For c = 0 what is put there is overwritten by what first_place is for.
     static constexpr __host__ __device__ int
     place_of(int c, bool is_mirrored, bool inverted)
     {
         const int place = is_mirrored && c > 0 ? radix - c : c;
         return (place - int(inverted)) & (radix - 1);
     }
-    //! Where number e of c = 0 is put: its row, whether D is odd, and C.
+    //! Where element e of c = 0 is put: its row, whether D is odd, and C.
     struct first_place {
         int row;
         bool odd;
@@ -148,45 +152,47 @@ struct mirrored_rows {
             return { row, false, radix - 1 };
         return { row % half > 0 ? row - 1 : row + half - 1, true, radix - 1 };
     }
-    //! Whether number i of a lane with t is mirrored.
+    //! Returns whether element i of a lane with t is mirrored.
     static constexpr __host__ __device__ bool mirrored(int i, int t)
     {
         return Call::mirrored(by_lane ? t : 4 * i);
     }
-    //! What number i adds to a lane's row.
+    //! Returns how many rows element i is behind the first row of its lane.
     static constexpr __host__ __device__ int first_row_of(int i)
     {
         return by_lane ? 2 * i : row_of(4 * i) / 4 * 4;
     }
-    //! Row of a lane with t, of numbers that are mirrored or not.
+    //! Returns the first row of a lane with t, for elements that are mirrored or not.
     static __device__ int row_of_lane(int t, bool is_mirrored)
     {
         return by_lane ? row_of(t) : is_mirrored ? 3 - t : t;
     }
 };
 
-//! Boxes of the set of times that a warp stores.
+//! Number of boxes of a set of times that a warp stores.
 template <class Call>
 inline constexpr int boxes_of_warp = Call::real ? 4 : 2;
-//! Channel that one of them begins with.
+//! Returns the first channel of a box of a warp.
 template <class Call>
 __device__ __forceinline__ int first_of_box(int warp, int box)
 {
     return Call::real ? (2 * warp + box / 2) * box_channels + box % 2 * radix
                       : (2 * warp + box) * box_channels;
 }
-//! Rows of boxes that the channels of a frame are.
+//! Number of rows of boxes that the channels of a frame make.
 template <class Call>
 inline constexpr int rows_of_frame = Call::second_radix / (Call::real ? 2 : 1);
-//! What of a set of times is stored at once: a warp's channels; of real samples each warp
-//! has some of all warps' boxes.
+//! Returns which barrier a warp uses for a set of times: its channels are stored by
+//! themselves; of real samples each warp stores some of the boxes of all warps, and all
+//! use one barrier.
 template <class Call>
 __device__ __forceinline__ int set_part(int warp)
 {
     return Call::real ? 0 : warp;
 }
 
-//! Places of a lane's results, of numbers that are not mirrored and that are.
+//! Places in shared memory of a lane's results, of elements that are not mirrored (0) and
+//! that are (1).
 template <store Store, class Call>
 class mirrored_place
 {
@@ -213,7 +219,8 @@ public:
         }
     }
 
-    //! Of number e of c = 0, whose word is of spectra 2 t, 2 t + 1: in a set of times.
+    //! Returns the place in a set of times of element e of c = 0; its word has spectra 2
+    //! t and 2 t + 1.
     static __device__ __forceinline__ uint32_t
     of_first(int e, int half, int consumer, int t, bool inverted)
     {
@@ -221,7 +228,7 @@ public:
         return in_set(row, odd, place) + ((row ^ half) & 1) * (sector / 2) +
                2 * slot_spectra * consumer + 4 * t;
     }
-    //! As spectra.
+    //! Stores element e of c = 0 into two spectra.
     static __device__ __forceinline__ void
     store_first(uint32_t at, int e, bool inverted, uint32_t word)
     {
@@ -229,13 +236,14 @@ public:
         store_halves(at + in_spectrum(row, odd, place), word);
     }
 
-    //! In a set of times. \param half of it
+    //! Returns the place in a set of times of element i.
+    //! \param half of the set
     __device__ __forceinline__ uint32_t of_number(int i, int half) const
     {
         return (own(i) ^ half * (sector / 2)) + rows::first_row_of(i) * sector_row;
     }
 
-    //! Words of numbers i to i + 3 of a pair, as spectra.
+    //! Stores the words of elements `from` to `from` + 3 of a pair into its two spectra.
     __device__ __forceinline__ void
     store_four(uint32_t at, int from, const uint32_t* words) const
     {
@@ -249,12 +257,12 @@ private:
     {
         return d_words[!rows::by_lane && rows::mirrored(i, 0)];
     }
-    //! Of a row of spectra.
+    //! Returns the place of a row in the spectra of a slot, in bytes.
     static constexpr __host__ __device__ int bytes_of(int row)
     {
         return row / rows::half * Call::segment_pitch + row % rows::half * 4 * radix;
     }
-    //! Sector of a set of times.
+    //! Returns the place of a sector in a set of times.
     static constexpr __host__ __device__ int in_set(int row, bool odd, int place)
     {
         return place / box_channels * box_bytes + odd * (box_bytes / 2) +

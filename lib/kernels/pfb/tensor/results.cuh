@@ -12,10 +12,10 @@
 
 namespace gr::aperture::kernels::cuda::tensor {
 
-// Spectra of 8 bits on their way to memory.
+// The epilogue: spectra of sc8 on their way from shared memory to memory.
 
-//! Four matrices of 8 x 8 halves of words; lane 8 i + r gives the place of column r of
-//! matrix i.
+//! Stores four matrices of 8 x 8 halves of words, transposed (stmatrix). Lane 8 i + r
+//! gives the address of column r of matrix i.
 __device__ __forceinline__ void store_columns(uint32_t address, const uint32_t* words)
 {
     asm volatile(
@@ -28,7 +28,7 @@ __device__ __forceinline__ void store_columns(uint32_t address, const uint32_t* 
         : "memory");
 }
 
-//! Bytes of shared memory to memory, by one thread.
+//! Lets the copy engine copy bytes of shared memory to memory. Called by one thread.
 __device__ __forceinline__ void store_bytes(char* to, uint32_t from, int bytes)
 {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n"
@@ -38,7 +38,8 @@ __device__ __forceinline__ void store_bytes(char* to, uint32_t from, int bytes)
                  : "memory");
 }
 
-//! Spectra `begin` to `end` of the slot's of a segment, by one thread.
+//! Stores spectra `begin` to before `end` of a segment's spectra of a slot. Called by one
+//! thread.
 template <class Call>
 __device__ __forceinline__ void
 store_segment(char* to, uint32_t from, int begin, int end, const Call& c)
@@ -56,7 +57,8 @@ store_segment(char* to, uint32_t from, int begin, int end, const Call& c)
                 to + i * c.pitch, from + i * Call::spectrum_bytes, Call::spectrum_bytes);
 }
 
-//! Up to eight times, those wanted; from `first` on if that is given.
+//! Stores the first `wanted` of eight times of a channel, without those before `first` if
+//! that is given.
 template <class... First>
 __device__ __noinline__ void
 store_times(uint16_t* to, uint4 words, int wanted, First... first)
@@ -68,13 +70,14 @@ store_times(uint16_t* to, uint4 words, int wanted, First... first)
             to[t] = uint16_t(list[t / 2] >> 16 * (t % 2));
 }
 
-//! Times of a frame that are stored together, of each segment.
+//! A set of times: those of a frame that are stored together, in each segment.
 struct time_set {
     int input, time; // of the frame; the first segment's
     int first, end;  // those of the set that there are, of the first segment
     int left;        // times of the call from the first one's on
 
-    //! Others may have fewer. \param begin what they begin with in the call
+    //! Returns where the set ends in a segment; later ones may have fewer times.
+    //! \param begin first spectrum of the segment in the call
     template <class Call>
     __device__ __forceinline__ int end_of(int begin, const Call&) const
     {
@@ -83,9 +86,10 @@ struct time_set {
 };
 
 /*!
- * Half of the channels of a set into the frame, where boxes do not fit. Two lanes store a
- * sector, first that of the one's channel, then that of the other's. \param from sectors
- * of the set \param residue of channels
+ * Stores half of the channels of a set into the frame, where boxes do not fit. Two lanes
+ * store a sector together, first that of the channel of the one, then that of the other.
+ * \param from sectors of the set in shared memory
+ * \param residue of channels, see residue_of()
  */
 template <class Call>
 __device__ __forceinline__ void store_sectors(uint32_t from,
@@ -95,20 +99,20 @@ __device__ __forceinline__ void store_sectors(uint32_t from,
                                               const time_set& set,
                                               const Call& c)
 {
-    constexpr int own = radix / consumers; // numbers e
+    constexpr int own = radix / consumers; // elements e
     const int half = thread % 2, lane = thread % 32;
-    // an even one; of real samples the e of this function is R segment + D
+    // An even element; of real samples the e of this function is R segment + D.
     const int in_warp = lane / 4, e = lane % 4 / 2 * 2 + consumer * own;
     const int place =
         (thread / 32 * warp_channels + in_warp + Call::d_of(e) * radix) * Call::ranks +
         residue - c.first_channel;
     const int64_t pitch = int64_t(c.inputs) * c.times;
     const int wanted = set.end - group * half;
-    // those that a call makes before its first time belong to another
+    // The times that a call makes before its first one belong to another call.
     const int unwanted = Call::delayed ? max(0, set.first - group * half) : 0;
     if (wanted <= 0 || (Call::delayed ? unwanted >= group : set.first > group * half))
         return;
-    // of the first segment only
+    // Only the first segment has such times.
     const auto unwanted_of = [&](int segment_begin) {
         return Call::segments == 1 || segment_begin == 0 ? unwanted : 0;
     };
@@ -122,7 +126,7 @@ __device__ __forceinline__ void store_sectors(uint32_t from,
                    int64_t(input) * c.times + set.time + begin + group * half;
     from += (thread / 32 * 2 + in_warp / box_channels) * box_bytes +
             (Call::real ? e / 2 : e) * sector_row + in_warp % box_channels * sector;
-    // whether halves are swapped of even and of odd ones
+    // Whether the halves of a sector are swapped, for elements with even and with odd e.
     const int swapped[] = { Call::real ? e / 2 % 2 : 0, Call::real ? e / 2 % 2 : 1 };
 #pragma unroll 2
     for (int i = 0; i < own / 2; i++) { // the even one's, the odd one's, and others

@@ -27,7 +27,7 @@ uint16_t half_bits(double v) { return __half_as_ushort(__double2half(v * matrix_
 
 int ranks_of(int channels) { return std::max(1, channels / points); }
 
-//! What the cosines of a rank's first matrix are multiplied by; see matrix_gain.
+//! Returns what the cosines of a rank's first matrix are multiplied by; see matrix_gain.
 double first_gain_of(int ranks, int residue, bool real)
 {
     if (residue == 0 && !real)
@@ -48,14 +48,16 @@ double first_gain_of(int ranks, int residue, bool real)
 constexpr int size = 2 * radix;            // of a matrix
 using factors = std::pair<double, double>; // of the two halves of a word
 
-//! f times (re + i im): the real or the imaginary part
+//! Returns the factors of re and im in the real or the imaginary part of f times (re + i
+//! im).
 factors part_of(complex f, bool imaginary)
 {
     return imaginary ? factors{ f.imag(), f.real() } : factors{ f.real(), -f.imag() };
 }
 
-//! Of the first matrix of real samples, whose words have samples a and a + 32. Both c = 0
-//! and c = 32 have real numbers alone, and are the two parts of the first row.
+//! Returns the factors in the first matrix of real samples, whose words have samples a
+//! and a + 32. The sums of c = 0 and c = 32 are real, and are the two parts of the first
+//! row.
 factors real_factors(int a, int c, bool imaginary)
 {
     const auto factor_of = [&](int n) {
@@ -65,11 +67,12 @@ factors real_factors(int a, int c, bool imaginary)
     return { factor_of(a), factor_of(a + radix) };
 }
 
-//! Column of the first product that is a word of the second one's operand. Of k16 step
-//! word / 8 a lane has two columns.
+//! Returns the column of the first product that becomes word `word` of the second
+//! product's operand. Of k16 step word / 8 a lane has two columns.
 int second_column(int word) { return word / 8 * 8 + 2 * (word % 4) + word / 4 % 2; }
 
-//! What a row of the second matrix makes.
+//! What a row of the second matrix makes: the real or the imaginary part of element d of
+//! a segment.
 struct output {
     int segment, d;
     bool imaginary;
@@ -113,7 +116,8 @@ std::vector<uint16_t> make_matrices(int channels, bool inverted, bool real)
         if (out.segment != segment)
             continue;
         const auto g = part_of(phasor_of(b * out.d, second_radix), out.imaginary);
-        // those beyond the middle are mirrored, and conjugates then
+        // The channels above the middle of the band are mirrored, and therefore
+        // conjugated.
         const bool negative = real && out.imaginary && out.d >= second_radix / 2;
         put(2 * rank + 1, row, pair, negative ? factors{ -g.first, -g.second } : g);
     }
@@ -127,14 +131,15 @@ std::vector<uint16_t> make_first_rows(int channels, bool inverted)
     for (size_t i = 0; i < all.size(); i++) {
         const int half = i % 2, word = i / 2 % 4, lane = i / 8 % 32,
                   sixteen = i / 256 % 4, step = int(i / 1024);
-        // rows of eight e: their real parts, and their imaginary ones
+        // Rows of eight elements e: their real parts, then their imaginary parts.
         const int row = 2 * (sixteen * 8 + lane / 4) + word % 2;
         const int pair = step * 8 + word / 2 * 4 + lane % 4;
         const auto [segment, b] = column_of(second_column(pair), second_radix);
         const output out(row, second_radix);
         if (out.segment != segment)
             continue;
-        // the real part is of c = 0, the imaginary one of c = 32; both are real
+        // The real part belongs to c = 0, the imaginary part to c = 32; the sums of both
+        // are real.
         const bool upper = out.d >= second_radix / 2;
         const int d = inverted && out.d == 0 ? second_radix / 2 : out.d; // y[N]
         const int frequency = upper ? 2 * (second_radix - out.d) - 1 : 2 * d;

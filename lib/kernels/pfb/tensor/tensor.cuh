@@ -48,7 +48,7 @@ namespace gr::aperture::kernels::cuda::tensor {
  */
 
 constexpr int points = 1024, radix = 32; // of a line, of the first product
-// Spectra: of each segment.
+// All numbers of spectra below are those of each segment.
 constexpr int group = 8; // spectra that the filter makes of lines that arrive together
 constexpr int line_bytes = 2 * points; // of samples, and of what comes out
 constexpr int group_bytes = group * line_bytes;
@@ -60,38 +60,42 @@ constexpr int filter_warps = 8, consumer_warps = 4;
 constexpr int consumer_threads = 32 * consumer_warps;
 constexpr int threads = consumers * consumer_threads + 32 * filter_warps;
 constexpr int loading_thread = consumers * consumer_threads; // the first that filters
-//! Registers of a thread that filters, where the compiler gives 128 to each.
+//! Registers of a producer thread, which filters, and of a consumer thread, which
+//! transforms; the compiler allots 128 to each thread, and setmaxnreg moves them.
 constexpr int filter_registers = 136, consumer_registers = 256 - filter_registers;
 constexpr int filtered_bytes = 4 * points; // of a line, in half precision
 constexpr int matrix_row = 2 * radix * int(sizeof(__half));
 constexpr int steps = 2 * radix / 16; // of a matrix product
 constexpr int matrix_bytes = 2 * radix * matrix_row;
-// what warps write together begins at banks that the other leaves free
+// Bytes between two rows of results, so that rows which warps write at the same time
+// begin at different banks of shared memory.
 constexpr int result_gap = 32;
 
 /*
- * How results are stored. Spectra: the warps of a consumer store a line of a slot each,
+ * How results are stored. Spectra: the warps of a consumer store one line of a slot each,
  * or some segments of all lines. Frames [channel][input][time]: what a warp of one
- * consumer has of two groups, and that of the other which has the same channels, is a
- * sector of memory for each channel. The copy engine stores them.
+ * consumer has made of two groups of spectra, and the warp of the other consumer with the
+ * same channels, is one sector (32 bytes) of memory for each channel. The copy engine
+ * stores both.
  */
 
-//! Whether the lanes of a warp of a cluster read their samples together (ldmatrix): those
-//! of two bytes, at addresses that are known beforehand.
+//! Whether the lanes of a warp read their samples together by ldmatrix: in a cluster,
+//! samples of two bytes whose addresses are known at compile time.
 template <class Call>
 inline constexpr bool reads_together = Call::ranks > 1 && !Call::delayed && !Call::sc4;
 constexpr int copy_unit = 16; // bytes
-// Groups of lines that are on their way or here, besides the one in use or with the one
-// that all have left.
+// Pipeline stages of samples that are loaded ahead of the one in use.
 constexpr int ahead = 2;
 
-//! Slots of filtered samples, and stages of samples: groups of lines.
+//! Depth of the two pipelines: slots of filtered samples between producers and consumers,
+//! and stages of samples (each one group of lines) between the copy engine and the
+//! producers.
 struct depth {
     int slots, stages;
 };
-//! Those that were fastest. The less the filter is ahead of the consumers, the less is
-//! left to do when it has come to the end; of several segments, and of 1024 channels with
-//! delays, consumers that wait cost more than that.
+//! The depths that were fastest. The less the producers are ahead of the consumers, the
+//! less is left to do after the last samples; with several segments, and with 1024
+//! channels and delays, consumers that wait cost more than that.
 template <store Store, class Call>
 constexpr depth depth_of()
 {
@@ -119,11 +123,12 @@ inline constexpr int slots = depth_of<Store, Call>().slots;
 template <store Store, class Call>
 inline constexpr int stages = depth_of<Store, Call>().stages;
 
-// Of a set of times: sectors [warp][half of its channels][d][channel], their halves
-// swapped where d is odd, as the copy engine swizzles them. So the words of two pairs
-// that a warp stores at a time meet the same banks no more than twice. Of real samples
-// sectors are [warp][half of its channels][odd D][D / 2][channel], of channel 32 D + C,
-// and those whose D is even or odd are boxes of their own.
+// Layout in shared memory of a set of times, which is stored into a frame at once:
+// sectors [warp][half of its channels][d][channel]. The two halves of a sector are
+// swapped where d is odd, as the copy engine swizzles them, so that the words of two
+// pairs that a warp writes at a time meet a bank twice at most. Of real samples sectors
+// are [warp][half of its channels][odd D][D / 2][channel], of channel 32 D + C; those of
+// even D and of odd D are boxes of their own.
 constexpr int set_times = 2 * group;
 constexpr int sector = 2 * set_times;
 constexpr int warp_channels = radix / consumer_warps;
@@ -135,14 +140,14 @@ constexpr int set_bytes = radix / box_channels * box_bytes;
 constexpr int sets = 2; // that there is room for
 
 /*!
- * How spectra lie in lines. What comes out of the second product is number e = R segment
- * + d, so that spectra of all segments follow each other. Of real samples see
- * pfb/tensor/real.cuh.
+ * How spectra of Channels channels lie in lines of 1024 samples. The second product makes
+ * elements e = R segment + d of a line, so that the spectra of all segments follow each
+ * other. Real samples are explained in pfb/tensor/real.cuh.
  */
 template <int Channels, sample_type Input, int Taps>
 struct arrangement {
     static constexpr int most_taps = Taps;
-    //! Stages of lines before a piece.
+    //! Pipeline stages that hold the lines before the first spectrum of a piece.
     static constexpr int stages_before = most_taps / group;
     static constexpr bool real = Input == sample_type::s8;
     static constexpr bool sc4 = Input == sample_type::sc4;
@@ -155,28 +160,30 @@ struct arrangement {
     static constexpr int second_radix = channels / ranks / radix; // R
     static constexpr int channels_apart = ranks * radix; // from one d to the next
     static constexpr int spectrum_bytes = 2 * channels;
-    // Of a line of samples a thread block of a cluster has as many pieces as there are
-    // ranks. In a stage they begin at banks that the others leave free; there is room for
-    // what is copied besides where samples are delayed.
+    // In a cluster, each thread block (rank) copies as many pieces of a line as there are
+    // ranks. In a stage the pieces begin at different banks of shared memory; behind each
+    // there is room for the bytes that are copied besides where samples are delayed.
     static constexpr int points_bytes = points * sample_bytes;
     static constexpr int piece_bytes = points_bytes / ranks;
     static constexpr int piece_pitch = piece_bytes + (ranks > 1 ? copy_unit : 0);
     static constexpr int line_pitch = ranks > 1 ? ranks* piece_pitch : input_bytes;
-    //! A segment's lines of a stage begin at banks that those of others leave free.
+    //! Bytes of a segment's lines in a stage. The lines of different segments begin at
+    //! different banks of shared memory.
     static constexpr int segment_bytes =
         group * line_pitch + (segments == 1  ? 0
                               : segments < 8 ? 128 / segments
                                              : copy_unit);
-    //! Words of two gains that a thread of a consumer reads: its other numbers have the
-    //! same.
+    //! Words of two gains that a consumer thread reads; its other elements e have the
+    //! same gains.
     static constexpr int gain_words = second_radix < 8 ? 1 : second_radix / 8;
-    //! What there are gains for. Of real samples, threads of c = 0 multiply by 0, as
-    //! their numbers are not wanted, and its gains come last; see first_row.
+    //! Threads that gains are stored for. Of real samples, the threads of c = 0 multiply
+    //! by 0, because their elements are not wanted; the gains of c = 0 come last, see
+    //! first_row.
     static constexpr int gain_threads = consumer_threads + (real ? 4 : 0);
 
-    // Results of a slot as spectra. The copy engine is slow with little at a time: the
-    // slot's short spectra of a segment are in a row, as in memory where a port has one
-    // input. Others are in lines.
+    // Layout in shared memory of the spectra of a slot. The copy engine is slow with
+    // small pieces: where spectra are short, those of a segment follow each other, as
+    // they do in memory if a port has one input. Longer ones are lines.
     static constexpr bool in_a_row = channels <= 128;
     static constexpr int result_pitch = // from one spectrum to the next
         in_a_row ? spectrum_bytes : line_bytes + result_gap;
@@ -187,12 +194,13 @@ struct arrangement {
     static constexpr int segments_of_warp =
         in_a_row ? segments / consumer_warps : segments;
 
-    // What a rank filters of a slot for itself or another.
+    // Bytes of a slot that a rank filters for one rank: for itself or for another.
     static constexpr int part_bytes = slot_spectra * filtered_bytes / ranks;
-    //! Of a slot, with what is on its way to other ranks.
+    //! Bytes of a slot with room for what is on its way to other ranks.
     static constexpr int slot_bytes =
         slot_spectra * filtered_bytes + (ranks - 1) * part_bytes;
-    //! From a thread's first sample of a spectrum to its k-th one.
+    //! Returns how many samples a producer thread's k-th sample of a spectrum is after
+    //! its first one.
     __host__ __device__ static constexpr int samples_on(int k)
     {
         return real         ? k % 4 + k / 4 * channels
@@ -213,13 +221,14 @@ struct arrangement {
     {
         return segments == 1 ? e : e % second_radix;
     }
-    //! Of real samples, whether a number is of a channel of the upper half, mirrored.
+    //! Returns whether element e of real samples belongs to a channel of the upper half
+    //! of the band, where it is the conjugate of what the second product makes.
     __host__ __device__ static constexpr bool mirrored(int e)
     {
         return real && d_of(e) >= second_radix / 2;
     }
-    //! Channel of a number e of threads that have c, of the cluster's first rank. Of
-    //! inverted real samples see pfb/tensor/real.cuh.
+    //! Returns the channel of element e of the threads that have c, for rank 0 of a
+    //! cluster. Inverted real samples are explained in pfb/tensor/real.cuh.
     __host__ __device__ static constexpr int channel_of(int c, int e, bool inverted)
     {
         const int k = frequency_of(c, e);
@@ -236,7 +245,8 @@ private:
     }
 };
 
-//! A column of filtered samples: those with one b of a segment.
+//! A column of filtered samples as an operand of the first product: those samples R a + b
+//! of a segment that have one b.
 struct column {
     int segment, b;
 };
@@ -250,13 +260,14 @@ constexpr column column_of(int n, int second_radix, int ranks = 1)
     const int rows = second_radix / 4; // of a segment
     return { row / rows, row % rows * 4 + step };
 }
-//! The a of a word of a column; with two b a thread filters two a in a row.
+//! Returns which a word `word` of a column holds. With second_radix = 2 a thread filters
+//! two neighbouring a.
 constexpr int a_of_word(int word, int second_radix)
 {
     return second_radix == 2 ? word / 8 * 8 + word % 4 * 2 + word / 4 % 2 : word;
 }
 
-//! The same of what arrives at a rank.
+//! The same for a rank of a cluster, where words arrive from other ranks.
 constexpr int a_of_word(int word, int second_radix, int rank, int ranks)
 {
     if (ranks == 1)
@@ -264,7 +275,8 @@ constexpr int a_of_word(int word, int second_radix, int rank, int ranks)
     return ranks == 8 ? word ^ (rank & 2) : word;
 }
 
-//! A place in a ring, and how often it was gone around.
+//! A place in a ring of pipeline stages, and the parity of how often the ring was gone
+//! around, which is the phase of the barriers.
 template <int Length>
 struct ring_place {
     int index, parity;
@@ -278,7 +290,7 @@ struct ring_place {
     }
 };
 
-//! A slot's results that a rank stores.
+//! Bytes of a slot's results that one rank stores.
 constexpr int collected_bytes = slot_spectra * line_bytes;
 
 struct exchange_memory {
@@ -290,9 +302,9 @@ struct exchange_memory {
 struct nothing {
 };
 
-//! What a call is told besides what fused kernels are; of them: prototype [most_taps]
-//! [channel], later taps in later lines; twiddles [steps][consumer_threads][2], gains
-//! [input] [gain_words][gain_threads][2].
+//! The arguments of a kernel, besides those that fused kernels have. Of these the
+//! prototype is [most_taps][channel], later taps belonging to later lines; twiddles are
+//! [steps][consumer_threads][2], gains [input][gain_words][gain_threads][2].
 struct call : filter_call {
     bool boxed;                // whether the frame is stored in boxes; see box_map()
     const uint4* matrices;     // as memory has them
@@ -305,23 +317,23 @@ struct call : filter_call {
     bool inverted;             // see residue_of()
 };
 
-//! What a call of real samples is told besides.
+//! The arguments that kernels of real samples have besides.
 struct real_call {
     const uint4* first_rows; // see make_first_rows()
 };
 struct complex_call {
 };
 
-//! An input, of one of the frames in a row.
+//! An input of one of several successive frames.
 struct input_of_frame {
     int input, frame;
 };
 
 constexpr int most_inputs = 1024;
 
-//! The arguments of a kernel. Its lists of inputs travel with it: to copy them in a
-//! stream would take longer than what a call of many inputs can spare. Calls without
-//! delays have kernels of their own.
+//! All arguments of a kernel. The lists of inputs are part of them: to copy lists to the
+//! GPU first would take longer than a call of many inputs can spare. Calls with delays
+//! have a kernel of their own.
 template <bool Delayed, class Shape>
 struct input_call : call,
                     Shape,
@@ -329,7 +341,7 @@ struct input_call : call,
                     std::conditional_t<Shape::real, real_call, complex_call> {
     using shape = Shape;
     static constexpr bool delayed = Delayed;
-    // Of several frames, each is made as of inputs of its own.
+    // Where several frames are made, the inputs of each count as inputs of their own.
     pfb::source sources[most_inputs];
     union {
         void* spectra_of[most_inputs];
@@ -337,14 +349,15 @@ struct input_call : call,
     };
 };
 
-//! Channels of a rank of the cluster: ranks m + residue. What is transformed of inverted
-//! samples are their conjugates, but what is added up before is not.
+//! Returns which channels k a rank of a cluster has: those with k mod ranks = residue. Of
+//! inverted samples the conjugates are transformed, but the sums over ranks are made
+//! before.
 constexpr int residue_of(int rank, int ranks, bool inverted)
 {
     return inverted ? (ranks - rank) % ranks : rank;
 }
 
-//! Which one has its gains and counters.
+//! Returns the input whose gains and counters input `input` of a call uses.
 template <store Store, class Call>
 __device__ __forceinline__ int input_of(int input, const Call& c)
 {
@@ -354,7 +367,8 @@ __device__ __forceinline__ int input_of(int input, const Call& c)
         return input;
 }
 
-//! Spectra that a call makes besides, before its first one.
+//! Returns how many spectra a call with delays makes before its first one, to begin where
+//! a slot begins.
 template <class Call>
 __device__ __forceinline__ int lead_of(const Call& c)
 {
@@ -364,11 +378,12 @@ __device__ __forceinline__ int lead_of(const Call& c)
         return 0;
 }
 
-//! Whether channels of a thread, all of one time, are equally far apart.
+//! Whether the channels of a thread are equally far apart and all of one spectrum, so
+//! that their phasors are one series.
 template <class Call>
 inline constexpr bool has_one_series = Call::segments == 1 && !Call::real;
 
-//! What a segment begins with.
+//! Returns the first spectrum of a segment, counted from the first of the call.
 template <class Call>
 __device__ __forceinline__ int first_spectrum(int segment, const Call& c)
 {
@@ -378,7 +393,8 @@ __device__ __forceinline__ int first_spectrum(int segment, const Call& c)
         return segment * c.segment;
 }
 
-//! Groups of spectra in a row of one input, the same ones of each segment.
+//! A piece of work: successive groups of spectra of one input, the same groups in each
+//! segment.
 struct piece {
     int input;
     int groups;
@@ -386,8 +402,9 @@ struct piece {
 };
 
 /*!
- * What a thread block, or a cluster, works on: an even part, of as few inputs as
- * possible. Inputs whose samples were lost are left out.
+ * Which pieces a thread block, or a cluster, works on: a part of all groups that is as
+ * large as those of the others, of as few inputs as possible. Inputs whose samples were
+ * lost are left out.
  */
 class pieces
 {
@@ -398,6 +415,7 @@ public:
                  min(int(blockIdx.x / Call::ranks), c.more))
     {
     }
+    //! Takes the next piece.
     //! \return whether there was one
     template <class Call>
     __device__ bool take(piece& p, const Call& c)
@@ -421,7 +439,8 @@ private:
 };
 
 constexpr int first_row_bytes = 512; // what a consumer keeps of c = 0; see first_row
-//! Shared memory. The tensor cores want theirs at multiples of 1024.
+//! The shared memory of a thread block. Operands of the tensor cores have to begin at
+//! multiples of 1024 bytes.
 template <store Store, class Call>
 struct memory {
     static constexpr bool delayed = Call::delayed;
@@ -434,10 +453,11 @@ struct memory {
                 [Call::segments * Call::segment_bytes + (delayed ? copy_unit : 0)];
     uint64_t full[slots<Store, Call>], empty[slots<Store, Call>]; // filtered
     uint64_t stage_full[stages<Store, Call>], stage_empty[stages<Store, Call>]; // samples
-    // filtering warps that have written theirs of a slot
+    // Number of producer warps that have written their words of a slot.
     unsigned written[Call::ranks > 1 ? slots<Store, Call> : 1];
-    // sets of times: what both warps of some channels have is here, and has left; of real
-    // samples the first is for all warps
+    // Barriers of sets of times: `kept` completes when the warps of both consumers that
+    // have the same channels have written a set, `stored` when it has left shared memory.
+    // Of real samples the first barrier of each is for all warps.
     uint64_t kept[sets][consumer_warps], stored[sets][consumer_warps];
     struct first_row_memory {
         alignas(16) char of[consumers][2][first_row_bytes]; // of slots by turns

@@ -13,18 +13,17 @@
 namespace gr::aperture::kernels::cuda {
 
 /*!
- * The filter bank whose transform tensor cores multiply in half precision: 64 to 8192
- * channels (powers of two) from sc8 and sc4, 64 to 1024 from s8, to sc8, up to 8 taps
- * (sc8: 16) and 1024 inputs, on Hopper GPUs. At an rms of 20 steps 0.5% of the numbers
- * differ by one step from those of single precision, and in proportion to the rms
- * elsewhere. What it cannot do it
- * leaves to `other`: the whole of it for other parameters, and calls with addresses off
- * the alignment of 16 bytes.
+ * Returns a filter bank whose transform is multiplied by tensor cores in half precision:
+ * 64 to 8192 channels (powers of two) from sc8 and sc4, 64 to 1024 from s8, to sc8; up to
+ * 8 taps (sc8: 16) and 1024 inputs, on Hopper GPUs. At an rms of 20 steps 0.5 % of the
+ * output components differ by one step from those of single precision, and in proportion
+ * to the rms elsewhere. What it cannot do it leaves to `other`: all calls of other
+ * parameters, and calls with addresses that are not multiples of 16 bytes.
  */
 std::unique_ptr<pfb>
 make_tensor_pfb(const pfb::parameters& p, int device, std::unique_ptr<pfb> other);
 
-//! Likewise, the same bits stored by channel.
+//! Likewise an F-engine, which stores the same bits as frames.
 std::unique_ptr<f_engine> make_tensor_f_engine(const f_engine::parameters& p,
                                                int device,
                                                std::unique_ptr<f_engine> other);

@@ -17,7 +17,8 @@
 
 namespace gr::aperture::kernels::cuda::tensor {
 
-//! By the consumers.
+//! Loads the matrices and the twiddles of this rank into shared memory. Called by all
+//! consumer threads.
 template <store Store, class Call>
 __device__ __forceinline__ void load_tables(memory<Store, Call>& m, const Call& c)
 {
@@ -35,7 +36,8 @@ __device__ __forceinline__ void load_tables(memory<Store, Call>& m, const Call& 
     fence_async();
 }
 
-//! What the thread has of a slot's results. \param residue of its channels
+//! Returns which elements (channels) of a slot's results this thread has.
+//! \param residue of its channels, see residue_of()
 template <class Call>
 __device__ __forceinline__ auto own_numbers(int residue, const Call& c)
 {
@@ -52,10 +54,10 @@ __device__ __forceinline__ auto own_numbers(int residue, const Call& c)
 }
 
 /*!
- * Consumers that take turns: one starts its first products when the other has started its
- * second ones, and so makes use of the time that the other waits for them, where both
- * would else wait at the same time, for as long as they keep step. With delays that
- * made some calls faster and others slower, and of real samples it makes frames slower.
+ * Whether the consumers take turns: one starts its first product when the other has
+ * started its second one, and so uses the time that the other waits for it. Otherwise
+ * both wait at the same time for as long as they keep step. With delays, turns made some
+ * calls faster and others slower; of real samples they make frames slower.
  */
 template <store Store, class Call>
 inline constexpr bool takes_turns = Call::real        ? Store == store::spectra
@@ -69,14 +71,14 @@ __device__ __forceinline__ void sync_consumer(int consumer)
     asm volatile("bar.sync %0, %1;" ::"r"(1 + consumer), "n"(consumer_threads)
                  : "memory");
 }
-//! By a consumer.
+//! Waits for the turn of a consumer. Called by that consumer.
 __device__ __forceinline__ void wait_for_turn(int consumer)
 {
     asm volatile("bar.sync %0, %1;" ::"r"(turn_barrier + consumer),
                  "n"(consumers * consumer_threads)
                  : "memory");
 }
-//! By the other one.
+//! Gives the turn to a consumer. Called by the other one.
 __device__ __forceinline__ void give_turn(int consumer)
 {
     asm volatile("bar.arrive %0, %1;" ::"r"(turn_barrier + consumer),
@@ -84,7 +86,8 @@ __device__ __forceinline__ void give_turn(int consumer)
                  : "memory");
 }
 
-//! Gain and phasor of number e of c = 0, of spectra 2 t and 2 t + 1 of a slot.
+//! Returns the products of gain and phasor of element e of c = 0, for spectra 2 t and 2 t
+//! + 1 of a slot.
 template <class Call, class Phases, class Numbers>
 __device__ __forceinline__ std::pair<float2, float2>
 first_factors(float2 gain, const Phases& phases, Numbers own, int e)
@@ -103,9 +106,11 @@ first_factors(float2 gain, const Phases& phases, Numbers own, int e)
 }
 
 /*!
- * Word of number e of c = 0, of spectra 2 t and 2 t + 1 of a slot, t < 2, that has been
- * kept. \param gains of the input \param begin, end spectra that are wanted, of the first
- * segment \param found grows by how many of them were clamped
+ * Returns the word of element e of c = 0, which first_row has kept: spectra 2 t and 2 t +
+ * 1 of a slot, t < 2.
+ * \param gains of the input
+ * \param begin, end spectra of the first segment that are wanted
+ * \param found grows by how many of them were clamped
  */
 template <class Call, class Phases, class Numbers>
 __device__ __forceinline__ uint32_t first_result(const first_row& row,
@@ -136,7 +141,9 @@ __device__ __forceinline__ uint32_t first_result(const first_row& row,
     return rounded(fitting(y), rounded(fitting(z)));
 }
 
-//! \param boxes of the frame, if it is stored in boxes
+//! The mainloop of the consumers: takes slots of filtered samples, transforms them, and
+//! stores the results.
+//! \param boxes tensor map of the frames, if they are stored in boxes
 template <store Store, class Call>
 __device__ __forceinline__ void
 transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
@@ -145,7 +152,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     const int consumer = uniform(int(threadIdx.x / consumer_threads));
     const int thread = threadIdx.x % consumer_threads;
     const int lane = thread % 32, warp = uniform(thread / 32);
-    // whose spectra it stores
+    // The segment whose spectra this lane stores.
     const int segment = Call::segments == 1 ? 0
                         : Call::in_a_row    ? warp * Call::segments_of_warp + lane
                                             : lane;
@@ -158,7 +165,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     const auto stores_spectra = [&] {
         return Call::segments == 1 ? leads : lane < Call::segments_of_warp;
     };
-    // of spectra: column 2 t + spectrum of matrix i has e = 4 i + t
+    // Address of the column that this lane stores: column 2 t + spectrum of matrix i has
+    // element e = 4 i + t.
     uint32_t column =
         Call::real  ? 0
         : as_frames ? (warp * 2 + lane / 16) * box_bytes + lane % 4 * sector_row +
@@ -212,8 +220,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     set = {};
     bool leaving = false; // the set before is being stored
     bool set_begins = true;
-    // Consumers that take turns want its room when the next one is complete, others
-    // sooner.
+    // Consumers that take turns need the room of a set when the next one is complete,
+    // others sooner.
     constexpr bool leaves_late = takes_turns<Store, Call>;
     const auto wait_for_set = [] { // to have left
         if (leaves_late)
@@ -232,7 +240,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         arrive(&m.kept[set.index][set_part<Call>(warp)]);
         if (boxed && consumer < consumers - 1)
             return;
-        // of a group, this consumer's spectra are the last
+        // The spectra of the last consumer are the last of a group.
         wait_for(&m.kept[set.index][set_part<Call>(warp)], set.parity);
         const uint32_t from = results + set.index * set_bytes;
         if (!boxed)
@@ -257,7 +265,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 else
                     store(0, of.input);
             }
-            // this waits until the copy engine has taken them
+            // This waits until the copy engine has taken the results.
             if (!leaves_late)
                 commit_stores();
         }
@@ -283,7 +291,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                      c.pitch;
         int time = p.first;
         const int end = time + p.groups * group;
-        // halves of the first set that the piece lacks, and times of the next half
+        // Halves of the first set of times that the piece does not have; and times of the
+        // next half that are not wanted.
         int lacking = unsigned(c.first_time + time) % set_times / group;
         int unwanted = Call::delayed ? max(0, -time) : 0;
         int found = 0;
@@ -302,8 +311,9 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
             if constexpr (Call::delayed)
                 m.phases.keep(
                     c.turns + p.input, c.number + uint64_t(int64_t(slot_time)), own);
-            // Registers are scarce: each step's twiddles come when they are wanted,
-            // twice, and most of the second operand when the first one has been used.
+            // Registers are scarce: the twiddles of each step are loaded when they are
+            // wanted, twice, and most of the second pair's operand is made when the first
+            // one has been used.
             second_operand even, odd;
             float4 now = load_twiddles(0), next = load_twiddles(1);
             const auto twiddle_step =
@@ -354,7 +364,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 if (!Call::real || thread >= 4) // those of c = 0 are not wanted
                     store_words(place_in_set(i), low_word, high_word);
             };
-            // numbers i to i + 3 of a pair, as spectra
+            // Elements i to i + 3 of a pair, as spectra.
             const auto store_four = [&](int k, int i, const uint32_t* words) {
                 const uint32_t at =
                     results + buffer * Call::result_bytes + k * pair * Call::result_pitch;
@@ -378,7 +388,7 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                                           c);
                 first.advance();
             }
-            // of a pair: spectra of number i that are wanted
+            // The spectra of a pair that are wanted of element i.
             const auto begin_of = [&](int k) {
                 return [&, k](int i) {
                     return Call::delayed
@@ -470,8 +480,9 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 }
             } else {
                 fence_async();
-                // Each warp stores a line: tensor cores wait for the slowest one. The
-                // line before, of the other results, has left when all are here.
+                // Each warp stores a line, because the tensor cores wait for the slowest
+                // warp. The line before, in the other buffer, has left when all threads
+                // are here.
                 if (!exchanged && stores_spectra())
                     wait_for_stores();
                 sync_consumer(consumer);

@@ -13,7 +13,8 @@
 
 namespace gr::aperture::kernels::cuda::tensor {
 
-// Words and numbers that are read and stored where it is said, neither before nor later.
+// Loads and stores that the compiler leaves where they are written, neither earlier nor
+// later.
 
 __device__ __forceinline__ uint2 load_eight_bytes(uint32_t address)
 {
@@ -46,7 +47,8 @@ __device__ __forceinline__ uint32_t load_byte(uint32_t address)
     return v;
 }
 
-//! Counts from 0 up to a limit, and from 0 again. \return what it was
+//! Counts in shared memory from 0 up to a limit, and begins with 0 again.
+//! \return the count before
 __device__ __forceinline__ int count_around(unsigned* counter, int limit)
 {
     unsigned before;
@@ -57,7 +59,7 @@ __device__ __forceinline__ int count_around(unsigned* counter, int limit)
     return int(before);
 }
 
-//! Four numbers of memory that nothing changes meanwhile.
+//! Loads four floats from memory that nothing changes while the kernel runs.
 __device__ __forceinline__ float4 load_numbers(const float4* from)
 {
     float4 v;
@@ -67,7 +69,7 @@ __device__ __forceinline__ float4 load_numbers(const float4* from)
                  : "memory");
     return v;
 }
-//! Four numbers of shared memory.
+//! Loads four floats from shared memory.
 __device__ __forceinline__ float4 load_numbers(uint32_t from)
 {
     const uint4 v = load_shared(from);
@@ -92,7 +94,7 @@ __device__ __forceinline__ void store_words(uint32_t address, uint32_t a, uint32
                  : "memory");
 }
 
-//! In half precision, x in the lower half.
+//! Returns a word of two numbers in half precision, x in the lower half.
 __device__ __forceinline__ uint32_t halves(float x, float y)
 {
     uint32_t word;
