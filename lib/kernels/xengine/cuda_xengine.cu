@@ -17,8 +17,8 @@ namespace {
 
 constexpr unsigned sc8 = 1, sc4 = 2;
 
-//! Which implementation is for which voltages, GPUs and numbers of inputs; the first that
-//! fits is the fastest.
+//! Which implementation is for which voltages, GPUs and numbers of inputs. The first one
+//! that fits is the fastest.
 struct choice {
     const char* name;
     unsigned types;
@@ -48,7 +48,8 @@ bool fits(const choice& c, const xengine::parameters& p, gpu_facts gpu)
            p.inputs <= c.most_inputs;
 }
 
-//! Of fc32. Elsewhere three products of tf32 take longer than one of single precision.
+//! The same for fc32 voltages. On GPUs where tf32 is not listed, three products in tf32
+//! take longer than one in single precision.
 struct real_choice {
     const char* name;
     int least_architecture, most_architecture;
@@ -67,11 +68,13 @@ bool fits(const real_choice& c, gpu_facts gpu)
            gpu.architecture <= c.most_architecture;
 }
 
-// 64-bit atomic additions are of unsigned numbers only, two's complement all the same
+// 64-bit atomic additions exist for unsigned integers only; in two's complement they are
+// the same.
 __device__ double value_of(unsigned long long sum) { return double((long long)(sum)); }
 __device__ double value_of(double sum) { return sum; }
 
-//! sums [channel][product][re, im] -> visibilities, and zeros
+//! Writes the sums [channel][product][re, im] as visibilities, multiplied by their
+//! scales, and sets the sums to zero.
 template <class sum>
 __global__ void dump_sums(sum* sums,
                           float2* visibilities,
@@ -90,7 +93,8 @@ __global__ void dump_sums(sum* sums,
     sums[2 * i + 1] = 0;
 }
 
-//! What all share: the running sums.
+//! An X-engine on a GPU: holds the running sums and adds the products of frames to them
+//! by `multiplier`, an integer_xengine or a real_xengine.
 template <class sum, class multiplier>
 class cuda_xengine : public xengine
 {

@@ -15,9 +15,9 @@
 namespace gr::aperture::kernels::cuda {
 
 /*!
- * The implementations that GPU `device` has for these parameters, the one to take first:
- * "row mma s8", "bulk mma s8", "wgmma s8" (of sc8, and of sc4 with 129 to 192 inputs),
- * "wgmma u8" (of sc4), "mma s8" and "turing mma s8", or "tf32" and "fp32".
+ * Returns the implementations that GPU `device` has for these parameters, the fastest
+ * first: of sc8 and sc4 "row mma s8", "bulk mma s8", "wgmma s8" (sc8), "wgmma u8" (sc4),
+ * "mma s8" and "turing mma s8"; of fc32 "tf32" and "fp32".
  * \throws std::invalid_argument for parameters that none can do
  */
 std::vector<std::string> xengine_implementations(const xengine::parameters& p,

@@ -55,18 +55,18 @@ multiply_add(int (&sums)[4], const uint2& a, const uint2& times_minus_i, const u
     multiply(sums[2], sums[3], times_minus_i.y, b.y);
 }
 
-//! Two complex numbers (re, im) -> (im, -re); -128 does not occur.
+//! Multiplies two complex numbers by -i: (re, im) -> (im, -re). -128 does not occur.
 __device__ __forceinline__ uint32_t times_minus_i(uint32_t voltages)
 {
-    // re in bytes 1 and 3; the 1 in byte 2 takes the borrow of byte 1
+    // The components re are in bytes 1 and 3; the 1 in byte 2 takes the borrow of byte 1.
     const uint32_t re = __byte_perm(voltages, 0, 0x2404);
     const uint32_t minus = 0x00010000u - re;
     return __byte_perm(voltages, minus, 0x7351);
 }
 
 /*!
- * Four samples of sc4 with -8 read as -7. (x & 7) + 7 has bit 3 set where bits 0 to 2 of
- * a component are not all zero.
+ * Returns four samples of sc4 with -8 read as -7: (x & 7) + 7 has bit 3 set where bits 0
+ * to 2 of a component are not all zero.
  */
 __device__ __forceinline__ uint32_t clamped(uint32_t packed)
 {
@@ -74,8 +74,8 @@ __device__ __forceinline__ uint32_t clamped(uint32_t packed)
     return packed + ((packed & ~others & 0x88888888) >> 3);
 }
 
-//! The same with the addition done by the unit that multiplies: where bytes are made that
-//! of logic has more to do.
+//! The same with the addition done by the unit that multiplies, for producers, whose
+//! logic operations are what takes the time.
 //! \param one 1, which the compiler is not to know
 __device__ __forceinline__ uint32_t clamped(uint32_t packed, uint32_t one)
 {
@@ -86,7 +86,7 @@ __device__ __forceinline__ uint32_t clamped(uint32_t packed, uint32_t one)
     return packed + ((packed & ~others & 0x88888888) >> 3);
 }
 
-//! Bytes, 16 times re or im of four samples of sc4.
+//! Return bytes that are 16 times re, or im, of four samples of sc4.
 __device__ __forceinline__ uint32_t real_parts(uint32_t packed)
 {
     return packed & 0xf0f0f0f0;
@@ -96,16 +96,16 @@ __device__ __forceinline__ uint32_t imaginary_parts(uint32_t packed)
     return packed << 4 & 0xf0f0f0f0;
 }
 
-//! -re of four samples of sc4 that have been clamped, as real_parts(): no byte borrows of
-//! another, and 0x80 less the lower bits has the right ones but for the sign.
+//! Returns -re of four clamped samples of sc4, as real_parts() does: no byte borrows from
+//! another, and 0x80 less the lower bits is right but for the sign.
 __device__ __forceinline__ uint32_t negative_real_parts(uint32_t packed)
 {
     return (0x80808080 - (packed & 0x70707070)) ^ (~packed & 0x80808080);
 }
 
 /*!
- * What a lane has of a row for one multiply_add(): 4 samples, of 16 bytes that hold 2
- * times as many of sc8, 4 times of sc4 (Packed).
+ * The part of a row that a lane has for one multiply_add(): 4 samples, out of 16 bytes
+ * that hold twice as many of sc8 and four times as many of sc4 (Packed).
  */
 template <bool Packed>
 struct mma_operand;
@@ -126,7 +126,7 @@ struct mma_operand<false> {
     }
 };
 
-//! Real parts, then imaginary parts, 16 times their value.
+//! The real parts and the imaginary parts, each 16 times its value.
 template <>
 struct mma_operand<true> {
     static constexpr int steps = 4;
@@ -148,20 +148,23 @@ struct mma_operand<true> {
     }
 };
 
-//! A sum of products of numbers that are 16 times their value, if from sc4.
+//! Returns the value of a sum of products, whose factors are 16 times their value if they
+//! come from sc4 (Packed).
 template <bool Packed>
 __device__ __forceinline__ int unscaled(int sum)
 {
     return Packed ? sum >> 8 : sum;
 }
 
-// 64-bit atomic additions are of unsigned numbers only, two's complement all the same
+// 64-bit atomic additions exist for unsigned integers only; in two's complement they are
+// the same.
 __device__ __forceinline__ void add_atomically(unsigned long long* sum, int value)
 {
     atomicAdd(sum, (unsigned long long)(int64_t(value)));
 }
 
-//! int32 sums of the warps of a thread block, added up in shared memory: [tile][4][lane].
+//! Adds the int32 sums of a warp to those of its thread block in shared memory:
+//! [tile][4][lane].
 template <int Tiles>
 __device__ __forceinline__ void add_to_block(int* block_sums, const int (&sums)[Tiles][4])
 {
@@ -173,8 +176,8 @@ __device__ __forceinline__ void add_to_block(int* block_sums, const int (&sums)[
             atomicAdd(&block_sums[(tile * 4 + i) * 32 + lane], sums[tile][i]);
 }
 
-//! Which element of a tile a thread takes when all threads of its block write them out:
-//! neighbours of a row of products, re and im in turn.
+//! Which element of a tile a thread takes when all threads of the block write the tiles
+//! out: neighbours in a row of products, re and im in turn.
 struct tile_element {
     int tile, a, b, part;
 
@@ -182,14 +185,14 @@ struct tile_element {
         : tile(i / 128), a(i % 128 / 16), b(i % 16 / 2), part(i % 2)
     {
     }
-    //! where add_to_block() put it
+    //! Returns where add_to_block() has put the element.
     __device__ int place() const
     {
         return (tile * 4 + part * 2 + b % 2) * 32 + a * 4 + b / 2;
     }
 };
 
-//! Index of product (a, b), a >= b.
+//! Returns the index of product (a, b), a >= b.
 __device__ __forceinline__ int64_t product_index(int a, int b)
 {
     return int64_t(a) * (a + 1) / 2 + b;

@@ -15,12 +15,12 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! What adds the products of sc8 or sc4 voltages to sums [channel][product][re, im].
+//! Adds the products of sc8 or sc4 voltages to sums [channel][product][re, im] on a GPU.
 class integer_xengine
 {
 public:
     virtual ~integer_xengine() = default;
-    //! voltages [frame][channel][input][time], sums of 64 bits
+    //! Adds the products of voltages [frame][channel][input][time] to sums of 64 bits.
     virtual void accumulate(const void* voltages,
                             int frames,
                             unsigned long long* sums,
@@ -35,18 +35,18 @@ public:
  */
 constexpr int exact_times = 65536;
 
-//! The same in bytes of an input.
+//! Returns the same limit in bytes of an input.
 inline int exact_bytes(const xengine::parameters& p)
 {
     return exact_times * int(size_of(p.type));
 }
 
 /*!
- * Into how many parts of time work is split: so that none is longer than `longest`, and
- * that `slots` thread blocks at a time are busy to the end.
+ * Returns into how many parts of time work is split (split-K), so that no part is longer
+ * than `longest`, and that `slots` thread blocks at a time are busy to the end.
  * \param work_tiles thread blocks without a split
- * \param length of each, in steps; starting a thread block costs about as much as
- * `overhead` steps
+ * \param length of each, in steps
+ * \param overhead steps that take about as long as to start a thread block
  */
 inline int choose_splits(
     int64_t work_tiles, int64_t length, int64_t longest, int slots, int overhead)
@@ -65,21 +65,25 @@ inline int choose_splits(
     return int(best);
 }
 
-//! mma.sync, tiles of 64 inputs squared; from Ampere on, any number of inputs
+//! Makes "mma s8": mma.sync on tiles of 64 x 64 inputs; from Ampere on, any number of
+//! inputs.
 std::unique_ptr<integer_xengine> make_mma_xengine(const xengine::parameters&, gpu_facts);
-//! the same with what Turing has
+//! Makes "turing mma s8": the same with the instructions that Turing has.
 std::unique_ptr<integer_xengine> make_turing_xengine(const xengine::parameters&,
                                                      gpu_facts);
-//! mma.sync, fed by copies of pieces of rows; Hopper, up to 16 inputs
+//! Makes "row mma s8": mma.sync on pieces of rows that are copied in bulk; Hopper, up to
+//! 16 inputs.
 std::unique_ptr<integer_xengine> make_row_mma_xengine(const xengine::parameters&,
                                                       gpu_facts);
-//! mma.sync, fed by bulk copies; Hopper, 17 to 64 inputs, and 16 of sc4
+//! Makes "bulk mma s8": mma.sync on boxes that are copied by tensor maps; Hopper, 17 to
+//! 64 inputs, and 16 of sc4.
 std::unique_ptr<integer_xengine> make_bulk_mma_xengine(const xengine::parameters&,
                                                        gpu_facts);
-//! of sc8: warp-group matrix instructions fed by bulk copies; Hopper
+//! Makes "wgmma s8" for sc8: warp-group matrix instructions on boxes that are copied by
+//! tensor maps; Hopper.
 std::unique_ptr<integer_xengine> make_wgmma_sc8_xengine(const xengine::parameters&,
                                                         gpu_facts);
-//! of sc4: the same, three products of integers for a complex one
+//! Makes "wgmma u8" for sc4: the same, with three products of integers for a complex one.
 std::unique_ptr<integer_xengine> make_wgmma_sc4_xengine(const xengine::parameters&,
                                                         gpu_facts);
 

@@ -14,14 +14,13 @@
 namespace gr::aperture::kernels::cuda {
 
 /*!
- * How a warp adds products to the sums of their channel: it puts them, of 8 inputs a with
- * some inputs b, into shared memory in rows that lie in memory, too, and the copy engine
- * adds these. Threads would wait for what they read. While it adds some rows the warp
- * puts the next ones.
- *
- * All lanes put(), all are ready(), each adds its rows, and all go to the next() ones; at
- * the end they finish(). A lane puts products as wgmma() leaves them: of row lane / 4,
- * and of each 8 columns 2 (lane % 4) and the next one.
+ * Epilogue of a warp that adds products to the sums of their channel: it puts products,
+ * of 8 inputs a with some inputs b, into shared memory in rows as they lie in memory, and
+ * the copy engine adds these rows to memory. (Threads would wait for the sums that they
+ * read.) While the copy engine adds some rows the warp puts the next ones. All lanes call
+ * put() and ready(), each adds its rows, and all call next(); at the end all call
+ * finish(). A lane puts products as wgmma() leaves them: of row lane / 4, and of each 8
+ * columns 2 (lane % 4) and the next one.
  */
 class product_rows
 {
@@ -31,7 +30,7 @@ public:
 
 private:
     static constexpr int product_bytes = 16; // re, im
-    // a multiple of 128 and 16: what lanes write at once lies in different banks
+    // A multiple of 128, and 16: what lanes write at once lies in different banks.
     static constexpr int row_bytes = most_columns * product_bytes + 16;
     static constexpr int rows_bytes = inputs * row_bytes;
 
@@ -57,8 +56,8 @@ public:
         fence_async();
         __syncwarp();
     }
-    //! Rows of inputs from first_row on that there are, of `count` columns from `place`
-    //! on those up to the diagonal.
+    //! Adds the rows of those inputs from first_row on that exist: of `count` columns
+    //! from `place` on, those up to the diagonal.
     //! \param sums [product][re, im]
     //! \param first_column input of the first of these columns
     __device__ __forceinline__ void add_to(unsigned long long* sums,

@@ -29,13 +29,14 @@ public:
 };
 
 /*!
- * Plain single precision, summed over 32 times: the error of a sum is at most 32 2^-24 =
- * 2e-6 of the sum of the absolute values. Any GPU.
+ * Makes "fp32": single precision, summed over 32 times. The error of a sum is at most 32
+ * 2^-24 = 2e-6 of the sum of the absolute values. Any GPU.
  */
 std::unique_ptr<real_xengine> make_fp32_xengine(const xengine::parameters&, gpu_facts);
 /*!
- * Tensor cores: products in three parts of tf32, 8 times summed at once, 128 of these
- * sums in single precision: at most 160 2^-24 = 1e-5. Ampere and later.
+ * Makes "tf32": tensor cores, products in three parts of tf32, 8 times summed at once,
+ * 128 of these sums in single precision. The error is at most 160 2^-24 = 1e-5 of the sum
+ * of the absolute values. Ampere and later.
  */
 std::unique_ptr<real_xengine> make_tf32_xengine(const xengine::parameters&, gpu_facts);
 

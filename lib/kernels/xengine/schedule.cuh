@@ -14,27 +14,29 @@
 namespace gr::aperture::kernels::cuda {
 
 /*!
- * Which thread block has which work tile of which channel and part of the time. The time
- * of the last channels is split finer: work tiles that differ do not end together, and as
- * many work tiles as there are may leave thread blocks without one at the end. The
- * longest work tiles are the first ones, and of the last channels all parts of these come
- * first. (Where a cluster of thread blocks shares a work tile, the cluster is what this
- * calls a thread block.)
+ * Tile scheduler: which thread block has which work tile of which channel and part of the
+ * time. The time of the last channels is split into more parts (split-K), because work
+ * tiles that differ do not end together, and because at the end there may be fewer work
+ * tiles than thread blocks. The longest work tiles are the first ones, and all parts of
+ * those of the last channels come first. (Where a cluster of thread blocks shares a work
+ * tile, this class calls the cluster a thread block.)
  */
 class schedule
 {
 public:
-    //! A thread block's part of the work; steps of time.
+    //! A thread block's part of the work: a work tile of a channel, `count` steps of the time
+    //! from `begin` on.
     struct part {
         int work_tile, channel, begin, count;
     };
 
     schedule() = default;
     /*!
-     * \param work tiles of a channel
-     * \param steps of time in all; none sums over more than `longest`
-     * \param slots thread blocks at a time
-     * \param start of a thread block, and its end, in steps
+     * Plans the work.
+     * \param work_tiles of a channel
+     * \param steps of the time in all; no part sums over more than `longest`
+     * \param slots thread blocks that run at a time
+     * \param start steps that take as long as a thread block's prologue and epilogue
      */
     schedule(int channels, int work_tiles, int steps, int longest, int slots, int start)
         : d_work_tiles(work_tiles), d_steps(steps), d_coarse_channels(channels)
@@ -52,7 +54,8 @@ public:
         const int least = (steps + longest - 1) / longest;
         int splits = split(channels), fine_splits = 4 * splits;
         if (work_tiles > 1) {
-            // whole waves do not count then, but for so few that the end is much of all
+            // With a split, whole waves do not matter, unless there are so few that their
+            // end is much of all.
             if (waves(channels, least) > 3) {
                 splits = least;
                 fine_splits = 4 * splits;
@@ -99,7 +102,7 @@ public:
     }
 
 private:
-    //! The last part may be shorter, or empty.
+    //! Returns the length of a part; the last one may be shorter, or empty.
     struct division {
         int splits, length;
         division() = default;

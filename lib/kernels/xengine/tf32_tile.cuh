@@ -25,8 +25,8 @@ namespace gr::aperture::kernels::cuda {
  * of all rows.
  */
 
-//! Two times of an input (re, im, re, im), each number the sum of two of 11 bits; the
-//! tensor core ignores what bits there are behind them.
+//! Two times of an input (re, im, re, im), each component the sum of two numbers of 11
+//! bits. The tensor cores ignore the bits behind these.
 struct split_voltages {
     uint32_t high[4], low[4];
 
@@ -42,8 +42,8 @@ struct split_voltages {
     }
 };
 
-//! sums: [0], [1] of the real parts of input a = g with part b of inputs b = 2 t and 2 t
-//! + 1, [2] and [3] of its imaginary parts
+//! Adds products over 8 times to sums: [0], [1] are those of the real part of input a = g
+//! with part b of inputs b = 2 t and 2 t + 1, [2] and [3] those of its imaginary part.
 __device__ __forceinline__ void multiply_add_tf32(float (&sums)[4],
                                                   const uint32_t (&a)[4],
                                                   const uint32_t (&b)[4],

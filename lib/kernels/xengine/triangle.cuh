@@ -49,9 +49,9 @@ multiply_add_triangle(int (&warp_sums)[Groups * (Groups + 1) / 2][4],
 }
 
 /*!
- * Adds the sums of all warps of a thread block to those of the channel. Called by all
- * threads. \param block_sums shared memory for Groups (Groups + 1) / 2 tiles of 128
- * numbers
+ * Epilogue: adds the sums of all warps of a thread block to those of the channel. Called
+ * by all threads.
+ * \param block_sums shared memory for Groups (Groups + 1) / 2 tiles of 128 sums
  */
 template <int Groups, bool Packed>
 __device__ __forceinline__ void

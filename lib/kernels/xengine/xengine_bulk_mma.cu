@@ -30,14 +30,16 @@ constexpr int depth = Groups == 2 ? 6 : 3;
 template <int Groups>
 constexpr int residents = Groups <= 4 ? 2 : 1;
 
-//! 1024 bytes more: boxes start at multiples of that
+//! Shared memory of a thread block. 1024 bytes more than needed: boxes begin at multiples
+//! of that.
 template <int Groups>
 constexpr int shared_bytes = 1024 + warps* depth<Groups>*(Groups * 8 * box_row + 8);
 
 /*!
- * A thread block: all products of one channel and a part of the time, whose steps its
- * warps take in turn: rows are read in long pieces. Each warp feeds itself through a ring
- * of boxes of its own. The rows of inputs that are none arrive as zeros.
+ * The kernel. A thread block makes all products of one channel over a part of the time,
+ * whose steps its warps take in turn, so that rows are read in long pieces. Each warp is
+ * producer and consumer in one, with a ring of boxes of its own. Rows of inputs that do
+ * not exist arrive as zeros.
  */
 template <int Groups, bool Packed>
 __global__ void __launch_bounds__(32 * warps, residents<Groups>)
@@ -65,7 +67,7 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
     const int split = blockIdx.x % x.splits;
     const int64_t begin = x.total * split / x.splits + warp;
     const int64_t end = x.total * (split + 1) / x.splits;
-    // the frame and the step of the next box to ask for
+    // Frame and step of the next box that is asked for.
     int frame = int(begin / x.steps), step = int(begin % x.steps);
     const auto request = [&](int stage) {
         arrive_expecting(full + stage, box);
@@ -92,7 +94,8 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
         const uint8_t* rows = ring + stage * box + row * box_row;
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            // lanes take every other piece, for odd and even rows to lie in other banks
+            // Lanes take every other piece, so that odd and even rows lie in different
+            // banks.
             uint4 v[Groups];
 #pragma unroll
             for (int g = 0; g < Groups; g++)
@@ -109,7 +112,7 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
         }
     }
 
-    // the rings are empty now, and their memory free
+    // The rings are empty now, and their memory is free.
     add_triangle<Groups, Packed>(reinterpret_cast<int*>(memory),
                                  warp_sums,
                                  sums,

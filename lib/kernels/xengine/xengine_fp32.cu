@@ -20,7 +20,7 @@ struct extents {
     int times, inputs, channels, frames, tiles;
 };
 
-//! 32 times of 32 inputs -> [time][input], zeros beyond the last of either
+//! Loads 32 times of 32 inputs as [time][input], with zeros beyond the last of either.
 __device__ void load(float2 (&rows)[chunk][tile + 1],
                      const float2* channel,
                      const extents& x,
@@ -35,7 +35,7 @@ __device__ void load(float2 (&rows)[chunk][tile + 1],
     }
 }
 
-//! A thread block: 32 x 32 products of one channel.
+//! The kernel. A thread block makes 32 x 32 products of one channel.
 __global__ void __launch_bounds__(side* side)
     sum_tile(const float2* __restrict__ voltages, double* sums, extents x)
 {
@@ -81,7 +81,8 @@ __global__ void __launch_bounds__(side* side)
                 double* sum = sums + 2 * (channel * products +
                                           int64_t(input_a) * (input_a + 1) / 2 + input_b);
                 sum[0] += total[i][j][0];
-                // of a product with itself all terms cancel, but not their rounding
+                // In the product of an input with itself all terms of the imaginary part
+                // cancel, but their rounding does not.
                 sum[1] += input_a == input_b ? 0 : total[i][j][1];
             }
         }

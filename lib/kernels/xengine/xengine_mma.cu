@@ -28,8 +28,8 @@ struct extents {
     int steps; // of a frame
 };
 
-//! Copies of 16 bytes to shared memory, as Turing makes them or by copy_async(); zeros
-//! where there is nothing.
+//! Copies 16 bytes to shared memory, in the way that Turing can or by copy_async(); zeros
+//! where there is nothing to copy.
 template <bool Turing>
 __device__ __forceinline__ void copy_16(uint32_t to, const uint8_t* from, bool there)
 {
@@ -40,8 +40,8 @@ __device__ __forceinline__ void copy_16(uint32_t to, const uint8_t* from, bool t
 }
 
 /*!
- * The rows of a tile in shared memory: of each 64 bytes of every row, the piece p at
- * place p ^ (row / 2 % 4), so that 8 lanes' 16 bytes lie in all banks.
+ * The rows of a tile in shared memory. Of each 64 bytes of a row, piece p is at place p ^
+ * (row / 2 % 4), so that 16 bytes of each of 8 lanes lie in different banks.
  */
 __device__ __forceinline__ int place_of(int row, int piece)
 {
@@ -49,9 +49,9 @@ __device__ __forceinline__ int place_of(int row, int piece)
 }
 
 /*!
- * A thread block: Side x 32 inputs squared of the products of one channel, and a part of
- * the time. Each warp has 32 x 32 of them; where that leaves warps over, they share the
- * time.
+ * The kernel. A thread block makes Side x 32 inputs squared of the products of one
+ * channel, over a part of the time. Each warp makes 32 x 32 of them; where there are more
+ * warps than that, they divide the time among them.
  */
 template <int Side, bool Packed, bool Turing>
 __global__ void __launch_bounds__(32 * warps)
@@ -152,7 +152,8 @@ __global__ void __launch_bounds__(32 * warps)
         }
     }
 
-    // the sums of warps that share the time, added up; then written, neighbours together
+    // The sums of warps that had different times are added up, and then written,
+    // neighbouring products together.
     __shared__ int block_sums[Side * Side][groups * 128];
     const int64_t products = product_index(x.inputs, 0);
 #pragma unroll

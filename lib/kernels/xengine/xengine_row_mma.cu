@@ -27,16 +27,17 @@ struct extents {
     int steps;  // of a piece, in a frame
     int total;  // steps of all frames
     int length; // steps of a split; the last may be shorter, or empty
-    //! from row to row: so that 8 lanes' 16 bytes of two rows lie in all banks
+    //! Bytes from one row to the next in shared memory, so that 16 bytes of two rows of
+    //! each of 8 lanes lie in different banks.
     __host__ __device__ int pitch() const { return piece + 64; }
     __host__ __device__ int stage() const { return tile_channels * inputs * pitch(); }
 };
 
 /*!
- * A thread block: all products of one channel (of some channels where there are few
- * inputs) and a part of the time, whose steps its warps take in turn. Each warp feeds
- * itself, each lane one row: for few rows, long pieces of rows come faster than boxes of
- * many short ones.
+ * The kernel. A thread block makes all products of one channel (of some channels where
+ * there are few inputs) over a part of the time, whose steps its warps take in turn. Each
+ * warp is producer and consumer in one, and each lane copies one row: for few rows, long
+ * pieces of rows come faster than boxes of many short ones.
  */
 template <int Groups, bool Packed>
 __global__ void __launch_bounds__(32 * warps, residents)
@@ -59,7 +60,7 @@ __global__ void __launch_bounds__(32 * warps, residents)
     const int end = min(x.total, blockIdx.x % x.splits * x.length + x.length);
     int count = end > begin ? (end - begin + warps - 1) / warps : 0;
     const int rows = min(x.tile_channels, x.channels - first_channel) * x.inputs;
-    // a channel's inputs follow those of the channel before
+    // The inputs of a channel follow those of the channel before.
     const int64_t frame_bytes = int64_t(x.row_bytes) * x.inputs * x.channels;
     const uint8_t* from = voltages +
                           (int64_t(first_channel) * x.inputs + lane) * x.row_bytes +
@@ -91,7 +92,8 @@ __global__ void __launch_bounds__(32 * warps, residents)
         request(i);
 
     int warp_sums[Groups * (Groups + 1) / 2][4] = {};
-    // rows that are none give products that nobody wants: any will do
+    // Rows of inputs that do not exist give products that nobody uses, whatever these
+    // rows hold.
     int at[Groups];
 #pragma unroll
     for (int g = 0; g < Groups; g++)

@@ -28,7 +28,8 @@ struct extents {
     int splits;            // of the time
     int length;            // steps of a split; the last may be shorter, or empty
     __device__ int64_t products() const { return int64_t(inputs) * (inputs + 1) / 2; }
-    //! Where a split's sums go: it has its own, unless it is the only one.
+    //! Returns where the sums of a split go: each has memory of its own, unless it is the
+    //! only one.
     __device__ double2* sums_of(int split, int channel, double* sums, double* parts) const
     {
         double* const to =
@@ -37,7 +38,7 @@ struct extents {
     }
 };
 
-//! The steps that a thread block takes, one after the other, through blocks of voltages.
+//! The steps that a thread block takes, one after the other, through the frames.
 struct walk {
     const float2* from; // the first input of the first channel, in a frame
     int step;           // there
@@ -59,7 +60,8 @@ struct walk {
     }
 };
 
-//! 2 times of an input, at once if its rows are aligned; zeros behind the last time.
+//! Copies 2 times of an input, at once if its rows are aligned, with zeros behind the
+//! last time.
 template <bool Aligned>
 __device__ __forceinline__ void
 copy_times(float4* to, const float2* from, int time, int times)
@@ -74,8 +76,8 @@ copy_times(float4* to, const float2* from, int time, int times)
     }
 }
 
-//! Adds to a product, or sets it; of a product with itself all terms of the imaginary
-//! part cancel, but not their rounding.
+//! Adds to a product, or sets it. In the product of an input with itself all terms of the
+//! imaginary part cancel, but their rounding does not.
 __device__ __forceinline__ void
 add_product(double2* sums, int a, int b, double re, double im, bool first)
 {
@@ -98,7 +100,7 @@ struct triangle {
     static constexpr int shared =
         sums_bytes + warps * depth * step_words * int(sizeof(float4));
 
-    //! [piece][group][lane that multiplies it]
+    //! Place in shared memory: [piece][group][lane that multiplies it].
     __device__ static int place_of(int row, int word)
     {
         return (word / 4 * Groups + row / 8) * 32 + row % 8 * 4 + word % 4;
@@ -106,9 +108,9 @@ struct triangle {
 };
 
 /*!
- * A thread block: all products of one channel (of some channels where there are few
- * inputs) and a part of the time, whose steps its warps take in turn. Each warp feeds
- * itself.
+ * The kernel for up to 64 inputs. A thread block makes all products of one channel (of
+ * some channels where there are few inputs) over a part of the time, whose steps its
+ * warps take in turn. Each warp is producer and consumer in one.
  */
 template <int Groups, bool Aligned>
 __global__ void __launch_bounds__(threads) sum_triangle(
@@ -117,7 +119,8 @@ __global__ void __launch_bounds__(threads) sum_triangle(
     using shape = triangle<Groups>;
     extern __shared__ __align__(16) uint8_t memory[];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    // [tile][value][lane]: each warp adds to these in its turn, in double precision
+    // Sums [tile][value][lane] of the thread block in double precision, to which the
+    // warps add in turn.
     double* const block_sums = reinterpret_cast<double*>(memory) + lane;
     float4* const ring = reinterpret_cast<float4*>(memory + shape::sums_bytes) +
                          warp * shape::depth * shape::step_words;
@@ -228,8 +231,8 @@ constexpr int row_words = step_times / 2;
 constexpr int step_words = 2 * side * row_words;
 constexpr int shared = depth * step_words * int(sizeof(float4));
 
-//! Rows of 128 bytes: every other one with its halves exchanged, so that 8 lanes' words
-//! of two rows lie in all banks.
+//! Place of a word in a tile. Of rows of 128 bytes every other one has its halves
+//! exchanged, so that the words of two rows of each of 8 lanes lie in different banks.
 __device__ __forceinline__ int place_of(int row, int word)
 {
     return row * row_words + (word ^ row % 2 * 4);
@@ -238,14 +241,15 @@ __device__ __forceinline__ int place_of(int row, int word)
 } // namespace square
 
 /*!
- * What a warp does of a thread block's 64 x 64 products: 32 x 32 of them; on the diagonal
- * a triangle of 32 inputs, or 32 x 16.
+ * Which of a thread block's 64 x 64 products a warp makes: 32 x 32 of them; on the
+ * diagonal a triangle of 32 inputs, or 32 x 16.
  */
 enum class region { square, triangle, half };
 
 /*!
- * A thread block: 64 x 64 products of one channel, and a part of the time. Sums are added
- * to memory after each 1024 times: only this thread block adds to them.
+ * The kernel for any number of inputs. A thread block makes 64 x 64 products of one
+ * channel over a part of the time. Sums are added to memory after each 1024 times; no
+ * other thread block adds to them.
  */
 template <bool Aligned>
 __global__ void __launch_bounds__(threads, 2) sum_square(
@@ -292,12 +296,13 @@ __global__ void __launch_bounds__(threads, 2) sum_square(
     for (int i = 0; i < depth - 1; i++)
         request(i);
 
-    // a thread block with little to do leaves it to other warps than the next one
+    // A thread block with little to do leaves its work to other warps than the next one
+    // does.
     const int warp = (threadIdx.x / 32 + tile_b) % warps, lane = threadIdx.x % 32;
     const region what = !diagonal  ? region::square
                         : warp < 2 ? region::triangle
                                    : region::half;
-    // rows in the ring of the warp's first inputs
+    // Rows of the warp's first inputs in the ring of stages.
     const int row_a = what == region::square     ? warp / 2 * 32
                       : what == region::triangle ? warp * 32
                                                  : 32;
@@ -377,7 +382,7 @@ __global__ void __launch_bounds__(threads, 2) sum_square(
     add_to_memory();
 }
 
-//! Adds what the splits have found, in their order.
+//! Adds up the sums of all splits, in their order.
 __global__ void add_parts(double* sums, const double* parts, int64_t count, int splits)
 {
     const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
@@ -391,7 +396,7 @@ __global__ void add_parts(double* sums, const double* parts, int64_t count, int 
 
 using kernel = void (*)(const float2*, double*, double*, extents);
 
-//! A kernel for rows that are aligned to 16 bytes, and one for any.
+//! A kernel for rows that are aligned to 16 bytes, and one for any rows.
 struct variant {
     kernel aligned, any;
     int step_times, shared;
@@ -404,7 +409,7 @@ constexpr variant triangle_variant{ sum_triangle<Groups, true>,
                                     triangle<Groups>::shared };
 
 constexpr variant triangles[] = {
-    // for as many groups of 8 inputs
+    // The kernels for as many groups of 8 inputs.
     triangle_variant<1>, triangle_variant<2>, triangle_variant<3>,
     triangle_variant<4>, triangle_variant<5>, triangle_variant<6>,
 };
@@ -442,7 +447,8 @@ public:
                   &residents, d_variant.aligned, threads, d_variant.shared),
               "asking for the thread blocks of a multiprocessor");
         d_slots = residents * gpu.multiprocessors;
-        // so that a few thread blocks follow each other on each multiprocessor
+        // The work is split so that a few thread blocks follow each other on each
+        // multiprocessor.
         d_most_splits = int((4 * d_slots + d_work_tiles - 1) / d_work_tiles);
         if (d_most_splits > 1)
             d_parts = device_array<double>(d_most_splits * sum_count());

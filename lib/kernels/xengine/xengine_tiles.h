@@ -14,11 +14,10 @@
 namespace gr::aperture::kernels::host {
 
 /*!
- * Products of a tile of inputs a with a tile of inputs b over some time.
- *
- * A row holds the voltages of one input, re and im in turn, so that the dot product of
- * two rows is the real part of the sum of x_a conj(x_b). With a multiplied by -i (im,
- * -re) it is the imaginary part.
+ * A kernel that multiplies a tile of inputs a with a tile of inputs b over some time. A
+ * row holds the voltages of one input, re and im in turn, so that the dot product of two
+ * rows is the real part of the sum of x_a conj(x_b). With a multiplied by -i (im, -re) it
+ * is the imaginary part.
  */
 template <class element, class sum>
 struct tile_kernel {

@@ -47,8 +47,8 @@ constexpr int tile = 16;      // columns b, of which a warp group has up to
 constexpr int most_tiles = 8; // so many: what registers are for
 constexpr int tile_row_tiles = tile_row / tile;
 constexpr int most_tile_rows = 3; // of columns that a thread block has
-constexpr int consumers = 2;      // warp groups that multiply
-constexpr int producers = 8;      // warps that make bytes
+constexpr int consumers = 2;      // warp groups
+constexpr int producers = 8;      // warps that make bytes of packed samples
 constexpr int piece_rows = 8;     // of half a step, what a warp makes at once
 constexpr int threads = 128 * consumers + 32 * producers;
 
@@ -60,12 +60,12 @@ constexpr int tile_row_bytes =
 constexpr int most_byte_stages = 3, least_packed_stages = 3, most_packed_stages = 8;
 constexpr int memory_tile_rows = 28; // bytes and packed samples in shared memory
 
-//! Of a thread that multiplies: its sums, and what else it needs.
+//! Registers of a consumer thread: its sums, and what else it needs.
 constexpr int consumer_registers(int tiles)
 {
     return tiles > 6 ? 232 : tiles > 4 ? 184 : 136;
 }
-// of one that makes bytes: what is left
+// Registers of a producer thread: what the consumers leave.
 constexpr int few_registers = 24, more_registers = 72;
 constexpr bool roomy(int tiles, int other_tiles)
 {
@@ -74,13 +74,14 @@ constexpr bool roomy(int tiles, int other_tiles)
            65536;
 }
 
-//! A warp group's: a row of tiles of a thread block's, and some tiles of its columns.
+//! What a consumer warp group makes: products of one row of tiles of the thread block
+//! with some tiles of its columns.
 struct row_part {
     int8_t tile_row, first, tiles;
 };
 
-//! What a thread block does for one channel: products of some columns b with rows a that
-//! are among the columns, or own ones.
+//! A work tile, which a thread block makes for one channel: products of some columns b
+//! with rows a that are among the columns, or rows of its own.
 struct work_tile {
     int column, row;       // first inputs; negative ones are absent
     int8_t tile_rows, own; // of columns, and of own rows behind them, one after the other
@@ -104,11 +105,11 @@ struct extents {
 };
 
 /*!
- * All products of so many inputs, the longest work tiles first. Rows of tiles of inputs
- * go in pairs. If they do not fill the rows of tiles it is the first one that is not
- * full, and if there is an odd one it is the first, too: the first pair is a triple then.
- * The copy engine delivers zeros for inputs with a negative number, and columns that are
- * tiles of these are left out.
+ * Returns the work tiles of all products of so many inputs, the longest first. Rows of
+ * tiles go in pairs. If the inputs do not fill all rows of tiles the first row is the one
+ * that is not full; if the number of rows is odd, the first pair is a triple. The copy
+ * engine delivers zeros for inputs with a negative index, and tiles of columns that hold
+ * nothing else are left out.
  */
 std::vector<work_tile> all_work_tiles(int inputs)
 {
@@ -161,7 +162,7 @@ std::vector<work_tile> all_work_tiles(int inputs)
     return work_tiles;
 }
 
-//! Of dynamic shared memory, as the copy engine and the tensor cores need it.
+//! Alignment of dynamic shared memory, as the copy engine and the tensor cores need it.
 __device__ __forceinline__ uint32_t first_stage()
 {
     extern __shared__ uint8_t unaligned[];
@@ -172,7 +173,7 @@ __device__ __forceinline__ uint32_t first_stage()
 struct part : work_tile {
     int channel, begin, count; // steps of time
     int times;                 // of its steps, with those that a frame lacks
-    // kept in shared memory: the compiler would ask for them again in each step
+    // Kept in shared memory: the compiler would look it up again in each step.
     int steps, last_halves;
     uint32_t rings, stages, one; // where they begin; extents::one
 
@@ -193,7 +194,7 @@ struct part : work_tile {
     }
 };
 
-//! Of how many halves the steps of a part are, one after the other.
+//! Goes through the steps of a part and tells of how many halves each is.
 class step_halves
 {
 public:
@@ -217,16 +218,16 @@ private:
 };
 
 /*!
- * Barriers of two rings of stages: packed samples, which the copy engine brings, of
- * columns and own rows; and bytes of the columns in three forms, which the producers
- * make.
+ * Barriers of the two rings of pipeline stages: packed samples of columns and own rows,
+ * which the copy engine brings; and bytes of the columns in three forms, which the
+ * producers make of them.
  */
 struct ring_barriers {
     uint64_t packed_full[most_packed_stages];
     uint64_t bytes_full[most_byte_stages], bytes_empty[most_byte_stages];
 };
 
-//! What else is in shared memory, besides the stages.
+//! What is in shared memory besides the stages.
 struct rings : ring_barriers {
     uint64_t done; // sums of columns are there, and nobody needs stages any more
     alignas(16) int2 column_sums[most_tile_rows * tile_row]; // of U and V
@@ -235,7 +236,7 @@ struct rings : ring_barriers {
 
 /*!
  * Where the stages of a thread block are in its dynamic shared memory.
- * \param Wide for a work tile that is not roomy: 128 columns, and 128 own rows
+ * \param Wide for a work tile with 128 columns and 128 own rows, which leaves little room
  */
 template <bool Wide>
 struct stages {
@@ -268,7 +269,7 @@ struct stages {
     }
 };
 
-//! The rings' barriers.
+//! The barriers of both rings.
 class barriers
 {
 public:
@@ -285,7 +286,7 @@ public:
     {
         return d_rings + offsetof(ring_barriers, bytes_empty) + stage * sizeof(uint64_t);
     }
-    //! Until bytes have been made, or until there is room for them.
+    //! Wait until a stage of bytes is full, or until there is room in it.
     __device__ __forceinline__ void wait_for_bytes(const ring_place& at) const
     {
         wait_for(bytes_full(at.stage()), at.parity());
@@ -299,7 +300,7 @@ private:
     uint32_t d_rings;
 };
 
-//! Whether this is the one lane of its warp that speaks for all.
+//! Returns whether this is the lane that arrives at barriers for its warp.
 __device__ __forceinline__ bool elected()
 {
     uint32_t is;
@@ -309,7 +310,7 @@ __device__ __forceinline__ bool elected()
     return is;
 }
 
-//! A step of a part: where its voltages are.
+//! A step of a part: frame and step within the frame of its voltages.
 struct step_place {
     int frame, step;
     __device__ step_place(const extents& x, const part& p)
@@ -323,14 +324,15 @@ struct step_place {
     }
 };
 
-//! How the copy engine finds the packed samples of a row of tiles, and of two that follow
-//! each other.
+//! Tensor maps by which the copy engine finds the packed samples of one row of tiles, and
+//! of two that follow each other.
 struct packed_maps {
     CUtensorMap tile_row, pair;
 };
 
-//! What who asks for packed samples needs of a part, in uniform registers: while it is
-//! looked up in shared memory others wait for the bytes that this warp has to make.
+//! What a producer needs of a part to ask for packed samples, in uniform registers: while
+//! it is looked up in shared memory, others wait for the bytes that this warp has to
+//! make.
 struct wanted {
     int tile_rows, own, channel, column, row;
     __device__ explicit wanted(const part& p)
@@ -343,7 +345,8 @@ struct wanted {
     }
 };
 
-//! One thread's: asks for the packed samples of a step, in as few copies as can be.
+//! Asks for the packed samples of a step, in as few copies as possible. Called by one
+//! thread.
 template <bool Wide>
 __device__ __forceinline__ void ask(const packed_maps& voltages,
                                     rings& r,
@@ -373,7 +376,8 @@ __device__ __forceinline__ void ask(const packed_maps& voltages,
         copy(voltages.pair, tile_rows, p.row);
 }
 
-//! (packed samples ^ flip) & mask; the compiler would take two instructions.
+//! Returns (packed samples ^ flip) & mask, in one instruction where the compiler would
+//! take two.
 __device__ __forceinline__ uint32_t flipped(uint32_t packed, uint32_t flip, uint32_t mask)
 {
     uint32_t bytes;
@@ -387,15 +391,16 @@ __device__ __forceinline__ void add_bytes(unsigned& sum, uint32_t bytes)
     sum = __dp4a(bytes, 0x01010101u, sum);
 }
 
-//! What a lane that makes bytes adds up of a row, or two of its pieces: 16 U, and V.
+//! The sums of a row, or of two of its pieces, that a producer lane adds up: 16 U, and V.
 struct lane_sums {
     unsigned re = 0, im = 0;
 };
 
 /*!
- * 16 bytes of each form of 16 times of a row, from its packed samples.
- * \param Pieces so many at a time, which go `step_bytes` apart
- * \param read_next called when a piece's packed samples leave registers for others
+ * Makes 16 bytes of each form, for 16 times of a row, from its packed samples.
+ * \param Pieces how many pieces at a time, which are `step_bytes` apart
+ * \param read_next is called when the packed samples of a piece leave registers free for
+ * the next ones
  */
 template <int Pieces, class ReadNext>
 __device__ __forceinline__ void make_bytes(const uint4* packed,
@@ -442,13 +447,13 @@ __device__ __forceinline__ void make_bytes(const uint4* packed,
 }
 
 /*!
- * Some warps': makes bytes of the columns' packed samples, and their sums. Packed samples
- * and bytes have rows as long as each other with the same swizzle, so that a piece stays
- * where it is. A warp has pieces of 8 rows and half a step, the same ones in each step.
- * What is absent is left as it is: its products are, too.
- *
- * They ask for packed samples in turn. Own rows are done with when the bytes of their
- * step are. \param Pieces so many, those of a Wide work tile in pairs of a whole step
+ * Mainloop of the producers: make bytes of the packed samples of the columns, and the
+ * sums of these. Packed samples and bytes have rows of the same length with the same
+ * swizzle, so that a piece stays in its place. A warp has pieces of 8 rows and half a
+ * step, the same ones in each step. Inputs that do not exist are left as they are, and so
+ * are their products. The producers ask for packed samples in turn. Own rows are released
+ * when the bytes of their step are.
+ * \param Pieces how many pieces; those of a Wide work tile are in pairs of a whole step
  */
 template <bool Wide, int Pieces>
 __device__ __forceinline__ void
@@ -473,7 +478,7 @@ expand(const extents& x, const packed_maps& voltages, rings& r, int warp)
     next.advance(x, at.packed_stages + unsigned(warp) % askers);
     __syncwarp();
     const int lane = threadIdx.x % 32;
-    // where there are few registers a warp has both halves of its rows, for one sum,
+    // Where there are few registers a warp has both halves of its rows, for one sum,
     const int group = Wide ? warp : max(0, -uniform(r.mine.column)) / rows + warp / 2;
     const auto group_of = [](int piece) {
         return Wide ? piece / 2 * producers : piece * producers / 2;
@@ -598,7 +603,8 @@ expand(const extents& x, const packed_maps& voltages, rings& r, int warp)
     arrive(&r.done);
 }
 
-//! The same for as many pieces as this warp has, which nobody asks about in each step.
+//! The same for the number of pieces that this warp has, which is found once and not in
+//! each step.
 __device__ __forceinline__ void
 expand_pieces(const extents& x, const packed_maps& voltages, rings& r, int warp)
 {
@@ -621,13 +627,13 @@ expand_pieces(const extents& x, const packed_maps& voltages, rings& r, int warp)
     }
 }
 
-//! What a lane's rows, 8 apart, add up to: R and I.
+//! The sums R and I of the two rows of a lane, which are 8 apart.
 struct row_sums {
     int re[2], im[2];
 };
 
 /*!
- * Adds a warp group's products to the sums of its channel.
+ * Epilogue of a consumer: adds its products to the sums of the channel.
  * \param rows of this warp
  * \param inputs of the X-engine
  */
@@ -690,9 +696,9 @@ template <int Tiles>
 using tile_row_products = int[forms][tile * Tiles / 2];
 
 /*!
- * A warp group's products of a row of tiles: rows that are among the columns are there as
- * bytes of the third form, own ones as packed samples, with -8. While two of the three
- * products are under way the operand of the third is made.
+ * Mainloop of a consumer: makes the products of a row of tiles. Rows that are among the
+ * columns are read as bytes of the third form, own ones as packed samples, with -8. While
+ * two of the three products are under way the operand of the third is made.
  */
 template <int Tiles, bool Own>
 __device__ __forceinline__ void multiply_tile_row(const extents& x,
@@ -720,14 +726,15 @@ __device__ __forceinline__ void multiply_tile_row(const extents& x,
 #pragma unroll 1
     for (int step = 0; step < count; step++) {
         const int turns = halves.next() * (half_times / turn_times);
-        // who made the bytes had waited for the packed samples of the rows, too
+        // The producers have waited for the packed samples of the rows, too, before they
+        // made the bytes.
         ring.wait_for_bytes(at_bytes);
         const uint32_t bytes = at.bytes_at(at_bytes.stage());
         const rows_matrix<8 * box_row> step_columns(bytes + columns_offset);
         const uint32_t from = (Own ? at.packed_at(stage) : bytes) + lane_offset;
         load_matrices(words, from);
-        // unrolled it would take operands for four products at a time, for which there
-        // are no registers
+        // Not unrolled: operands for four products at a time would need more registers
+        // than there are.
 #pragma unroll 1
         for (int turn = 0; turn < turns; turn++) {
             const auto columns = step_columns.after(turn_times * turn);
@@ -770,7 +777,7 @@ __device__ __forceinline__ void multiply_tile_row(const extents& x,
                     add_bytes(im_sums[i % 2], im[i]);
                 }
         }
-        // not while the next step is multiplied: for that, bytes must be there first
+        // Not while the next step is multiplied: for that, its bytes must be there first.
         wgmma_wait<0>();
         arrive(ring.bytes_empty(at_bytes.stage())); // each lane for what it read
         at_bytes.advance(at.byte_stages);
@@ -790,7 +797,7 @@ __device__ __forceinline__ void multiply_tile_row(const extents& x,
         }
 }
 
-//! What a warp group does for a part of the work: a row of tiles with Tiles tiles of
+//! What a consumer does for a part of the work: a row of tiles with Tiles tiles of
 //! columns.
 template <int Tiles, bool Own>
 __device__ __forceinline__ void
@@ -827,7 +834,7 @@ sum_tile_row(const extents& x, rings& r, unsigned long long* sums)
                        x.inputs);
 }
 
-//! A warp group's part of the work.
+//! A consumer's part of the work.
 __device__ __forceinline__ void
 multiply(const extents& x, rings& r, unsigned long long* sums)
 {
@@ -862,7 +869,7 @@ multiply(const extents& x, rings& r, unsigned long long* sums)
     }
 }
 
-//! A thread block: one work tile of one channel and a part of the time.
+//! The kernel. A thread block makes one work tile of one channel over a part of the time.
 __global__ void __launch_bounds__(threads, 1)
     sum_work_tiles(const __grid_constant__ packed_maps voltages,
                    const work_tile* __restrict__ work_tiles,

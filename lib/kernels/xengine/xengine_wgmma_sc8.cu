@@ -31,28 +31,29 @@ constexpr int wide = 8; // tiles of columns that a row of tiles has at most
 constexpr int consumers =
     3; // warp groups of a thread block that multiply: what registers are for
 constexpr int threads = 128 * (consumers + 1);
-// of a thread, once the fourth warp group has given away what it does not need
+// Registers of a thread, once the producer warp group has given away what it does not
+// need.
 constexpr int consumer_registers = 160, producer_registers = 32;
 constexpr int most_stages = 12;
 
 constexpr int stage_times = box_row / 2; // a row of bytes is full
 constexpr int group_bytes = 8 * box_row; // from 8 rows of operands to the next 8
 /*!
- * Products of 32 inputs a, a row of tiles, with some tiles of inputs b: tile `row` of the
- * columns, or, from `wide` on, one of the work tile's own, and tiles of columns from
- * `column` on.
+ * Products of 32 inputs a (a row of tiles) with some tiles of inputs b. The row of tiles
+ * is tile `row` of the columns, or, from `wide` on, one of the rows of the work tile's
+ * own; the tiles of columns begin with `column`.
  */
 struct row_part {
     int8_t row, column, tiles; // no tiles: nothing
 };
 
-//! A warp group has up to two, whose sums fill its registers.
+//! A consumer has up to two such parts, whose sums fill its registers.
 using consumer_row_parts = std::array<row_part, 2>;
 
 /*!
- * What a thread block does for one channel: products that share their columns, the
- * inputs from `column` on. Their rows are among the same inputs (on the diagonal) or
- * among the `own` tiles of inputs from `row` on.
+ * A work tile, which a thread block makes for one channel: products that share their
+ * columns, the inputs from `column` on. Their rows are among the same inputs (on the
+ * diagonal) or among the `own` tiles of inputs from `row` on.
  */
 struct work_tile {
     int column, row, own;
@@ -68,7 +69,8 @@ struct extents {
     int steps; // in a frame
 };
 
-//! Row of tiles `row` of a triangle has row + 1 tiles of columns.
+//! Returns the whole of row of tiles `row` of a triangle, which has row + 1 tiles of
+//! columns.
 constexpr row_part whole(int row) { return { int8_t(row), 0, int8_t(row + 1) }; }
 constexpr row_part tiles(int row, int first, int end)
 {
@@ -76,7 +78,7 @@ constexpr row_part tiles(int row, int first, int end)
 }
 using work_tile_row_parts = std::vector<consumer_row_parts>;
 
-//! A triangle of up to 6 rows of tiles in one work tile.
+//! Returns a triangle of up to 6 rows of tiles as one work tile.
 work_tile_row_parts one_diagonal_work_tile(int tile_rows_in_triangle)
 {
     switch (tile_rows_in_triangle) {
@@ -96,8 +98,8 @@ work_tile_row_parts one_diagonal_work_tile(int tile_rows_in_triangle)
 }
 
 /*!
- * A triangle of up to 8 rows of tiles in two work tiles that take about the same time, 9
- * with the row of tiles below it.
+ * Returns a triangle of up to 8 rows of tiles as two work tiles that take about the same
+ * time; of 9, with the row of tiles below it.
  */
 std::array<work_tile_row_parts, 2> two_diagonal_work_tiles(int tile_rows_in_triangle)
 {
@@ -134,7 +136,7 @@ std::array<work_tile_row_parts, 2> two_diagonal_work_tiles(int tile_rows_in_tria
     }
 }
 
-//! Rows of tiles of `wide` tiles below the diagonal, in even parts.
+//! Returns `own` rows of tiles below the diagonal, of `wide` tiles each, in even parts.
 work_tile_row_parts rectangle_work_tile(int own)
 {
     work_tile_row_parts made;
@@ -167,9 +169,9 @@ work_tile made_of(int column, int row, const work_tile_row_parts& row_parts)
 }
 
 /*!
- * All products of so many rows of tiles: triangles of up to 8 on the diagonal, and what
- * is below them. Work tiles that share their columns follow each other, `shared` at a
- * time.
+ * Returns the work tiles of all products of so many rows of tiles: triangles of up to 8
+ * on the diagonal, and rectangles below them. Work tiles that share their columns follow
+ * each other, `shared` at a time.
  */
 std::vector<work_tile> all_work_tiles(int tile_row_count)
 {
@@ -185,7 +187,8 @@ std::vector<work_tile> all_work_tiles(int tile_row_count)
             work_tiles.push_back(made_of(column * tile, row * tile, row_parts));
         row += one_more;
         below -= one_more;
-        // both of a pair have as many rows of tiles, but for an odd one
+        // Both work tiles of a pair have as many rows of tiles, unless their number is
+        // odd.
         const int half = (below + 1) / 2, pairs = (half + consumers - 1) / consumers;
         for (int i = 0; i < pairs; i++) {
             const int first = 2 * (half * i / pairs);
@@ -203,8 +206,8 @@ template <int Tiles>
 using tiles_of = std::integral_constant<int, Tiles>;
 
 /*!
- * The sums of a row of tiles. One instruction for the columns of more than 6 tiles would
- * need more registers than a thread has when the kernel starts.
+ * The sums of a row of tiles, in registers. One instruction for the columns of more than
+ * 6 tiles would need more registers than a thread has when the kernel starts.
  */
 template <int Tiles>
 struct tile_row_sums {
@@ -215,21 +218,21 @@ struct tile_row_sums {
 };
 
 /*!
- * A lane's part of a row of tiles's rows in a stage, from which operands are made: where
- * it lies.
+ * Where a lane's part of the rows of a row of tiles lies in a stage, from which operands
+ * are made.
  */
 template <int Products>
 struct stage_rows {
     uint32_t address;
 
-    //! Where a lane's row begins, from the start of a stage.
+    //! Returns where the row of a lane begins, from the start of a stage.
     __device__ static uint32_t lane_offset(int first_row)
     {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
         const int row = lane % 8, piece = lane / 8 % (2 * Products);
         return (first_row + 8 * warp + row) * box_row + 16 * (piece ^ row);
     }
-    //! from: a stage, a multiple of 1024, and the lane's offset
+    //! \param from address of a stage, a multiple of 1024, plus the offset of the lane
     __device__ __forceinline__ void read(uint32_t from, int part)
     {
         address = from ^ (32 * Products * part);
@@ -237,8 +240,9 @@ struct stage_rows {
 };
 
 /*!
- * Words of 32 inputs' rows for `Products` products along the summed axis, 1 or 2 of those
- * that a stage has; in the order of wgmma(): re and im in turn.
+ * The operand: words of the rows of 32 inputs for `Products` matrix products along the
+ * summed axis, 1 or 2 of those that a stage has, in the order of wgmma(): re and im in
+ * turn.
  */
 template <int Products>
 struct operand {
@@ -257,7 +261,9 @@ struct operand {
             words[k][3] = times_minus_i(second);
         }
     }
-    //! columns: where the stage's are; product: of those that a stage has
+    //! Starts the matrix products of a row of tiles.
+    //! \param columns where the columns are in the stage
+    //! \param product which of those that a stage has
     template <int Tiles>
     __device__ __forceinline__ void multiply(tile_row_sums<Tiles>& sums,
                                              rows_matrix<group_bytes> columns,
@@ -284,7 +290,7 @@ struct operand {
     }
 };
 
-//! Adds a row of tiles to the sums of its channel, [product][re, im].
+//! Epilogue: adds a row of tiles to the sums of its channel, [product][re, im].
 template <int Tiles>
 __device__ __forceinline__ void add_to_sums(const int (&tile_row)[16 * Tiles],
                                             product_rows& rows,
@@ -324,14 +330,14 @@ struct part : schedule::part {
     }
 };
 
-//! The barriers of a thread block's ring of stages, which hold the voltages of
-//! stage_times.
+//! The barriers of a thread block's ring of pipeline stages, which hold the voltages of
+//! stage_times times.
 struct ring {
     uint64_t full[most_stages], empty[most_stages];
     uint64_t done; // nobody who multiplies needs a stage any more
 };
 
-//! Of a thread block's dynamic shared memory.
+//! Bytes of dynamic shared memory of a thread block.
 __device__ __forceinline__ uint32_t stage_address(const extents& x, int stage)
 {
     extern __shared__ uint8_t unaligned[];
@@ -339,8 +345,9 @@ __device__ __forceinline__ uint32_t stage_address(const extents& x, int stage)
 }
 
 /*!
- * One thread's: asks for the boxes of all steps. Thread blocks that share their
- * columns get a part of them each, and send it to all.
+ * Mainloop of the producer: asks for the boxes of all steps. Called by one thread. Thread
+ * blocks that share their columns get a part of these each, and send it to all
+ * (multicast).
  */
 __device__ __forceinline__ void feed(const extents& x,
                                      const CUtensorMap& columns,
@@ -386,7 +393,8 @@ __device__ __forceinline__ void feed(const extents& x,
     }
 }
 
-//! A warp does not need a stage any more, which is filled by all that share columns.
+//! Releases a stage, for one warp, to all thread blocks that fill it: those that share
+//! columns.
 __device__ __forceinline__ void release(const extents& x, uint64_t* empty)
 {
     __syncwarp();
@@ -394,7 +402,7 @@ __device__ __forceinline__ void release(const extents& x, uint64_t* empty)
         arrive_at(empty, lane);
 }
 
-//! Until all who multiply are here, once.
+//! Waits until all consumer threads are here, once.
 __device__ __forceinline__ void wait_for_consumers(ring& r)
 {
     arrive(&r.done); // each lane for what it read
@@ -402,9 +410,8 @@ __device__ __forceinline__ void wait_for_consumers(ring& r)
 }
 
 /*!
- * What a warp group does for a part of the work: its rows of tiles' sums over all steps.
- * While the tensor cores work on a part of a stage, the operands of the next part are
- * made.
+ * Mainloop of a consumer: sums its rows of tiles over all steps of a part. While the
+ * tensor cores work on a part of a stage, the operands of the next part are made.
  */
 template <int First, int Second>
 __device__ __forceinline__ void sum_tile_rows(const extents& x,
@@ -412,10 +419,10 @@ __device__ __forceinline__ void sum_tile_rows(const extents& x,
                                               ring& r,
                                               unsigned long long* sums)
 {
-    // with many sums there are registers for small operands only
+    // With many sums there are registers for small operands only.
     constexpr int products = First + (Second ? Second + 1 : 0) <= 5 ? 2 : 1;
     constexpr int parts = 4 / products;
-    // 8 tiles leave none for operands that are made while others are multiplied
+    // 8 tiles leave no registers for operands that are made while others are multiplied.
     constexpr int buffers = First + Second < wide ? 2 : 1;
     tile_row_sums<First> first;
     tile_row_sums<Second ? Second : 1> second;
@@ -502,7 +509,7 @@ __device__ __forceinline__ void sum_tile_rows(const extents& x,
         wait_for_consumers(
             r); // nobody needs a stage any more: there is room for the sums
     }
-    // found again: registers are too short to keep it
+    // This is found again, because registers are too scarce to keep it.
     int block;
     asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
     const part p(x, block);
@@ -531,7 +538,7 @@ __device__ __forceinline__ void sum_tile_rows(const extents& x,
     rows.finish();
 }
 
-//! Tiles of the two rows of tiles that a warp group may have: there is code for each
+//! Numbers of tiles of the two parts that a consumer may have; there is code for each
 //! pair.
 #define APERTURE_ALL_ROWS \
     APERTURE_ROWS(1, 0)   \
@@ -560,7 +567,7 @@ bool has_code(const consumer_row_parts& consumer)
 #undef APERTURE_ROWS
 }
 
-//! A warp group's part of the work.
+//! A consumer's part of the work.
 __device__ __forceinline__ void
 multiply(const extents& x, const work_tile* work_tiles, ring& r, unsigned long long* sums)
 {
@@ -586,8 +593,9 @@ multiply(const extents& x, const work_tile* work_tiles, ring& r, unsigned long l
 }
 
 /*!
- * A thread block: one work tile of one channel and a part of the time. Three warp groups
- * multiply, all from the same stages; the fourth feeds them.
+ * The kernel. A thread block makes one work tile of one channel over a part of the time.
+ * Three consumer warp groups multiply, all from the same stages; the fourth is the
+ * producer.
  */
 __global__ void __launch_bounds__(threads, 1)
     sum_work_tiles(const __grid_constant__ CUtensorMap columns,
