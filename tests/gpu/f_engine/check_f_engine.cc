@@ -84,7 +84,7 @@ void check_cuts(pfb::parameters p, bool delayed, int skipped)
     const auto bytes_of_frames = [&](int times) {
         return (before + spectra + times) / times * block_row(times) * selected;
     };
-    const auto blocks_of = [&](const std::vector<int>& calls, int times) {
+    const auto frames_of = [&](const std::vector<int>& calls, int times) {
         const auto kernel =
             f_engine::make({ p, times, skipped, selected }, device::select("cuda"));
         const guarded out(bytes_of_frames(times));
