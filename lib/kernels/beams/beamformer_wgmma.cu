@@ -27,14 +27,14 @@ constexpr int packed_row = beam_chunk * sizeof(__half);
 constexpr int piece = 16; // inputs, of an instruction
 
 /*!
- * How many real products make a complex one; see weight_packing. `pieces` of a chunk are
- * multiplied.
+ * How many real products make a complex one; see weight_packing. `pieces` of 16 inputs of
+ * a chunk are multiplied.
  */
 struct three_products {
     static constexpr int pieces = beam_chunk / piece;
     static constexpr bool leaves_registers = false;
-    //! Crossed, so that sums which are added in the end lie in different banks of
-    //! registers: the tensor cores use both meanwhile.
+    //! The weights are crossed, so that sums which are added in the end lie in different
+    //! banks of registers: the tensor cores use both meanwhile.
     static constexpr weight_packing packing(int tile)
     {
         return weight_packing::three(tile, true);
@@ -50,13 +50,14 @@ struct four_products {
     }
 };
 
-//! Warp groups that form beams, here called consumers; each has 64 times of the same
-//! beams. As many as registers allow.
+//! Number of consumers: warp groups that form beams. Each has 64 times of the same beams,
+//! and there are as many as registers allow.
 constexpr int consumers_for(int beams) { return beams == 128 ? 2 : 3; }
 constexpr int registers_of_consumer(int beams) { return beams == 128 ? 240 : 160; }
 constexpr int registers_of_producer = 24;
 
-//! Consecutive steps for each of some, one more for the first `longer`.
+//! Divides successive steps evenly: `length` for each part, and one more for the first
+//! `longer` parts.
 struct even_parts {
     int length, longer;
     __device__ int first(int i) const { return i * length + min(i, longer); }
@@ -65,9 +66,9 @@ struct even_parts {
 
 /*!
  * A work tile is the beams of a tile in a channel, in steps of 64 times for each
- * consumer. The inputs come in chunks of 32. Stages of shared memory hold chunks of
- * voltages, slots hold chunks of weights: if there are as many slots as chunks, weights
- * stay for all steps of a work tile, otherwise they come anew in each step.
+ * consumer. The inputs come in chunks of 32. Pipeline stages hold chunks of voltages,
+ * slots hold chunks of weights: if there are as many slots as chunks, weights stay for
+ * all steps of a work tile; otherwise they are loaded anew in each step.
  */
 struct extents {
     int beams, times, channels;
@@ -80,14 +81,14 @@ struct extents {
 };
 
 /*!
- * What a thread block does: work tiles or parts of them, one after the other. All steps
- * of a tile, channel by channel, are a row. As many thread blocks as there are tiles are
- * a group, and have the same steps of all tiles: they read the same voltages at about the
- * same time, once from memory. Every other group goes through its channels backwards:
- * where one group ends in a channel that the next begins, both are there at a time, and
- * the weights of that channel, too, come from memory once. Groups come to new channels at
- * different times. The thread blocks that are no group share what the groups leave: the
- * end of the row, tile by tile.
+ * Tile scheduler: a thread block takes work tiles or parts of them, one after the other.
+ * All steps of a tile, channel by channel, are a row. As many thread blocks as there are
+ * tiles are a group, and have the same steps of all tiles: they read the same voltages at
+ * about the same time, once from memory. Every other group goes through its channels
+ * backwards: where one group ends in a channel that the next begins with, both are there
+ * at the same time, and the weights of that channel are read from memory once, too.
+ * Groups come to new channels at different times. The thread blocks that are in no group
+ * share what the groups leave: the end of the row, tile by tile.
  */
 class work_tile
 {
@@ -95,7 +96,7 @@ public:
     int channel, tile;
     int begin, end; // steps; there are none if there is no such work tile
 
-    //! The first of this thread block.
+    //! The first work tile of this thread block.
     __device__ explicit work_tile(const extents& x)
     {
         const int groups = gridDim.x / x.tiles, others = groups * x.tiles;
@@ -121,7 +122,7 @@ public:
         take(d_way < 0 ? max(begin + 1 - d_left, 0) : begin,
              d_way < 0 ? begin + 1 : min(begin + d_left, x.total));
     }
-    //! The next one.
+    //! Goes on to the next work tile.
     __device__ void advance(const extents& x)
     {
         channel += d_way;
@@ -147,7 +148,7 @@ private:
     }
 };
 
-//! A step of a frame.
+//! Which step of which frame.
 struct moment {
     int frame, step;
 
@@ -164,7 +165,8 @@ struct moment {
     }
 };
 
-//! Which place of a ring is next, and how often it has been round.
+//! Which place of a ring of pipeline stages is next, and the parity of how often the ring
+//! has been gone around.
 struct ring_place {
     int index = 0, parity = 0;
     __device__ void advance(int count)
@@ -185,7 +187,8 @@ struct layout {
     static constexpr int form = Beams * packed_row;
     static constexpr int slot = forms * form;
 
-    //! Of this byte of an input, in a box that the copy engine swizzled.
+    //! Returns the place of a byte of an input in a box that the copy engine has
+    //! swizzled.
     static __device__ __forceinline__ uint32_t place(int input, int byte)
     {
         const int swizzle = row == 128 ? input % 8 : input / 2 % 4;
@@ -201,7 +204,7 @@ struct barriers {
     uint64_t turn[most_consumers], middle[most_consumers];
 };
 
-//! Where the barriers are in shared memory.
+//! Where the barriers are in shared memory, for one consumer.
 class barrier_places
 {
 public:
@@ -243,12 +246,10 @@ private:
 };
 
 /*!
- * Reads what a thread needs of 16 inputs: with lane 4 g + t of a warp two times of the
- * inputs 2 t and 2 t + 1 and of 8 more.
- *
- *     read(words, stage, k)          of the inputs from 16 k on
- *     join(both, words, constant)    to operand_words, before they are converted
- *     constant                       what that and the conversion need
+ * Reads what a thread needs of 16 inputs: lane 4 g + t of a warp needs two times of
+ * inputs 2 t and 2 t + 1, and of those that are 8 later. read(words, stage, k) reads the
+ * inputs from 16 k on; join(both, words, constant) makes operand_words of them, before
+ * they are converted; `constant` is what that and the conversion need.
  */
 template <class Voltage, class Products, int Beams>
 class voltage_reader
@@ -282,7 +283,7 @@ private:
     uint32_t d_at[2];
 };
 
-//! The times are g and g + 8, not 2 g and 2 g + 1.
+//! The same with times g and g + 8, not 2 g and 2 g + 1.
 template <class Products, int Beams>
 class voltage_reader<voltage_sc8_transposed, Products, Beams>
 {
@@ -311,8 +312,8 @@ private:
     uint32_t d_at;
 };
 
-//! The number, which the assembler cannot know: it would put a constant, or what chooses
-//! its bytes, into a register for each use.
+//! Returns the value in a way that the assembler cannot see through: it would put a
+//! constant, or what selects its bytes, into a register for each use.
 __device__ __forceinline__ uint32_t unknown(uint32_t number)
 {
     uint32_t own_bit;
@@ -320,7 +321,8 @@ __device__ __forceinline__ uint32_t unknown(uint32_t number)
     return number * (own_bit >> threadIdx.x % 32);
 }
 
-//! Asks for the voltages of a consumer, as far ahead as it has stages.
+//! Mainloop of the producer of voltages: asks for those of a consumer, as far ahead as it
+//! has stages.
 template <class Voltage, class Products, int Beams>
 __device__ __forceinline__ void feed_voltages(
     const CUtensorMap& map, const extents& x, barriers& b, uint32_t stages, int consumer)
@@ -346,7 +348,7 @@ __device__ __forceinline__ void feed_voltages(
     }
 }
 
-//! Asks for weights, as far ahead as there are slots.
+//! Mainloop of the producer of weights: asks for them as far ahead as there are slots.
 template <class Voltage, class Products, int Beams>
 __device__ __forceinline__ void
 feed_weights(const __half* weights, const extents& x, barriers& b, uint32_t slots)
@@ -370,7 +372,7 @@ feed_weights(const __half* weights, const extents& x, barriers& b, uint32_t slot
     }
 }
 
-//! Where the tensor cores find the weights of a chunk, and which of a step it is.
+//! Where the tensor cores find the weights of a chunk, and which chunk of a step it is.
 struct chunk_weights {
     uint64_t rows;
     int chunk;
@@ -391,7 +393,7 @@ struct chunk_weights {
 template <class Voltage, class Products, int Beams>
 class multiplier;
 
-//! What multiply() begins with, of 16 inputs: `words` are joined, and the next read.
+//! What multiply() begins with for 16 inputs: `words` are joined, and the next ones read.
 template <class Voltage, class Products, int Beams, class Read, class Ready>
 __device__ __forceinline__ void begin_piece(operand_words& both,
                                             const uint32_t (&words)[4],
@@ -408,7 +410,7 @@ __device__ __forceinline__ void begin_piece(operand_words& both,
     ready();
 }
 
-//! 32 inputs, of which each makes three products.
+//! Multiplies 32 inputs, each with three products.
 template <class Voltage, int Beams>
 class multiplier<Voltage, three_products, Beams>
 {
@@ -433,7 +435,7 @@ public:
             operand_words both;
             begin_piece<Voltage, products, Beams>(both, words, constant, k, read, ready);
             const bool add = w.chunk > 0 || k > 0;
-            // operands are made in turn, while those before are multiplied
+            // Operands are made in turn, while those before are multiplied.
             auto& [re, im, sum] = d_operands;
             const auto multiply = [&](int f, const operand_words& a) {
                 wgmma_fence();
@@ -483,7 +485,7 @@ private:
     operand_words d_operands[operands]; // as the tensor cores read them
 };
 
-//! 16 inputs a piece, of which each makes four products.
+//! Multiplies pieces of 16 inputs, each with four products.
 template <class Voltage, int Pieces, int Beams>
 class multiplier<Voltage, four_products<Pieces>, Beams>
 {
@@ -507,7 +509,8 @@ public:
                 both, words, constant, k, read, ready);
             const uint64_t re = w.rows + 2 * k, im = re + (memory::form >> 4);
             const bool add = w.chunk > 0 || k > 0;
-            // the others' groups are under way while an operand is made
+            // The matrix instructions of the other operands are under way while an
+            // operand is made.
             wgmma_wait<2 * Pieces - 1>();
 #pragma unroll
             for (int i = 0; i < 4; i++)
@@ -542,29 +545,29 @@ private:
     operand_words d_re[Pieces], d_im[Pieces]; // as the tensor cores read them
 };
 
-//! Whether consumers do this one after the other, and multiply meanwhile, because memory
-//! is slower. It costs others more than it gains them.
+//! Whether the consumers store one after the other, and multiply meanwhile, because
+//! memory is slower. With other targets that costs more than it gains.
 template <class Target>
 constexpr bool in_turns = false;
 template <lane_times Times, bool Even>
 constexpr bool in_turns<write_fc32<Times, Even>> = true;
 
-//! 8-bit voltages in the order of times that a target must have, or else in the one that
-//! is read faster.
+//! The reader of 8-bit voltages: in the order of times that a target needs, or else in
+//! the one that is read faster.
 template <class Target>
 using voltage_sc8_for = std::
     conditional_t<Target::times == lane_times::pair, voltage_sc8, voltage_sc8_transposed>;
 
-//! Whether the first voltages of a step are read before the sums of the one before are
-//! worked on. Others lack registers, or are waited for by the next consumer.
+//! Whether the first voltages of a step are read before the epilogue of the step before.
+//! Otherwise there are no registers for them, or the next consumer waits for it.
 template <class Products, class Target>
 constexpr bool reads_ahead =
     !in_turns<Target> && (Target::times == lane_times::any || Products::leaves_registers);
 
 /*!
  * Whether a consumer begins a step when the other is in the middle of its own. If they
- * began together, they would stay together, and leave the tensor cores together for what
- * is to be done with the sums.
+ * began together they would stay together, and leave the tensor cores idle together
+ * during the epilogue.
  */
 template <class Products, int Beams, class Target>
 constexpr bool
@@ -585,7 +588,7 @@ __device__ __forceinline__ void form(const Target& target,
     const int consumer = uniform(threadIdx.x / 128);
     const bool speaks = threadIdx.x % 32 == 0; // for its warp
     const float factor = *factor_at;
-    // only the lower half of a descriptor depends on the address
+    // Only the lower half of a descriptor depends on the address.
     const uint32_t first_rows = uniform(uint32_t(half_rows_descriptor(slots)));
     const auto rows_at = [&](int i) {
         return (half_rows_descriptor(0) & ~0xffffffffull) |
@@ -602,7 +605,7 @@ __device__ __forceinline__ void form(const Target& target,
             arrive(at.empty(stage.index));
         stage.advance(stage_count);
     };
-    // parities; the first consumer does not wait at first
+    // Parities of barriers; the first consumer does not wait at first.
     int turn = consumer == 0, middle = consumer == 0;
     for (work_tile j(x); j.exists(); j.advance(x)) {
         const ring_place first_slot = slot;
@@ -681,8 +684,8 @@ __device__ __forceinline__ void form(const Target& target,
     wait_for_stores();
 }
 
-//! A thread block: consumers, and warps that feed them, one each with voltages, the last
-//! all of them with weights.
+//! The kernel. A thread block has consumers and a producer warp group: one warp for the
+//! voltages of each consumer, and the last warp for the weights of all.
 template <class Voltage, class Products, int Beams, class Target>
 __global__ void __launch_bounds__(128 * (consumers_for(Beams) + 1), 1)
     form_beams(const __grid_constant__ CUtensorMap map,
@@ -748,7 +751,7 @@ struct machine {
     int multiprocessors, shared;
 };
 
-//! How the shared memory of a thread block is used.
+//! How the shared memory of a thread block is divided.
 struct rings {
     int stages, slots, bytes;
 };
@@ -759,8 +762,8 @@ rings rings_for(const beam_extents& e, const machine& gpu)
     using memory = layout<Voltage, Products, Beams>;
     constexpr int scratch = memory::consumers * Target::scratch(Beams);
     const int chunks = Products::packing(Beams).chunks(e.inputs);
-    // weights that stay come first, then voltages on their way, then the next work tile's
-    // weights
+    // Room goes first to weights that stay, then to stages of voltages, then to the
+    // weights of the next work tile.
     const int room = gpu.shared - int(sizeof(barriers)) - scratch;
     constexpr int least_stages = 3;
     constexpr int stage = memory::consumers * memory::stage;
@@ -868,9 +871,10 @@ private:
     const beam_extents d_x;
     machine d_gpu;
 
-    //! Whether there is less to multiply than to do with the sums.
+    //! Returns whether the epilogue takes longer than the mainloop.
     bool few_inputs() const { return d_x.inputs <= 128; }
-    //! Wide tiles are faster as long as their weights can stay in shared memory.
+    //! Returns the beams of a tile: wide tiles are faster as long as their weights can
+    //! stay in shared memory.
     int tile() const
     {
         if (d_x.beams <= 32 || d_x.inputs > 512)
@@ -878,8 +882,8 @@ private:
         return d_x.beams <= 64 || d_x.inputs > 256 ? 64 : 128;
     }
 
-    //! Calls run(type of voltages, type of products, std::integral_constant of a tile's
-    //! beams, the object that does what `target` says).
+    //! Calls run(type of voltages, type of products, std::integral_constant of the beams
+    //! of a tile, target object) for what `target` says.
     template <class Run>
     void with_types(const beam_target& target, int frames, const Run& run) const
     {
@@ -924,7 +928,8 @@ private:
         }
     }
 
-    //! Where 8-bit beams are stored; load() has no memory for them yet.
+    //! Returns the tensor map by which 8-bit beams are stored; an empty one for load(),
+    //! which has no memory for them yet.
     CUtensorMap boxes(const beam_target& target, int frames) const
     {
         if (!target.to)

@@ -13,8 +13,8 @@
 namespace gr::aperture::kernels::cuda {
 
 /*!
- * How the tensor cores find rows of 64 bytes whose 16-byte pieces are swizzled: groups of
- * 8 rows are 512 bytes apart.
+ * Returns the matrix descriptor of rows of 64 bytes whose 16-byte pieces are swizzled:
+ * groups of 8 rows are 512 bytes apart.
  */
 __device__ __forceinline__ uint64_t half_rows_descriptor(uint32_t address)
 {
@@ -88,9 +88,9 @@ wgmma_half(float (&sums)[Columns / 2], const uint32_t (&a)[4], uint64_t b, bool 
 }
 
 /*!
- * Four matrices of 8 x 8 numbers of 16 bits, transposed, one word of each a lane: of
- * column lane / 4 the rows 2 (lane % 4) and one more. Lane 8 m + r gives the address of
- * row r of matrix m.
+ * Loads four matrices of 8 x 8 elements of 16 bits, transposed, one word of each for a
+ * lane: of column lane / 4 the rows 2 (lane % 4) and the next. Lane 8 m + r gives the
+ * address of row r of matrix m.
  */
 __device__ __forceinline__ void load_transposed(uint32_t (&words)[4], uint32_t address)
 {

@@ -14,7 +14,7 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! Bytes from one line of samples to the next, of one input in a row.
+//! Bytes from one line of samples to the next, of one input.
 template <class Shape, class In>
 inline constexpr int line_step = Shape::N * 2 * In::bits / 8;
 
@@ -23,8 +23,9 @@ template <class Shape, class In>
 inline constexpr int tap_step = In::complex ? Shape::N : 2 * Shape::N;
 
 /*!
- * A quad of filter coefficients: of complex samples both numbers have the same. All steps
- * use the same ones, so that they stay in the cache where samples only pass.
+ * Loads four coefficients of the filter; of complex samples both components have the
+ * same. All steps use the same coefficients, so that they stay in the cache, through
+ * which samples only pass.
  */
 template <class In>
 __device__ __forceinline__ float4 coefficients(const float* h)
@@ -51,7 +52,8 @@ __device__ __forceinline__ float4 product(float4 a, float4 b)
     };
 }
 
-//! By name, so that the same samples give the same bits on each way through the filter.
+//! A multiply-add by name, so that the same samples give the same bits on each way
+//! through the filter.
 __device__ __forceinline__ void add_product(float4& sum, float4 a, float4 b)
 {
     sum.x = __fmaf_rn(a.x, b.x, sum.x);
@@ -61,9 +63,9 @@ __device__ __forceinline__ void add_product(float4& sum, float4 a, float4 b)
 }
 
 /*!
- * Adds Taps taps to the sums of a column of quads, or starts these with them. Each sample
- * is read and converted once for all spectra that it is in. \param from the column's
- * first quad under these taps
+ * Adds `Taps` taps to the sums of a column of quads, or begins the sums with them. Each
+ * sample is read and converted once for all spectra that it is in.
+ * \param from the first quad of the column under these taps
  */
 template <class Shape, class In, int Taps, bool First>
 __device__ __forceinline__ void add_taps(float4 (&sums)[Shape::filtered_together],
@@ -126,14 +128,14 @@ __device__ __forceinline__ void filter_in_row(float4 (&sums)[Shape::filtered_tog
         add_taps<Shape, In, 1, false>(sums, from, prototype, suspects);
 }
 
-//! What sums of products begin with: with 0, a sum of nothing but -0 would be another
-//! one.
+//! What sums of products begin with: -0, because 0 would change a sum of nothing but -0.
 inline constexpr float nothing = -0.f;
 
 /*!
- * The same of samples that do not lie where quads of them can be read: a function of its
- * own, which leaves the registers of the others alone. \param row if not nullptr, the
- * samples lie in a row from there on \return bits of `suspect`, if so
+ * The same for samples that do not lie where four of them can be read at once. It is a
+ * function of its own, so that it leaves the registers of the others alone.
+ * \param row if not nullptr, the samples lie in a row from there on
+ * \return bits of `suspect`, if so
  */
 template <class Shape, class In>
 __device__ __noinline__ uint32_t filter_unaligned(float4* all,
@@ -189,7 +191,8 @@ __device__ __noinline__ uint32_t filter_unaligned(float4* all,
     return suspects & In::suspect;
 }
 
-//! The same number by number, for the end of a call and where the lowest number occurs.
+//! The same component by component, for the end of a call and where the lowest value
+//! occurs.
 template <class Shape, class In>
 __device__ __noinline__ void filter_carefully(float4* sums,
                                               const sample_view& view,
@@ -213,7 +216,7 @@ __device__ __noinline__ void filter_carefully(float4* sums,
     }
 }
 
-//! Counts samples that are the lowest: each one with the spectrum that it is the first
+//! Counts samples with the lowest value: each one with the spectrum that it is the first
 //! of, or with the last one of the call.
 template <class Shape, class In>
 __device__ __noinline__ int count_lowest(const sample_view& view,
@@ -250,14 +253,16 @@ __device__ __forceinline__ int count_lowest_in_row(
     const int lines = Shape::filtered_together + (last ? call.taps - 1 : 0);
     int found = 0;
     for (int u = 0; u < lines; u++) {
-        // both samples of a quad, or none: what was counted before ends with a line
+        // Both samples of a quad count, or none: what was counted before ends with a
+        // line.
         if ((time + u) * Shape::N + 2 * column >= counted)
             found += In::count_lowest(In::load(from + u * line_step<Shape, In>));
     }
     return found;
 }
 
-//! Samples of the next step that no step has read yet, into the second-level cache.
+//! Prefetches samples of the next step that no step has read yet into the second-level
+//! cache.
 template <class Shape, class In>
 __device__ __forceinline__ void fetch_ahead(const fused_step& next, int taps)
 {
@@ -271,7 +276,7 @@ __device__ __forceinline__ void fetch_ahead(const fused_step& next, int taps)
             reinterpret_cast<uintptr_t>(from + i) & ~uintptr_t(at_once - 1)));
 }
 
-//! Lines of filtered samples into shared memory.
+//! Makes lines of filtered samples in shared memory.
 template <class Shape, class In>
 __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
                                              const fused_step& step,

@@ -16,8 +16,8 @@ namespace gr::aperture::kernels::cuda {
 
 namespace {
 
-//! exp(2 pi i turns) as cos (1 + i tan): cos and tan. Where cos is 0 it is taken as what
-//! single precision does not tell from 0 beside 1.
+//! Returns exp(2 pi i turns) = cos (1 + i tan) as cos and tan. Where cos is 0 it is
+//! replaced by a value that single precision does not distinguish from 0 beside 1.
 float2 cos_and_tan(double turns)
 {
     constexpr double least = 0x1p-30;
@@ -28,8 +28,8 @@ float2 cos_and_tan(double turns)
     return make_float2(float(cosine), float(std::sin(angle) / cosine));
 }
 
-//! Of the second pass, of the third, and those that part spectra of real samples; as
-//! fused_shape lays them out.
+//! Makes the twiddles of the second and the third pass, and those that separate spectra
+//! of real samples, in the order in which fused_shape has them.
 std::vector<float2> make_twiddles(const fused_kernel& kernel)
 {
     std::vector<float2> all;
@@ -58,12 +58,12 @@ std::vector<float2> make_twiddles(const fused_kernel& kernel)
     return all;
 }
 
-//! Channels whose rows of all thread blocks stay in the second-level cache until they
-//! fill lines of it.
+//! Number of channels whose rows, of all thread blocks, stay in the second-level cache
+//! until they fill its lines.
 constexpr int most_rows = 512;
 
-//! Asks for no more shared memory than `blocks` of a multiprocessor need: filter, gains
-//! and twiddles want the rest as a cache.
+//! Limits shared memory to what `blocks` thread blocks on a multiprocessor need: filter,
+//! gains and twiddles need the rest as a cache.
 void leave_cache(const fused_kernel& kernel, void (*function)(fused_call), int device)
 {
     int reserved = 0, all = 0;
@@ -181,7 +181,7 @@ fused_filter::fused_filter(const pfb::parameters& p,
         d_sources = std::make_unique<uploaded_array<pfb::source>>(p.ports);
         d_spectra = std::make_unique<uploaded_array<void*>>(p.ports);
     }
-    // of complex samples, (-1)^j moves channel 0 to -fs/2
+    // For complex samples, factors (-1)^j move channel 0 to -fs/2.
     auto prototype = p.prototype;
     for (size_t j = 1; is_complex(p.input) && j < prototype.size(); j += 2)
         prototype[j] = -prototype[j];
@@ -208,7 +208,7 @@ pfb::counts fused_filter::clamped() const
 void fused_filter::set_gains(const cfloat* gains, cudaStream_t s)
 {
     const device_guard guard(d_device);
-    // in the order of the threads that use them, two of a thread in a row
+    // Gains are in the order of the threads that use them, two of a thread in a row.
     const int channels = d_p.channels, threads = channels / fused_call::points_of_thread;
     const bool mirrored = d_p.inverted && !is_complex(d_p.input);
     for (size_t i = 0; i < d_ordered_gains.size(); i++) {

@@ -20,9 +20,9 @@
 namespace gr::aperture::kernels::cuda {
 
 /*!
- * Gains of an input into shared memory, in the order of the threads that use them. Where
- * thread blocks take inputs by turns, each step may want others: nobody waits for
- * them before the last pass.
+ * Copies the gains of an input into shared memory, in the order of the threads that use
+ * them. Where thread blocks take inputs in turn, each step may need other gains; they are
+ * waited for before the last pass only.
  */
 template <class Shape>
 __device__ __forceinline__ void load_gains(float4* to, const fused_step& step)
@@ -34,10 +34,10 @@ __device__ __forceinline__ void load_gains(float4* to, const fused_step& step)
 }
 
 // ---------------------------------------------------------------------------------------
-// Transform. Of a pass of radix R, butterfly b has points b + r N/R and is one of the
-// thread's 32/R: those from its place in the line on, in steps of N/32.
+// The transform. In a pass of radix R, butterfly b has the points b + r N/R. A thread has
+// 32/R of them: those from its place in the line on, in steps of N/32.
 
-//! Points from shared memory; Done is the product of the radices so far.
+//! Loads points from shared memory. Done is the product of the radices so far.
 template <class Shape, int R, int Done>
 __device__ __forceinline__ void
 load_points(float2 (&v)[Shape::points], const float2* line, int lane)
@@ -54,7 +54,7 @@ load_points(float2 (&v)[Shape::points], const float2* line, int lane)
     }
 }
 
-//! The first pass.
+//! Executes the first pass.
 template <class Shape>
 __device__ __forceinline__ void transform_points(float2 (&v)[Shape::points])
 {
@@ -63,7 +63,8 @@ __device__ __forceinline__ void transform_points(float2 (&v)[Shape::points])
         transform<Shape::R1>(v + q * Shape::R1);
 }
 
-//! A later one. \param twiddles [R/4][Done][2]: what transform_by() needs
+//! Executes a later pass.
+//! \param twiddles [R/4][Done][2]: what transform_by() needs
 template <class Shape, int R, int Done>
 __device__ __forceinline__ void
 transform_points(float2 (&v)[Shape::points], int lane, const float2* twiddles)
@@ -75,7 +76,8 @@ transform_points(float2 (&v)[Shape::points], int lane, const float2* twiddles)
         if (q == 0 || Shape::line_threads % Done != 0) {
             const auto* here = reinterpret_cast<const float4*>(twiddles) +
                                (Done < Shape::N / R ? b % Done : b);
-            // one address, and constants to add: not as many addresses as points
+            // One address and constants to add to it: there are no registers for as many
+            // addresses as points.
             asm volatile("" : "+l"(here));
 #pragma unroll
             for (int i = 0; i < R / 2; i += 2) {
@@ -112,8 +114,9 @@ store_points(const float2 (&v)[Shape::points], float2* line, int lane)
 }
 
 /*!
- * A line from shared memory into registers, transformed. \param at whose points the
- * thread has, at last \param read is called when the memory was read for the last time
+ * Loads a line from shared memory into registers and transforms it.
+ * \param at the place whose points the thread has in the end
+ * \param read is called when the memory was read for the last time
  */
 template <class Shape, store Stored, class Read>
 __device__ __forceinline__ void transform_line(float2 (&v)[Shape::points],
@@ -151,8 +154,8 @@ __device__ __forceinline__ void transform_line(float2 (&v)[Shape::points],
 }
 
 /*!
- * Spectrum of 2N real numbers from that of N complex ones:
- * y[k] = (z[k] + conj z[N-k]) / 2 + w_k (z[k] - conj z[N-k]), w_k = -i/2 exp(-pi i k/N)
+ * Makes the spectrum of 2N real samples from that of N complex ones: y[k] = (z[k] + conj
+ * z[N-k]) / 2 + w_k (z[k] - conj z[N-k]), w_k = -i/2 exp(-pi i k/N).
  */
 template <class Shape, store Stored, class Read>
 __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
@@ -163,7 +166,8 @@ __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
 {
     constexpr int N = Shape::N, threads = Shape::line_threads;
     float2* line = lines + at.number * Shape::pitch;
-    // each thread where its points of the last pass were, which nobody else has read
+    // Each thread writes where its points of the last pass were, which no other thread
+    // has read.
     float2* own = line + place<Shape>(at.lane);
 #pragma unroll
     for (int e = 0; e < Shape::points; e++)
@@ -178,7 +182,7 @@ __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
     for (int e = 0; e < Shape::points; e++) {
         const float2 z = v[point_of<Shape>(e)];
         const int k = e * threads; // and the lane
-        // lane 0 has its others in the next places
+        // Lane 0 has its mirrored points in the next places.
         const bool next = at.lane == 0 && (e == 0 || threads < Shape::R1);
         const float2 m = next ? line[place<Shape>((N - k) % N)]
                               : others[place<Shape>(N - k - threads)];
@@ -191,7 +195,7 @@ __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
 // ---------------------------------------------------------------------------------------
 // Output
 
-//! Of a port without samples.
+//! Stores zeros for an input of a port whose samples were lost.
 template <class Shape, store Stored, class voltage>
 __device__ __noinline__ void store_zeros(const fused_step& of, const fused_call& call)
 {
@@ -205,8 +209,9 @@ __device__ __noinline__ void store_zeros(const fused_step& of, const fused_call&
     }
 }
 
-//! The phases of delays. \param start, step channel of the thread's first point, and of
-//! each next one from there
+//! Multiplies the points of a line by the phases of delays.
+//! \param start, step channel of the thread's first point, and from there to each next
+//! one
 template <class Shape>
 __device__ __forceinline__ void turn_phases(
     float2 (&v)[Shape::points], const phase_slope& p, double m, int start, int step)
@@ -224,7 +229,7 @@ __device__ __forceinline__ void turn_phases(
     }
 }
 
-//! Elements of a line as they are.
+//! Copies elements of a line as they are.
 template <class Shape, class element>
 __device__ __forceinline__ void store_line(const float2* line, element* to, int lane)
 {
@@ -242,8 +247,9 @@ __device__ __forceinline__ void store_line(const float2* line, element* to, int 
 }
 
 /*!
- * Gains, conversion of a line in registers, and where it goes: into its spectrum, by way
- * of shared memory if that has narrow lines. \return numbers that did not fit
+ * Epilogue: multiplies a line in registers by gains, converts it and stores it into its
+ * spectrum, by way of shared memory if that has narrow lines.
+ * \return how many elements did not fit
  */
 template <class Shape>
 __device__ __forceinline__ int put_line(const float2 (&v)[Shape::points],
@@ -290,8 +296,8 @@ __device__ __forceinline__ int put_line(const float2 (&v)[Shape::points],
 }
 
 /*!
- * A line in registers into its spectrum, or into rows of a frame, with the phases of
- * delays and gains.
+ * Stores a line in registers into its spectrum, or into rows of a frame, with the phases
+ * of delays and gains.
  */
 template <class Shape, store Stored>
 __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
@@ -302,7 +308,8 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
                                             const fused_step& of,
                                             const fused_call& call)
 {
-    // of real samples of a mirrored band: channels in reverse, and phasors turn back
+    // Of real samples of a mirrored band the channels are in reverse order, and their
+    // phasors are conjugates.
     const int start = mirrored ? Shape::N - 1 - at.lane : at.lane;
     const int step = mirrored ? -Shape::line_threads : Shape::line_threads;
     if (mirrored) {
@@ -339,7 +346,7 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
         add_of_warp(call.clamped + of.input, found);
 }
 
-//! A line from shared memory into its spectrum.
+//! Stores a line of shared memory into its spectrum.
 template <class Shape>
 __device__ __forceinline__ void store_own_line(
     const float2* lines, int number, int lane, const fused_step& of, bool eight_bit)
@@ -355,7 +362,8 @@ __device__ __forceinline__ void store_own_line(
         store_line<Shape>(line, reinterpret_cast<float2*>(to), lane);
 }
 
-//! A group [port][batch of spectra][input of the port], counted without divisions.
+//! The place of a group in [port][batch of spectra][input of the port], found without
+//! divisions in each step.
 struct group_number {
     uint32_t port, batch, input;
     static __device__ group_number of(uint32_t number, uint32_t inputs, uint32_t batches)
@@ -378,13 +386,14 @@ struct group_number {
     }
 };
 
-//! How many inputs of a port are side by side: those that lie in the same memory.
+//! Returns how many inputs of a port are worked on side by side: those whose samples lie
+//! in the same memory.
 __device__ __forceinline__ uint32_t side_by_side(const fused_call& call)
 {
     return call.rows.samples ? 1 : call.inputs_per_port;
 }
 
-//! Where a thread block is in its work; one thread at a time looks after it.
+//! Where a thread block is in its work; one thread at a time keeps it up to date.
 struct fused_schedule {
     group_number group, stride;
     int groups, round; // left; of the group
@@ -398,8 +407,9 @@ __device__ __forceinline__ fused_schedule make_schedule(const fused_call& call)
     const int together = Shape::spectra * call.rounds;
     const int64_t batches = (call.spectra + together - 1) / together;
     const int64_t groups = batches * call.inputs;
-    // In a row, a thread block finds most samples that spectra share in its cache; in
-    // turns, all blocks together fill rows of many channels before they leave the cache.
+    // If a thread block has successive groups, it finds most samples that spectra share
+    // in its cache; if thread blocks take groups in turn, all of them together fill rows
+    // of many channels before these leave the cache.
     const int64_t start = call.in_a_row ? groups * blockIdx.x / gridDim.x : blockIdx.x;
     const int64_t end = call.in_a_row ? groups * (blockIdx.x + 1) / gridDim.x : groups;
     const int step = call.in_a_row ? 1 : gridDim.x;
@@ -412,7 +422,7 @@ __device__ __forceinline__ fused_schedule make_schedule(const fused_call& call)
              0 };
 }
 
-//! The next step.
+//! Plans the next step.
 template <class Shape, class In, store Stored>
 __device__ __forceinline__ void
 plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
@@ -471,14 +481,14 @@ plan(fused_step& step, fused_schedule& schedule, const fused_call& call)
     }
 }
 
-//! Whether channels are to be in reverse.
+//! Returns whether channels are to be in reverse order.
 template <class In>
 __device__ __forceinline__ bool mirrored(const fused_call& call)
 {
     return !In::complex && call.inverted;
 }
 
-//! The spectra of a step.
+//! Makes the spectra of a step.
 template <class Shape, class In, store Stored>
 __device__ __forceinline__ void make_spectra(float2* lines,
                                              float4* gains,
@@ -525,7 +535,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     auto* gains = reinterpret_cast<float4*>(lines + Shape::line_bytes / sizeof(float2));
     __shared__ uint64_t all_read;
     __shared__ fused_schedule schedule;
-    // one in use, one that slower warps may still use, one for the next
+    // Three steps: one in use, one that slower warps may still use, one for the next.
     __shared__ fused_step steps[3];
     const line_guard guard{ &all_read };
     if (threadIdx.x == 0) {
@@ -538,7 +548,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     for (int i = 0; steps[i % 3].wanted > 0; i++) {
         const auto& step = steps[i % 3];
         auto& next = steps[(i + 1) % 3];
-        // each warp in turn
+        // The warps plan in turn.
         if (threadIdx.x == i % (Shape::threads / 32) * 32)
             plan<Shape, In, Stored>(next, schedule, call);
         if (step.view.numbers) {

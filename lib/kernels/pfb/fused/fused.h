@@ -16,7 +16,7 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! What kernels of a filter bank are told of a call, but for its ports.
+//! The arguments of a call that all kernels of a filter bank have, but for its ports.
 struct filter_call {
     void* frame; //!< [channel][input][time]; nullptr: each port has its own spectra
     int first_time, times, first_channel, selected; //!< of the frame
@@ -30,16 +30,16 @@ struct filter_call {
     int inputs, taps;
 };
 
-//! What kernels of a filter bank make: each port's own spectra, or frames
+//! What the kernels of a filter bank store: spectra of each port, or frames
 //! [channel][input][time].
 enum class store { spectra, frames };
 
-//! What a call of the fused kernel is told. Lists of few ports travel with it.
+//! The arguments of the fused kernel. Lists of few ports are part of them.
 struct fused_call : filter_call {
     static constexpr int few = 64;
     static constexpr int points_of_thread = 32;
-    //! Steps of a thread block until what follows each other in a frame is a sector
-    //! of memory.
+    //! Returns how many steps of a thread block it takes until neighbouring results in a
+    //! frame fill a sector (32 bytes) of memory.
     static constexpr int rounds_of(int spectra, size_t size)
     {
         const int times = 32 / int(size);
@@ -73,7 +73,7 @@ struct fused_call : filter_call {
     }
 };
 
-//! A fused kernel of one size and one type of samples.
+//! A fused kernel for one number of channels and one type of samples.
 struct fused_kernel {
     sample_type input;
     int channels;
@@ -84,12 +84,13 @@ struct fused_kernel {
     int radices[3];
 };
 
-//! The table: nullptr if there is none for these parameters on this GPU.
+//! Returns the entry of the table of kernels for these parameters on this GPU, or nullptr
+//! if there is none.
 const fused_kernel* find_fused_kernel(const pfb::parameters& p, int device);
 
 /*!
- * Filter, transform, gains, conversion and, if wanted, corner turn in one pass over the
- * memory of the GPU.
+ * A filter bank in one kernel: filter, transform, gains, conversion and, if wanted,
+ * corner turn in one pass over the memory of the GPU.
  */
 class fused_filter
 {
@@ -103,13 +104,15 @@ public:
     void set_gains(const cfloat* gains, cudaStream_t s);
     void set_delays(const delay* delays, cudaStream_t s);
 
-    //! Where spectra are put: each port's own, or a frame, as was said at the start.
+    //! Where spectra are stored: those of each port by themselves, or a frame, as was
+    //! said when the filter bank was made.
     struct target {
         void* const* spectra;
         void* frame;
         int first_time, times, first_channel, selected;
 
-        //! Where spectra are put when so many are: in a frame that lies behind it, maybe.
+        //! Returns where the spectra behind the first `spectra` ones are stored: in a
+        //! later frame, perhaps.
         target later(size_t spectra, const pfb::parameters& p) const
         {
             target t(*this);
@@ -119,8 +122,8 @@ public:
             t.first_time = int(first % times);
             return t;
         }
-        //! What of `count` spectra each frame has, or up to so many whole ones in a row:
-        //! put(target, part), one after the other.
+        //! Calls put(target, part) for the parts of `count` spectra that lie in each
+        //! frame, one after the other; up to so many whole frames are one part.
         template <class Put>
         void
         each_part(size_t count, const pfb::parameters& p, int most_frames, Put put) const
@@ -131,6 +134,7 @@ public:
                 });
         }
     };
+    //! Makes `count` spectra of each input.
     //! \param rows samples of all inputs of ports that are not lost, already shifted, in
     //! place of what `sources` point to
     void execute(const pfb::source* sources,
@@ -162,20 +166,20 @@ private:
     counters d_counts;   // [clamped output, lowest numbers][input]
 };
 
-//! What delays of all inputs mean to kernels: slopes and shifts [input].
+//! Uploads the delays of all inputs as kernels have them: slopes and shifts [input].
 void upload_delays(const delay* delays,
                    const pfb::parameters& p,
                    uploaded_array<phase_slope>& slopes,
                    uploaded_array<int64_t>& shifts,
                    cudaStream_t s);
 
-//! What a call has from its arguments.
+//! Sets the arguments that follow from parameters, target and number of spectra.
 void tell(filter_call& call,
           const pfb::parameters& p,
           const fused_filter::target& to,
           size_t count);
 
-//! nullptr if there is no fused kernel for p.
+//! Makes a filter bank of a fused kernel; nullptr if there is none for p.
 std::unique_ptr<pfb> make_fused_pfb(const pfb::parameters& p, int device);
 
 } // namespace gr::aperture::kernels::cuda

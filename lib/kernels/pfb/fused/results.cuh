@@ -13,7 +13,7 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! The larger one, or NaN if one is.
+//! Returns the larger of two values, or NaN if one is NaN.
 __device__ __forceinline__ float larger(float a, float b)
 {
 #if __CUDA_ARCH__ >= 800
@@ -25,8 +25,8 @@ __device__ __forceinline__ float larger(float a, float b)
 #endif
 }
 
-//! Real and imaginary part, half to even, as bytes; -128 to 127, NaN as 0. \param above
-//! goes into the higher half of the word
+//! Returns real and imaginary part rounded half to even, as bytes: -128 to 127, NaN as 0.
+//! \param above goes into the higher half of the word
 __device__ __forceinline__ uint32_t rounded(float2 y, uint32_t above = 0)
 {
     uint32_t both;
@@ -36,10 +36,10 @@ __device__ __forceinline__ uint32_t rounded(float2 y, uint32_t above = 0)
     return both;
 }
 
-//! Largest number that is not clamped: the next one above is rounded to 128.
+//! The largest value that is not clamped: the next one above is rounded to 128.
 constexpr float most_fitting = 0x1.fdfffep6f;
 
-//! What is rounded to a number within +-127.
+//! Returns the value clamped to what is rounded to within +-127.
 __device__ __forceinline__ float2 fitting(float2 y)
 {
     const auto clamped = [](float v) {
@@ -49,8 +49,9 @@ __device__ __forceinline__ float2 fitting(float2 y)
 }
 
 /*!
- * Calls put(e, y, z) with the thread's results e and e + 1, times their gains, for all
- * even e. \param gains of the thread's points, two in a row each
+ * Calls put(e, y, z) with the results e and e + 1 of a thread, multiplied by their gains,
+ * for all even e.
+ * \param gains of the points of the thread, two in a row each
  */
 template <class Shape, class Put>
 __device__ __forceinline__ void amplify(const float2 (&v)[Shape::points],
@@ -61,8 +62,8 @@ __device__ __forceinline__ void amplify(const float2 (&v)[Shape::points],
     float4 next = gains[0]; // on its way while those before are multiplied
 #pragma unroll
     for (int e = 0; e < Shape::points; e += 2) {
-        // Each eight points ask whether they are wanted, as they always are: else the
-        // compiler loads all gains first, and has no registers left.
+        // Whether they are wanted, as they always are, is asked for each eight points:
+        // else the compiler loads all gains first, and has no registers left.
         if (e % 8 == 0 && e >= call.points)
             break;
         const float4 g = next;
@@ -79,7 +80,7 @@ __device__ __forceinline__ float largest(float2 y)
     return larger(fabsf(y.x), fabsf(y.y));
 }
 
-//! Whether it is rounded to something else for being too large, or is NaN.
+//! Returns whether a value is clamped because it is too large, or is NaN.
 __device__ __forceinline__ bool is_clamped(float2 y)
 {
     return !(largest(y) <= most_fitting);
@@ -87,7 +88,8 @@ __device__ __forceinline__ bool is_clamped(float2 y)
 
 /*!
  * The same for results that become bytes: they are put once more, clamped, if some do not
- * fit. \return how many
+ * fit.
+ * \return how many do not
  */
 template <class Shape, class Put>
 __device__ __forceinline__ int amplify_fitting(const float2 (&v)[Shape::points],

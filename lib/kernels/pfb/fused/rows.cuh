@@ -13,7 +13,7 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! A result as it is stored.
+//! Returns a result as it is stored.
 template <class voltage>
 __device__ __forceinline__ voltage result(float2 y)
 {
@@ -24,7 +24,7 @@ __device__ __forceinline__ voltage result(float2 y)
 }
 
 /*!
- * Where a thread's results go in a frame: each next one steps on to its next channel.
+ * Where the results of a thread go in a frame: each next one goes to the next channel.
  * Channels that are not wanted are left out.
  */
 struct frame_rows {
@@ -42,8 +42,9 @@ struct frame_rows {
     }
 };
 
-//! \param start, step channel of the thread's first result, and to the next \param time
-//! of its first result, counted from the first of this step
+//! Returns the rows of a thread's results.
+//! \param start, step channel of the first result, and from there to the next
+//! \param time of the first result, counted from the first one of this step
 template <class voltage>
 __device__ __forceinline__ frame_rows
 rows_of(const fused_step& of, int start, int step, int time, const fused_call& call)
@@ -58,8 +59,8 @@ rows_of(const fused_step& of, int start, int step, int time, const fused_call& c
 }
 
 /*!
- * Bit i of the lane, from 0 on, changes places with a bit of the index: of numbers of
- * times [round][spectrum] each lane of Spectra gets Rounds in a row.
+ * Exchanges bit i of the lane, from 0 on, with a bit of the index: of results of times
+ * [round][spectrum] each of `Spectra` lanes gets `Rounds` successive times.
  */
 template <int Spectra, int Rounds>
 __device__ __forceinline__ void exchange(uint32_t (&v)[Rounds], int lane)
@@ -81,16 +82,17 @@ __device__ __forceinline__ void exchange(uint32_t (&v)[Rounds], int lane)
 }
 
 /*!
- * Results of steps whose spectra do not fill a sector of a row wait, in memory that each
- * thread has for itself, for those of the steps after. Then neighbouring lanes exchange
- * theirs, and write whole sectors.
+ * Stores results of steps whose spectra do not fill a sector of a row. They wait for
+ * those of the steps after, in memory that each thread has for itself. Then neighbouring
+ * lanes exchange results, and write whole sectors.
  */
 template <class Shape, class voltage, int Rounds>
 struct row_pieces {
     static constexpr int of_piece = int(sizeof(uint4) / sizeof(voltage));
     static constexpr int pieces = Shape::points / of_piece;
     static constexpr int words = 4 * pieces;
-    // that exchange with each other; then each has so many times in a row
+    // Lanes that exchange results with each other; each then has so many successive
+    // times.
     static constexpr int lanes = Shape::spectra < Rounds ? Shape::spectra : Rounds;
     uint4* aside; // [round][piece][thread of the thread block]
 
@@ -105,7 +107,7 @@ struct row_pieces {
         return aside + (round * pieces + number) * Shape::threads;
     }
 
-    //! The first of the times that a lane has then.
+    //! Returns the first of the times that a lane has after the exchange.
     static __device__ __forceinline__ int first_time(int lane)
     {
         return lane % lanes * (Shape::spectra * Rounds / lanes) + lane / lanes * lanes;
@@ -123,7 +125,7 @@ struct row_pieces {
             put_piece_aside(v + 4 * i, round, i);
     }
 
-    //! A piece of the rounds before the last one.
+    //! Fetches a piece of the rounds before the last one.
     using waiting = uint4[Rounds - 1];
     __device__ __forceinline__ void fetch(waiting& kept, int number) const
     {
@@ -132,7 +134,8 @@ struct row_pieces {
             kept[r] = __ldcg(piece(r, number));
     }
 
-    //! A piece of all rounds; \param v results of the last one
+    //! Stores a piece of all rounds.
+    //! \param v results of the last round
     static __device__ __forceinline__ void
     store_piece(const uint32_t* v, const waiting& kept, int lane, frame_rows& rows)
     {
@@ -152,6 +155,7 @@ struct row_pieces {
             put(all, c, rows);
     }
 
+    //! Stores all pieces.
     //! \param v results of the last round
     __device__ __forceinline__ void
     store_whole(const uint32_t (&v)[words], int lane, frame_rows rows) const
@@ -196,11 +200,11 @@ struct row_pieces {
     }
 
 private:
-    //! Results of channel c of a piece.
+    //! Stores the results of channel c of a piece.
     static __device__ __forceinline__ void
     put(const uint32_t (&all)[4][Rounds], int c, frame_rows& rows)
     {
-        // where exchange() has left what is of time t
+        // Index at which exchange() has left the result of time t.
         const auto index = [](int t) { return t % lanes * (Rounds / lanes) + t / lanes; };
         constexpr int count = Rounds * int(sizeof(voltage)) / 4;
         uint32_t w[count];
@@ -222,8 +226,9 @@ private:
 };
 
 /*!
- * Gains and conversion of results in registers, and where they go: into the rows of a
- * frame. \param start, step channel of the thread's first result, and to the next
+ * Epilogue: multiplies results in registers by gains, converts them and stores them into
+ * the rows of a frame.
+ * \param start, step channel of the thread's first result, and from there to the next
  */
 template <class Shape, class voltage>
 __device__ __forceinline__ int put_rows(const float2 (&v)[Shape::points],
@@ -281,7 +286,7 @@ __device__ __forceinline__ int put_rows(const float2 (&v)[Shape::points],
             else
                 all.put_aside(words, of.round);
         } else {
-            // piece by piece: there are no registers for all
+            // Piece by piece, because there are no registers for all.
             typename pieces::waiting kept[2];
             auto to = rows();
             if (whole)

@@ -36,14 +36,16 @@ struct fused_shape {
     static constexpr int line_threads = N / points; // that transform a line together
     static constexpr int threads = spectra * line_threads;
     static constexpr int blocks = 512 / threads; // of a multiprocessor
-    // so that eight lines, or all, by two points or more lie in all banks
+    // Elements from one line to the next, so that two points or more of eight lines, or
+    // of all, lie in different banks.
     static constexpr int pitch = N + 2 * N / R1 + (spectra < 8 ? 16 / spectra : 2);
     static constexpr int line_bytes = pitch * spectra * int(sizeof(float2));
     static constexpr int gain_bytes = N * int(sizeof(float2)); // behind the lines
     static constexpr int filtered_together = spectra < 8 ? spectra : 8;
-    // threads that follow each other write whole sectors of a spectrum
+    // Successive threads write whole sectors of a spectrum.
     static constexpr bool direct = line_threads >= 16;
-    // twiddles of the second and the third pass, and those that part real spectra
+    // Where the twiddles of the second and of the third pass begin, and those that
+    // separate real spectra.
     static constexpr int twiddles_2 = 0;
     static constexpr int twiddles_3 = R1 * R2 / 2;
     static constexpr int twiddles_real = twiddles_3 + (R3 > 1 ? N / 2 : 0);
@@ -59,7 +61,7 @@ __device__ __forceinline__ int place(int point)
 template <class Shape>
 inline constexpr int last_radix = Shape::R3 > 1 ? Shape::R3 : Shape::R2;
 
-//! Index into v of channel lane + e N/32.
+//! Returns the index into v of channel lane + e N/32.
 template <class Shape>
 __device__ __forceinline__ constexpr int point_of(int e)
 {
@@ -67,7 +69,7 @@ __device__ __forceinline__ constexpr int point_of(int e)
     return e % others * R + e / others;
 }
 
-//! All threads that work on a line.
+//! Synchronises all threads that work on a line.
 template <class Shape>
 __device__ __forceinline__ void line_sync(int line)
 {
@@ -78,14 +80,15 @@ __device__ __forceinline__ void line_sync(int line)
                      : "memory");
 }
 
-//! A line and a thread's place among those that work on it.
+//! The index of a line, and the place of a thread among those that work on it.
 struct place_in_line {
     int number, lane;
 };
 
 /*!
- * A line's threads follow each other. Where half a warp works on several lines, these are
- * so far apart that it meets no bank twice.
+ * Returns the place of a thread when lines are transformed: the threads of a line follow
+ * each other. Where half a warp works on several lines, these are so far apart that it
+ * meets no bank twice.
  */
 template <class Shape>
 __device__ __forceinline__ place_in_line along_line()
@@ -100,7 +103,8 @@ __device__ __forceinline__ place_in_line along_line()
     }
 }
 
-//! Threads of up to 16 lines, with the same place in all of these, are in a warp.
+//! Returns the place of a thread when frames are stored: the threads with the same place
+//! in up to 16 lines are in one warp.
 template <class Shape>
 __device__ __forceinline__ place_in_line across_lines()
 {
@@ -108,7 +112,7 @@ __device__ __forceinline__ place_in_line across_lines()
     if constexpr (Shape::spectra < 16) {
         return { thread % Shape::spectra, thread / Shape::spectra };
     } else {
-        // half a warp has eight lines and two places
+        // Half a warp has eight lines and two places.
         constexpr int groups = Shape::spectra / 16;
         const int warp = thread / 32;
         return { warp % groups * 16 + thread / 16 % 2 * 8 + thread % 8,
@@ -118,7 +122,7 @@ __device__ __forceinline__ place_in_line across_lines()
 
 /*!
  * Keeps new lines out of shared memory until every thread has read the old ones. From
- * Hopper on it need not wait for what the others then do with them.
+ * Hopper on a thread need not wait for what the others do with what they have read.
  */
 struct line_guard {
     uint64_t* barrier; // of all threads
@@ -130,7 +134,8 @@ struct line_guard {
         fence_barriers();
     }
     __device__ void wait(int step) const { wait_for(barrier, step % 2 ^ 1); }
-    //! Each thread for itself: racecheck does not see one that arrives for its warp.
+    //! Each thread arrives for itself: racecheck does not understand one that arrives for
+    //! its warp.
     __device__ void read() const { arrive(barrier); }
 #else
     __device__ void start(int) const {}
@@ -139,13 +144,15 @@ struct line_guard {
 #endif
 };
 
-//! The samples of an input, wherever they lie; numbers count from the first that is used.
+//! The samples of an input, wherever they lie. Components are counted from the first one
+//! that is used.
 struct sample_view {
     const void* numbers; // of the port
     int64_t first;       // sample of the port
     int inputs_per_port, input;
 
-    //! Four numbers from i on. \param lowest bits of those that were the lowest
+    //! Returns four components from i on.
+    //! \param lowest gets the bits of those that have the lowest value
     template <class In>
     __device__ float4 quad(int64_t i, uint32_t& lowest) const
     {
@@ -165,8 +172,8 @@ struct sample_view {
 };
 
 /*!
- * A thread block goes from step to step: the spectra that it makes at a time, of one
- * input. What a step is about lies in shared memory, written once for all threads.
+ * A step of a thread block: the spectra of one input that it makes at a time. What a step
+ * is about lies in shared memory, written once for all threads.
  */
 struct fused_step {
     const char* samples; // of the first line, if they lie in a row; else nullptr
