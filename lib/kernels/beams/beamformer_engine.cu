@@ -7,6 +7,7 @@
 
 #include "kernels/beams/beamformer_engine.h"
 #include "kernels/beams/beamformer_tile.cuh"
+#include "kernels/gpu/implementations.h"
 #include <algorithm>
 
 namespace gr::aperture::kernels::cuda {
@@ -16,27 +17,25 @@ namespace {
 //! Which way is for which GPUs and voltages; the first that fits is the fastest.
 struct choice {
     const char* name;
-    int least_architecture, most_architecture;
+    architectures gpus;
     bool integers;  // 8 or 4 bit; else fc32
     int even_bytes; // a row of an input is a multiple of so many
     std::unique_ptr<beam_former> (*make)(const beam_extents&, gpu_facts);
 };
 
-constexpr int any = 1 << 30;
 constexpr choice choices[] = {
 #if defined(APERTURE_CUDA_SM_90A)
-    { "wgmma f16", 90, 90, true, 16, make_wgmma_former },
+    { "wgmma f16", { 90, 90 }, true, 16, make_wgmma_former },
 #endif
-    { "mma f16", 75, any, true, 1, make_mma_former },
-    { "fp32", 0, any, false, 1, make_fp32_former },
+    { "mma f16", { 75, any }, true, 1, make_mma_former },
+    { "fp32", { 0, any }, false, 1, make_fp32_former },
 };
 
 bool fits(const choice& c, const beam_extents& x, gpu_facts gpu)
 {
     const auto row = int64_t(x.times) * int64_t(size_of(x.input));
-    return gpu.architecture >= c.least_architecture &&
-           gpu.architecture <= c.most_architecture &&
-           c.integers == (x.input != sample_type::fc32) && row % c.even_bytes == 0;
+    return c.gpus.have(gpu) && c.integers == (x.input != sample_type::fc32) &&
+           row % c.even_bytes == 0;
 }
 
 constexpr int threads = 256;
@@ -124,16 +123,9 @@ struct uploaded_weights : prepared_weights {
 
 std::vector<std::string> beam_former_names(const beam_extents& x, int device)
 {
-    std::vector<std::string> names;
     const auto gpu = facts_of(device);
-    for (const auto& c : choices)
-        if (fits(c, x, gpu))
-            names.push_back(c.name);
-    require(!names.empty(),
-            "device",
-            "a GPU of compute capability " + std::to_string(gpu.architecture / 10) + "." +
-                std::to_string(gpu.architecture % 10),
-            "of 7.5 (Turing) or later");
+    const auto names = names_of(choices, [&](const auto& c) { return fits(c, x, gpu); });
+    require_any(names, gpu);
     return names;
 }
 
@@ -143,16 +135,9 @@ beam_engine::beam_engine(const beam_extents& x, int device, const std::string& w
       d_gains(x.beams, 2),
       d_factor(2)
 {
-    const auto names = beam_former_names(x, device);
-    const auto name = wanted.empty() ? names.front() : wanted;
-    require(std::find(names.begin(), names.end(), name) != names.end(),
-            "implementation",
-            "'" + name + "'",
-            "one that this GPU has for these parameters");
+    const auto name = chosen_name(beam_former_names(x, device), wanted);
     const auto gpu = facts_of(device);
-    for (const auto& c : choices)
-        if (name == c.name)
-            d_former = c.make(x, gpu);
+    d_former = entry_of(choices, name).make(x, gpu);
     d_implementation = "cuda sm_" + std::to_string(gpu.architecture) + " " + name;
     const auto packing = d_former->packing();
     if (packing.tile) {

@@ -5,11 +5,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/gpu/implementations.h"
 #include "kernels/gpu/memory.h"
 #include "kernels/xengine/cuda_xengine.h"
 #include "kernels/xengine/integer_xengine.h"
 #include "kernels/xengine/real_xengine.h"
-#include <algorithm>
 
 namespace gr::aperture::kernels::cuda {
 
@@ -22,51 +22,42 @@ constexpr unsigned sc8 = 1, sc4 = 2;
 struct choice {
     const char* name;
     unsigned types;
-    int least_architecture, most_architecture;
+    architectures gpus;
     int least_inputs, most_inputs;
     std::unique_ptr<integer_xengine> (*make)(const xengine::parameters&, gpu_facts);
 };
 
-constexpr int any = 1 << 30;
 constexpr choice choices[] = {
 #if defined(APERTURE_CUDA_SM_90A)
-    { "bulk mma s8", sc4, 90, 90, 16, 16, make_bulk_mma_xengine },
-    { "row mma s8", sc8 | sc4, 90, 90, 1, 16, make_row_mma_xengine },
-    { "bulk mma s8", sc8 | sc4, 90, 90, 17, 64, make_bulk_mma_xengine },
-    { "wgmma u8", sc4, 90, 90, 1, any, make_wgmma_sc4_xengine },
-    { "wgmma s8", sc8, 90, 90, 1, any, make_wgmma_sc8_xengine },
+    { "bulk mma s8", sc4, { 90, 90 }, 16, 16, make_bulk_mma_xengine },
+    { "row mma s8", sc8 | sc4, { 90, 90 }, 1, 16, make_row_mma_xengine },
+    { "bulk mma s8", sc8 | sc4, { 90, 90 }, 17, 64, make_bulk_mma_xengine },
+    { "wgmma u8", sc4, { 90, 90 }, 1, any, make_wgmma_sc4_xengine },
+    { "wgmma s8", sc8, { 90, 90 }, 1, any, make_wgmma_sc8_xengine },
 #endif
-    { "mma s8", sc8 | sc4, 80, any, 1, any, make_mma_xengine },
-    { "turing mma s8", sc8 | sc4, 75, any, 1, any, make_turing_xengine },
+    { "mma s8", sc8 | sc4, { 80, any }, 1, any, make_mma_xengine },
+    { "turing mma s8", sc8 | sc4, { 75, any }, 1, any, make_turing_xengine },
 };
 
 bool fits(const choice& c, const xengine::parameters& p, gpu_facts gpu)
 {
     return (c.types & (p.type == sample_type::sc8 ? sc8 : sc4)) != 0 &&
-           gpu.architecture >= c.least_architecture &&
-           gpu.architecture <= c.most_architecture && p.inputs >= c.least_inputs &&
-           p.inputs <= c.most_inputs;
+           c.gpus.have(gpu) && p.inputs >= c.least_inputs && p.inputs <= c.most_inputs;
 }
 
 //! The same for fc32 voltages. On GPUs where tf32 is not listed, three products in tf32
 //! take longer than one in single precision.
 struct real_choice {
     const char* name;
-    int least_architecture, most_architecture;
+    architectures gpus;
     std::unique_ptr<real_xengine> (*make)(const xengine::parameters&, gpu_facts);
 };
 
 constexpr real_choice real_choices[] = {
-    { "tf32", 80, 80, make_tf32_xengine },
-    { "tf32", 90, 100, make_tf32_xengine },
-    { "fp32", 0, any, make_fp32_xengine },
+    { "tf32", { 80, 80 }, make_tf32_xengine },
+    { "tf32", { 90, 100 }, make_tf32_xengine },
+    { "fp32", { 0, any }, make_fp32_xengine },
 };
-
-bool fits(const real_choice& c, gpu_facts gpu)
-{
-    return gpu.architecture >= c.least_architecture &&
-           gpu.architecture <= c.most_architecture;
-}
 
 // 64-bit atomic additions exist for unsigned integers only; in two's complement they are
 // the same.
@@ -167,25 +158,14 @@ private:
 std::vector<std::string> xengine_implementations(const xengine::parameters& p, int device)
 {
     const auto gpu = facts_of(device);
-    std::vector<std::string> names;
-    if (p.type == sample_type::fc32) {
-        for (const auto& c : real_choices)
-            if (fits(c, gpu))
-                names.push_back(c.name);
-        return names;
-    }
+    if (p.type == sample_type::fc32)
+        return names_of(real_choices, [&](const auto& c) { return c.gpus.have(gpu); });
     require(p.spectra_per_frame % 16 == 0,
             "spectra_per_frame",
             std::to_string(p.spectra_per_frame),
             "a multiple of 16 for sc8 and sc4 on a GPU");
-    for (const auto& c : choices)
-        if (fits(c, p, gpu))
-            names.push_back(c.name);
-    require(!names.empty(),
-            "device",
-            "a GPU of compute capability " + std::to_string(gpu.architecture / 10) + "." +
-                std::to_string(gpu.architecture % 10),
-            "of 7.5 (Turing) or later");
+    const auto names = names_of(choices, [&](const auto& c) { return fits(c, p, gpu); });
+    require_any(names, gpu);
     return names;
 }
 
@@ -193,23 +173,13 @@ std::unique_ptr<xengine>
 make_xengine(const xengine::parameters& p, int device, const std::string& implementation)
 {
     const device_guard guard(device);
-    const auto names = xengine_implementations(p, device);
-    const auto name = implementation.empty() ? names.front() : implementation;
-    require(std::find(names.begin(), names.end(), name) != names.end(),
-            "implementation",
-            "'" + name + "'",
-            "one that this GPU has for these parameters");
+    const auto name = chosen_name(xengine_implementations(p, device), implementation);
     const auto gpu = facts_of(device);
     if (p.type == sample_type::fc32)
-        for (const auto& c : real_choices)
-            if (name == c.name)
-                return std::make_unique<cuda_xengine<double, real_xengine>>(
-                    p, device, name, c.make(p, gpu));
-    for (const auto& c : choices)
-        if (name == c.name)
-            return std::make_unique<cuda_xengine<unsigned long long, integer_xengine>>(
-                p, device, name, c.make(p, gpu));
-    throw std::logic_error("X-engine implementation without a maker");
+        return std::make_unique<cuda_xengine<double, real_xengine>>(
+            p, device, name, entry_of(real_choices, name).make(p, gpu));
+    return std::make_unique<cuda_xengine<unsigned long long, integer_xengine>>(
+        p, device, name, entry_of(choices, name).make(p, gpu));
 }
 
 } // namespace gr::aperture::kernels::cuda
