@@ -24,8 +24,8 @@ namespace gr::aperture::kernels::cuda {
 class schedule
 {
 public:
-    //! A thread block's part of the work: a work tile of a channel, `count` steps of the time
-    //! from `begin` on.
+    //! A thread block's part of the work: a work tile of a channel, `count` steps of the
+    //! time from `begin` on.
     struct part {
         int work_tile, channel, begin, count;
     };
