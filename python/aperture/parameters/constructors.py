@@ -13,22 +13,40 @@ it becomes one line, which names the parameter, its value and what is allowed.
 import functools
 import inspect
 import operator
+import re
 from numbers import Complex
 
 import numpy as np
 
 from .errors import ParameterTypeError, refuse
 
-#: of pybind11's names of types: what a user calls them
+#: of names of types, as _kind() gives them: what a user calls them
 KINDS = {"int": "an integer", "float": "a number", "str": "text", "bool": "True or False",
-         "buffer": "bytes, or an array", "List[int]": "a list of integers",
-         "List[float]": "a list of numbers", "List[complex]": "a list of numbers",
-         "List[str]": "a list of texts", "List[Tuple[int, int]]": "a list of pairs of integers",
-         "Tuple[int, float]": "two numbers, an integer and a fraction",
-         "numpy.ndarray[numpy.complex64]": "an array of complex numbers",
-         "numpy.ndarray[numpy.float32]": "an array of real numbers",
-         "numpy.ndarray[numpy.int32]": "an array of integers"}
+         "buffer": "bytes, or an array", "list[int]": "a list of integers",
+         "list[float]": "a list of numbers", "list[complex]": "a list of numbers",
+         "list[str]": "a list of texts", "list[tuple[int, int]]": "a list of pairs of integers",
+         "tuple[int, float]": "two numbers, an integer and a fraction",
+         "array[complex64]": "an array of complex numbers",
+         "array[float32]": "an array of real numbers",
+         "array[int32]": "an array of integers"}
 
+#: The names that versions of pybind11 have for one type, and the one that is used here: up to
+#: 2.11 List[int], from 2.12 on list[int], in 3 collections.abc.Sequence[typing.SupportsInt].
+NAMES = [(r"\b(typing|typing_extensions|collections\.abc)\.", ""),
+         (r"\b(List|Sequence)\b", "list"), (r"\bTuple\b", "tuple"), (r"\bBuffer\b", "buffer"),
+         (r"\b(int|SupportsInt)( \| SupportsIndex)?(?!\w)", "int"),
+         (r"\b(complex|SupportsComplex)( \| Supports(Float|Index))*(?!\w)", "complex"),
+         (r"\b(float|SupportsFloat)( \| SupportsIndex)?(?!\w)", "float"),
+         (r"\bnumpy\.ndarray\[numpy\.(\w+)\]", r"array[\1]"),
+         (r"\bnumpy\.NDArray\[numpy\.(\w+)\]", r"array[\1]"),
+         (r"\bAnnotated\[numpy\.ArrayLike, numpy\.(\w+)\]", r"array[\1]")]
+
+
+def _kind(text):
+    """The name of a type in a signature of any version of pybind11 to the one used here."""
+    for pattern, name in NAMES:
+        text = re.sub(pattern, name, text)
+    return text
 
 def _split(text, at=","):
     """Parts of a text between commas that are in no brackets and no quotes."""
@@ -53,7 +71,7 @@ def _parameters_of_pybind(signature):
     for part in _split(signature[signature.index("(") + 1:signature.rindex(")")])[1:]:
         name, rest = part.split(":", 1)
         kind, *default = _split(rest, "=")
-        found[name.strip()] = kind, not default
+        found[name.strip()] = _kind(kind), not default
     return found
 
 
@@ -79,13 +97,13 @@ def _fits(value, kind):
         if kind == "buffer":
             memoryview(value)
             return True
-        if kind.startswith("numpy.ndarray["):
-            np.asarray(value).astype(kind[len("numpy.ndarray[numpy."):-1])
+        if kind.startswith("array["):
+            np.asarray(value).astype(kind[len("array["):-1])
             return True
-        if kind.startswith("List["):
+        if kind.startswith("list["):
             return not isinstance(value, (str, bytes)) and all(
                 _fits(entry, kind[5:-1]) is not False for entry in value)
-        if kind.startswith("Tuple["):
+        if kind.startswith("tuple["):
             kinds = _split(kind[6:-1])
             return len(value) == len(kinds) and all(
                 _fits(entry, part) is not False for entry, part in zip(value, kinds))

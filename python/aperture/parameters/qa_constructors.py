@@ -10,7 +10,7 @@ import inspect
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
-from gnuradio.aperture.parameters.constructors import clear_errors
+from gnuradio.aperture.parameters.constructors import KINDS, _kind, clear_errors
 from gnuradio.aperture.parameters.errors import ParameterError, ParameterTypeError
 
 CPU = {"device": "cpu"}
@@ -64,6 +64,29 @@ class qa_constructors(gr_unittest.TestCase):
         self.assertEqual(caught.exception.field, "channels")
         # what comes before it does not show
         self.assertIsNone(caught.exception.__context__)
+
+    def test_types_of_all_versions(self):
+        """What pybind11 2.10, 2.13 and 3.0 write for one and the same type."""
+        for kind, names in (
+                ("int", ("int", "typing.SupportsInt",
+                         "typing.SupportsInt | typing.SupportsIndex")),
+                ("float", ("float", "typing.SupportsFloat",
+                           "typing.SupportsFloat | typing.SupportsIndex")),
+                ("buffer", ("buffer", "Buffer", "collections.abc.Buffer")),
+                ("list[int]", ("List[int]", "list[int]", "Sequence[int]",
+                               "collections.abc.Sequence[typing.SupportsInt]")),
+                ("list[complex]", (
+                    "List[complex]", "list[complex]", "collections.abc.Sequence["
+                    "typing.SupportsComplex | typing.SupportsFloat | typing.SupportsIndex]")),
+                ("list[tuple[int, int]]", (
+                    "List[Tuple[int, int]]", "list[tuple[int, int]]", "collections.abc.Sequence"
+                    "[tuple[typing.SupportsInt, typing.SupportsInt]]")),
+                ("array[float32]", (
+                    "numpy.ndarray[numpy.float32]", "numpy.typing.NDArray[numpy.float32]",
+                    "typing.Annotated[numpy.typing.ArrayLike, numpy.float32]"))):
+            for name in names:
+                self.assertEqual(_kind(name), kind)
+            self.assertIn(kind, KINDS)
 
     def test_names(self):
         for block, keywords, text in (
