@@ -333,6 +333,16 @@ class qa_dada_source(gr_unittest.TestCase):
         noise.write_bytes(bytes(self.integers(8, 10000)))
         self.expect_error(ValueError, str(noise), "HDR_SIZE is missing")
 
+    def test_errors_of_names_that_are_not_utf_8(self):
+        """Their texts are whole, and name the file as Python names it."""
+        name = os.fsencode(self.folder) + b"/n\xff.dada"
+        with self.assertRaisesRegex(RuntimeError, "^.*/n\udcff.dada: cannot be read: No such"):
+            dada_source(name)
+        with open(name, "w") as file:
+            file.write("no header")
+        with self.assertRaisesRegex(ValueError, "^.*/n\udcff.dada: HDR_SIZE is missing: must be"):
+            dada_source(name)
+
     # ---- a recording of the Effelsberg telescope
 
     def test_example(self):

@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "error_texts.h"
+
 #include <gnuradio/basic_block.h>
 #include <pybind11/pybind11.h>
 
@@ -40,6 +42,8 @@ PYBIND11_MODULE(aperture_python, m)
 {
     // Allow access to base block methods
     py::module::import("gnuradio.gr");
+
+    keep_error_texts();
 
     // for streams/python_block.py; the reference is to the caster's own pointer, which
     // does not count

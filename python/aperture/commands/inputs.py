@@ -89,7 +89,7 @@ def open_recording(filename, array):
     try:
         first = silent(dada_source, filename=filename_bytes)
     except (RuntimeError, ValueError) as error:
-        raise CommandError(str(error) or f"{filename}: not a PSRDADA file") from None
+        raise CommandError(str(error)) from None
     warnings = [first.warning()] if first.warning() else []
     rate, inputs = first.sample_rate(), first.inputs()
     if array is None:

@@ -500,7 +500,7 @@ class qa_fx(gr_unittest.TestCase):
         self.assertRegex(text, r"file +.*o\\udcfe.uvh5, ")
         for name, message in ((recording + "x", "No such file"),
                               (os.fsdecode(os.path.join(folder, b"text\xff")),
-                               "not a PSRDADA file")):
+                               "HDR_SIZE is missing")):
             if "text" in name:
                 with open(name, "w") as file:
                     file.write("no header")
