@@ -36,6 +36,8 @@ class TestExamples(unittest.TestCase):
         for path in sorted(EXAMPLES.glob("*.grc")):
             with self.subTest(flowgraph=path.name):
                 output = run_or_fail(self, "grcc", "-o", folder, path)
+                # newer releases have a second block for this, which GNU Radio 3.10.5 lacks
+                output = re.sub(r".*'throttle\w*' is deprecated.*", "", output)
                 for word in ("Error", "Warning", "deprecated"):
                     self.assertNotIn(word.lower(), output.lower(), output)
                 py_compile.compile(str(folder / f"{path.stem}.py"), doraise=True)

@@ -18,14 +18,15 @@ BINDINGS = SOURCE / "python/aperture/bindings"
 PACKAGE = SOURCE / "python/aperture"
 
 # what a package of python/aperture may import of the others; "blocks": modules of that folder
-ANYTHING = {"arguments", "arrays", "beams", "blocks", "calibration", "commands", "files",
-            "packages", "parameters", "plots", "streams", "testing", "tracking"}
+ANYTHING = {"arguments", "arrays", "beams", "blocks", "calibration", "commands", "doctor",
+            "files", "packages", "parameters", "plots", "streams", "testing", "tracking"}
 MAY_IMPORT = {
     "arguments": set(),
     "parameters": set(),
     "arrays": {"parameters"},
     "tracking": {"arrays", "parameters"},
     "beams": {"arrays", "parameters", "tracking"},
+    "doctor": set(),
     "files": {"arrays", "parameters", "tracking"},
     "packages": set(),
     "streams": {"parameters"},

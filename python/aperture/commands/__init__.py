@@ -3,4 +3,4 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""The programs aperture_fx, aperture_beams and aperture_plot."""
+"""The programs aperture_fx, aperture_beams, aperture_plot and aperture_doctor."""

@@ -1,0 +1,150 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""aperture_doctor: looks at something, and says what is wrong with it and what to do."""
+
+import argparse
+import json
+import math
+import textwrap
+from dataclasses import asdict, dataclass
+from typing import Callable
+
+from ..doctor.desk import Desk
+from ..doctor.findings import NOTICE, PROBLEM
+from ..doctor.receivers import examine_receivers
+from .running import CommandError, run_command
+from .terminal import say
+
+PROGRAM = "aperture_doctor"
+WIDTH = 96
+HEADINGS = {PROBLEM: "Wrong", NOTICE: "Good to know"}
+
+EPILOG = """\
+The exit status is 0 where nothing is wrong, and 1 where something is, or where it could not be
+looked at. docs/receivers.md says more of each of its findings.
+
+Examples:
+  aperture_doctor receivers
+  aperture_doctor receivers --seconds 20 --sample-rate 2.048e6
+  aperture_doctor receivers --json
+"""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """
+    Something that can be examined.
+
+    takes: takes(text), whether what was typed is of this kind; help: of what is to be typed;
+    examine: examine(options) gives an Examination.
+    """
+    takes: Callable
+    help: str
+    examine: Callable
+
+
+def _receivers(options):
+    return examine_receivers(Desk(), options.seconds, options.sample_rate)
+
+
+#: in the order in which they are asked; files will be told by their endings
+SUBJECTS = [
+    Subject(lambda text: text == "receivers",
+            "receivers: the RTL-SDRs and other receivers that are plugged in", _receivers),
+]
+
+
+def _number_above(least, allowed):
+    """A type for argparse: numbers of at least, or above, a least one."""
+    def number(text):
+        value = float(text)
+        if not math.isfinite(value) or value < least or (value == least and not allowed):
+            raise argparse.ArgumentTypeError(
+                f"{text} is not allowed; it must be {'at least' if allowed else 'above'} {least:g}")
+        return value
+    number.__name__ = "number"
+    return number
+
+
+def parser():
+    found = argparse.ArgumentParser(
+        PROGRAM, description="Looks at something, and says what is wrong with it and what to do.",
+        epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    found.add_argument("subject", help="; ".join(subject.help for subject in SUBJECTS))
+    found.add_argument("--json", action="store_true", help="print what was found for programs")
+    group = found.add_argument_group("receivers")
+    group.add_argument("--seconds", type=_number_above(0, True), default=2.0, metavar="S",
+                       help="how long all receivers are run together, to see whether samples are "
+                       "lost (default: 2; 0: open none)")
+    group.add_argument("--sample-rate", type=_number_above(0, False), metavar="HZ",
+                       help="sample rate in that (default: what is common, 2.4e6 for an RTL-SDR)")
+    return found
+
+
+def _paragraph(text, indent):
+    return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent,
+                         break_long_words=False, break_on_hyphens=False)
+
+
+def _thing_text(thing):
+    """A line about a thing that was looked at."""
+    parts = [" ".join(filter(None, (thing.get("manufacturer"), thing.get("product"))))]
+    if thing.get("serial"):
+        parts.append(f"serial {thing['serial']}")
+    if thing.get("speed_mbit"):
+        parts.append(f"{thing['speed_mbit']:g} Mbit/s")
+    text = ", ".join(filter(None, parts))
+    return f"  {thing['name']}" + (f": {text}" if text else "")
+
+
+def _finding_text(finding, number):
+    head = f"{number}. "
+    lines = [head + _paragraph(finding.what, " " * len(head)).lstrip()]
+    if finding.remedy:
+        lines.append(_paragraph(finding.remedy, "   -> ").replace("\n   -> ", "\n      "))
+    # whole, to be copied
+    lines += [f"         {command}" for command in finding.commands]
+    return "\n".join(lines)
+
+
+def report(examination):
+    """All that was found, for people."""
+    parts = []
+    if examination.things:
+        title = examination.subject.capitalize()
+        parts.append("\n".join([f"{title}:", *map(_thing_text, examination.things)]))
+    for kind, heading in HEADINGS.items():
+        found = [finding for finding in examination.findings if finding.kind == kind]
+        if found:
+            parts.append("\n".join([f"{heading}:"] + [
+                _finding_text(finding, number) for number, finding in enumerate(found, 1)]))
+    if not examination.problems:
+        parts.append("Nothing wrong was found.")
+    return "\n\n".join(parts)
+
+
+def as_json(examination):
+    """All that was found, for programs."""
+    return json.dumps({"subject": examination.subject, "healthy": not examination.problems,
+                       examination.subject: examination.things,
+                       "findings": [asdict(finding) for finding in examination.findings]},
+                      indent=2, ensure_ascii=False)
+
+
+def examine(options):
+    """Does what the options say; returns the exit code."""
+    for subject in SUBJECTS:
+        if subject.takes(options.subject):
+            examination = subject.examine(options)
+            say(as_json(examination) if options.json else report(examination))
+            return 1 if examination.problems else 0
+    raise CommandError(f"{options.subject}: nothing that can be examined has this name; what can "
+                       "be is " + "; ".join(subject.help for subject in SUBJECTS))
+
+
+def main(arguments=None):
+    """Runs the command; returns its exit code."""
+    return run_command(PROGRAM, parser(), examine, arguments)

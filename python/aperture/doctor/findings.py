@@ -1,0 +1,40 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What an examination finds, whatever it is that is examined."""
+
+from dataclasses import dataclass
+
+PROBLEM = "problem"  # something is wrong, and somebody has to do something
+NOTICE = "notice"    # nothing is wrong as far as can be told, but it is worth knowing
+
+
+@dataclass(frozen=True)
+class Finding:
+    """
+    Something that was found.
+
+    kind: PROBLEM or NOTICE; name: a short name for programs, such as "equal-serials"; what: what is
+    so, and what comes of it; remedy: what to do about it; commands: what to type for that, line by
+    line; of: names of the things that it is about.
+    """
+    kind: str
+    name: str
+    what: str
+    remedy: str = ""
+    commands: tuple = ()
+    of: tuple = ()
+
+
+@dataclass(frozen=True)
+class Examination:
+    """All that was found: things, each a dictionary with a `name`, and findings about them."""
+    subject: str
+    things: list
+    findings: list
+
+    @property
+    def problems(self):
+        return [finding for finding in self.findings if finding.kind == PROBLEM]
