@@ -9,101 +9,101 @@
 #include "control/message_text.h"
 #include "kernels/common/number_text.h"
 #include <gnuradio/aperture/tags.h>
+#include <algorithm>
 #include <cmath>
-#include <optional>
 
 namespace gr::aperture {
 
 gain_settings::gain_settings(int inputs, int channels, double first)
-    : d_inputs(inputs), d_channels(channels), d_gains(size_t(inputs) * channels, first)
+    : d_inputs(inputs),
+      d_channels(channels),
+      d_models(inputs),
+      d_gains(size_t(inputs) * channels)
 {
+    set(cfloat(first), -1);
 }
 
-void gain_settings::check(const setting& s) const
+void gain_settings::set(const setting_target& target, std::vector<cfloat> gains)
 {
-    require_range("input", s.input, -1, d_inputs - 1);
-    require(s.gains.size() == 1 || s.gains.size() == size_t(d_channels),
+    require_range("input", target.input, -1, d_inputs - 1);
+    require(gains.size() == 1 || gains.size() == size_t(d_channels),
             "gains",
-            std::to_string(s.gains.size()) + " numbers",
+            std::to_string(gains.size()) + " numbers",
             "one for each of " + std::to_string(d_channels) + " channels");
-    for (const auto& g : s.gains)
+    for (const auto& g : gains)
         if (!std::isfinite(g.real()) || !std::isfinite(g.imag())) // or no text is made
             require(false,
                     "gain",
                     "(" + text_of(g.real()) + ", " + text_of(g.imag()) + ")",
                     "finite");
-}
-
-void gain_settings::store(const setting& s)
-{
-    const int first = s.input < 0 ? 0 : s.input;
-    const int last = s.input < 0 ? d_inputs - 1 : s.input;
-    for (int input = first; input <= last; input++)
-        for (int k = 0; k < d_channels; k++)
-            d_gains[size_t(input) * d_channels + k] =
-                s.gains[s.gains.size() == 1 ? 0 : k];
-    d_changed = true;
+    auto shared = std::make_shared<const std::vector<cfloat>>(std::move(gains));
+    std::lock_guard<std::mutex> guard(d_mutex);
+    d_models.add({ target, { std::move(shared) } });
 }
 
 void gain_settings::set(cfloat gain, int input)
 {
-    const setting s{ { gain }, input };
-    check(s);
-    std::lock_guard<std::mutex> guard(d_mutex);
-    store(s);
+    set({ "", input, {} }, std::vector<cfloat>{ gain });
 }
 
 void gain_settings::set(const std::vector<cfloat>& gains, int input)
 {
-    const setting s{ gains, input };
     require(gains.size() == size_t(d_channels),
             "gains",
             std::to_string(gains.size()) + " numbers",
             "one for each of " + std::to_string(d_channels) + " channels");
-    check(s);
-    std::lock_guard<std::mutex> guard(d_mutex);
-    store(s);
+    set({ "", input, {} }, gains);
+}
+
+//! There is always a model "".
+void gain_settings::multiply(int input, cfloat* product) const
+{
+    bool first = true;
+    for (const auto& [model, held] : d_models.of(input)) {
+        const auto& gains = *held.what;
+        const size_t step = gains.size() == 1 ? 0 : 1;
+        for (int k = 0; k < d_channels; k++)
+            product[k] = first ? gains[k * step] : product[k] * gains[k * step];
+        first = false;
+    }
 }
 
 std::vector<cfloat> gain_settings::of(int input) const
 {
     require_range("input", input, 0, d_inputs - 1);
+    std::vector<cfloat> product(d_channels);
     std::lock_guard<std::mutex> guard(d_mutex);
-    auto first = d_gains.begin() + size_t(input) * d_channels;
-    return { first, first + d_channels };
+    multiply(input, product.data());
+    return product;
+}
+
+std::vector<gain_setting> gain_settings::settings(int input) const
+{
+    require_range("input", input, -1, d_inputs - 1);
+    std::lock_guard<std::mutex> guard(d_mutex);
+    return d_models.list<gain_setting>(
+        input, [](gain_setting& s, const values& v) { s.gains = *v; });
 }
 
 void gain_settings::receive(const pmt::pmt_t& message)
 {
     const std::string rule = "a dictionary with `gain`: a number or a c32vector";
     require(pmt::is_dict(message), "message", text_of(message), rule);
-    auto value = [&](const char* name) {
-        return pmt::dict_ref(message, pmt::intern(name), pmt::PMT_NIL);
-    };
-    setting s{ {}, -1 };
-    const pmt::pmt_t gain = value(tags::gain);
+    const pmt::pmt_t gain = pmt::dict_ref(message, pmt::intern(tags::gain), pmt::PMT_NIL);
+    std::vector<cfloat> gains;
     if (pmt::is_c32vector(gain))
-        s.gains = pmt::c32vector_elements(gain);
+        gains = pmt::c32vector_elements(gain);
     else if (pmt::is_number(gain))
-        s.gains = { cfloat(pmt::to_complex(gain)) };
+        gains = { cfloat(pmt::to_complex(gain)) };
     else
         require(false, "message", text_of(message), rule);
-    if (const pmt::pmt_t input = value(tags::input); !pmt::is_null(input)) {
-        require(pmt::is_integer(input), "input", text_of(input), "an integer");
-        require_range("input", pmt::to_long(input), -1, d_inputs - 1);
-        s.input = int(pmt::to_long(input));
-    }
-    std::optional<timestamp> time;
-    if (const pmt::pmt_t at = value(tags::time); !pmt::is_null(at)) {
-        time = timestamp::from_pmt(at);
-        require(bool(time), "time", text_of(at), "tuple(uint64, double)");
-    }
-    check(s);
+    set(setting_target::of(message, d_inputs), std::move(gains));
+}
+
+void gain_settings::start()
+{
     std::lock_guard<std::mutex> guard(d_mutex);
-    if (time)
-        d_timed.add(*time, s);
-    else
-        store(s);
+    d_models.start();
 }
 
 int64_t gain_settings::update(int64_t spectrum,
@@ -113,10 +113,11 @@ int64_t gain_settings::update(int64_t spectrum,
 {
     std::lock_guard<std::mutex> guard(d_mutex);
     const int64_t sharing =
-        d_timed.take_due(spectrum, c, 1e-3, late, [this](const setting& s) { store(s); });
-    if (d_changed)
+        d_models.update(spectrum, c, late, [](const auto&) { return true; });
+    if (d_models.take_changed([&](int input) {
+            multiply(input, d_gains.data() + size_t(input) * d_channels);
+        }))
         use(d_gains.data());
-    d_changed = false;
     return sharing;
 }
 

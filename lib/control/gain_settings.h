@@ -8,36 +8,43 @@
 #ifndef INCLUDED_APERTURE_CONTROL_GAIN_SETTINGS_H
 #define INCLUDED_APERTURE_CONTROL_GAIN_SETTINGS_H
 
-#include "control/timed_settings.h"
+#include "control/timed_models.h"
 #include "kernels/common/types.h"
 #include <pmt/pmt.h>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 namespace gr::aperture {
 
 /*!
- * The gain of each input and channel of an F-engine, and settings that wait for their
- * time. May be set from any thread.
+ * The gain of each input and channel of an F-engine, of several models whose gains are
+ * multiplied, and settings that wait for their time. May be set from any thread.
  */
 class gain_settings
 {
 public:
     gain_settings(int inputs, int channels, double first);
 
-    //! Both for all channels of an input; -1: of all inputs.
+    //! Both for all channels of an input; -1: of all inputs. Of the model "".
     //! \throws std::invalid_argument
     void set(cfloat gain, int input);
     void set(const std::vector<cfloat>& gains, int input);
     //! One for each channel.
     std::vector<cfloat> of(int input) const;
+    //! All models and those that wait, of an input or of all with -1.
+    //! \throws std::invalid_argument
+    std::vector<gain_setting> settings(int input) const;
 
     /*!
      * A message of the port `gains`.
      * \throws std::exception if it is not understood
      */
     void receive(const pmt::pmt_t& message);
+
+    //! A run begins.
+    void start();
 
     /*!
      * Makes the gains those of a spectrum.
@@ -51,19 +58,16 @@ public:
                    const std::function<void(const cfloat*)>& use);
 
 private:
-    struct setting {
-        std::vector<cfloat> gains; // one, or one for each channel
-        int input;                 // -1: all
-    };
+    //! One, or one for each channel; inputs and settings share them.
+    using values = std::shared_ptr<const std::vector<cfloat>>;
 
-    void check(const setting& s) const;
-    void store(const setting& s);
+    void set(const setting_target& target, std::vector<cfloat> gains);
+    void multiply(int input, cfloat* product) const;
 
     const int d_inputs, d_channels;
-    mutable std::mutex d_mutex;  // of all below
-    std::vector<cfloat> d_gains; // [input][channel]
-    bool d_changed = true;
-    timed_settings<setting> d_timed;
+    mutable std::mutex d_mutex; // of all below
+    timed_models<values> d_models;
+    std::vector<cfloat> d_gains; // [input][channel], of the last update()
 };
 
 } // namespace gr::aperture

@@ -77,6 +77,14 @@ public:
 
     size_t size() const { return d_waiting.size(); }
 
+    //! Each of them in the order of their times and of their coming.
+    template <class use>
+    void for_each(use u) const
+    {
+        for (const auto& [time, s] : d_waiting)
+            u(s);
+    }
+
     //! Those with the earliest time.
     std::vector<setting> earliest() const
     {

@@ -188,8 +188,10 @@ void device_block::set_latency(double seconds)
 bool device_block::gathers(const gr_vector_int& ninput_items)
 {
     bool little = !d_inputs.empty(); // GNU Radio ends a source that has nothing
+    const int64_t kept = d_inputs.empty() ? 0 : kept_items();
     for (size_t i = 0; i < d_inputs.size(); i++)
-        little = little && ninput_items[i] < int(d_inputs[i].buffer->bufsize() / 8);
+        little =
+            little && ninput_items[i] - kept < int64_t(d_inputs[i].buffer->bufsize() / 8);
     if (!little || d_calls.empty() || d_calls.back()->done()) {
         d_gathering.reset();
         return false;

@@ -78,6 +78,9 @@ public:
 protected:
     explicit device_block(const device& d);
 
+    //! Items of each input that stay in its ring whatever is done, and are no new work.
+    virtual int64_t kept_items() const { return 0; }
+
     //! In start(): work that comes before that of the first call.
     virtual void before_first_call() {}
 

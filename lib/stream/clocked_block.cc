@@ -74,11 +74,7 @@ int frame_item_size(int channels, int inputs, int times, sample_type type)
 }
 
 clocked_block::clocked_block(const device& d, int ports, int64_t window, int64_t step)
-    : device_block(d),
-      d_window(window),
-      d_alignment(ports, window, step),
-      d_ports(ports),
-      d_end(ports)
+    : device_block(d), d_alignment(ports, window, step), d_ports(ports), d_end(ports)
 {
     set_tag_propagation_policy(TPP_DONT);
     message_port_register_out(status_port);
@@ -117,8 +113,11 @@ void clocked_block::require_window(gr_vector_int& required)
             required[port] = 0;
         else if (const int64_t from = d_alignment.needed_from(int(port)); from > first)
             required[port] = 1; // to pass over
+        else if (const int64_t end = d_alignment.next_end(int(port));
+                 end != timeline::none)
+            required[port] = end - first;
         else
-            required[port] = d_window;
+            required[port] = d_end[port] + 1 - first; // what is there does not say more
 
         auto reader = detail()->input(port);
         gr::thread::scoped_lock guard(*reader->mutex());
@@ -224,6 +223,7 @@ void clocked_block::begin()
         }
     }
     check_times(times);
+    d_alignment.set_kept(items_to_keep());
     const timestamp start = set_epochs(times);
     d_alignment.begin(times, start, d_rate, d_most_gap, d_anew_where_restated);
     report_alignment();
@@ -425,8 +425,10 @@ void clocked_block::set_rate(int port, int64_t item, std::optional<double> given
              " before or on another port; all items must have one rate");
     else if (d_rate <= 0) {
         d_rate = rate;
-        if (d_begun)
+        if (d_begun) {
             d_alignment.set_rate(rate);
+            d_alignment.set_kept(items_to_keep());
+        }
     }
 }
 
@@ -440,8 +442,9 @@ clocked_block::starts_of(const timeline::run& run,
     std::vector<const char*> starts(d_ports.size());
     for (size_t port = 0; port < starts.size(); port++)
         if (const int64_t item = run.first_item[port]; item >= 0)
-            starts[port] = static_cast<const char*>(input_items[port]) +
-                           (item - first_item(port)) * size;
+            starts[port] =
+                static_cast<const char*>(input_items[port]) +
+                (item + d_alignment.reach_of(port).before - first_item(port)) * size;
     return starts;
 }
 
@@ -593,7 +596,7 @@ void clocked_block::refuse(const std::string& reason)
     dict = pmt::dict_add(dict, key(tags::event), pmt::mp("refused"));
     dict = pmt::dict_add(dict, key(tags::reason), pmt::mp(reason));
     message_port_pub(status_port, dict);
-    d_logger->warn("message refused: {:s}", reason);
+    d_logger->warn("refused: {:s}", reason);
 }
 
 } // namespace gr::aperture

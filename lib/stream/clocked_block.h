@@ -80,10 +80,16 @@ protected:
      * needs tags as the very first one.
      */
     bool interrupted() const { return d_alignment.interrupted(d_end); }
-    //! Where the first window of a run begins on each port, in what process() got;
-    //! nullptr where it is missing.
+    //! Where the first window of a run begins on each port, in what process() got, as if
+    //! the port were not read earlier or later; nullptr where it is missing.
     std::vector<const char*> starts_of(const timeline::run& run,
                                        const gr_vector_const_void_star& input_items);
+    //! At the present rate(): so many items of all ports stay readable before the next
+    //! window, for set_reach(). The history of the block has to make room for them.
+    virtual int64_t items_to_keep() const { return 0; }
+    //! For the windows from the next one on, as of timeline.
+    void set_reach(int port, const timeline::reach& r) { d_alignment.set_reach(port, r); }
+
     //! Tick of the next window's first item, from 0.
     int64_t position() const { return d_alignment.position(); }
     int64_t tick_of(int port, int64_t item) const
@@ -155,7 +161,8 @@ protected:
     //! Logs a warning, at most some a second, and publishes it on port `status`. `count`
     //! below 0: not known.
     void report(const std::string& event, int port, int64_t item, int64_t count);
-    //! Logs that a message was refused and publishes it on port `status`.
+    //! Logs that a message or something else that was said is not used, and publishes it
+    //! on port `status`.
     void refuse(const std::string& reason);
     //! In the constructor: an input port for messages with settings. What `receive`
     //! throws refuses the message: a bad one must not end the flowgraph.
@@ -163,6 +170,7 @@ protected:
                        const std::function<void(const pmt::pmt_t&)>& receive);
 
 private:
+    int64_t kept_items() const final { return d_begun ? items_to_keep() : 0; }
     int process(int noutput_items,
                 gr_vector_int& ninput_items,
                 gr_vector_const_void_star& input_items,
@@ -204,7 +212,6 @@ private:
     void set_rate(int port, int64_t item, std::optional<double> rate);
     void change_frequency(int64_t tick, double frequency);
 
-    const int64_t d_window;
     stream_alignment d_alignment;
     double d_most_gap = 60; // seconds
     bool d_relative_time = false, d_anew_where_restated = false;

@@ -7,6 +7,7 @@
 
 #include "kernels/common/number_text.h"
 #include "kernels/pfb/prototype.h"
+#include "runtime/backend.h"
 #include "stream/clocked_block.h"
 #include "stream/filter_windows.h"
 #include <algorithm>
@@ -58,12 +59,65 @@ int sample_item_size(const kernels::pfb::parameters& p)
     return int(bytes_of(p.input, samples, p.inputs_per_port));
 }
 
-filter_windows::filter_windows(const kernels::pfb::parameters& p)
+namespace {
+
+//! Seconds that the delays of a connected array stay below.
+constexpr double usual_delay = 100e-6;
+constexpr int64_t largest_delay = 1 << 28; // samples, as a buffer has 2^31 items at most
+
+//! Bytes of a port: a CPU's thread makes spectra of at most a gigabyte a second, of which
+//! this is more than twice `usual_delay`. Of a ring on a device, a part that lets it be
+//! as it is.
+int64_t default_room(const device& d)
+{
+    return d.own_memory() ? int64_t(d.own_memory()->default_ring() / 4) : 256 << 10;
+}
+
+int64_t divide_up(int64_t a, int64_t b) { return a / b + (a % b > 0); }
+
+} // namespace
+
+filter_windows::filter_windows(const kernels::pfb::parameters& p,
+                               int64_t most_delay,
+                               const device& d)
     : d_p(p),
       d_samples(samples_in_item(p.input, p.inputs_per_port)),
+      d_most_delay(most_delay),
+      d_room(most_delay > 0 ? divide_up(most_delay, d_samples)
+                            : default_room(d) / sample_item_size(p)),
       d_sources(p.ports),
       d_counted(p.ports)
 {
+    require_range("most_delay", most_delay, 0, largest_delay);
+}
+
+int64_t filter_windows::room_for_delays(std::optional<double> item_rate) const
+{
+    if (d_most_delay > 0 || !item_rate)
+        return d_room;
+    return std::min(d_room, int64_t(std::min(std::ceil(usual_delay * *item_rate), 1e15)));
+}
+
+int filter_windows::history() const
+{
+    // what is kept and two windows, of which GNU Radio doubles what is asked for: no
+    // window needs the zeros themselves
+    return int(length() - step() + 1 + room_for_delays());
+}
+
+timeline::reach filter_windows::reach_of(int port,
+                                         const delay_settings::change& delays) const
+{
+    const int input = port * d_p.inputs_per_port, end = input + d_p.inputs_per_port;
+    const auto first = delays.delays.begin();
+    const auto [least, most] =
+        std::minmax_element(first + input, first + end, [](const auto& a, const auto& b) {
+            return a.samples < b.samples;
+        });
+    const auto lost = delays.out_of_range.begin();
+    return { divide_up(most->samples, d_samples),
+             divide_up(-least->samples, d_samples),
+             std::find(lost + input, lost + end, true) == lost + end };
 }
 
 double filter_windows::middle() const

@@ -59,6 +59,9 @@ protected:
                        int first,
                        int count) = 0;
 
+    void on_begin() override;
+    void on_moved(int64_t ticks) override;
+
     //! Marks spectra of an input as missing.
     void miss(int input, int64_t first, int64_t end) { d_lost[input].add(first, end); }
     //! For each input, spectra that were lost (the padding at the end not counted).
@@ -69,8 +72,6 @@ private:
                   int room,
                   const gr_vector_const_void_star& input_items,
                   const gr_vector_void_star& output_items) final;
-    void on_begin() final;
-    void on_moved(int64_t ticks) final;
     int64_t next_spectrum() const { return position() / d_step; }
     timestamp time_of_spectrum(int64_t spectrum) const
     {

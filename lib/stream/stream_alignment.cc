@@ -315,7 +315,7 @@ void stream_alignment::advance(int64_t windows)
 
 int64_t stream_alignment::needed_from(int port) const
 {
-    return std::min(d_timeline.needed_from(port), readable_until(port));
+    return std::min(d_timeline.kept_from(port), readable_until(port));
 }
 
 const stream_alignment::axis& stream_alignment::axis_at(int64_t tick) const

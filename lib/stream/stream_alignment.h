@@ -94,8 +94,14 @@ public:
         return d_timeline.tick_of(port, item);
     }
     bool next_is_missing(int port) const { return d_timeline.next_is_missing(port); }
-    //! First item of the port that the next window or a later one needs; timeline::none
+    //! First item of the port that the next window or a later one can come to read, or
+    //! whose tags are still to be read; timeline::none
     int64_t needed_from(int port) const;
+    //! As of timeline.
+    int64_t next_end(int port) const { return d_timeline.next_end(port); }
+    void set_kept(int64_t items) { d_timeline.set_kept(items); }
+    void set_reach(int port, const timeline::reach& r) { d_timeline.set_reach(port, r); }
+    const timeline::reach& reach_of(int port) const { return d_timeline.reach_of(port); }
 
     //! When tick 0 would have been by the clock that runs at a tick.
     const timestamp& origin_at(int64_t tick) const;

@@ -15,13 +15,18 @@ constexpr int64_t long_ago = -timeline::none;
 }
 
 timeline::timeline(int ports, int64_t window, int64_t step)
-    : d_window(window), d_step(step), d_segments(ports), d_passed(ports, long_ago)
+    : d_window(window),
+      d_step(step),
+      d_reach(ports),
+      d_segments(ports),
+      d_passed(ports, long_ago)
 {
 }
 
 void timeline::reset()
 {
     d_position = 0;
+    std::fill(d_reach.begin(), d_reach.end(), reach());
     for (size_t port = 0; port < d_segments.size(); port++)
         clear(int(port));
 }
@@ -87,18 +92,20 @@ int64_t timeline::tick_of(int port, int64_t item) const
 
 const timeline::segment* timeline::holder(int port, int64_t tick) const
 {
+    const reach& r = d_reach[port];
     for (const auto& s : d_segments[port])
-        if (s.tick <= tick && tick + d_window <= s.end_tick())
+        if (s.tick <= tick - r.before && tick + d_window + r.after <= s.end_tick())
             return &s;
     return nullptr;
 }
 
 int64_t timeline::missing_until(int port) const
 {
+    const int64_t before = d_reach[port].before;
     for (const auto& s : d_segments[port])
-        if (s.tick > d_position)
-            return s.tick;
-    return end_of(port);
+        if (s.tick + before > d_position)
+            return s.tick + before;
+    return end_of(port) + before;
 }
 
 timeline::run timeline::next(const std::vector<int64_t>& end, int64_t most) const
@@ -107,8 +114,11 @@ timeline::run timeline::next(const std::vector<int64_t>& end, int64_t most) cons
     for (size_t port = 0; port < d_segments.size(); port++) {
         if (const segment* s = holder(port, d_position)) {
             const int64_t there = s->tick + end[port] - s->item;
-            const int64_t last = std::min(s->end_tick(), there) - d_window;
-            r.first_item[port] = s->item + d_position - s->tick;
+            const int64_t last =
+                std::min(s->end_tick(), there) - d_window - d_reach[port].after;
+            if (d_reach[port].usable)
+                r.first_item[port] =
+                    s->item + d_position - d_reach[port].before - s->tick;
             r.windows = std::min(
                 r.windows, last < d_position ? 0 : (last - d_position) / d_step + 1);
         } else {
@@ -123,7 +133,7 @@ void timeline::advance(int64_t windows)
 {
     d_position += windows * d_step;
     for (auto& segments : d_segments)
-        while (segments.size() > 1 && segments.front().end_tick() <= d_position)
+        while (segments.size() > 1 && segments.front().end_tick() + d_kept <= d_position)
             segments.pop_front();
 }
 
@@ -131,13 +141,32 @@ int64_t timeline::needed_from(int port) const
 {
     // What is too short for a window, or lies before the next one, is let go: an input
     // buffer that is full of it would never hold what comes behind.
+    const reach& r = d_reach[port];
     for (const auto& s : d_segments[port]) {
-        const int64_t behind = std::max<int64_t>(0, s.tick - d_position);
+        const int64_t behind = std::max<int64_t>(0, s.tick + r.before - d_position);
         const int64_t window = d_position + (behind + d_step - 1) / d_step * d_step;
-        if (window + d_window <= s.end_tick())
+        if (window + d_window + r.after <= s.end_tick())
             return s.item + window - s.tick;
     }
     return none;
+}
+
+int64_t timeline::kept_from(int port) const
+{
+    if (d_kept == 0)
+        return needed_from(port);
+    for (const auto& s : d_segments[port]) {
+        const int64_t first = std::max(s.tick, d_position - d_kept);
+        if (first + d_window <= s.end_tick())
+            return s.item + first - s.tick;
+    }
+    return none;
+}
+
+int64_t timeline::next_end(int port) const
+{
+    const segment* s = holder(port, d_position);
+    return s ? s->item + d_position - s->tick + d_window + d_reach[port].after : none;
 }
 
 bool timeline::next_is_missing(int port) const

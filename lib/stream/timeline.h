@@ -26,6 +26,9 @@ namespace gr::aperture {
  * windows of some items, one window a step, on all ports at once. A window that lies
  * within one segment of a port can be read there in one piece; any other window is
  * missing on that port.
+ *
+ * A port may be read earlier or later than the others, as its inputs are delayed: what it
+ * is read by for a window is the window's reach.
  */
 class timeline
 {
@@ -33,8 +36,19 @@ public:
     //! \param window items under a window; \param step items from one window to the next
     timeline(int ports, int64_t window, int64_t step);
 
-    //! Forgets everything. The ports are closed.
+    //! Forgets everything but what is kept. The ports are closed.
     void reset();
+
+    //! Items that stay readable before the next window, of all ports, for a later reach.
+    void set_kept(int64_t items) { d_kept = items; }
+    //! For a window at tick t a port is read from t - before to t + window + after.
+    //! Either may be negative, of no more than set_kept() items.
+    struct reach {
+        int64_t before = 0, after = 0;
+        bool usable = true; //!< false: the port is missing
+    };
+    void set_reach(int port, const reach& r) { d_reach[port] = r; }
+    const reach& reach_of(int port) const { return d_reach[port]; }
 
     /*!
      * From `item` on, the items of a port lie at `tick` and behind, until close().
@@ -63,8 +77,8 @@ public:
     //! Windows in a row for which each port stays either readable or missing.
     struct run {
         int64_t windows;
-        std::vector<int64_t>
-            first_item; //!< of the first window on each port; -1: missing
+        //! of what is read of each port for the first window; -1: missing
+        std::vector<int64_t> first_item;
     };
     //! The next run. `end`: on each port, the item behind the last one that is there.
     run next(const std::vector<int64_t>& end, int64_t most) const;
@@ -73,8 +87,15 @@ public:
 
     //! No window needs what is there of a port.
     static constexpr int64_t none = std::numeric_limits<int64_t>::max() / 2;
-    //! First item of the port that the next window or a later one needs, or none.
+    //! First item of the port under the next window, or a later one, that is not missing,
+    //! or none. By reach it may be read from an earlier one, or a later one, on.
     int64_t needed_from(int port) const;
+    //! First item of the port that the next window or a later one can come to read, by
+    //! whatever reach, or none.
+    int64_t kept_from(int port) const;
+    //! Behind the last item of the port that the next window reads, or none if what there
+    //! is does not hold it.
+    int64_t next_end(int port) const;
     //! The next window is missing on this port, whatever comes.
     bool next_is_missing(int port) const;
 
@@ -94,6 +115,8 @@ private:
     int64_t missing_until(int port) const;
 
     const int64_t d_window, d_step;
+    int64_t d_kept = 0;
+    std::vector<reach> d_reach;
     int64_t d_position = 0;
     std::vector<std::deque<segment>> d_segments;
     std::vector<int64_t> d_passed; // of each port, see pass()

@@ -57,7 +57,7 @@ timestamp timestamp::after(double items, double rate) const
 {
     // whole seconds apart: items / rate alone has too few bits for a stream of days
     const double whole = std::floor(items / rate);
-    const double rest = (items - whole * rate) / rate;
+    const double rest = std::fma(-whole, rate, items) / rate;
     return normalised(seconds + int64_t(whole), fraction + rest);
 }
 

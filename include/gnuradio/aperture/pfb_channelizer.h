@@ -10,6 +10,7 @@
 
 #include <gnuradio/aperture/api.h>
 #include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/input_settings.h>
 #include <gnuradio/aperture/parameter.h>
 #include <complex>
 #include <cstdint>
@@ -57,8 +58,15 @@ pfb_prototype(int channels, int taps, const std::string& window = "hann");
  * fc32 output, are transformed in single precision everywhere.
  *
  * Message port `gains`: dictionary of `gain` (complex or real, or a c32vector of one per
- * channel), optionally `input` (all without it) and `time`. Message port `status`:
- * dictionaries about lost samples and late settings.
+ * channel), optionally `input` (all without it), `time` and `model`. Message port
+ * `delays`: dictionary of `delay` in seconds, optionally `delay_rate`, `phase`,
+ * `phase_rate` (each a number or an f64vector of one per input), `input`, `time` and
+ * `model`: see set_delays(). Tags of the same four names on the samples are a model of
+ * their own. A setting with a time holds from the first spectrum at or after it, exactly.
+ * Message port `status`: dictionaries about lost samples and late settings.
+ *
+ * A spectrum of a delayed input is read that many samples earlier. It is missing where
+ * these were lost, or lie before the first one; inputs of one port are missing together.
  */
 class APERTURE_API pfb_channelizer : virtual public block_on_device
 {
@@ -76,6 +84,7 @@ public:
         std::vector<float> prototype = {};
         double gain = 0;
         bool inverted = false;
+        int most_delay = 0;
         double most_gap = 60;
         bool relative_time = false;
         std::string device = "auto";
@@ -118,6 +127,15 @@ public:
                       &parameters::inverted,
                       "the band was mirrored: complex samples are conjugated, real "
                       "channels reversed"),
+            parameter("most_delay",
+                      &parameters::most_delay,
+                      "samples by which an input may be delayed, or be ahead; 0: as many "
+                      "as 100 "
+                      "microseconds have, but no more than fit into 256 KiB of a port "
+                      "(on a GPU, "
+                      "a quarter of a ring). The buffer before the block grows by four "
+                      "times as "
+                      "many"),
             parameter(
                 "most_gap",
                 &parameters::most_gap,
@@ -141,6 +159,35 @@ public:
                            int input = -1) = 0;
     //! Gains of an input, one for each channel.
     virtual std::vector<std::complex<float>> gains(int input) const = 0;
+
+    //! All gains of an input, or of all with -1: those in force and those that wait for
+    //! their time. gains() gives the product of those in force.
+    virtual std::vector<gain_setting> gain_settings(int input = -1) const = 0;
+
+    /*!
+     * Sets a model of the delays of the inputs, in place of the one of that name. Those
+     * of several names add up. At a time t the delay is delay + delay_rate (t - time),
+     * the phase phase + phase_rate (t - time), and channel k is multiplied by exp(i
+     * (phase - 2 pi (f_k - f_c) delay)), with f_c the frequency of channel n/2.
+     *
+     * \param delays seconds, for each input or one for all; a positive one delays the
+     * input \param delay_rates seconds a second; these and the next two as many as
+     * delays, or none \param phases radians \param phase_rates radians a second \param
+     * input which one; -1: all \param time that rates count from; holds from the first
+     * spectrum at or after it. Without one from the next spectrum on, and counts from its
+     * time \param model the name \throws std::invalid_argument if there is no such input,
+     * or, once samples have told their rate, a delay is longer than `most_delay`
+     */
+    virtual void set_delays(const std::vector<double>& delays,
+                            const std::vector<double>& delay_rates = {},
+                            const std::vector<double>& phases = {},
+                            const std::vector<double>& phase_rates = {},
+                            int input = -1,
+                            const std::optional<setting_time>& time = {},
+                            const std::string& model = "") = 0;
+    //! All delay models of an input, or of all with -1: those in force, with that of tags
+    //! on the samples under the name "tags", and those that wait for their time.
+    virtual std::vector<delay_setting> delays(int input = -1) const = 0;
 
     //! For each input, output values that did not fit into 8 bits and were clamped.
     virtual std::vector<uint64_t> clamped() const = 0;

@@ -51,6 +51,19 @@ inline constexpr char partial[] = "partial";
 //! key of a `gains` message: complex, real or c32vector of one per channel; of a
 //! `weights` message: real, or f32vector of one per beam
 inline constexpr char gain[] = "gain";
+//! double or f64vector of one per input, seconds: key of a `delays` message; tag on
+//! samples (f64vector of one per input of the port) that holds from exactly that sample
+//! on. By so much an input is delayed to line it up with others
+inline constexpr char delay[] = "delay";
+//! likewise, seconds a second: counts from the message's time, or the tag's sample
+inline constexpr char delay_rate[] = "delay_rate";
+//! likewise, radians: added to the phase of all channels
+inline constexpr char phase[] = "phase";
+//! likewise, radians a second
+inline constexpr char phase_rate[] = "phase_rate";
+//! symbol, in `delays` and `gains` messages: name of the model whose setting this
+//! replaces; delays of all models of an input add up, gains are multiplied
+inline constexpr char model[] = "model";
 //! key of a `weights` message: c32vector, [channel][beam][input] or parts of it
 inline constexpr char weights[] = "weights";
 //! key of a `weights` message: u8vector, 0 for inputs that a beam leaves out

@@ -18,7 +18,10 @@ namespace {
 class emulated_pfb : public pfb
 {
 public:
-    explicit emulated_pfb(const parameters& p) : d_p(p), d_host(host::make_pfb(p)) {}
+    explicit emulated_pfb(const parameters& p)
+        : d_p(p), d_reaches(p.ports), d_host(host::make_pfb(p))
+    {
+    }
 
     std::string implementation() const override
     {
@@ -40,12 +43,15 @@ public:
     void set_delays(const delay* delays, stream& s) override
     {
         std::vector<delay> kept;
-        d_before = d_behind = 0;
         if (delays)
             kept.assign(delays, delays + d_p.inputs());
-        for (const auto& d : kept) {
-            d_before = std::max(d_before, d.samples);
-            d_behind = std::max(d_behind, -d.samples);
+        std::fill(d_reaches.begin(), d_reaches.end(), reach());
+        for (size_t input = 0; input < kept.size(); input++) {
+            auto& r = d_reaches[input / d_p.inputs_per_port];
+            const int64_t samples = kept[input].samples;
+            const bool first = input % d_p.inputs_per_port == 0;
+            r.most = first ? samples : std::max(r.most, samples);
+            r.least = first ? samples : std::min(r.least, samples);
         }
         run_on(s, [kept, host = d_host] {
             host_stream own;
@@ -57,12 +63,13 @@ public:
     execute(const source* sources, void* const* spectra, size_t count, stream& s) override
     {
         const int64_t samples = int64_t(count - 1 + d_p.taps) * d_p.step();
-        const size_t before = bytes_of_whole(d_before);
-        const size_t in_bytes = before + bytes_of_whole(samples + d_behind);
         const size_t out_bytes =
             count * d_p.inputs_per_port * d_p.channels * size_of(d_p.output);
         const std::vector<source> from(sources, sources + d_p.ports);
         const std::vector<void*> to(spectra, spectra + d_p.ports);
+        std::vector<span> spans;
+        for (const auto& r : d_reaches)
+            spans.push_back(items_of(-r.most, samples - r.least));
         run_on(s, [=, host = d_host] {
             host_stream own;
             const size_t ports = from.size();
@@ -71,9 +78,10 @@ public:
             std::vector<void*> results(ports);
             for (size_t port = 0; port < ports; port++) {
                 if (from[port].samples) {
+                    const auto [first, bytes] = spans[port];
                     in[port] = unmasked(
-                        static_cast<const char*>(from[port].samples) - before, in_bytes);
-                    plain[port].samples = in[port].data() + before;
+                        static_cast<const char*>(from[port].samples) + first, bytes);
+                    plain[port].samples = in[port].data() - first;
                 }
                 out[port].resize(out_bytes);
                 results[port] = out[port].data();
@@ -85,16 +93,27 @@ public:
     }
 
 private:
-    //! Of samples of a port, with those that fill up the last item.
-    size_t bytes_of_whole(int64_t samples) const
+    //! Samples by which the inputs of a port are delayed at most, and at least.
+    struct reach {
+        int64_t most = 0, least = 0;
+    };
+    //! Bytes of a port, from its source's samples on.
+    struct span {
+        int64_t first;
+        size_t bytes;
+    };
+    //! The whole items that hold the samples from `first` to before `end`.
+    span items_of(int64_t first, int64_t end) const
     {
-        const int unit = samples_in_item(d_p.input, d_p.inputs_per_port);
-        return bytes_of(
-            d_p.input, (samples + unit - 1) / unit * unit, d_p.inputs_per_port);
+        const int64_t unit = samples_in_item(d_p.input, d_p.inputs_per_port);
+        const int64_t item = bytes_of(d_p.input, unit, d_p.inputs_per_port);
+        const auto whole = [=](int64_t n) { return n / unit - (n % unit < 0); };
+        const int64_t from = whole(first), to = whole(end + unit - 1);
+        return { from * item, size_t((to - from) * item) };
     }
 
-    int64_t d_before = 0, d_behind = 0; // samples that delays reach over
     const parameters d_p;
+    std::vector<reach> d_reaches;      // [port]
     const std::shared_ptr<pfb> d_host; // work that is not done yet holds it, too
 };
 

@@ -62,10 +62,10 @@ public:
 
     //! What execute() reads of a port.
     struct source {
-        //! [time][input]: at least (spectra - 1 + taps) step() samples of each input, and
-        //! where inputs are delayed as many before the first (or, of negative delays,
-        //! behind the last) as the largest delay has whole samples; nullptr if the
-        //! samples were lost: the spectra are zeros then
+        //! [time][input]: (spectra - 1 + taps) step() samples of each input; where inputs
+        //! of this port are delayed those that lie as many samples earlier, from where
+        //! the largest delay begins to where the least one ends. nullptr if the samples
+        //! were lost: the spectra are zeros then
         const void* samples;
         //! samples (of each input) at the start that an earlier call has counted
         size_t counted;

@@ -7,9 +7,26 @@
 #ifndef INCLUDED_APERTURE_F_ENGINE_METHODS_H
 #define INCLUDED_APERTURE_F_ENGINE_METHODS_H
 
+#include "flat.h"
+#include <gnuradio/aperture/input_settings.h>
 #include <pybind11/complex.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+//! What all settings of inputs have in common.
+inline pybind11::dict dictionary_of(const gr::aperture::input_setting& s)
+{
+    pybind11::dict d;
+    d["model"] = s.model;
+    d["input"] = s.input;
+    d["time"] = s.time;
+    d["holds_from"] = s.holds_from;
+    d["waiting"] = s.waiting;
+    return d;
+}
 
 //! What pfb_channelizer and f_engine both have.
 template <class block, class binding>
@@ -33,6 +50,96 @@ void bind_f_engine_methods(binding& c)
              &block::gains,
              py::arg("input"),
              "Gains of an input: a list of one complex number for each channel.")
+        .def(
+            "gain_settings",
+            [](const block& b, int input) {
+                py::list all;
+                for (const auto& s : b.gain_settings(input)) {
+                    py::dict d = dictionary_of(s);
+                    d["gains"] = s.gains;
+                    all.append(d);
+                }
+                return all;
+            },
+            py::arg("input") = -1,
+            R"doc(Gains of an input (-1: of all), in force and waiting.
+
+Returns:
+    list of dictionaries with `model`, `input`, `gains` (one, or one for each channel), `time`
+    (as given; without one that of the first spectrum with them), `holds_from` (time of the
+    first spectrum with them, None before there is one) and `waiting` (for its time). Times
+    are tuples of whole seconds since 1970 and a fraction. gains() is the product of those in
+    force.
+)doc")
+        .def(
+            "set_delays",
+            [](block& b,
+               const numbers<double>& delays,
+               const numbers<double>& delay_rates,
+               const numbers<double>& phases,
+               const numbers<double>& phase_rates,
+               int input,
+               const std::optional<gr::aperture::setting_time>& time,
+               const std::string& model) {
+                b.set_delays(flat(delays),
+                             flat(delay_rates),
+                             flat(phases),
+                             flat(phase_rates),
+                             input,
+                             time,
+                             model);
+            },
+            py::arg("delays"),
+            py::arg("delay_rates") = std::vector<double>(),
+            py::arg("phases") = std::vector<double>(),
+            py::arg("phase_rates") = std::vector<double>(),
+            py::arg("input") = -1,
+            py::arg("time") = py::none(),
+            py::arg("model") = "",
+            R"doc(Sets a model of the delays of the inputs.
+
+It takes the place of the one of that name; models of several names add up. At time t the delay
+is d = delay + delay_rate (t - time), the phase p = phase + phase_rate (t - time), and channel k
+is multiplied by exp(i (p - 2 pi (f_k - f_c) d)); f_c is the frequency of channel n/2.
+
+Args:
+    delays: seconds, a number for all inputs or one for each; a positive one delays the input
+    delay_rates: seconds a second; this and the next two as many as delays, or none
+    phases: radians
+    phase_rates: radians a second
+    input: which one; -1: all
+    time: (seconds since 1970, fraction) that rates count from; the model holds from the first
+        spectrum at or after it. None: from the next spectrum, and counts from its time
+    model: the name
+
+Raises:
+    ValueError: there is no such input, or, once samples have told their rate, a delay is
+        longer than `most_delay`
+)doc")
+        .def(
+            "delays",
+            [](const block& b, int input) {
+                py::list all;
+                for (const auto& s : b.delays(input)) {
+                    py::dict d = dictionary_of(s);
+                    d["delay"] = s.delay;
+                    d["delay_rate"] = s.delay_rate;
+                    d["phase"] = s.phase;
+                    d["phase_rate"] = s.phase_rate;
+                    all.append(d);
+                }
+                return all;
+            },
+            py::arg("input") = -1,
+            R"doc(Delay models of an input (-1: of all), in force and waiting.
+
+Returns:
+    list of dictionaries with `model` ("tags": of tags on the samples), `input`, `delay`,
+    `delay_rate`, `phase`, `phase_rate`, `time` (as given; without one that of the first
+    spectrum with it), `holds_from` (time of the first spectrum with it, None before there is
+    one) and `waiting` (for its time). Times are tuples of whole seconds since 1970 and a
+    fraction.
+)doc")
         .def("clamped",
              &block::clamped,
              "For each input, output values that did not fit into 8 bits so far. May be "

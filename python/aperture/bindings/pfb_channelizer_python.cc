@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(f804dc41b4e3f96ca8e357c2b7a16f78) */
+/* BINDTOOL_HEADER_FILE_HASH(7c3bf6ee60da2887bde5bc2b83dded3e) */
 /***********************************************************************************/
 
 #include "block_binding.h"

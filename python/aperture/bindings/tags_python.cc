@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(4e209dcf3b7abdf6dcd4d66345e441c9) */
+/* BINDTOOL_HEADER_FILE_HASH(c8e088fe5d4308cea9dd2782cc7282e9) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/tags.h>
@@ -41,6 +41,11 @@ Types and meanings are in docs/tags.md and gnuradio/aperture/tags.h.
     t.attr("counted") = tags::counted;
     t.attr("partial") = tags::partial;
     t.attr("gain") = tags::gain;
+    t.attr("delay") = tags::delay;
+    t.attr("delay_rate") = tags::delay_rate;
+    t.attr("phase") = tags::phase;
+    t.attr("phase_rate") = tags::phase_rate;
+    t.attr("model") = tags::model;
     t.attr("weights") = tags::weights;
     t.attr("mask") = tags::mask;
     t.attr("beam") = tags::beam;

@@ -1,0 +1,312 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "control/delay_settings.h"
+#include "control/message_text.h"
+#include "kernels/common/number_text.h"
+#include <gnuradio/aperture/tags.h>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace gr::aperture {
+
+namespace {
+
+constexpr long double two_pi = 6.283185307179586476925286766559L;
+constexpr int64_t for_ever = std::numeric_limits<int64_t>::max();
+
+//! The keys of messages and tags.
+struct part {
+    const char* name;
+    double delay_model::*value;
+};
+constexpr std::array<part, 4> parts = { {
+    { tags::delay, &delay_model::delay },
+    { tags::delay_rate, &delay_model::delay_rate },
+    { tags::phase, &delay_model::phase },
+    { tags::phase_rate, &delay_model::phase_rate },
+} };
+
+long double to_nearest(long double turns) { return turns - std::round(turns); }
+
+//! rate times seconds, without whole turns. What is left of the product of two doubles is
+//! a double: only whole seconds are multiplied exactly, of which there may be many.
+long double turns_after(long double rate, int64_t seconds, double fraction)
+{
+    const double high = double(rate), low = double(rate - high);
+    const double product = high * double(seconds);
+    const double rest = std::fma(high, double(seconds), -product);
+    return std::fmod(product, 1.) + (long double)rest + low * (long double)seconds +
+           rate * fraction;
+}
+
+} // namespace
+
+delay_settings::delay_settings(const extents& e)
+    : d_e(e), d_models(e.inputs), d_delays(e.inputs), d_out_of_range(e.inputs)
+{
+}
+
+void delay_settings::set(const setting_target& target,
+                         const std::vector<double>& delays,
+                         const std::vector<double>& delay_rates,
+                         const std::vector<double>& phases,
+                         const std::vector<double>& phase_rates)
+{
+    require_range("input", target.input, -1, d_e.inputs - 1);
+    require(target.model != of_tags,
+            "model",
+            "\"" + target.model + "\"",
+            "another name: this one is that of what the samples' tags say");
+    require(delays.size() == 1 ||
+                (target.input < 0 && delays.size() == size_t(d_e.inputs)),
+            "delay",
+            std::to_string(delays.size()) + " numbers",
+            "one, or without `input` one for each of " + std::to_string(d_e.inputs) +
+                " inputs");
+    timed_models<delay_model>::setting s{ target, {} };
+    s.values.resize(delays.size());
+    const std::array<const std::vector<double>*, 4> given = {
+        &delays, &delay_rates, &phases, &phase_rates
+    };
+    for (size_t p = 0; p < parts.size(); p++) {
+        if (given[p]->empty())
+            continue;
+        require(given[p]->size() == delays.size(),
+                parts[p].name,
+                std::to_string(given[p]->size()) + " numbers",
+                "as many as of delay: " + std::to_string(delays.size()));
+        for (size_t i = 0; i < delays.size(); i++) {
+            const double number = (*given[p])[i];
+            require(std::isfinite(number), parts[p].name, text_of(number), "finite");
+            s.values[i].*parts[p].value = number;
+        }
+    }
+    std::lock_guard<std::mutex> guard(d_mutex);
+    if (const std::string problem = problem_of(s, {}); !problem.empty())
+        throw std::invalid_argument(problem);
+    d_models.add(std::move(s));
+}
+
+void delay_settings::receive(const pmt::pmt_t& message)
+{
+    const setting_target target = setting_target::of(message, d_e.inputs);
+    std::array<std::vector<double>, 4> numbers;
+    for (size_t p = 0; p < parts.size(); p++) {
+        const pmt::pmt_t given =
+            pmt::dict_ref(message, pmt::intern(parts[p].name), pmt::PMT_NIL);
+        if (pmt::is_f64vector(given))
+            numbers[p] = pmt::f64vector_elements(given);
+        else if (pmt::is_number(given) && !pmt::is_complex(given))
+            numbers[p] = { pmt::to_double(given) };
+        else
+            require(pmt::is_null(given) && p > 0,
+                    "message",
+                    text_of(message),
+                    std::string("a dictionary with `") + parts[p].name +
+                        "`: a real number or an f64vector");
+    }
+    set(target, numbers[0], numbers[1], numbers[2], numbers[3]);
+}
+
+std::vector<delay_setting> delay_settings::settings(int input) const
+{
+    require_range("input", input, -1, d_e.inputs - 1);
+    std::lock_guard<std::mutex> guard(d_mutex);
+    return d_models.list<delay_setting>(input, [](delay_setting& s, const auto& m) {
+        s.delay = m.delay;
+        s.delay_rate = m.delay_rate;
+        s.phase = m.phase;
+        s.phase_rate = m.phase_rate;
+    });
+}
+
+std::string delay_settings::problem_of(const timed_models<delay_model>::setting& s,
+                                       const std::optional<timestamp>& holds_from) const
+{
+    if (!d_begun)
+        return "";
+    for (const auto& m : s.values) {
+        double delay = m.delay;
+        if (s.target.time && m.delay_rate != 0) {
+            if (!holds_from)
+                continue; // what it comes to by then is not known yet
+            delay += m.delay_rate * holds_from->since(*s.target.time);
+        }
+        const bool still = delay == 0 && m.delay_rate == 0 && m.phase_rate == 0;
+        if (d_rate <= 0 && !still)
+            return "delay: " + text_of(delay) +
+                   " s is not allowed: the samples must have a tag rx_rate";
+        if (d_rate > 0 && !(std::abs(delay) * d_rate <= double(d_most)))
+            return "delay: " + text_of(delay) + " s is not allowed: it must be from -" +
+                   text_of(double(d_most) / d_rate) + " to " +
+                   text_of(double(d_most) / d_rate) + " s (most_delay, " +
+                   std::to_string(d_most) + " samples)";
+    }
+    return "";
+}
+
+bool delay_settings::read_tag(int port,
+                              int64_t tick,
+                              const std::string& key,
+                              const pmt::pmt_t& value)
+{
+    const auto found = std::find_if(
+        parts.begin(), parts.end(), [&](const part& p) { return key == p.name; });
+    if (found == parts.end())
+        return false;
+    const auto inputs = size_t(d_e.inputs_per_port);
+    require(pmt::is_f64vector(value) && pmt::length(value) == inputs,
+            key,
+            text_of(value),
+            "an f64vector of one for each of " + std::to_string(inputs) +
+                " inputs of the port");
+    const std::vector<double> numbers = pmt::f64vector_elements(value);
+    for (const double number : numbers)
+        require(std::isfinite(number), key, text_of(number), "finite");
+    d_tags.emplace(tick, waiting_tag{ port, found->value, numbers });
+    return true;
+}
+
+int64_t delay_settings::take_tags(int64_t spectrum, const item_clock& c)
+{
+    while (!d_tags.empty()) {
+        const auto& [tick, tag] = *d_tags.begin();
+        const int64_t left = tick - spectrum * d_e.ticks;
+        if (left > 0)
+            return (left + d_e.ticks - 1) / d_e.ticks;
+        const timestamp time = c.rate > 0 ? c.start.after(double(tick) - d_e.middle,
+                                                          c.rate * double(d_e.ticks))
+                                          : c.start;
+        for (int i = 0; i < d_e.inputs_per_port; i++) {
+            const int input = tag.port * d_e.inputs_per_port + i;
+            const auto& models = d_models.of(input);
+            const auto last = models.find(of_tags);
+            delay_model m = last != models.end() ? last->second.what : delay_model();
+            m.*tag.part = tag.values[i];
+            d_models.hold({ { of_tags, input, time }, { m } });
+        }
+        d_tags.erase(d_tags.begin());
+    }
+    return for_ever;
+}
+
+void delay_settings::start()
+{
+    d_tags.clear();
+    begin();
+    std::lock_guard<std::mutex> guard(d_mutex);
+    d_models.remove(of_tags);
+    d_models.start();
+    d_begun = false;
+    d_out_of_range.assign(d_e.inputs, false);
+}
+
+void delay_settings::begin() { d_anew = true; }
+
+void delay_settings::shift(int64_t ticks)
+{
+    std::multimap<int64_t, waiting_tag> shifted;
+    for (auto& [tick, tag] : d_tags)
+        shifted.emplace(tick + ticks, std::move(tag));
+    d_tags = std::move(shifted);
+}
+
+delay_settings::sum
+delay_settings::sum_of(int input, int64_t spectrum, const item_clock& c) const
+{
+    const bool runs = c.rate > 0;
+    const timestamp now = runs ? c.start.after(double(spectrum), c.rate) : c.start;
+    const auto samples = (long double)d_e.samples; // of a spectrum
+    sum s;
+    for (const auto& [name, held] : d_models.of(input)) {
+        const delay_model& m = held.what;
+        const long double turn_rate = m.phase_rate / two_pi;
+        s.turns += to_nearest(m.phase / two_pi);
+        if (!runs)
+            continue;
+        const timestamp gone = now - *held.time;
+        const auto seconds = (long double)gone.seconds + gone.fraction;
+        s.delay += (m.delay + m.delay_rate * seconds) * c.rate * samples;
+        s.delay_rate += m.delay_rate * samples;
+        s.turns += turns_after(turn_rate, gone.seconds, gone.fraction);
+        s.turn_rate += turn_rate / c.rate;
+    }
+    return s;
+}
+
+int64_t delay_settings::divide(int input, const sum& s, const callbacks& callbacks)
+{
+    // also false for what is not a number
+    const bool fits = std::abs(s.delay) <= (long double)d_most + 0.5L;
+    const int64_t samples = fits ? std::llround(s.delay) : 0;
+    if (!fits && !d_out_of_range[input])
+        callbacks.refuse("delay of input " + std::to_string(input) + ": " +
+                         text_of(double(s.delay)) +
+                         " samples, all models together, are not allowed: it must be "
+                         "from -" +
+                         std::to_string(d_most) + " to " + std::to_string(d_most) +
+                         " samples (most_delay); its spectra are missing until it is");
+    d_out_of_range[input] = !fits;
+    d_delays[input] = { samples,
+                        fits ? double(s.delay - samples) : 0,
+                        fits ? double(s.delay_rate) : 0,
+                        double(to_nearest(s.turns) * two_pi),
+                        double(to_nearest(s.turn_rate) * two_pi) };
+    if (s.delay_rate == 0)
+        return for_ever;
+    const long double rest = s.delay - std::round(s.delay);
+    const long double left = s.delay_rate > 0 ? 0.5L - rest : 0.5L + rest;
+    const long double spectra = std::floor(left / std::abs(s.delay_rate)) + 1;
+    return int64_t(std::clamp(spectra, 1.L, (long double)spectra_together));
+}
+
+int64_t delay_settings::update(int64_t spectrum,
+                               const item_clock& c,
+                               int64_t most,
+                               const callbacks& callbacks)
+{
+    std::lock_guard<std::mutex> guard(d_mutex);
+    d_begun = true;
+    d_rate = c.rate * double(d_e.samples);
+    d_most = most;
+    const timestamp now = c.rate > 0 ? c.start.after(double(spectrum), c.rate) : c.start;
+    const auto allow = [&](const timed_models<delay_model>::setting& s) {
+        const std::string problem = s.target.model == of_tags ? "" : problem_of(s, now);
+        if (!problem.empty())
+            callbacks.refuse(problem);
+        return problem.empty();
+    };
+    const int64_t tagged = take_tags(spectrum, c);
+    const int64_t sharing =
+        std::min(tagged, d_models.update(spectrum, c, callbacks.late, allow));
+    const bool changed = d_models.take_changed([](int) {});
+    const bool corrected =
+        d_moving && (c.rate != d_clock.rate || c.start.since(d_clock.start) != 0);
+    if (changed || d_anew || corrected || spectrum >= d_until) {
+        d_clock = c;
+        d_anew = d_moving = false;
+        int64_t together = for_ever;
+        bool any = false;
+        for (int input = 0; input < d_e.inputs; input++) {
+            const sum s = sum_of(input, spectrum, c);
+            together = std::min(together, divide(input, s, callbacks));
+            d_moving = d_moving || s.delay_rate != 0 || s.turn_rate != 0;
+            any = any || s.delay != 0 || s.turns != 0 || s.delay_rate != 0 ||
+                  s.turn_rate != 0;
+        }
+        if (d_moving)
+            together = std::min(together, spectra_together - spectrum % spectra_together);
+        d_until = together == for_ever ? for_ever : spectrum + together;
+        callbacks.use({ d_delays, any, d_out_of_range });
+    }
+    return std::min(sharing, d_until - spectrum);
+}
+
+} // namespace gr::aperture

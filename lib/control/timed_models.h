@@ -1,0 +1,216 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_CONTROL_TIMED_MODELS_H
+#define INCLUDED_APERTURE_CONTROL_TIMED_MODELS_H
+
+#include "control/timed_settings.h"
+#include "kernels/common/types.h"
+#include <gnuradio/aperture/input_settings.h>
+#include <pmt/pmt.h>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gr::aperture {
+
+//! Whom a message with a setting of inputs is for: its keys `input`, `time` and `model`.
+struct setting_target {
+    std::string model;
+    int input = -1; //!< -1: all
+    std::optional<timestamp> time;
+
+    //! \throws std::invalid_argument if `message` is no dictionary, or these are not
+    //! right
+    static setting_target of(const pmt::pmt_t& message, int inputs);
+};
+
+//! \throws std::invalid_argument
+std::optional<timestamp> timestamp_of(const std::optional<setting_time>& time);
+
+/*!
+ * Settings of the inputs of an F-engine, of several models by name. A setting replaces
+ * the one of the same model and input, from its time on or from the next spectrum on. Not
+ * for several threads at once.
+ */
+template <class value>
+class timed_models
+{
+public:
+    struct setting {
+        setting_target target;
+        std::vector<value> values; // one, or one for each input
+    };
+    //! A setting that is in force.
+    struct held {
+        value what;
+        std::optional<timestamp> time;       //!< as in input_setting
+        std::optional<timestamp> holds_from; //!< likewise
+        bool timed;                          //!< the time was given
+    };
+    using models = std::map<std::string, held>;
+
+    explicit timed_models(int inputs)
+        : d_inputs(inputs), d_held(inputs), d_changed(inputs, true)
+    {
+    }
+
+    //! \throws std::invalid_argument if too many wait for their time
+    void add(setting s)
+    {
+        if (s.target.time)
+            d_timed.add(*s.target.time, std::move(s));
+        else
+            hold(s);
+    }
+
+    //! Sets one that is due, whatever its time.
+    void hold(const setting& s)
+    {
+        const int first = s.target.input < 0 ? 0 : s.target.input;
+        const int last = s.target.input < 0 ? d_inputs - 1 : s.target.input;
+        for (int i = first; i <= last; i++) {
+            d_held[i].insert_or_assign(
+                s.target.model,
+                held{ value_of(s, i), s.target.time, {}, bool(s.target.time) });
+            d_changed[i] = true;
+        }
+        d_new = d_any_changed = true;
+    }
+
+    //! Takes a model off.
+    void remove(const std::string& model)
+    {
+        for (int i = 0; i < d_inputs; i++)
+            if (d_held[i].erase(model))
+                d_changed[i] = d_any_changed = true;
+    }
+
+    //! A run begins: what was set without a time holds from its first spectrum.
+    void start()
+    {
+        for (auto& models : d_held)
+            for (auto& [name, h] : models) {
+                h.holds_from.reset();
+                if (!h.timed)
+                    h.time.reset();
+            }
+        d_changed.assign(d_inputs, true);
+        d_new = d_any_changed = true;
+    }
+
+    /*!
+     * Makes those that are in force those of a spectrum.
+     * \param late is told by how many spectra a timed setting comes too late
+     * \param allow is asked whether a setting may hold
+     * \returns for how many spectra from this one on they hold
+     */
+    template <class report_late, class allow_setting>
+    int64_t
+    update(int64_t spectrum, const item_clock& c, report_late late, allow_setting allow)
+    {
+        // a thousandth of a spectrum for the rounding of a time that was computed
+        const int64_t sharing =
+            d_timed.take_due(spectrum, c, 1e-3, late, [&](const setting& s) {
+                if (allow(s))
+                    hold(s);
+            });
+        if (!d_new)
+            return sharing;
+        d_new = false;
+        const timestamp now =
+            c.rate > 0 ? c.start.after(double(spectrum), c.rate) : c.start;
+        for (auto& models : d_held)
+            for (auto m = models.begin(); m != models.end();) {
+                auto& h = m->second;
+                if (!h.holds_from && !h.timed &&
+                    !allow(setting{ { m->first, int(&models - d_held.data()), {} },
+                                    { h.what } })) {
+                    m = models.erase(m);
+                    d_changed[&models - d_held.data()] = d_any_changed = true;
+                    continue;
+                }
+                if (!h.holds_from)
+                    h.holds_from = now;
+                if (!h.time)
+                    h.time = now;
+                ++m;
+            }
+        return sharing;
+    }
+
+    //! Calls `changed` with each input of which something else holds than at the last
+    //! call. \returns whether there is one
+    template <class report>
+    bool take_changed(report changed)
+    {
+        if (!d_any_changed)
+            return false;
+        for (int i = 0; i < d_inputs; i++)
+            if (d_changed[i])
+                changed(i);
+        d_changed.assign(d_inputs, false);
+        d_any_changed = false;
+        return true;
+    }
+
+    const models& of(int input) const { return d_held[input]; }
+
+    //! All there are, of one input or of all with -1, those that wait behind those in
+    //! force. \param describe puts a value into its description
+    template <class description, class describe_value>
+    std::vector<description> list(int input, describe_value describe) const
+    {
+        std::vector<description> all;
+        const auto add = [&](int i, const std::string& model, const value& v) -> auto&
+        {
+            description d;
+            d.model = model;
+            d.input = i;
+            describe(d, v);
+            return all.emplace_back(std::move(d));
+        };
+        const auto pair = [](const std::optional<timestamp>& t) {
+            return t ? std::optional<setting_time>({ uint64_t(t->seconds), t->fraction })
+                     : std::nullopt;
+        };
+        const int first = input < 0 ? 0 : input, last = input < 0 ? d_inputs - 1 : input;
+        for (int i = first; i <= last; i++)
+            for (const auto& [name, h] : d_held[i]) {
+                auto& d = add(i, name, h.what);
+                d.time = pair(h.time);
+                d.holds_from = pair(h.holds_from);
+            }
+        d_timed.for_each([&](const setting& s) {
+            for (int i = first; i <= last; i++)
+                if (s.target.input < 0 || s.target.input == i) {
+                    auto& d = add(i, s.target.model, value_of(s, i));
+                    d.time = pair(s.target.time);
+                    d.waiting = true;
+                }
+        });
+        return all;
+    }
+
+private:
+    static const value& value_of(const setting& s, int input)
+    {
+        return s.values[s.values.size() == 1 ? 0 : input];
+    }
+
+    const int d_inputs;
+    std::vector<models> d_held; // [input]
+    timed_settings<setting> d_timed;
+    std::vector<bool> d_changed; // [input]
+    bool d_any_changed = true;
+    bool d_new = false; // some have no time from which they hold yet
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_CONTROL_TIMED_MODELS_H */
