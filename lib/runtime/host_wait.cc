@@ -23,8 +23,8 @@ void working_thread::end() { working = false; }
 bool working_thread::must_not_wait() { return working && !meant; }
 long working_thread::forbidden_waits() { return forbidden; }
 
-working_thread::meant_wait::meant_wait() { meant = true; }
-working_thread::meant_wait::~meant_wait() { meant = false; }
+working_thread::allowed_wait::allowed_wait() { meant = true; }
+working_thread::allowed_wait::~allowed_wait() { meant = false; }
 
 void working_thread::waits()
 {
@@ -36,7 +36,7 @@ void host_wait(const event_sptr& e)
 {
     if (!e)
         return;
-    const working_thread::meant_wait guard;
+    const working_thread::allowed_wait guard;
     e->synchronize();
 }
 

@@ -13,32 +13,34 @@
 namespace gr::aperture {
 
 /*!
- * Where a thread may wait for a device. Between a device block's start() and stop(), its
- * thread must not, but for the three waits of host_wait(): a backend counts others.
+ * Where a thread may wait for a device. The thread of a device block must not wait
+ * between start() and stop(), but for the three kinds of waits that go through
+ * host_wait(). A backend counts all others.
  */
 class working_thread
 {
 public:
     static void begin();
     static void end();
-    //! Between begin() and end(), and not in one of the waits that are meant to be.
+    //! Returns whether the calling thread is between begin() and end(), and not in an
+    //! allowed wait.
     static bool must_not_wait();
-    //! Waits of threads that must not, since the program began.
+    //! Returns how often threads have waited that must not, since the program began.
     static long forbidden_waits();
-    //! A backend says that the thread is about to wait.
+    //! A backend tells that the calling thread is about to wait.
     static void waits();
-    //! In its life the calling thread waits as it is meant to.
-    class meant_wait
+    //! While one of these lives, the calling thread is allowed to wait.
+    class allowed_wait
     {
     public:
-        meant_wait();
-        ~meant_wait();
-        meant_wait(const meant_wait&) = delete;
-        meant_wait& operator=(const meant_wait&) = delete;
+        allowed_wait();
+        ~allowed_wait();
+        allowed_wait(const allowed_wait&) = delete;
+        allowed_wait& operator=(const allowed_wait&) = delete;
     };
 };
 
-//! One of the waits that are meant to be; nullptr: no wait.
+//! Waits for an event, which is allowed; nullptr: does not wait.
 void host_wait(const event_sptr& e);
 
 } // namespace gr::aperture

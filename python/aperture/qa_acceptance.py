@@ -18,7 +18,7 @@ from gnuradio.aperture.testing import qa_tools, reference
 
 aperture = qa_tools.on_device(aperture)
 
-#: spectra in a block of f_engine
+#: spectra in a frame of f_engine
 TIMES = 16
 
 #: samples of tones that are channelised at a time
@@ -119,7 +119,7 @@ class FEngine:
         if not self.in_blocks:
             spectra = [np.swapaxes(port.reshape(-1, each, channels), 0, 1) for port in values]
             return np.concatenate(spectra)
-        # [block][channel][input][time], and no padding
+        # [frame][channel][input][time], and no padding
         blocks = values[0].reshape(-1, channels, inputs, TIMES)
         spectra = np.moveaxis(blocks, (2, 0, 3, 1), (0, 1, 2, 3))
         step = channels if reference.is_complex(input_type) else 2 * channels
@@ -764,7 +764,7 @@ class qa_correlator(gr_unittest.TestCase):
         self.rng = np.random.default_rng(64)
 
     def correlate(self, voltages, sample_type, **options):
-        """voltages: [block][channel][input][time]; returns [integration][channel][product]"""
+        """voltages: [frame][channel][input][time]; returns [integration][channel][product]"""
         blocks, channels, inputs, times = voltages.shape[:4]
         block = aperture.xengine(
             channels=channels, inputs=inputs, spectra_per_frame=times, type=sample_type, **options

@@ -176,7 +176,7 @@ class qa_beam_power(gr_unittest.TestCase):
     # ---- while it runs
 
     def test_set_weights_while_running(self):
-        """From the next block on; a timed message from the first block behind its time."""
+        """From the next frame on; a timed message from the first frame behind its time."""
         voltages = np.zeros((40, 2, 3, 16, 2), dtype=np.int8)
         voltages[..., 0] = 1
         ones = np.ones(15, dtype=np.complex64)

@@ -26,13 +26,13 @@ class qa_beamformer(gr_unittest.TestCase):
         self.rng = np.random.default_rng(2014)
 
     def beams_of(self, data, channels, beams, spectra_per_frame, output_type="fc32"):
-        """bytes -> complex [block][channel][beam][time]"""
+        """bytes -> complex [frame][channel][beam][time]"""
         values = reference.samples_from_bytes(data, output_type)
         values, _ = reference.decode(values, output_type)
         return values.reshape(-1, channels, beams, spectra_per_frame)
 
     def run_beams(self, voltages, sample_type, weights, tags=(), chunks=7, **options):
-        """[block][channel][input][time], [channel][beam][input] -> beams, tags, block"""
+        """[frame][channel][input][time], [channel][beam][input] -> beams, tags, block"""
         _, channels, inputs, times = voltages.shape[:4]
         beams = weights.shape[1]
         output_type = options.get("output_type", "fc32")
@@ -162,7 +162,7 @@ class qa_beamformer(gr_unittest.TestCase):
         """
         All inputs are 1, and actions {block: function(flowgraph)} happen between blocks.
 
-        Returns the beams [block][beam], one number for a block (or the test fails: no block
+        Returns the beams [frame][beam], one number for a frame (or the test fails: no frame
         may have two), and the flowgraph.
         """
         voltages = np.zeros((count, channels, inputs, spectra_per_frame, 2), dtype=np.int8)
@@ -230,7 +230,7 @@ class qa_beamformer(gr_unittest.TestCase):
         self.assertEqual(graph.messages(), [])
 
     def test_timed_messages(self):
-        """From the first block that starts at or after the time, whatever comes first."""
+        """From the first frame that starts at or after the time, whatever comes first."""
         ones = np.ones(18, dtype=np.complex64)
 
         def post(graph):
@@ -263,7 +263,7 @@ class qa_beamformer(gr_unittest.TestCase):
         self.assertEqual((event["event"], event["count"]), ("late", 8))
 
     def test_repointing_all_the_time(self):
-        """Weights change from another thread as fast as it can: no block mixes two."""
+        """Weights change from another thread as fast as it can: no frame mixes two."""
         done = threading.Event()
 
         def change(block):
@@ -430,7 +430,7 @@ class qa_beamformer(gr_unittest.TestCase):
             self.assertEqual(len(tags_of(tags[0], "rx_time")), 1)
 
     def test_lock(self):
-        """A sink is added while it runs: it gets blocks in a row, and so does the first."""
+        """A sink is added while it runs: it gets successive frames, and so does the first."""
         voltages = qa_tools.random_samples(self.rng, "fc32", (5, 2, 3, 8))
         weights = random_weights(self.rng, (2, 4, 3))
         expected = reference.beamform(voltages, weights)

@@ -35,12 +35,12 @@ inline void check(cudaError_t status, const char* what)
     }
 }
 
-//! After a launch.
+//! Throws if the last launch of a kernel failed.
 inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
 /*!
- * Loads a kernel, for constructors of what launches it. CUDA would load it at its first
- * launch, and that may wait for the GPU, which nothing may in work().
+ * Loads a kernel; for constructors of what launches it. CUDA would load it at its first
+ * launch, which may wait for the GPU, and nothing may wait in work().
  */
 template <class... A>
 void load(void (*kernel)(A...))
@@ -50,9 +50,9 @@ void load(void (*kernel)(A...))
 }
 
 /*!
- * Likewise a kernel that is launched with up to `shared` bytes of dynamic shared memory.
- * That limit is the kernel's and not its user's: it is never made lower, for others may
- * launch the kernel with more.
+ * Likewise loads a kernel that is launched with up to `shared` bytes of dynamic shared
+ * memory. This limit belongs to the kernel and not to its user: it is never made lower,
+ * because others may launch the kernel with more.
  */
 template <class... A>
 void load(void (*kernel)(A...), int shared)
@@ -72,7 +72,7 @@ inline cudaStream_t native(stream& s)
     return static_cast<cudaStream_t>(s.native_handle());
 }
 
-//! Makes a GPU the calling thread's own for as long as this lives.
+//! Makes a GPU the current one of the calling thread for as long as this lives.
 class device_guard
 {
 public:
@@ -90,7 +90,7 @@ private:
     int d_before;
 };
 
-//! Elements in the memory of the GPU that is current when it is made.
+//! An array of elements in the memory of the GPU that is current when it is made.
 template <class T>
 class device_array
 {
@@ -127,10 +127,10 @@ private:
 };
 
 /*!
- * For constructors: what memory on the GPU holds before any stream works on it. The
- * streams of blocks do not wait for the default one, and cudaMemset() as well as a copy
- * from memory that is not pinned may return before it is done: what a block sets next
- * could be overwritten. So these wait.
+ * Sets what memory on the GPU holds before any stream works on it; for constructors. The
+ * streams of GNU Radio blocks do not wait for the default stream, and cudaMemset() as
+ * well as a copy from memory that is not pinned may return before it is done: what a
+ * block writes next could be overwritten. Therefore these functions wait.
  */
 template <class T>
 void start_with(T* to, const std::vector<T>& values)
@@ -147,7 +147,8 @@ void start_with_zeros(T* to, size_t count)
     check(cudaStreamSynchronize(nullptr), "clearing GPU memory");
 }
 
-//! Elements in host memory that the GPU can copy from and to while the host goes on.
+//! An array of elements in pinned host memory, which the GPU can copy from and to while
+//! the host goes on.
 template <class T>
 class pinned_array
 {
@@ -191,10 +192,11 @@ public:
         return status == cudaSuccess;
     }
     cudaEvent_t get() const { return d_event.get(); }
-    //! Of a block for its own work of some calls ago: one of the waits that are meant.
+    //! Waits for the event. A GNU Radio block may do so in work() only for its own
+    //! kernels of some calls ago, so that it is never far ahead of the GPU.
     void wait() const
     {
-        const working_thread::meant_wait meant;
+        const working_thread::allowed_wait meant;
         if (!done())
             check(cudaEventSynchronize(d_event.get()), "an event");
     }
@@ -248,10 +250,10 @@ public:
 
     T* data() const { return d_values.data(); }
 
-    //! From the stream's next work on.
+    //! Sets all elements, for what is launched in the stream from now on.
     void set(const T* values, cudaStream_t s) { set(values, d_values.size(), s); }
 
-    //! Likewise, the first `count`.
+    //! Sets the first `count` elements, likewise.
     void set(const T* values, size_t count, cudaStream_t s)
     {
         auto& slot = d_slots[d_next]; // the one that has waited longest
@@ -314,7 +316,7 @@ public:
         copy& d_copy;
     };
 
-    //! Zeros at first.
+    //! Makes the array; it has zeros at first.
     explicit exchanged_array(size_t count)
         : d_count(count), d_part(std::min(count, most_staged / sizeof(T)))
     {
@@ -326,7 +328,7 @@ public:
         start_with_zeros(d_used->d_copy.values.data(), count);
     }
 
-    //! What kernels read that are launched now.
+    //! Returns the elements that kernels read which are launched now.
     const T* data() const { return d_used->d_copy.values.data(); }
 
     /*!
@@ -357,7 +359,8 @@ public:
         return next;
     }
 
-    //! Makes them what the stream's next work reads.
+    //! Makes filled elements those that kernels read which are launched in the stream
+    //! from now on.
     void use(std::shared_ptr<const filled> next, cudaStream_t s)
     {
         check(cudaStreamWaitEvent(s, next->d_copy.written.get(), 0),
@@ -411,7 +414,7 @@ public:
 
     unsigned long long* data() const { return d_counts.data(); }
 
-    //! Waits for its own copy: not for threads that work.
+    //! Returns what was counted. It waits for a copy from the GPU: not for work().
     std::vector<uint64_t> read() const
     {
         const device_guard guard(d_device);
@@ -432,7 +435,7 @@ private:
     device_array<unsigned long long> d_counts;
 };
 
-//! Kernel blocks of `threads` that cover `count`.
+//! Returns how many thread blocks of `threads` threads cover `count` elements.
 inline unsigned blocks_for(int64_t count, int threads)
 {
     return unsigned((count + threads - 1) / threads);

@@ -319,22 +319,22 @@ def corner_turn(spectra, spectra_per_frame, first_channel=0, selected_channels=0
     spectra: [input][spectrum][channel] (complex integers [input][spectrum][channel][2])
     selected_channels: 0 for all from first_channel on
     missing: bool [input][spectrum]
-    Returns [block][channel][input][time] (complex integers with the axis of 2 behind it),
-      and bool [block][input][time]: missing, the padding included
+    Returns [frame][channel][input][time] (complex integers with the axis of 2 behind it),
+      and bool [frame][input][time]: missing, the padding included
     """
     spectra = np.asarray(spectra)
     inputs, count, channels = spectra.shape[:3]
     end = first_channel + selected_channels if selected_channels else channels
-    blocks = -(-count // spectra_per_frame)
-    padded = np.zeros((inputs, blocks * spectra_per_frame) + spectra.shape[2:], dtype=spectra.dtype)
+    frames = -(-count // spectra_per_frame)
+    padded = np.zeros((inputs, frames * spectra_per_frame) + spectra.shape[2:], dtype=spectra.dtype)
     padded[:, :count] = spectra
-    lost = np.ones((inputs, blocks * spectra_per_frame), dtype=bool)
+    lost = np.ones((inputs, frames * spectra_per_frame), dtype=bool)
     lost[:, :count] = False if missing is None else missing
     padded = padded[:, :, first_channel:end]
-    padded = padded.reshape((inputs, blocks, spectra_per_frame) + padded.shape[2:])
-    # [input][block][time][channel] -> [block][channel][input][time]
-    frames = np.moveaxis(padded, (1, 3, 0, 2), (0, 1, 2, 3))
-    return frames, lost.reshape(inputs, blocks, spectra_per_frame).swapaxes(0, 1)
+    padded = padded.reshape((inputs, frames, spectra_per_frame) + padded.shape[2:])
+    # [input][frame][time][channel] -> [frame][channel][input][time]
+    voltages = np.moveaxis(padded, (1, 3, 0, 2), (0, 1, 2, 3))
+    return voltages, lost.reshape(inputs, frames, spectra_per_frame).swapaxes(0, 1)
 
 
 # ---- correlator
@@ -345,13 +345,13 @@ def products(inputs):
     return [(a, b) for a in range(inputs) for b in range(a + 1)]
 
 
-def correlate(voltages, blocks=1, missing=None, normalise=True):
+def correlate(voltages, frames=1, missing=None, normalise=True):
     """
-    V[a,b] = sum_t x_a(t) conj(x_b(t)), summed over `blocks` blocks; the last integration
+    V[a,b] = sum_t x_a(t) conj(x_b(t)), summed over `frames` frames; the last integration
     may have fewer.
 
-    voltages: [block][channel][input][time], complex or int8 [block][channel][input][time][2]
-    missing: bool [block][input][time]; those voltages have to be zero
+    voltages: [frame][channel][input][time], complex or int8 [frame][channel][input][time][2]
+    missing: bool [frame][input][time]; those voltages have to be zero
     normalise: divide each product by the spectra that neither of its inputs misses; 0
       where there are none
     Returns [integration][channel][product]: complex128, or of integers complex64, which is
@@ -366,18 +366,18 @@ def correlate(voltages, blocks=1, missing=None, normalise=True):
     if missing is None:
         missing = np.zeros((count, inputs, times), dtype=bool)
     there = ~np.asarray(missing)
-    integrations = -(-count // blocks)
+    integrations = -(-count // frames)
     dtype = np.complex64 if integers else np.complex128
     visibilities = np.zeros((integrations, channels, len(pairs)), dtype=dtype)
     counted = np.zeros((integrations, len(pairs)), dtype=np.int64)
     for i in range(integrations):
-        part = slice(i * blocks, (i + 1) * blocks)
+        part = slice(i * frames, (i + 1) * frames)
         both = there[part].astype(np.int64)
         counted[i] = np.einsum("bit,bjt->ij", both, both)[rows, columns]
         scale = np.ones(len(pairs))
         if normalise:
             scale = np.where(counted[i] > 0, 1 / np.maximum(counted[i], 1), 0)
-        # [channel][input][block and time]
+        # [channel][input][frame and time]
         x = np.moveaxis(voltages[part], 0, 2)
         x = x.reshape((channels, inputs, -1) + voltages.shape[4:])
         if integers:
@@ -417,9 +417,9 @@ def beamform(voltages, weights, gains=1.0):
     """
     y_m(t) = gain_m sum_i w[m,i] x_i(t), nothing conjugated.
 
-    voltages: complex [block][channel][input][time]
+    voltages: complex [frame][channel][input][time]
     weights: [channel][beam][input]; gains: [beam]
-    Returns complex128 [block][channel][beam][time]
+    Returns complex128 [frame][channel][beam][time]
     """
     gains = np.asarray(gains, dtype=np.float64)[..., None]
     return gains * np.einsum("kmi,bkit->bkmt", weights, np.asarray(voltages, np.complex128))
@@ -430,8 +430,8 @@ def lost_beams(missing, used):
     Spectra of beams that are missing: where all inputs are that the beam uses; of a beam that
     uses none, where all inputs are.
 
-    missing: bool [block][input][time]; used: bool [beam][input]
-    Returns bool [block][beam][time]
+    missing: bool [frame][input][time]; used: bool [beam][input]
+    Returns bool [frame][beam][time]
     """
     used = used | ~used.any(axis=1, keepdims=True)
     return ~(np.einsum("bit,mi->bmt", ~missing, used) > 0)
@@ -443,10 +443,10 @@ def detect(
     """
     Powers of beams, or of their pairs 2m, 2m+1, x and y (circular: r and l).
 
-    beams: complex [block][channel][beam][time]
+    beams: complex [frame][channel][beam][time]
     spectra: in an integration; the last one may have fewer
     summed: neighbouring channels that become one
-    missing: bool [block][beam][time]; those voltages have to be zero
+    missing: bool [frame][beam][time]; those voltages have to be zero
     mean: each part (|x|^2, |y|^2, x conj(y)) divided by its own count, and by `summed`
     Returns float64 [integration][beam or pair][product][channel], and the counts, int64
       [integration][beam or pair][product]: of products of both beams, where neither is
@@ -544,10 +544,10 @@ def detector_edge(edge, channels, spectra_per_frame, spectra, summed=1):
     }
 
 
-def xengine_edge(edge, blocks):
+def xengine_edge(edge, frames):
     """Tags behind xengine from those before it (dictionaries as of pfb_edge())."""
     return {
         **edge,
-        "rx_rate": edge["rx_rate"] / blocks,
-        "samples_per_item": edge["samples_per_item"] * blocks,
+        "rx_rate": edge["rx_rate"] / frames,
+        "samples_per_item": edge["samples_per_item"] * frames,
     }
