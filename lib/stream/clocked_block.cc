@@ -450,6 +450,7 @@ clocked_block::starts_of(const timeline::run& run,
 
 void clocked_block::consume_passed()
 {
+    d_alignment.release();
     for (size_t port = 0; port < d_ports.size(); port++) {
         const int64_t passed = std::min(d_alignment.needed_from(int(port)), d_end[port]);
         if (passed > first_item(port))

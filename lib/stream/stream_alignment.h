@@ -99,6 +99,7 @@ public:
     int64_t needed_from(int port) const;
     //! As of timeline.
     int64_t next_end(int port) const { return d_timeline.next_end(port); }
+    void release() { d_timeline.release(); }
     void set_kept(int64_t items) { d_timeline.set_kept(items); }
     void set_reach(int port, const timeline::reach& r) { d_timeline.set_reach(port, r); }
     const timeline::reach& reach_of(int port) const { return d_timeline.reach_of(port); }

@@ -141,14 +141,30 @@ int64_t timeline::needed_from(int port) const
 {
     // What is too short for a window, or lies before the next one, is let go: an input
     // buffer that is full of it would never hold what comes behind.
-    const reach& r = d_reach[port];
     for (const auto& s : d_segments[port]) {
-        const int64_t behind = std::max<int64_t>(0, s.tick + r.before - d_position);
-        const int64_t window = d_position + (behind + d_step - 1) / d_step * d_step;
-        if (window + d_window + r.after <= s.end_tick())
+        const int64_t window = next_window(port, s);
+        if (window != none)
             return s.item + window - s.tick;
     }
     return none;
+}
+
+int64_t timeline::next_window(int port, const segment& s) const
+{
+    const reach& r = d_reach[port];
+    const int64_t behind = std::max<int64_t>(0, s.tick + r.before - d_position);
+    const int64_t window = d_position + (behind + d_step - 1) / d_step * d_step;
+    return window + d_window + r.after <= s.end_tick() ? window : none;
+}
+
+void timeline::release()
+{
+    for (size_t port = 0; port < d_segments.size() && d_kept > 0; port++)
+        for (auto& s : d_segments[port])
+            if (next_window(int(port), s) == none) {
+                s.tick = s.end_tick();
+                s.item = s.end;
+            }
 }
 
 int64_t timeline::kept_from(int port) const

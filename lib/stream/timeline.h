@@ -91,8 +91,12 @@ public:
     //! or none. By reach it may be read from an earlier one, or a later one, on.
     int64_t needed_from(int port) const;
     //! First item of the port that the next window or a later one can come to read, by
-    //! whatever reach, or none.
+    //! whatever reach, or none. Before it, release() is to be called.
     int64_t kept_from(int port) const;
+    //! Gives up what is left of segments of which, by the present reach, no window is
+    //! made any more, though another one could: what is kept of them would fill an input
+    //! buffer that has to take up what comes behind.
+    void release();
     //! Behind the last item of the port that the next window reads, or none if what there
     //! is does not hold it.
     int64_t next_end(int port) const;
@@ -108,6 +112,8 @@ private:
         int64_t end_tick() const { return end == none ? none : tick + end - item; }
     };
 
+    //! Tick of the first window that is still to come and lies within a segment, or none.
+    int64_t next_window(int port, const segment& s) const;
     //! The segment that holds the window at a tick, or nullptr.
     const segment* holder(int port, int64_t tick) const;
     //! Where the next window that is not missing can begin at the earliest, if none is

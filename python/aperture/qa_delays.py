@@ -7,6 +7,7 @@
 """Delays and gains of pfb_channelizer and f_engine: models, times, tags, lost samples."""
 
 import itertools
+import os
 import unittest
 
 import numpy as np
@@ -711,10 +712,11 @@ class Delays:
 
     def test_updates(self):
         """
-        100 times a second everything is set anew, for some seconds of samples: no spectrum is
-        lost, none of the settings, and the last ones hold.
+        100 times a second everything is set anew, for some seconds of samples (or as many as
+        APERTURE_TEST_UPDATES says): no spectrum is lost, no setting late or refused, and each
+        one holds for its hundredth of a second.
         """
-        seconds, each = 3, 0.01
+        seconds, each = float(os.environ.get("APERTURE_TEST_UPDATES", 3)), 0.01
         x = np.ones((2, int(seconds * RATE)), np.complex64)
         block = self.make(channels=64)
         graph = self.graph(block, x, chunks=0, channels=64)

@@ -110,7 +110,8 @@ public:
     /*!
      * Against a model that knows the tick of each item, with a buffer that holds little
      * more than a window: whatever the segments, what comes fits in, and the end is
-     * reached.
+     * reached. In half of the rounds ports are read earlier and later than each other, by
+     * another reach from call to call.
      */
     void random_segments()
     {
@@ -124,8 +125,11 @@ public:
         for (int round = 0; round < 10000; round++) {
             const int ports = 1 + random(3);
             const int64_t step = 1 + random(5), window = step * (1 + random(4));
-            const int64_t buffer = window + step + random(10), items = 150;
+            const int64_t kept = random(2) * random(12);
+            const int64_t buffer = window + step + 2 * kept + random(10), items = 150;
             timeline t(ports, window, step);
+            t.set_kept(kept);
+            const bool changes = random(2);
             // model: tick of every item; what is told to the time line at an item
             std::vector<std::vector<int64_t>> tick(ports), raw(ports);
             std::vector<std::vector<int>> told(ports, std::vector<int>(items));
@@ -149,11 +153,14 @@ public:
             std::vector<int64_t> told_to(ports), first(ports), end(ports);
             std::vector<bool> is_closed(ports);
             auto held = [&](int port, int64_t at) -> int64_t {
-                for (int64_t item = 0; item + window <= items; item++) {
+                const auto& reach = t.reach_of(port);
+                const int64_t length = window + reach.before + reach.after;
+                // what was let go of is not there any more
+                for (int64_t item = first[port]; item + length <= items; item++) {
                     bool all = true;
-                    for (int64_t i = 0; i < window && all; i++)
+                    for (int64_t i = 0; i < length && all; i++)
                         // a boundary within, even without a jump, is in the way
-                        all = tick[port][item + i] == at + i &&
+                        all = tick[port][item + i] == at - reach.before + i &&
                               (i == 0 || !told[port][item + i]);
                     if (all)
                         return item;
@@ -182,20 +189,29 @@ public:
                     if (is_closed[port])
                         t.pass(port, raw[port][end[port] - 1] + 1);
                 }
+                for (int port = 0; port < ports && kept && (at == 0 || changes); port++) {
+                    const int64_t most = random(unsigned(2 * kept + 1)) - kept;
+                    t.set_reach(port,
+                                { most, -most + random(unsigned(kept + most + 1)) });
+                }
                 const auto r = t.next(end, 1 + random(9));
                 for (int64_t w = 0; w < r.windows; w++, at += step)
-                    for (int port = 0; port < ports; port++)
-                        CPPUNIT_ASSERT_EQUAL(
-                            held(port, at),
-                            r.first_item[port] < 0 ? -1 : r.first_item[port] + w * step);
+                    for (int port = 0; port < ports; port++) {
+                        const int64_t found = r.first_item[port] + w * step;
+                        // what was let go of stays missing, whatever the reach later
+                        if (r.first_item[port] >= 0 || !kept || !changes)
+                            CPPUNIT_ASSERT_EQUAL(held(port, at),
+                                                 r.first_item[port] < 0 ? -1 : found);
+                    }
                 windows += r.windows;
                 for (int port = 0; port < ports; port++)
                     readable += r.first_item[port] >= 0 ? r.windows : 0;
                 moved = moved || r.windows > 0;
                 t.advance(r.windows);
                 CPPUNIT_ASSERT_EQUAL(at, t.position());
+                t.release();
                 for (int port = 0; port < ports; port++) {
-                    const int64_t passed = std::min(t.needed_from(port), end[port]);
+                    const int64_t passed = std::min(t.kept_from(port), end[port]);
                     moved = moved || passed > first[port];
                     first[port] = std::max(first[port], passed);
                 }
