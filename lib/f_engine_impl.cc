@@ -57,6 +57,7 @@ f_engine_impl::f_engine_impl(const parameters& p,
     set_latency(p.latency);
     set_most_gap(p.most_gap);
     set_relative_time(p.relative_time);
+    take_filled_samples();
     set_history(d_windows.history());
     // of spectra, not of blocks: the buffer before this block need not hold a whole one
     set_relative_rate(1, d_windows.step());

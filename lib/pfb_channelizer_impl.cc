@@ -51,6 +51,7 @@ pfb_channelizer_impl::pfb_channelizer_impl(const parameters& p,
     set_latency(p.latency);
     set_most_gap(p.most_gap);
     set_relative_time(p.relative_time);
+    take_filled_samples();
     set_history(d_windows.history());
     set_relative_rate(1, d_windows.step());
 

@@ -131,6 +131,48 @@ void clocked_block::require_window(gr_vector_int& required)
         std::fill(required.begin(), required.end(), 0);
 }
 
+bool clocked_block::require_ahead(gr_vector_int& required, int64_t items)
+{
+    bool more = false;
+    for (size_t port = 0; port < d_ports.size(); port++) {
+        const int64_t first = first_item(int(port));
+        const int64_t from = std::min(d_alignment.needed_from(int(port)), d_end[port]);
+        auto reader = detail()->input(port);
+        gr::thread::scoped_lock guard(*reader->mutex());
+        const bool done = reader->done();
+        const int64_t there = reader->items_available();
+        int64_t wanted = std::max<int64_t>(0, from - first) + items;
+        wanted = std::min<int64_t>(wanted, reader->max_possible_items_available());
+        if (done)
+            wanted = std::min(wanted, there);
+        more = more || wanted > there;
+        required[port] = int(std::max<int64_t>(required[port], wanted));
+    }
+    return more;
+}
+
+int64_t clocked_block::look_ahead(
+    int64_t ticks, const std::function<void(const timeline::run&, int64_t)>& see) const
+{
+    auto ahead = d_alignment;
+    const int64_t first = ahead.position();
+    while (ahead.position() < first + ticks) {
+        const auto run = ahead.next(d_end, first + ticks - ahead.position());
+        if (run.windows == 0)
+            break;
+        see(run, ahead.position());
+        ahead.advance(run.windows);
+    }
+    return ahead.position() - first;
+}
+
+void clocked_block::move(int port, int64_t ticks)
+{
+    d_alignment.move(port, ticks, first_item(port));
+    if (auto& epoch = d_ports[port].epoch; epoch && d_rate > 0)
+        epoch = epoch->after(double(ticks), d_rate);
+}
+
 int clocked_block::process(int noutput_items,
                            gr_vector_int& ninput_items,
                            gr_vector_const_void_star& input_items,
@@ -189,7 +231,8 @@ void clocked_block::resume()
 
 timestamp clocked_block::absolute(int port, int64_t item, const timestamp& t)
 {
-    if (!is_relative(t))
+    const bool true_time = !d_true_times_only || d_ports[port].true_time;
+    if (!is_relative(t) && true_time)
         return t;
     auto& epoch = d_ports[port].epoch;
     if (!epoch) { // it did not say so on its first item: it is where it was taken to be
@@ -202,6 +245,7 @@ timestamp clocked_block::absolute(int port, int64_t item, const timestamp& t)
 void clocked_block::begin()
 {
     std::vector<std::optional<timestamp>> times(d_ports.size());
+    std::vector<bool> approximate(d_ports.size());
     for (size_t port = 0; port < d_ports.size(); port++) {
         std::vector<gr::tag_t> tags;
         get_tags_in_range(tags, port, 0, 1);
@@ -209,7 +253,7 @@ void clocked_block::begin()
             if (t.key == key(tags::rx_time))
                 times[port] = timestamp::from_pmt(t.value);
             else if (t.key == key(tags::approximate))
-                d_approximate = d_approximate || pmt::is_true(t.value);
+                approximate[port] = pmt::is_true(t.value);
             else if (t.key == key(tags::rx_rate))
                 set_rate(port, 0, number_of(t.value));
             else if (auto number = number_of(t.value)) {
@@ -222,9 +266,15 @@ void clocked_block::begin()
             }
         }
     }
-    check_times(times);
+    for (size_t port = 0; port < d_ports.size(); port++) {
+        d_approximate = d_approximate || approximate[port];
+        d_ports[port].true_time =
+            times[port] && !is_relative(*times[port]) && !approximate[port];
+    }
+    if (!d_true_times_only)
+        check_times(times);
     d_alignment.set_kept(items_to_keep());
-    const timestamp start = set_epochs(times);
+    const timestamp start = d_true_times_only ? set_true_times(times) : set_epochs(times);
     d_alignment.begin(times, start, d_rate, d_most_gap, d_anew_where_restated);
     report_alignment();
     for (size_t port = 0; port < d_ports.size(); port++) {
@@ -287,6 +337,26 @@ timestamp clocked_block::set_epochs(std::vector<std::optional<timestamp>>& times
     return start;
 }
 
+timestamp clocked_block::set_true_times(std::vector<std::optional<timestamp>>& times)
+{
+    std::optional<timestamp> known; // the latest beginning
+    for (size_t port = 0; port < times.size(); port++)
+        if (d_ports[port].true_time && (!known || times[port]->since(*known) > 0))
+            known = times[port];
+    d_approximate = !known;
+    const timestamp start = known                                 ? *known
+                            : times[0] && !is_relative(*times[0]) ? *times[0]
+                                                                  : timestamp::now();
+    for (size_t port = 0; port < times.size(); port++) {
+        if (d_ports[port].true_time)
+            continue;
+        if (times[port])
+            d_ports[port].epoch = start - *times[port];
+        times[port] = start;
+    }
+    return start;
+}
+
 void clocked_block::read_tags(int port)
 {
     auto& state = d_ports[port];
@@ -319,9 +389,11 @@ void clocked_block::read_tags_of_item(int port,
     auto& state = d_ports[port];
     std::optional<timestamp> time;
     std::optional<double> frequency;
-    bool rated = false;
+    bool rated = false, approximate = false;
     for (const auto& t : tags) {
-        if (t.key == key(tags::rx_time)) {
+        if (t.key == key(tags::approximate)) {
+            approximate = pmt::is_true(t.value);
+        } else if (t.key == key(tags::rx_time)) {
             time = timestamp::from_pmt(t.value);
             if (!time)
                 refuse("rx_time: " + text_of(t.value) + " on port " +
@@ -339,6 +411,9 @@ void clocked_block::read_tags_of_item(int port,
         state.stamped = item;
         if (!is_relative(*time) && !d_alignment.knows_time())
             d_approximate = false; // from here on
+        // A port that had no time so far; with one of its own, it is its own to the end.
+        state.true_time =
+            state.true_time || (!state.epoch && !approximate && !is_relative(*time));
         d_alignment.stamp(port, item, absolute(port, item, *time), rated);
         if (item >= d_alignment.readable_until(port))
             return; // the rest is read once the ports are lined up anew
@@ -347,17 +422,31 @@ void clocked_block::read_tags_of_item(int port,
         if (!time && resumed) {
             report("lost_unknown", port, item, -1);
             d_alignment.loss(port, item);
+            on_loss(port, item);
         }
         if (frequency && frequency != state.frequency) {
             state.frequency = frequency;
             d_alignment.boundary(port, item);
             change_frequency(tick_of(port, item), *frequency);
+            on_tuned(port, item);
         }
     }
     for (const auto& t : tags)
-        if (t.key != key(tags::rx_time) && t.key != key(tags::rx_rate) &&
-            t.key != key(tags::rx_freq) && t.key != key(tags::bandwidth) &&
-            t.key != key(tags::approximate) && t.key != key(tags::samples_per_item))
+        if (d_takes_filled && t.key == key(tags::missing)) {
+            const auto count =
+                pmt::is_dict(t.value)
+                    ? pmt::dict_ref(t.value, key(tags::count), pmt::PMT_NIL)
+                    : pmt::PMT_NIL;
+            const double items = number_of(count).value_or(-1);
+            if (items >= 0 && items < 1e15)
+                d_alignment.filled(port, item, int64_t(items));
+            else
+                refuse("missing: " + text_of(t.value) + " on port " +
+                       std::to_string(port) + " must have a count");
+        } else if (t.key != key(tags::rx_time) && t.key != key(tags::rx_rate) &&
+                   t.key != key(tags::rx_freq) && t.key != key(tags::bandwidth) &&
+                   t.key != key(tags::approximate) &&
+                   t.key != key(tags::samples_per_item))
             on_tag(port, t);
 }
 

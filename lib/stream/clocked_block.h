@@ -164,6 +164,46 @@ protected:
     //! Logs that a message or something else that was said is not used, and publishes it
     //! on port `status`.
     void refuse(const std::string& reason);
+    //! In the constructor: the items are samples, and a `missing` tag says that so many
+    //! of them were filled in by who sent them.
+    void take_filled_samples() { d_takes_filled = true; }
+
+    /*!
+     * In the constructor: only times since 1970 that are not said to be approximate are
+     * compared. All other ports are taken as having begun with the others, and move()
+     * puts them where they belong.
+     */
+    void compare_true_times_only() { d_true_times_only = true; }
+    //! The rx_time of a port can be compared with those of others.
+    bool has_true_time(int port) const { return d_ports[port].true_time; }
+    //! A port lies so many ticks later than was believed, from the next window on.
+    void move(int port, int64_t ticks);
+    //! How much later a port is at a tick by its stamps than by where it lies, in ticks.
+    double lag(int port, int64_t tick) const { return d_alignment.lag(port, tick); }
+    //! First item of a port that the next window or a later one needs.
+    int64_t first_needed(int port) const { return d_alignment.needed_from(port); }
+    //! Hz, rx_freq as it was read last; 0 if nobody said.
+    double frequency() const { return d_frequency.value_or(0); }
+    /*!
+     * forecast(), after require_window(): so many items of each port, or as many as its
+     * buffer holds. \returns false if no more of them will come
+     */
+    bool require_ahead(gr_vector_int& required, int64_t items);
+    //! Runs from the next one on, without taking them, up to so many ticks.
+    //! \param see gets each run and its tick \returns how many ticks there are
+    int64_t
+    look_ahead(int64_t ticks,
+               const std::function<void(const timeline::run&, int64_t)>& see) const;
+    //! Tick of the first change that was not taken; timeline::none
+    int64_t next_change() const
+    {
+        return d_changes.empty() ? timeline::none : d_changes.front().tick;
+    }
+    //! An unknown number of items was lost before an item.
+    virtual void on_loss(int, int64_t) {}
+    //! The frequency of a port is another one from an item on.
+    virtual void on_tuned(int, int64_t) {}
+
     //! In the constructor: an input port for messages with settings. What `receive`
     //! throws refuses the message: a bad one must not end the flowgraph.
     void take_settings(const char* port,
@@ -188,6 +228,7 @@ private:
         int64_t stamped = -1; // item whose rx_time was read before the rest of its tags
         std::optional<double> frequency; // rx_freq at the newest item that was read
         std::optional<timestamp> epoch;  // of rx_time that counts from a device's start
+        bool true_time = false;          // rx_time can be compared with those of others
     };
 
     //! What in[0] of process() is.
@@ -203,6 +244,8 @@ private:
     timestamp absolute(int port, int64_t item, const timestamp& t);
     //! Decides what time it is at item 0 of each port, in place; returns that of tick 0.
     timestamp set_epochs(std::vector<std::optional<timestamp>>& times);
+    //! Likewise, with true times only.
+    timestamp set_true_times(std::vector<std::optional<timestamp>>& times);
     //! Warns of ports that cannot be lined up.
     void check_times(const std::vector<std::optional<timestamp>>& times);
     void begin();
@@ -215,6 +258,7 @@ private:
     stream_alignment d_alignment;
     double d_most_gap = 60; // seconds
     bool d_relative_time = false, d_anew_where_restated = false;
+    bool d_takes_filled = false, d_true_times_only = false;
     rate_limit d_log_limit{ 5 };
     int64_t d_corrected = 0; // tick of the newest correction of the time that was taken
     std::vector<port_state> d_ports;

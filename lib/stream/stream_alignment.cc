@@ -43,7 +43,8 @@ stream_alignment::stream_alignment(int ports, int64_t window, int64_t step)
       d_clocks(ports),
       d_first_lags(ports),
       d_frozen(ports),
-      d_resumed(ports)
+      d_resumed(ports),
+      d_filled(ports)
 {
 }
 
@@ -54,6 +55,7 @@ void stream_alignment::reset()
     std::fill(d_first_lags.begin(), d_first_lags.end(), 0);
     std::fill(d_frozen.begin(), d_frozen.end(), std::nullopt);
     std::fill(d_resumed.begin(), d_resumed.end(), 0);
+    std::fill(d_filled.begin(), d_filled.end(), 0);
     d_origin = {};
     d_axis.clear();
     d_leader = -1;
@@ -156,7 +158,34 @@ void stream_alignment::loss(int port, int64_t item)
 void stream_alignment::boundary(int port, int64_t item)
 {
     if (d_clocks[port].trusted() && !d_frozen[port])
-        d_timeline.open(port, item, item + d_clocks[port].offset());
+        open(port, item, item + d_clocks[port].offset());
+}
+
+void stream_alignment::open(int port, int64_t item, int64_t tick)
+{
+    d_timeline.close(port, item);
+    const int64_t filled = std::max<int64_t>(0, d_filled[port] - item);
+    d_timeline.open(port, item + filled, tick + filled);
+}
+
+void stream_alignment::filled(int port, int64_t item, int64_t count)
+{
+    d_filled[port] = std::max(d_filled[port], item + count);
+    boundary(port, item);
+}
+
+void stream_alignment::move(int port, int64_t ticks, int64_t readable)
+{
+    d_clocks[port].move(ticks);
+    d_timeline.shift(port, ticks);
+    d_timeline.forget_before(port, readable);
+}
+
+double stream_alignment::lag(int port, int64_t tick) const
+{
+    const auto& clock = d_clocks[port];
+    return clock.knows_time() ? clock.lag(tick - clock.offset()) - axis_at(tick).walked
+                              : 0;
 }
 
 void stream_alignment::reached(int port, int64_t item)
@@ -194,7 +223,7 @@ void stream_alignment::apply(int port, const stream_clock::outcome& o, bool anew
         } else {
             // Items up to here were passed, whether reached() was called so far or not.
             d_timeline.pass(port, tick - jump);
-            d_timeline.open(port, *o.opened, tick);
+            open(port, *o.opened, tick);
         }
     }
     if (o.what != stream_clock::event::none)
@@ -278,7 +307,7 @@ int64_t stream_alignment::resume(const std::vector<int64_t>& end)
         const int64_t first = d_resumed[port];
         if (d_frozen[port]) {
             d_timeline.clear(port);
-            d_timeline.open(port, first, first + clock.offset());
+            open(port, first, first + clock.offset());
             d_frozen[port].reset();
         } else if (clock.knows_time()) {
             d_timeline.shift(port, shift);

@@ -68,6 +68,15 @@ public:
     void loss(int port, int64_t item);
     //! No window may lie across the beginning of an item.
     void boundary(int port, int64_t item);
+    //! `count` items from one on are not what was received: whoever sent them filled a
+    //! gap. With count 0 none is, but no window may lie across the beginning of the item.
+    void filled(int port, int64_t item, int64_t count);
+    //! It has turned out that a port lies so many ticks later, from the next window on.
+    //! Its stamps are as much too early from now on. \param readable its first item that
+    //! can still be read
+    void move(int port, int64_t ticks, int64_t readable);
+    //! How much later a port is at a tick by its stamps than by where it lies, in ticks.
+    double lag(int port, int64_t tick) const;
     //! All tags of items before this one have been read.
     void reached(int port, int64_t item);
 
@@ -122,6 +131,8 @@ private:
         double walked;    // ticks, from the origin that the clocks know
     };
 
+    //! timeline::open(), but for items that were filled in.
+    void open(int port, int64_t item, int64_t tick);
     //! The items of a port lie before the position by more than the longest gap.
     bool lags(int port, int64_t end) const;
     const axis& axis_at(int64_t tick) const;
@@ -141,6 +152,7 @@ private:
     std::vector<double> d_first_lags;
     std::vector<std::optional<int64_t>> d_frozen; // item at which a port begins anew
     std::vector<int64_t> d_resumed;               // item of each port at resume()
+    std::vector<int64_t> d_filled;                // item up to which a port was filled in
     timestamp d_origin;                           // of the clocks
     std::deque<axis> d_axis;
     int d_leader = -1;

@@ -53,6 +53,20 @@ void stream_clock::set_origin(const timestamp& origin, int64_t ticks)
         p.offset = offset_of(p.item, p.time);
 }
 
+void stream_clock::move(int64_t ticks)
+{
+    d_offset += ticks;
+    const auto later = [&](point& p) {
+        p.time = p.time.after(double(ticks), d_rate);
+        p.offset = offset_of(p.item, p.time);
+    };
+    if (d_rate <= 0)
+        return;
+    std::for_each(d_points.begin(), d_points.end(), later);
+    std::for_each(d_history.begin(), d_history.end(), later);
+    std::for_each(d_suspects.begin(), d_suspects.end(), later);
+}
+
 double stream_clock::expected(int64_t item) const
 {
     if (d_points.empty())

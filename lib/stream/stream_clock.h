@@ -80,6 +80,9 @@ public:
     //! Ticks count from another origin, and all offsets are larger by `ticks`.
     void set_origin(const timestamp& origin, int64_t ticks);
 
+    //! All times of the stamps were too early, by so many ticks: they lie as much later.
+    void move(int64_t ticks);
+
     //! A stamp was seen.
     bool knows_time() const { return d_knows; }
     //! The items that come are trusted.

@@ -79,6 +79,19 @@ void timeline::shift(int port, int64_t ticks)
         d_passed[port] += ticks;
 }
 
+void timeline::forget_before(int port, int64_t item)
+{
+    auto& segments = d_segments[port];
+    for (auto& s : segments)
+        if (s.item < item) {
+            const int64_t first = std::min(item, s.end);
+            s.tick += first - s.item;
+            s.item = first;
+        }
+    while (segments.size() > 1 && segments.front().item == segments.front().end)
+        segments.pop_front();
+}
+
 int64_t timeline::tick_of(int port, int64_t item) const
 {
     const auto& segments = d_segments[port];

@@ -64,6 +64,8 @@ public:
     void clear(int port);
     //! Moves all segments of a port.
     void shift(int port, int64_t ticks);
+    //! What lies before an item of a port is there no more.
+    void forget_before(int port, int64_t item);
 
     //! Tick of an item by the last segment of the port that begins at or before it.
     int64_t tick_of(int port, int64_t item) const;

@@ -506,6 +506,8 @@ class qa_stream_alignment : public CppUnit::TestFixture
     CPPUNIT_TEST(hopeless);
     CPPUNIT_TEST(first_stamp_of_all);
     CPPUNIT_TEST(first_stamp_never);
+    CPPUNIT_TEST(filled_items);
+    CPPUNIT_TEST(moved_port);
     CPPUNIT_TEST(few_a_second);
     CPPUNIT_TEST_SUITE_END();
 
@@ -858,6 +860,62 @@ public:
         a.advance(1000);
         CPPUNIT_ASSERT_EQUAL(int64_t(1000), a.next({ 2000, 1500 }, 5000).first_item[1]);
         CPPUNIT_ASSERT(a.take_events().at(0).what == kind::no_stamp);
+    }
+
+    //! What was filled in is missing, whatever is said within it, and nothing moves.
+    void filled_items()
+    {
+        stream_alignment a(1, 4, 1);
+        a.begin({ epoch }, epoch, 1000, 60);
+        a.filled(0, 100, 50);
+        a.boundary(0, 120);
+        a.filled(0, 130, 5);
+        a.stamp(0, 140, epoch.after(140, 1000), true);
+        a.filled(0, 200, 0);
+        const std::vector<int64_t> end{ 300 };
+        std::vector<bool> there(300);
+        while (a.position() < 297) {
+            const auto run = a.next(end, 297 - a.position());
+            CPPUNIT_ASSERT(run.windows > 0);
+            for (int64_t i = 0; i < run.windows; i++) {
+                there[a.position() + i] = run.first_item[0] >= 0;
+                if (run.first_item[0] >= 0)
+                    CPPUNIT_ASSERT_EQUAL(a.position(), run.first_item[0]);
+            }
+            a.advance(run.windows);
+        }
+        for (int64_t tick = 0; tick < 297; tick++) {
+            const bool filled = tick + 4 > 100 && tick < 150;
+            const bool across = tick + 4 > 200 && tick < 200;
+            CPPUNIT_ASSERT_EQUAL(!filled && !across, bool(there[tick]));
+        }
+    }
+
+    //! A port that lies elsewhere: its items follow, its stamps agree as before, and what
+    //! cannot be read any more is missing.
+    void moved_port()
+    {
+        for (const int64_t by : { -30, 0, 30 }) {
+            stream_alignment a(2, 1, 1);
+            a.begin({ epoch, epoch }, epoch, 1000, 60);
+            const std::vector<int64_t> end{ 1000, 1000 };
+            CPPUNIT_ASSERT_EQUAL(int64_t(100), a.next(end, 100).windows);
+            a.advance(100);
+            a.move(1, by, 90); // items before 90 are gone
+            a.stamp(1, 500, epoch.after(500 + double(by), 1000), false);
+            CPPUNIT_ASSERT_DOUBLES_EQUAL(0, a.lag(1, 500 + by), 1e-9);
+            CPPUNIT_ASSERT(a.take_events().empty());
+            const int64_t missing = std::max<int64_t>(0, 90 + by - 100);
+            const auto gap = a.next(end, missing);
+            CPPUNIT_ASSERT_EQUAL(missing, gap.windows);
+            if (missing)
+                CPPUNIT_ASSERT_EQUAL(int64_t(-1), gap.first_item[1]);
+            a.advance(missing);
+            const auto run = a.next(end, 10);
+            CPPUNIT_ASSERT_EQUAL(int64_t(10), run.windows);
+            CPPUNIT_ASSERT_EQUAL(100 + missing, run.first_item[0]);
+            CPPUNIT_ASSERT_EQUAL(100 + missing - by, run.first_item[1]);
+        }
     }
 
     void few_a_second()
