@@ -24,7 +24,8 @@ class TestExamples(unittest.TestCase):
         """There are no examples but those that are named or compiled below."""
         names = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
         scripts = {name for name in names if name.endswith(".py")}
-        self.assertEqual(scripts, {"best2_figures.py", "first_flowgraph.py"})
+        self.assertEqual(scripts, {"align_receivers.py", "best2_figures.py",
+                                   "first_flowgraph.py"})
         instruments = {path.name for path in (EXAMPLES / "instruments").iterdir()}
         self.assertEqual(instruments - {"__pycache__"},
                          {"beams.py", "correlate.py", "instrument.py"})
@@ -88,6 +89,20 @@ class TestExamples(unittest.TestCase):
         # real, V = 1, re has the variance (2 * 2 + 1)/2N, im (2 * 2 - 1)/2N (Thompson, Moran
         # and Swenson, 6.2); six deviations, for 252 channels
         np.testing.assert_allclose(ratio, 1, atol=6 * np.sqrt(2.5 / (7 * 1280)))
+
+    def test_align_receivers(self):
+        """What the example hides is found, and mends the coherence."""
+        result = runpy.run_path(str(EXAMPLES / "align_receivers.py"))
+        before, after, channels, align = result["main"]([])
+        offset = result["START"] + result["PART"]
+        # bounds for a coherence of 0.5 and 2^18 samples: 0.0013 samples and 0.14 degrees
+        self.assertLess(abs(align.offsets()[1] - offset), 0.007)
+        self.assertLess(abs(align.phases()[1] + result["PHASE"]), np.radians(0.7))
+        # of 2.4e6 samples of noise: 0.0006
+        self.assertLess(abs(before), 0.003)
+        # half a percent is lost to the transitions of the filters
+        self.assertLess(abs(after - 0.5), 0.01)
+        self.assertGreater(channels, 0.49)
 
     def instruments(self, name):
         """A script of examples/instruments, as if it had been started."""

@@ -131,6 +131,12 @@ REFUSED = {
         {"channels": "0"}, {"inputs": "0"}, {"products": "[]"}, {"products": "[(0, 2)]"},
         {"products": "[(-1, 0)]"}, {"products": "[(0,)]"}, {"channels": "90000000"},
     ],
+    "aperture_stream_align": [
+        {"inputs": "0"}, {"inputs": "1001"}, {"search_samples": "1023"}, {"most_offset": "0"},
+        {"search_samples": "2**28 + 1"}, {"reference": "2"}, {"clock_error": "-1"},
+        {"interval": "-1"}, {"watch": "float('inf')"}, {"false_alarms": "1"},
+        {"most_gap": "-1"}, {"status_interval": "float('nan')"},
+    ],
     "aperture_array_source": [
         {"inputs": "0"}, {"inputs_per_port": "0"}, {"inputs": "3", "inputs_per_port": "2"},
         {"inputs": "1001"}, {"inputs_per_port": "2**31"}, {"samples": "-1"}, {"seed": "-1"},
@@ -225,6 +231,11 @@ ALLOWED = {
         {"data": "__import__('numpy').zeros((5, 4), 'complex64')", "vlen": "4"},
         {"rate": "0", "center_frequency": "1.4e9", "start_time": "(1700000000, 0.5)"},
         {"bandwidth": "1e6", "samples_per_item": "1024", "device": "cpu"},
+    ],
+    "aperture_stream_align": [
+        {"type": "sc8", "inputs": "3"}, {"type": "sc4", "method": "time"},
+        {"type": "sc16", "method": "correlation", "reference": "1", "clock_error": "2"},
+        {"unaligned": "True", "interval": "10", "relative_time": "True"},
     ],
     "aperture_select": [
         {"inputs": "5", "products": "[(4, 0), (0, 4), (2, 2)]"},

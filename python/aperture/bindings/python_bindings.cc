@@ -34,6 +34,7 @@ void bind_power_detector(py::module& m);
 void bind_receiver_tags(py::module& m);
 void bind_replay(py::module& m);
 void bind_select(py::module& m);
+void bind_stream_align(py::module& m);
 void bind_tags(py::module& m);
 void bind_xengine(py::module& m);
 // ) END BINDING_FUNCTION_PROTOTYPES
@@ -81,6 +82,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_receiver_tags(m);
     bind_replay(m);
     bind_select(m);
+    bind_stream_align(m);
     bind_tags(m);
     bind_xengine(m);
     // ) END BINDING_FUNCTION_CALLS

@@ -1,0 +1,154 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_STREAM_ALIGN_H
+#define INCLUDED_APERTURE_STREAM_ALIGN_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/parameter.h>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace gr::aperture {
+
+/*!
+ * \brief Lines the samples of several receivers up.
+ * \ingroup aperture
+ *
+ * As many ports out as in: items of the same number on all outputs were received at the
+ * same time. Whole samples are shifted by dropping them or by zeros; what is left is
+ * tagged on the first sample for which it holds, as `delay` and, where it was measured,
+ * `phase`, `delay_rate` and `phase_rate`, which pfb_channelizer and f_engine apply.
+ *
+ * Ports whose rx_time is true are lined up by it. The others, which have none, one that
+ * is approximate, or one that counts from the start of their device, are lined up by what
+ * they have in common, a noise source or the sky: measure_offsets() says how.
+ */
+class APERTURE_API stream_align : virtual public block_on_device
+{
+public:
+    typedef std::shared_ptr<stream_align> sptr;
+
+    struct parameters {
+        int inputs = 2;
+        std::string type = "fc32";
+        std::string method = "auto";
+        int search_samples = 1 << 20;
+        int most_offset = 1 << 20;
+        int reference = 0;
+        double clock_error = 0;
+        double interval = 0;
+        double watch = 1;
+        bool unaligned = false;
+        double false_alarms = 1e-4;
+        double most_gap = 60;
+        bool relative_time = false;
+        double status_interval = 10;
+    };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            parameter("inputs", &parameters::inputs, "one on each port"),
+            parameter("type", &parameters::type, "of a sample: fc32, sc16, sc8 or sc4"),
+            parameter("method",
+                      &parameters::method,
+                      "auto (by true rx_time where there is one, by correlation "
+                      "otherwise), time (by rx_time alone; ports without one are taken "
+                      "as having begun with the others) or correlation"),
+            parameter("search_samples",
+                      &parameters::search_samples,
+                      "of each input that are compared at least; a source that has the "
+                      "coherence c in common is found from about (8/c)^2 on"),
+            parameter("most_offset",
+                      &parameters::most_offset,
+                      "the most samples by which inputs without true times may be apart"),
+            parameter("reference",
+                      &parameters::reference,
+                      "the input with which the others are lined up, and whose time is "
+                      "that of all"),
+            parameter(
+                "clock_error",
+                &parameters::clock_error,
+                "of receivers on crystals of their own, the largest error of one in "
+                "millionths (ppm); 0: all are on one clock"),
+            parameter("interval",
+                      &parameters::interval,
+                      "seconds from one measurement by correlation to the next; 0: they "
+                      "are made at the start, when the receivers are tuned, after losses "
+                      "of unknown length and on request only"),
+            parameter(
+                "watch",
+                &parameters::watch,
+                "seconds from one look for slips of the inputs to the next; 0: none"),
+            parameter(
+                "unaligned",
+                &parameters::unaligned,
+                "whether inputs whose offset is unknown are passed on as they come, "
+                "and not as missing"),
+            parameter("false_alarms",
+                      &parameters::false_alarms,
+                      "probability that inputs that have nothing in common are taken as "
+                      "lined up by a measurement"),
+            parameter("most_gap",
+                      &parameters::most_gap,
+                      "an rx_time that jumps by more seconds is not filled with zeros, "
+                      "but begins the alignment anew"),
+            parameter(
+                "relative_time",
+                &parameters::relative_time,
+                "whether rx_time counts from the start of each device, whatever its "
+                "value; below 1e8 s (March 1973) it does anyway"),
+            parameter("status_interval",
+                      &parameters::status_interval,
+                      "seconds from one `state` on port `status` to the next; 0: none"));
+    }
+
+    //! \throws std::invalid_argument naming the parameter, its value and what is allowed
+    static sptr make(const parameters& p);
+
+    //! Measures offsets by correlation from the next samples on, as a message
+    //! {"command": "measure"} does.
+    virtual void measure() = 0;
+
+    //! Seconds, from the next measurement on. \throws std::invalid_argument
+    virtual void set_interval(double seconds) = 0;
+    //! Seconds. \throws std::invalid_argument
+    virtual void set_watch(double seconds) = 0;
+    //! From the next samples on.
+    virtual void set_unaligned(bool unaligned) = 0;
+    //! Seconds. \throws std::invalid_argument
+    virtual void set_status_interval(double seconds) = 0;
+
+    //! Of each input: what it was delayed by, less that of the reference, in samples,
+    //! counted from the first sample of each, with the part that is tagged as `delay`.
+    virtual std::vector<double> offsets() const = 0;
+    //! Radians of each input: what is tagged as `phase`.
+    virtual std::vector<double> phases() const = 0;
+    //! Signal-to-noise of each input at the last measurement by correlation; 0: none yet.
+    virtual std::vector<double> snr() const = 0;
+    //! Whether the offset of each input is known.
+    virtual std::vector<bool> aligned() const = 0;
+    //! Samples of each input that were sent as zeros, as they are missing.
+    virtual std::vector<uint64_t> zeros() const = 0;
+    //! Samples of each input that were dropped.
+    virtual std::vector<uint64_t> dropped() const = 0;
+    //! Slips of each input that were noticed and mended.
+    virtual std::vector<uint64_t> slips() const = 0;
+    //! Whether a measurement is being computed, or its answer is still to be used.
+    virtual bool searching() const = 0;
+    //! Measurements by correlation that have ended, with whatever result.
+    virtual uint64_t measurements() const = 0;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_STREAM_ALIGN_H */

@@ -1,0 +1,128 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/alignment/offset_tracker.h"
+#include "stream/offset_job.h"
+#include <algorithm>
+#include <cmath>
+
+namespace gr::aperture {
+
+namespace {
+
+using kernels::alignment::offset_tracker;
+
+//! The inputs that are compared, in order.
+std::vector<int> compared_inputs(const offset_job::task& t)
+{
+    std::vector<int> inputs;
+    for (size_t i = 0; i < t.samples.size(); i++)
+        if (t.compared[i])
+            inputs.push_back(int(i));
+    return inputs;
+}
+
+receiver_offsets look_for_slips(const offset_job::task& t,
+                                const std::vector<const cfloat*>& samples,
+                                const std::vector<int>& inputs,
+                                int reference,
+                                int64_t count)
+{
+    offset_tracker::parameters p;
+    p.inputs = int(samples.size());
+    p.reference = reference;
+    while (p.channels > 16 && 16 * int64_t(p.channels) > count)
+        p.channels /= 2;
+    p.interval = count;
+    p.false_alarms = std::min(1e-6, t.search.false_alarms);
+    offset_tracker tracker(p);
+    for (size_t i = 0; i < inputs.size(); i++)
+        tracker.expect(int(i),
+                       t.known_delays[inputs[i]] - t.known_delays[inputs[reference]],
+                       t.known_phases[inputs[i]] - t.known_phases[inputs[reference]]);
+    tracker.add(samples, count);
+    receiver_offsets found;
+    found.reference = reference;
+    for (const auto& s : tracker.states()) {
+        receiver_offset o;
+        o.found = s.found;
+        o.lag = std::llround(s.delay);
+        o.fraction = s.delay - double(o.lag);
+        o.phase = s.phase;
+        o.coherence = s.coherence;
+        o.signal_to_noise = s.signal_to_noise;
+        o.sigma_delay = s.sigma_delay;
+        o.sigma_phase = s.sigma_phase;
+        found.inputs.push_back(o);
+    }
+    return found;
+}
+
+offset_job::answer solve(offset_job::task& t)
+{
+    offset_job::answer a;
+    const auto inputs = compared_inputs(t);
+    std::vector<const cfloat*> samples;
+    for (const int i : inputs)
+        samples.push_back(t.samples[i].data());
+    const auto count = int64_t(t.samples[0].size());
+    const int reference =
+        int(std::find(inputs.begin(), inputs.end(), t.search.reference) - inputs.begin());
+    receiver_offset unknown;
+    unknown.reason = "it was not compared";
+    a.offsets.inputs.assign(t.samples.size(), unknown);
+    try {
+        receiver_offsets found;
+        if (t.known_delays.empty()) {
+            auto search = t.search;
+            search.reference = reference;
+            found = measure_offsets(samples, count, search);
+        } else {
+            found = look_for_slips(t, samples, inputs, reference, count);
+        }
+        a.offsets.threshold = found.threshold;
+        for (size_t i = 0; i < inputs.size(); i++)
+            a.offsets.inputs[inputs[i]] = found.inputs[i];
+    } catch (const std::exception& e) {
+        a.error = e.what();
+    }
+    a.offsets.reference = t.search.reference;
+    t.samples.clear();
+    a.asked = std::move(t);
+    return a;
+}
+
+} // namespace
+
+void offset_job::start(task&& t, const std::function<void()>& done)
+{
+    d_running = true;
+    d_future = std::async(std::launch::async, [this, t = std::move(t), done]() mutable {
+        answer a = solve(t);
+        d_ready = true;
+        done();
+        return a;
+    });
+}
+
+std::optional<offset_job::answer> offset_job::wait(std::chrono::milliseconds time)
+{
+    if (!running() || d_future.wait_for(time) != std::future_status::ready)
+        return std::nullopt;
+    answer a = d_future.get();
+    d_running = d_ready = false;
+    return a;
+}
+
+void offset_job::cancel()
+{
+    if (running())
+        d_future.get();
+    d_running = d_ready = false;
+}
+
+} // namespace gr::aperture

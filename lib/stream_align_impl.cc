@@ -1,0 +1,815 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/common/number_text.h"
+#include "stream/samples_as_float.h"
+#include "stream_align_impl.h"
+#include <gnuradio/aperture/tags.h>
+#include <gnuradio/block_detail.h>
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace gr::aperture {
+
+namespace {
+
+constexpr double pi = 3.14159265358979323846;
+
+const pmt::pmt_t status_port = pmt::mp("status");
+const pmt::pmt_t gains_port = pmt::mp("gains");
+
+//! Inputs that were lined up are looked for within so many samples of where they were.
+constexpr int64_t near_lags = 256;
+//! Fewer samples than this are not worth a search.
+constexpr int64_t fewest_samples = 1024;
+//! Of each input, in which slips are looked for.
+constexpr int64_t watched_samples = 1 << 17;
+//! A delay that follows from stamps is tagged again when it has changed by so much.
+constexpr double delay_step = 0.1; // samples
+//! A rate for what is given in seconds, where nobody says it.
+constexpr double usual_rate = 1e6;
+//! Seconds to the next try to place an input: doubled from one to the next up to this.
+constexpr double longest_pause = 60;
+//! How long a call waits for an answer while the output is held back.
+constexpr std::chrono::milliseconds short_wait(5);
+
+pmt::pmt_t key(const char* name) { return pmt::intern(name); }
+
+void require_seconds(const char* name, double seconds)
+{
+    require(std::isfinite(seconds) && seconds >= 0,
+            name,
+            text_of(seconds),
+            "0 or more seconds");
+}
+
+void check(const stream_align::parameters& p)
+{
+    require_range("inputs", p.inputs, 1, 65536);
+    require_ports(p.inputs);
+    require(p.method == "auto" || p.method == "time" || p.method == "correlation",
+            "method",
+            p.method,
+            "auto, time or correlation");
+    require_range("search_samples", p.search_samples, fewest_samples, 1 << 28);
+    require_range("most_offset", p.most_offset, 1, 1 << 28);
+    require_range("reference", p.reference, 0, p.inputs - 1);
+    require(p.clock_error >= 0 && p.clock_error <= 1000,
+            "clock_error",
+            text_of(p.clock_error),
+            "0 to 1000 ppm");
+    require_seconds("interval", p.interval);
+    require_seconds("watch", p.watch);
+    require(p.false_alarms > 0 && p.false_alarms < 1,
+            "false_alarms",
+            text_of(p.false_alarms),
+            "more than 0 and less than 1");
+    require_seconds("status_interval", p.status_interval);
+}
+
+sample_type type_of(const stream_align::parameters& p)
+{
+    using t = sample_type;
+    return parse_sample_type("type", p.type, { t::fc32, t::sc16, t::sc8, t::sc4 });
+}
+
+pmt::pmt_t one_double(double value) { return pmt::init_f64vector(1, { value }); }
+
+//! Adds entries to a dictionary.
+class entries
+{
+public:
+    entries& add(const char* name, const pmt::pmt_t& value)
+    {
+        d_dict = pmt::dict_add(d_dict, key(name), value);
+        return *this;
+    }
+    entries& add(const char* name, double value)
+    {
+        return add(name, pmt::from_double(value));
+    }
+    const pmt::pmt_t& dict() const { return d_dict; }
+
+private:
+    pmt::pmt_t d_dict = pmt::make_dict();
+};
+
+} // namespace
+
+stream_align::sptr stream_align::make(const parameters& p)
+{
+    check(p);
+    return gnuradio::make_block_sptr<stream_align_impl>(p);
+}
+
+stream_align_impl::stream_align_impl(const parameters& p)
+    : gr::block("stream_align",
+                signature_on(device::select("cpu"), p.inputs, int(size_of(type_of(p)))),
+                signature_on(device::select("cpu"), p.inputs, int(size_of(type_of(p))))),
+      clocked_block(device::select("cpu"), p.inputs, 1, 1),
+      d_p(p),
+      d_type(type_of(p)),
+      d_interval(p.interval),
+      d_watch(p.watch),
+      d_status_interval(p.status_interval),
+      d_unaligned(p.unaligned),
+      d_inputs(p.inputs),
+      d_facts(p.inputs)
+{
+    set_most_gap(p.most_gap);
+    set_relative_time(p.relative_time);
+    take_filled_samples();
+    if (p.method != "time") {
+        compare_true_times_only();
+        // for the size of the buffers before this block, where the samples lie until an
+        // answer came: no window needs the zeros themselves
+        set_history(unsigned(p.search_samples) + unsigned(p.most_offset) + 1);
+    }
+    message_port_register_out(gains_port);
+    take_settings("command", [this](const pmt::pmt_t& m) { receive(m); });
+}
+
+bool stream_align_impl::start()
+{
+    d_job.cancel();
+    d_inputs.assign(d_p.inputs, {});
+    d_holds.clear();
+    d_capture.reset();
+    d_holding = d_described = d_due = d_requested = false;
+    d_more = true;
+    d_generation = 0;
+    d_pause = 1;
+    d_published = std::chrono::steady_clock::now();
+    {
+        std::lock_guard<std::mutex> guard(d_mutex);
+        d_facts.assign(d_p.inputs, {});
+        d_measurements = 0;
+    }
+    return clocked_block::start();
+}
+
+bool stream_align_impl::stop()
+{
+    d_job.cancel();
+    return clocked_block::stop();
+}
+
+void stream_align_impl::forecast(int, gr_vector_int& required)
+{
+    require_window(required);
+    d_more = !ended();
+    if (d_holding && !ended() && !d_job.running())
+        d_more = require_ahead(required, d_p.search_samples + lags());
+    if (d_job.ready())
+        std::fill(required.begin(), required.end(), 0); // an answer needs no samples
+}
+
+void stream_align_impl::receive(const pmt::pmt_t& message)
+{
+    const auto command = pmt::is_dict(message)
+                             ? pmt::dict_ref(message, pmt::mp("command"), pmt::PMT_NIL)
+                             : pmt::PMT_NIL;
+    require(pmt::equal(command, pmt::mp("measure")),
+            "command",
+            pmt::write_string(message),
+            "a dictionary of command: measure");
+    measure();
+}
+
+int64_t stream_align_impl::ticks(double seconds) const
+{
+    const double items = seconds * (rate() > 0 ? rate() : usual_rate);
+    return std::max<int64_t>(1, std::llround(std::min(items, 1e15)));
+}
+
+bool stream_align_impl::by_time(int port) const
+{
+    return d_p.method == "time" || (d_p.method == "auto" && has_true_time(port));
+}
+
+int stream_align_impl::reference() const
+{
+    if (!by_time(d_p.reference))
+        for (int port = 0; port < d_p.inputs; port++)
+            if (by_time(port))
+                return port;
+    return d_p.reference;
+}
+
+void stream_align_impl::on_begin()
+{
+    d_described = false;
+    d_first = true;
+    d_holds.clear();
+    d_capture.reset();
+    d_generation++;
+    d_holding = d_searched_further = false;
+    d_due = true;
+    for (int port = 0; port < d_p.inputs; port++) {
+        auto& in = d_inputs[port];
+        in.placed = by_time(port) || port == reference();
+        d_holding = d_holding || !in.placed;
+        if (!in.placed)
+            in.measured = false;
+    }
+    d_next_measurement = position() + ticks(d_interval);
+    d_next_watch = position() + ticks(d_watch);
+}
+
+void stream_align_impl::on_tag(int port, const gr::tag_t& tag)
+{
+    d_inputs[port].tags.push_back(tag);
+}
+
+void stream_align_impl::on_loss(int port, int64_t item)
+{
+    if (d_p.method != "time" && d_p.inputs > 1)
+        d_holds.push_back({ port, item, true });
+}
+
+void stream_align_impl::on_tuned(int port, int64_t item)
+{
+    // Where nothing was measured there is no phase that could be wrong now.
+    const bool measured = std::any_of(
+        d_inputs.begin(), d_inputs.end(), [](const auto& in) { return in.measured; });
+    if (measured || d_holding)
+        d_holds.push_back({ port, item, false });
+}
+
+int64_t stream_align_impl::next_hold() const
+{
+    int64_t next = timeline::none;
+    for (const auto& h : d_holds)
+        next = std::min(next, tick_of(h.port, h.item));
+    return next;
+}
+
+int64_t stream_align_impl::lags() const
+{
+    const bool all = std::all_of(
+        d_inputs.begin(), d_inputs.end(), [](const auto& in) { return in.placed; });
+    return all && !d_searched_further ? std::min<int64_t>(near_lags, d_p.most_offset)
+                                      : d_p.most_offset;
+}
+
+void stream_align_impl::reach_hold()
+{
+    for (auto h = d_holds.begin(); h != d_holds.end();) {
+        if (tick_of(h->port, h->item) > position()) {
+            ++h;
+            continue;
+        }
+        if (h->loss)
+            d_inputs[h->port].placed = false;
+        h = d_holds.erase(h);
+    }
+    d_generation++; // what was kept before says nothing of what follows
+    d_capture.reset();
+    d_holding = true;
+    d_searched_further = false;
+}
+
+bool stream_align_impl::released(const gr_vector_const_void_star& input_items)
+{
+    if (d_job.ready())
+        if (const auto answer = d_job.wait(short_wait))
+            take(*answer);
+    while (d_holding || next_hold() <= position()) {
+        if (!d_holding)
+            reach_hold();
+        if (interrupted()) {
+            d_holding = false; // the ports are lined up anew
+            return true;
+        }
+        if (d_job.running()) {
+            if (const auto answer = d_job.wait(short_wait))
+                take(*answer);
+            else if (ended())
+                boost::this_thread::interruption_point();
+            else
+                return false;
+        } else if (!gather(input_items)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool stream_align_impl::gather(const gr_vector_const_void_star& input_items)
+{
+    const int64_t most_lag = lags(), wanted = d_p.search_samples + most_lag;
+    const int64_t there = look_ahead(wanted, [](const timeline::run&, int64_t) {});
+    if (there < wanted && d_more && !ended())
+        return false;
+    // up to where the receivers are tuned again, or one loses samples
+    const int64_t count = std::min(there, next_hold() - position());
+    if (count < std::min<int64_t>(there, d_p.search_samples / 2) ||
+        count < fewest_samples) {
+        d_holding = false;
+        d_next_measurement = position() + count;
+        return true;
+    }
+    auto task = task_for(std::min(most_lag, count / 2));
+    task.holds = true;
+    task.first = position();
+    task.samples.assign(d_p.inputs, std::vector<cfloat>(size_t(count)));
+    look_ahead(count, [&](const timeline::run& run, int64_t tick) {
+        const auto starts = starts_of(run, input_items);
+        for (int port = 0; port < d_p.inputs; port++)
+            if (starts[port])
+                samples_as_float(d_type,
+                                 starts[port],
+                                 run.windows,
+                                 &task.samples[port][size_t(tick - task.first)]);
+    });
+    search(std::move(task));
+    return true;
+}
+
+void stream_align_impl::search(offset_job::task&& task)
+{
+    // Where no more samples come for a while, the answer is to be used nevertheless.
+    d_job.start(std::move(task), [this] { detail()->d_tpb.notify_msg(); });
+}
+
+offset_job::task stream_align_impl::task_for(int64_t most_lag) const
+{
+    offset_job::task task;
+    task.generation = d_generation;
+    task.compared.assign(d_p.inputs, true);
+    task.search.most_lag = most_lag;
+    task.search.false_alarms = d_p.false_alarms;
+    // one whose place is known, if there is one
+    task.search.reference = reference();
+    if (!d_inputs[task.search.reference].placed)
+        for (int port = d_p.inputs - 1; port >= 0; port--)
+            if (d_inputs[port].placed)
+                task.search.reference = port;
+    if (d_p.clock_error > 0 && rate() > 0) {
+        // two receivers may be wrong the other way each
+        const double error = 2e-6 * d_p.clock_error;
+        task.search.most_delay_rate = error;
+        task.search.most_phase_rate = 2 * pi * error * frequency() / rate();
+    }
+    return task;
+}
+
+double stream_align_impl::delay_at(int port, int64_t tick) const
+{
+    const auto& in = d_inputs[port];
+    return in.delay + in.delay_rate * double(tick - in.tick) +
+           (by_time(port) ? lag(port, tick) - in.stamped : 0);
+}
+
+double stream_align_impl::phase_at(int port, int64_t tick) const
+{
+    const auto& in = d_inputs[port];
+    return std::remainder(in.phase + in.phase_rate * double(tick - in.tick), 2 * pi);
+}
+
+void stream_align_impl::place(int port, int64_t moved)
+{
+    if (moved == 0)
+        return;
+    move(port, moved);
+    d_generation++;
+    d_capture.reset();
+}
+
+void stream_align_impl::take(const offset_job::answer& a)
+{
+    if (a.asked.generation != d_generation)
+        return; // the ports lie elsewhere by now
+    if (!a.error.empty())
+        d_logger->warn("the offsets could not be measured: {:s}", a.error);
+    if (a.asked.known_delays.empty())
+        take_offsets(a);
+    else if (a.error.empty())
+        take_slips(a);
+}
+
+void stream_align_impl::take_offsets(const offset_job::answer& a)
+{
+    const int64_t now = position();
+    const int base = a.asked.search.reference;
+    const double base_delay = delay_at(base, now), base_phase = phase_at(base, now);
+    const double delay_rate = d_inputs[base].delay_rate;
+    const double phase_rate = d_inputs[base].phase_rate;
+
+    if (a.asked.holds && !d_searched_further && lags() < d_p.most_offset) {
+        // Receivers that lose samples when they are tuned are no longer near.
+        for (int port = 0; port < d_p.inputs; port++)
+            if (port != base && d_inputs[port].measured && !a.offsets.inputs[port].found)
+                d_searched_further = true;
+        if (d_searched_further)
+            return;
+    }
+    std::vector<bool> moved(d_p.inputs);
+    bool all = true;
+    for (int port = 0; port < d_p.inputs; port++) {
+        auto& in = d_inputs[port];
+        const auto& o = a.offsets.inputs[port];
+        if (port == base) {
+            in.placed = in.measured = true;
+            continue;
+        }
+        entries more;
+        more.add("signal_to_noise", o.signal_to_noise)
+            .add("threshold", a.offsets.threshold);
+        if (!o.found) {
+            std::string why = a.error.empty() ? o.reason : a.error;
+            if (in.placed)
+                why += "; what was measured before is kept";
+            d_logger->warn("inputs {:d} and {:d}: {:s}", port, base, why);
+            publish("not_aligned", port, more.add(tags::reason, pmt::mp(why)).dict());
+            all = all && in.placed;
+        } else {
+            const double since = double(now - a.asked.first) - o.time;
+            const double delay = o.fraction + o.delay_rate * since + base_delay;
+            const int64_t whole = o.lag + std::llround(delay);
+            const bool slipped =
+                in.placed && in.measured && whole != 0 && d_p.clock_error == 0;
+            in.delay = delay - std::round(delay);
+            in.phase =
+                std::remainder(o.phase + o.phase_rate * since + base_phase, 2 * pi);
+            in.delay_rate = o.delay_rate + delay_rate;
+            in.phase_rate = o.phase_rate + phase_rate;
+            in.tick = now;
+            in.placed = in.measured = true;
+            place(port, whole);
+            in.stamped = by_time(port) ? lag(port, now) : 0;
+            d_logger->info(
+                "input {:d} against {:d}: {:d} samples and {:.4f} later, phase "
+                "{:.2f} degrees, signal-to-noise {:.1f}",
+                port,
+                base,
+                whole,
+                in.delay,
+                in.phase * 180 / pi,
+                o.signal_to_noise);
+            publish("aligned",
+                    port,
+                    more.add("samples", pmt::from_long(long(whole)))
+                        .add("fraction", in.delay)
+                        .add(tags::phase, in.phase)
+                        .add(tags::delay_rate, in.delay_rate)
+                        .add(tags::phase_rate, in.phase_rate * (rate() > 0 ? rate() : 1))
+                        .add(tags::gain, o.gain)
+                        .add("coherence", o.coherence)
+                        .add("sigma_delay", o.sigma_delay)
+                        .add("sigma_phase", o.sigma_phase)
+                        .dict());
+            if (slipped)
+                publish("slip",
+                        port,
+                        entries().add("samples", pmt::from_long(long(whole))).dict());
+            message_port_pub(gains_port,
+                             entries()
+                                 .add(tags::gain, o.gain)
+                                 .add(tags::input, pmt::from_long(port))
+                                 .add(tags::time, time_of(double(now)).to_pmt())
+                                 .add(tags::model, pmt::mp("alignment"))
+                                 .dict());
+            moved[port] = slipped;
+        }
+        std::lock_guard<std::mutex> guard(d_mutex);
+        d_facts[port].snr = o.signal_to_noise;
+        d_facts[port].slips += moved[port];
+    }
+    if (a.asked.holds) {
+        d_holding = false;
+        if (d_first) { // with the first sample that all have
+            int64_t first = now;
+            for (int port = 0; port < d_p.inputs; port++)
+                if (d_inputs[port].placed)
+                    first = std::max(first, tick_of(port, first_needed(port)));
+            set_position(first);
+        }
+    }
+    d_due = true;
+    d_pause = all ? 1 : std::min(2 * d_pause, longest_pause);
+    d_next_measurement = position() + ticks(all ? double(d_interval) : d_pause / 2);
+    d_next_watch = position() + ticks(d_watch);
+    std::lock_guard<std::mutex> guard(d_mutex);
+    d_measurements++;
+}
+
+void stream_align_impl::take_slips(const offset_job::answer& a)
+{
+    const int base = a.asked.search.reference;
+    std::vector<int64_t> slips(d_p.inputs);
+    int compared = 0;
+    bool lost = false, any = false, alike = true;
+    int64_t last = 0;
+    for (int port = 0; port < d_p.inputs; port++) {
+        const auto& o = a.offsets.inputs[port];
+        if (port == base || !a.asked.compared[port])
+            continue;
+        auto& in = d_inputs[port];
+        lost = lost || (in.watched && !o.found);
+        in.watched = o.found;
+        if (!o.found)
+            continue;
+        slips[port] = o.lag;
+        any = any || o.lag != 0;
+        alike = alike && (compared == 0 || o.lag == last);
+        last = o.lag;
+        compared++;
+    }
+    // All others at once: it was the reference.
+    if (any && alike && compared > 1) {
+        std::fill(slips.begin(), slips.end(), 0);
+        slips[base] = -last;
+    }
+    for (int port = 0; port < d_p.inputs; port++)
+        if (slips[port] != 0) {
+            d_logger->warn(
+                "input {:d} slipped by {:d} samples, which is mended", port, slips[port]);
+            publish("slip",
+                    port,
+                    entries().add("samples", pmt::from_long(long(slips[port]))).dict());
+            place(port, slips[port]);
+            std::lock_guard<std::mutex> guard(d_mutex);
+            d_facts[port].slips++;
+        }
+    if (any || lost) {
+        d_requested = true;
+        d_searched_further = lost; // a slip may have been longer than what is watched
+    }
+}
+
+void stream_align_impl::begin_capture()
+{
+    if (d_capture || d_job.running() || d_p.inputs < 2)
+        return;
+    bool unplaced = false, measured = false;
+    for (const auto& in : d_inputs) {
+        unplaced = unplaced || !in.placed;
+        measured = measured || in.measured;
+    }
+    const bool due = (unplaced || d_interval > 0) && position() >= d_next_measurement;
+    capture c;
+    c.first = position();
+    if (d_requested.exchange(false) || due) {
+        c.most_lag = lags();
+        d_searched_further = false;
+        c.wanted = d_p.search_samples + c.most_lag;
+    } else if (d_watch > 0 && measured && position() >= d_next_watch) {
+        c.for_slips = true;
+        c.wanted = std::min<int64_t>(watched_samples, d_p.search_samples);
+        d_next_watch = position() + std::max(ticks(d_watch), c.wanted);
+    } else {
+        return;
+    }
+    c.samples.resize(d_p.inputs);
+    for (auto& s : c.samples)
+        s.reserve(size_t(c.wanted));
+    d_capture = std::move(c);
+}
+
+void stream_align_impl::keep(const timeline::run& run,
+                             const std::vector<const char*>& starts)
+{
+    if (!d_capture)
+        return;
+    auto& c = *d_capture;
+    const auto before = int64_t(c.samples[0].size());
+    const int64_t count = std::min(run.windows, c.wanted - before);
+    for (int port = 0; port < d_p.inputs; port++) {
+        c.samples[port].resize(size_t(before + count));
+        if (starts[port])
+            samples_as_float(
+                d_type, starts[port], count, &c.samples[port][size_t(before)]);
+    }
+    if (before + count < c.wanted)
+        return;
+    auto task = task_for(c.most_lag);
+    task.first = c.first;
+    task.samples = std::move(c.samples);
+    if (c.for_slips) {
+        for (int port = 0; port < d_p.inputs; port++) {
+            const int64_t middle = c.first + c.wanted / 2;
+            task.compared[port] = d_inputs[port].placed && d_inputs[port].measured;
+            task.known_delays.push_back(delay_at(port, middle));
+            task.known_phases.push_back(phase_at(port, middle));
+        }
+        task.compared[task.search.reference] = true;
+    }
+    d_capture.reset();
+    if (std::count(task.compared.begin(), task.compared.end(), true) > 1)
+        search(std::move(task));
+}
+
+clocked_block::progress
+stream_align_impl::make(int done,
+                        int room,
+                        const gr_vector_const_void_star& input_items,
+                        const gr_vector_void_star& output_items)
+{
+    if (!released(input_items))
+        return {};
+    begin_capture();
+    const int64_t now = position();
+    int64_t most = std::min<int64_t>(room, next_hold() - now);
+    // rx_freq is tagged on the item from which on it holds
+    const int64_t change = next_change();
+    if (change > now)
+        most = std::min(most, change - now);
+    const auto run = next_run(most);
+    if (run.windows == 0)
+        return {};
+    const auto starts = starts_of(run, input_items);
+    const uint64_t item = nitems_written(0) + uint64_t(done);
+    tag_first(item);
+    tag_delays(item);
+    send(run, starts, done, output_items);
+    keep(run, starts);
+    d_first = false;
+    advance(run.windows);
+    publish_state();
+    return { run.windows, int(run.windows) };
+}
+
+void stream_align_impl::tag_first(uint64_t item)
+{
+    const timestamp time = time_of(double(position()));
+    const bool again = take_correction(position());
+    const auto changes = take_changes(position());
+    for (int port = 0; port < d_p.inputs; port++) {
+        if (!d_described)
+            tag_description(
+                port,
+                item,
+                { time, rate(), input_bandwidth(), input_samples_per_item() });
+        else if (again)
+            tag_time(port, item, time);
+        if (!changes.empty())
+            tag_frequency(port, item, time, changes.back().frequency);
+    }
+    d_described = true;
+}
+
+void stream_align_impl::tag_delays(uint64_t item)
+{
+    const int64_t now = position();
+    for (int port = 0; port < d_p.inputs && rate() > 0; port++) {
+        auto& in = d_inputs[port];
+        const double delay = delay_at(port, now);
+        if (!d_due && (in.measured || std::abs(delay - in.tagged) < delay_step))
+            continue;
+        in.tagged = delay;
+        tag(port, item, tags::delay, one_double(delay / rate()));
+        if (in.measured)
+            tag(port, item, tags::phase, one_double(phase_at(port, now)));
+        if (in.measured && d_p.clock_error > 0) {
+            tag(port, item, tags::delay_rate, one_double(in.delay_rate));
+            tag(port, item, tags::phase_rate, one_double(in.phase_rate * rate()));
+        }
+    }
+    d_due = false;
+}
+
+void stream_align_impl::send(const timeline::run& run,
+                             const std::vector<const char*>& starts,
+                             int done,
+                             const gr_vector_void_star& output_items)
+{
+    const size_t size = size_of(d_type), bytes = size_t(run.windows) * size;
+    const int base = reference();
+    const bool pass_all = d_unaligned;
+    std::lock_guard<std::mutex> guard(d_mutex);
+    for (int port = 0; port < d_p.inputs; port++) {
+        auto& in = d_inputs[port];
+        auto& known = d_facts[port];
+        const uint64_t item = nitems_written(port) + uint64_t(done);
+        auto* out = static_cast<char*>(output_items[port]) + size_t(done) * size;
+        const int64_t first = run.first_item[port];
+        known.aligned = in.placed;
+        known.phase = phase_at(port, position());
+        if (first >= 0 && run.first_item[base] >= 0)
+            known.offset = double(run.first_item[base] - first) +
+                           delay_at(port, position()) - delay_at(base, position());
+        int64_t filled = -1;
+        if (starts[port] && (in.placed || pass_all)) {
+            std::memcpy(out, starts[port], bytes);
+            if (in.next >= 0 && first != in.next)
+                filled = 0; // no window may lie across
+        } else {
+            std::memset(out, 0, bytes);
+            filled = run.windows;
+            known.zeros += uint64_t(run.windows);
+        }
+        if (filled >= 0)
+            tag(port,
+                item,
+                tags::missing,
+                entries()
+                    .add(tags::input, pmt::from_long(0))
+                    .add(tags::first, pmt::from_uint64(item))
+                    .add(tags::count, pmt::from_uint64(uint64_t(filled)))
+                    .dict());
+        if (first < 0)
+            continue;
+        if (first > std::max<int64_t>(in.next, 0))
+            known.dropped += uint64_t(first - std::max<int64_t>(in.next, 0));
+        in.next = first + run.windows;
+        while (!in.tags.empty() && int64_t(in.tags.front().offset) < in.next) {
+            const auto& t = in.tags.front();
+            if (int64_t(t.offset) >= first)
+                add_item_tag(
+                    port, item + t.offset - uint64_t(first), t.key, t.value, t.srcid);
+            in.tags.pop_front();
+        }
+    }
+}
+
+void stream_align_impl::publish(const char* event, int port, const pmt::pmt_t& more)
+{
+    auto dict = pmt::dict_add(more, key(tags::event), pmt::mp(event));
+    dict = pmt::dict_add(dict, key(tags::port), pmt::from_long(port));
+    // of the output: where the inputs do not begin together, its number is that of none
+    dict = pmt::dict_add(dict, key(tags::item), pmt::from_uint64(nitems_written(0)));
+    message_port_pub(status_port, dict);
+}
+
+void stream_align_impl::publish_state()
+{
+    const double interval = d_status_interval;
+    const auto now = std::chrono::steady_clock::now();
+    if (interval <= 0 || now - d_published < std::chrono::duration<double>(interval))
+        return;
+    d_published = now;
+    std::vector<uint64_t> known;
+    for (const bool a : aligned())
+        known.push_back(a);
+    const auto counts = [](const std::vector<uint64_t>& v) {
+        return pmt::init_u64vector(v.size(), v);
+    };
+    const auto numbers = [](const std::vector<double>& v) {
+        return pmt::init_f64vector(v.size(), v);
+    };
+    publish("state",
+            reference(),
+            entries()
+                .add("aligned", counts(known))
+                .add("offsets", numbers(offsets()))
+                .add("phases", numbers(phases()))
+                .add("signal_to_noise", numbers(snr()))
+                .add("zeros", counts(zeros()))
+                .add("dropped", counts(dropped()))
+                .add("slips", counts(slips()))
+                .dict());
+}
+
+void stream_align_impl::set_interval(double seconds)
+{
+    require_seconds("interval", seconds);
+    d_interval = seconds;
+}
+
+void stream_align_impl::set_watch(double seconds)
+{
+    require_seconds("watch", seconds);
+    d_watch = seconds;
+}
+
+void stream_align_impl::set_status_interval(double seconds)
+{
+    require_seconds("status_interval", seconds);
+    d_status_interval = seconds;
+}
+
+template <typename value>
+std::vector<value> stream_align_impl::of_each(value facts::*member) const
+{
+    std::lock_guard<std::mutex> guard(d_mutex);
+    std::vector<value> values;
+    for (const auto& f : d_facts)
+        values.push_back(f.*member);
+    return values;
+}
+
+std::vector<double> stream_align_impl::offsets() const { return of_each(&facts::offset); }
+std::vector<double> stream_align_impl::phases() const { return of_each(&facts::phase); }
+std::vector<double> stream_align_impl::snr() const { return of_each(&facts::snr); }
+std::vector<bool> stream_align_impl::aligned() const { return of_each(&facts::aligned); }
+std::vector<uint64_t> stream_align_impl::zeros() const { return of_each(&facts::zeros); }
+std::vector<uint64_t> stream_align_impl::dropped() const
+{
+    return of_each(&facts::dropped);
+}
+std::vector<uint64_t> stream_align_impl::slips() const { return of_each(&facts::slips); }
+
+uint64_t stream_align_impl::measurements() const
+{
+    std::lock_guard<std::mutex> guard(d_mutex);
+    return d_measurements;
+}
+
+} // namespace gr::aperture

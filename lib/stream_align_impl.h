@@ -1,0 +1,153 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_STREAM_ALIGN_IMPL_H
+#define INCLUDED_APERTURE_STREAM_ALIGN_IMPL_H
+
+#include "stream/clocked_block.h"
+#include "stream/offset_job.h"
+#include <gnuradio/aperture/stream_align.h>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <mutex>
+
+namespace gr::aperture {
+
+class stream_align_impl : public stream_align, public clocked_block
+{
+public:
+    explicit stream_align_impl(const parameters& p);
+
+    bool start() override;
+    bool stop() override;
+    void forecast(int noutput_items, gr_vector_int& required) override;
+
+    void measure() override { d_requested = true; }
+    void set_interval(double seconds) override;
+    void set_watch(double seconds) override;
+    void set_unaligned(bool unaligned) override { d_unaligned = unaligned; }
+    void set_status_interval(double seconds) override;
+
+    std::vector<double> offsets() const override;
+    std::vector<double> phases() const override;
+    std::vector<double> snr() const override;
+    std::vector<bool> aligned() const override;
+    std::vector<uint64_t> zeros() const override;
+    std::vector<uint64_t> dropped() const override;
+    std::vector<uint64_t> slips() const override;
+    uint64_t measurements() const override;
+    bool searching() const override { return d_job.running(); }
+
+private:
+    //! What is known of an input.
+    struct input_state {
+        bool placed = false;                   //!< its offset is known
+        bool measured = false;                 //!< by correlation, at least once
+        double delay = 0, phase = 0;           //!< samples, radians, at `tick`
+        double delay_rate = 0, phase_rate = 0; //!< per sample
+        int64_t tick = 0;
+        double stamped = 0; //!< what its stamps said more at the measurement, in samples
+        double tagged = 0;  //!< delay that was tagged last, in samples
+        bool watched = false;       //!< it correlated when slips were looked for last
+        int64_t next = -1;          //!< item behind the last one that was sent
+        std::deque<gr::tag_t> tags; //!< to be passed on
+    };
+    //! What others may read while this block works.
+    struct facts {
+        double offset = 0, phase = 0, snr = 0;
+        bool aligned = false;
+        uint64_t zeros = 0, dropped = 0, slips = 0;
+    };
+    //! The output stops before an item of a port, until the inputs were measured.
+    struct hold {
+        int port;
+        int64_t item;
+        bool loss; //!< the port's offset is not known from there on
+    };
+    //! Samples of all inputs that are kept while they pass.
+    struct capture {
+        int64_t wanted = 0, first = 0;
+        int64_t most_lag = 0;
+        bool for_slips = false;
+        std::vector<std::vector<cfloat>> samples;
+    };
+
+    progress make(int done,
+                  int room,
+                  const gr_vector_const_void_star& input_items,
+                  const gr_vector_void_star& output_items) override;
+    void on_begin() override;
+    void on_tag(int port, const gr::tag_t& tag) override;
+    void on_loss(int port, int64_t item) override;
+    void on_tuned(int port, int64_t item) override;
+    void receive(const pmt::pmt_t& message);
+
+    int64_t ticks(double seconds) const;
+    bool by_time(int port) const;
+    int reference() const;
+
+    //! Tick of the next hold, or timeline::none.
+    int64_t next_hold() const;
+    //! Whether there is output to be made now; measures first where that is due.
+    bool released(const gr_vector_const_void_star& input_items);
+    //! From here on the inputs are to be measured before there is output.
+    void reach_hold();
+    void search(offset_job::task&& task);
+    bool gather(const gr_vector_const_void_star& input_items);
+    offset_job::task task_for(int64_t most_lag) const;
+    int64_t lags() const;
+
+    void take(const offset_job::answer& a);
+    void take_offsets(const offset_job::answer& a);
+    void take_slips(const offset_job::answer& a);
+    void place(int port, int64_t ticks);
+    double delay_at(int port, int64_t tick) const;
+    double phase_at(int port, int64_t tick) const;
+
+    void begin_capture();
+    void keep(const timeline::run& run, const std::vector<const char*>& starts);
+
+    void send(const timeline::run& run,
+              const std::vector<const char*>& starts,
+              int done,
+              const gr_vector_void_star& output_items);
+    void tag_first(uint64_t item);
+    void tag_delays(uint64_t item);
+    void publish(const char* event, int port, const pmt::pmt_t& more);
+    void publish_state();
+    template <typename value>
+    std::vector<value> of_each(value facts::*member) const;
+
+    const parameters d_p;
+    const sample_type d_type;
+    std::atomic<double> d_interval, d_watch, d_status_interval;
+    std::atomic<bool> d_unaligned, d_requested{ false };
+
+    offset_job d_job;
+    std::vector<input_state> d_inputs;
+    std::vector<hold> d_holds;
+    bool d_holding = false;          // at the position, until an answer came
+    bool d_searched_further = false; // for the whole of most_offset, at this hold
+    bool d_first = false;            // nothing was sent since the ports were lined up
+    bool d_more = true;              // of the input may come
+    bool d_described = false;        // the first output item has its tags
+    bool d_due = false;              // delays and phases are to be tagged
+    int d_generation = 0;            // of the places of the ports
+    std::optional<capture> d_capture;
+    int64_t d_next_measurement = 0, d_next_watch = 0; // ticks
+    double d_pause = 1; // seconds to the next try to place what could not be
+    std::chrono::steady_clock::time_point d_published;
+
+    mutable std::mutex d_mutex; // of the facts
+    std::vector<facts> d_facts;
+    uint64_t d_measurements = 0;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_STREAM_ALIGN_IMPL_H */

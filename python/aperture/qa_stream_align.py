@@ -1,0 +1,699 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""
+stream_align: samples of the same number were received at the same time, whatever the receivers
+say of it, and what is left is tagged.
+
+The signals are noise that all receivers have in common, and noise of each. Receiver p's sample
+i is exp(i phase_p) common(i + start_p - extra_p): it begins start_p samples later than the
+others, and its cable is extra_p samples longer, so that it is to be delayed by start_p - extra_p
+to line up. Phases are checked within five standard deviations of the bound sqrt((1 - c^2)/2)/(c
+sqrt(N)), with c the coherence and N the samples that are compared.
+"""
+
+import threading
+import time
+
+import numpy as np
+import pmt
+from gnuradio import aperture, gr_unittest
+from gnuradio.aperture.testing import qa_tools
+from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, tags_of
+
+RATE = 2.0**20  # all times of samples are exact in float64
+EPOCH = 1700000000
+SEARCH = 1 << 15
+COHERENCE = 0.7
+
+
+def delayed(signal, delay):
+    """By a part of a sample, as if the signal were periodic."""
+    frequencies = np.fft.fftfreq(len(signal))
+    return np.fft.ifft(np.fft.fft(signal) * np.exp(-2j * np.pi * frequencies * delay))
+
+
+def noise(rng, count):
+    return (rng.standard_normal(count) + 1j * rng.standard_normal(count)) / np.sqrt(2)
+
+
+class Receivers:
+    """What receivers make of one signal. coherence: of two of them"""
+
+    def __init__(self, seed, count, starts, extras=None, phases=None, coherence=COHERENCE):
+        rng = np.random.default_rng(seed)
+        ports = len(starts)
+        self.starts, self.count = starts, count
+        self.extras = extras or [0.0] * ports
+        self.phases = phases or [0.0] * ports
+        common = noise(rng, count + max(starts) + 64)
+        self.samples = []
+        for start, extra, phase in zip(starts, self.extras, self.phases):
+            seen = delayed(common, extra) if extra else common
+            own = noise(rng, count)
+            mixed = np.sqrt(coherence) * seen[start : start + count]
+            mixed = np.exp(1j * phase) * mixed + np.sqrt(1 - coherence) * own
+            self.samples.append(mixed.astype(np.complex64))
+
+    def offset(self, port, reference=0):
+        """Samples by which a port is to be delayed."""
+        return (self.starts[port] - self.extras[port]) - (
+            self.starts[reference] - self.extras[reference]
+        )
+
+    def ports(self):
+        return [s.view(np.uint8).reshape(-1, 8) for s in self.samples]
+
+
+def start_tags(time=None, frequency=None):
+    tags = [(0, "rx_rate", RATE)]
+    if time is not None:
+        tags.append((0, "rx_time", time))
+    if frequency is not None:
+        tags.append((0, "rx_freq", frequency))
+    return tags
+
+
+class Aligned:
+    """
+    A flowgraph of one stream_align that has run, and what came out of it.
+
+    paced: the source waits every 20000 samples until searches have ended, so that their answers
+    come in good time
+    """
+
+    def __init__(self, ports, tags, chunks=10000, paced=False, **parameters):
+        parameters = {
+            "inputs": len(ports),
+            "search_samples": SEARCH,
+            "most_offset": 1 << 13,
+            "watch": 0,
+            **parameters,
+        }
+        size = ports[0].shape[1]
+        self.block = aperture.stream_align(**parameters)
+        steps = range(20000, len(ports[0]), 20000) if paced else ()
+        self.gates = {step: threading.Event() for step in steps}
+        self.graph = Flowgraph(
+            self.block,
+            ports,
+            [size] * len(ports),
+            tags=tags,
+            chunks=chunks,
+            gates=self.gates,
+        )
+        self.run()
+
+    def run(self):
+        with self.graph.running():
+            for item, gate in self.gates.items():
+                self.wait_for(lambda: self.graph.sources[0].sent >= item)
+                time.sleep(0.002)
+                self.wait_for(lambda: not self.block.searching())
+                gate.set()
+        self.data = [sink.data() for sink in self.graph.sinks]
+        self.tags = [sink.tags for sink in self.graph.sinks]
+        if self.data[0].shape[1] == 8:
+            self.data = [np.ascontiguousarray(d).view(np.complex64)[:, 0] for d in self.data]
+        self.messages = self.graph.messages()
+
+    @staticmethod
+    def wait_for(condition):
+        until = time.monotonic() + qa_tools.PATIENCE
+        while not condition() and time.monotonic() < until:
+            time.sleep(0.001)
+
+    def missing(self, port):
+        """bool [sample], by the tags."""
+        missing = np.zeros(len(self.data[port]), bool)
+        for item, entry in tags_of(self.tags[port], "missing"):
+            assert item == entry["first"]
+            missing[item : item + entry["count"]] = True
+        return missing
+
+    def events(self, name):
+        return [m for m in self.messages if m["event"] == name]
+
+    def last(self, port, key):
+        """(item, value) of the last tag of a key"""
+        item, value = tags_of(self.tags[port], key)[-1]
+        return item, value[0]
+
+    def coherence(self, a, b, part=slice(None)):
+        """Complex, of what is missing on neither port."""
+        there = ~(self.missing(a) | self.missing(b))
+        there[: part.start or 0] = False
+        if part.stop:
+            there[part.stop :] = False
+        x, y = self.data[a][there], self.data[b][there]
+        return np.vdot(y, x) / np.sqrt(np.vdot(x, x).real * np.vdot(y, y).real)
+
+
+class qa_stream_align(gr_unittest.TestCase):
+    def check_phase(self, measured, expected, coherence=COHERENCE, samples=SEARCH):
+        sigma = np.sqrt((1 - coherence**2) / 2) / (coherence * np.sqrt(samples))
+        difference = np.angle(np.exp(1j * (measured - expected)))
+        self.assertLess(abs(difference), 5 * sigma)
+
+    def check_delay(self, measured, expected, coherence=COHERENCE, samples=SEARCH):
+        """In samples; the bound for a flat band is sqrt(12) / 2 pi of that of the phase."""
+        sigma = np.sqrt((1 - coherence**2) / 2) / (coherence * np.sqrt(samples))
+        self.assertLess(abs(measured - expected), 5 * sigma * np.sqrt(12) / (2 * np.pi))
+
+    def check_shifted(self, aligned, receivers, port, offset):
+        """
+        Outputs are the inputs from the latest start on. offset: samples by which this port
+        is later than the latest, 0 or below.
+        """
+        expected = receivers.samples[port][-offset:]
+        there = ~aligned.missing(port)
+        count = min(len(expected), len(there))
+        np.testing.assert_array_equal(
+            aligned.data[port][:count][there[:count]], expected[:count][there[:count]]
+        )
+
+    # ---- by rx_time
+
+    def test_stamps(self):
+        """To the sample; the part of one is tagged, and nothing is held back."""
+        receivers = Receivers(1, 5003, [100, 0, 37])
+        parts = [0.0, 0.3125, -0.25]
+        tags = [
+            start_tags(rx_time(EPOCH, (start + part) / RATE), 1e9)
+            for start, part in zip(receivers.starts, parts)
+        ]
+        out = Aligned(receivers.ports(), tags)
+        self.assertEqual([len(d) for d in out.data], [4903] * 3)
+        for port, (start, part) in enumerate(zip(receivers.starts, parts)):
+            self.check_shifted(out, receivers, port, start - 100)
+            item, delay = out.last(port, "delay")
+            self.assertEqual(item, 0)
+            self.assertAlmostEqual(delay * RATE, part, 9)
+            self.assertEqual(tags_of(out.tags[port], "rx_time"), [(0, rx_time(EPOCH, 100 / RATE))])
+            self.assertEqual(tags_of(out.tags[port], "rx_rate"), [(0, RATE)])
+            self.assertEqual(tags_of(out.tags[port], "rx_freq"), [(0, 1e9)])
+            self.assertEqual(tags_of(out.tags[port], "phase"), [])
+        np.testing.assert_allclose(
+            out.block.offsets(), np.add(receivers.starts, parts) - 100, atol=1e-9
+        )
+        self.assertEqual(out.block.dropped(), [0, 100, 63])
+        self.assertEqual(out.block.measurements(), 0)
+        self.assertEqual(out.block.aligned(), [True] * 3)
+
+    def test_overflow(self):
+        """What an rx_time that jumps says was lost becomes zeros that are said to be missing."""
+        receivers = Receivers(2, 9001, [0, 0])
+        ports = receivers.ports()
+        lost = 555
+        ports[1] = np.delete(ports[1], slice(3000, 3000 + lost), axis=0)
+        tags = [start_tags(rx_time(EPOCH)), start_tags(rx_time(EPOCH))]
+        tags[1] += start_tags(rx_time(EPOCH, (3000 + lost) / RATE), 1e9)[1:] and [
+            (3000, "rx_time", rx_time(EPOCH, (3000 + lost) / RATE)),
+            (3000, "rx_rate", RATE),
+        ]
+        out = Aligned(ports, tags)
+        expected = np.zeros(len(out.data[1]), bool)
+        expected[3000 : 3000 + lost] = True
+        np.testing.assert_array_equal(out.missing(1), expected)
+        self.assertFalse(out.missing(0).any())
+        np.testing.assert_array_equal(out.data[1][expected], 0)
+        self.check_shifted(out, receivers, 1, 0)
+        self.assertEqual(out.block.zeros(), [0, lost])
+
+    def test_overflows_counted_behind(self):
+        """A channeliser counts the zeros as missing: no spectrum with one of them is good."""
+        receivers = Receivers(3, 9001, [0, 0])
+        ports = receivers.ports()
+        ports[1] = np.delete(ports[1], slice(3000, 3555), axis=0)
+        tags = [start_tags(rx_time(EPOCH), 1e9), start_tags(rx_time(EPOCH), 1e9)]
+        tags[1] += [
+            (3000, "rx_time", rx_time(EPOCH, 3555 / RATE)),
+            (3000, "rx_rate", RATE),
+        ]
+        align = aperture.stream_align(watch=0)
+        channels, taps = 16, 4
+        pfb = aperture.pfb_channelizer(channels=channels, taps=taps, inputs=2, device="cpu")
+        graph = Flowgraph([align, pfb], ports, [8 * channels] * 2, tags=tags)
+        _, out_tags = graph.run()
+        spectra = (9001 // channels) - taps + 1
+        missing = qa_tools.missing_of(out_tags[1], 1, spectra)[0]
+        first = np.arange(spectra) * channels
+        expected = (first + taps * channels > 3000) & (first < 3555)
+        np.testing.assert_array_equal(missing, expected)
+        self.assertEqual(pfb.missing(), [0, expected.sum()])
+
+    def test_visibilities(self):
+        """Through f_engine and xengine: those of inputs that begin together and lose nothing."""
+        receivers = Receivers(27, 100003, [0, 0])
+        tags = [start_tags(rx_time(EPOCH), 1e9), start_tags(rx_time(EPOCH), 1e9)]
+        channels = 16
+
+        def correlate(first, ports, tags):
+            chain = [
+                aperture.f_engine(channels=channels, inputs=2, spectra_per_frame=10, device="cpu"),
+                aperture.xengine(
+                    channels=channels, inputs=2, spectra_per_frame=10, integration=5, device="cpu"
+                ),
+            ]
+            data, tags = Flowgraph(first + chain, ports, [channels * 24], tags=tags).run()
+            counted = [value for _, value in tags_of(tags[0], "counted")]
+            return data[0].view(np.complex64).reshape(-1, channels, 3), counted
+
+        clean, _ = correlate([], receivers.ports(), tags)
+        # the same, but port 1 begins 160 samples earlier, and loses 700 of them
+        ports, lossy = receivers.ports(), [tags[0], start_tags(rx_time(EPOCH, -160 / RATE), 1e9)]
+        extra = np.zeros((160, 8), np.uint8)
+        ports[1] = np.concatenate([extra, np.delete(ports[1], slice(50000, 50700), axis=0)])
+        lossy[1] += [
+            (50160, "rx_time", rx_time(EPOCH, 50700 / RATE)),
+            (50160, "rx_rate", RATE),
+        ]
+        actual, counted = correlate([aperture.stream_align(watch=0)], ports, lossy)
+        self.assertEqual(actual.shape, clean.shape)
+        whole = np.array([value.min() == 50 for value in counted])
+        # 700 samples, 44 spectra and 7 more, are in two integrations of 50 spectra
+        self.assertEqual(len(whole) - whole[:-1].sum() - 1, 2)
+        np.testing.assert_array_equal(actual[:-1][whole[:-1]], clean[:-1][whole[:-1]])
+
+    def test_jitter(self):
+        """Stamps that scatter neither move a sample nor, within half a sample, lose any."""
+        for spread in (0.25, 0.5):
+            rng = np.random.default_rng(4)
+            receivers = Receivers(4, 60000, [40, 0])
+            tags = []
+            for start in receivers.starts:
+                tags.append(start_tags(rx_time(EPOCH, start / RATE)))
+                for item in range(500, 60000, 500):
+                    late = (start + item + rng.uniform(-spread, spread)) / RATE
+                    tags[-1].append((item, "rx_time", rx_time(EPOCH, late)))
+            out = Aligned(receivers.ports(), tags)
+            for port in range(2):
+                self.check_shifted(out, receivers, port, receivers.starts[port] - 40)
+                # until it is known how far they scatter, one may be taken for a jump
+                most = 0 if spread == 0.25 else 1500
+                self.assertLessEqual(out.block.zeros()[port], most)
+            # the mean of up to 32 uniform ones, whose deviation is spread / sqrt(3)
+            self.assertLess(abs(out.last(1, "delay")[1] * RATE), spread)
+
+    # ---- by correlation
+
+    def check_found(self, out, receivers, coherence=COHERENCE):
+        """All inputs were put where they belong, from the first sample that all have."""
+        latest = max(receivers.starts)
+        for port in range(len(receivers.starts)):
+            whole = round(receivers.offset(port))
+            lead = max(round(receivers.offset(p)) for p in range(len(receivers.starts)))
+            self.check_shifted(out, receivers, port, whole - lead)
+            item, delay = out.last(port, "delay")
+            self.assertEqual(item, 0)
+            self.check_delay(delay * RATE, receivers.offset(port) - whole, coherence)
+            item, phase = out.last(port, "phase")
+            self.assertEqual(item, 0)
+            self.check_phase(phase, receivers.phases[0] - receivers.phases[port], coherence)
+            self.assertEqual(out.missing(port).sum(), 0)
+        self.assertGreaterEqual(min(len(d) for d in out.data), receivers.count - latest - 8)
+        self.assertEqual(out.block.aligned(), [True] * len(receivers.starts))
+
+    def test_no_stamps(self):
+        """Start, part of a sample and phase are hidden in the samples alone."""
+        receivers = Receivers(
+            5, 120000, [1500, 0, 5077], [0.0, 0.37, -2.2], [0.3, -2.0, 3.0]
+        )
+        tags = [start_tags(frequency=1e9) for _ in range(3)]
+        out = Aligned(receivers.ports(), tags)
+        self.check_found(out, receivers)
+        for port in (1, 2):
+            self.assertAlmostEqual(out.block.offsets()[port], receivers.offset(port), 1)
+            self.assertGreater(out.block.snr()[port], 20)
+        self.assertEqual(out.block.measurements(), 1)
+        self.assertEqual(sorted(m["port"] for m in out.events("aligned")), [1, 2])
+        # the time is the host's, and nobody is told otherwise
+        self.assertEqual(tags_of(out.tags[0], "rx_time_approximate"), [(0, True)])
+
+    def test_private_epochs(self):
+        """Times that count from the start of each device are not compared."""
+        receivers = Receivers(6, 100000, [0, 3333])
+        tags = [start_tags(rx_time(5, 0.25)), start_tags(rx_time(17, 0.5))]
+        out = Aligned(receivers.ports(), tags)
+        self.check_found(out, receivers)
+
+    def test_approximate_times(self):
+        """Nor are those of the host's clock; of the two, a true time is the output's."""
+        receivers = Receivers(7, 100000, [2222, 0])
+        tags = [start_tags(rx_time(EPOCH, 0.5)), start_tags(rx_time(EPOCH + 1))]
+        tags[0].append((0, "rx_time_approximate", True))
+        out = Aligned(receivers.ports(), tags)
+        for port in range(2):
+            self.check_shifted(out, receivers, port, receivers.starts[port] - 2222)
+        self.assertEqual(
+            tags_of(out.tags[0], "rx_time"), [(0, rx_time(EPOCH + 1, 2222 / RATE))]
+        )
+        self.assertEqual(tags_of(out.tags[0], "rx_time_approximate"), [])
+
+    def test_types(self):
+        receivers = Receivers(8, 60000, [0, 707])
+        tags = [start_tags(), start_tags()]
+        for name, dtype, scale in (("sc16", np.int16, 1000), ("sc8", np.int8, 20)):
+            ports = []
+            for s in receivers.samples:
+                pairs = np.clip(np.rint(scale * s.view(np.float32)), -127 * scale, 127 * scale)
+                ports.append(pairs.astype(dtype).view(np.uint8).reshape(len(s), -1))
+            out = Aligned(ports, tags, type=name)
+            np.testing.assert_array_equal(out.data[0], ports[0][707 : 707 + len(out.data[0])])
+            np.testing.assert_array_equal(out.data[1], ports[1][: len(out.data[1])])
+        nibbles = []
+        for s in receivers.samples:
+            pairs = np.clip(np.rint(2 * s.view(np.float32)), -7, 7).astype(np.int8)
+            pairs = pairs.reshape(-1, 2)
+            nibbles.append((((pairs[:, :1] & 15) << 4) | (pairs[:, 1:] & 15)).astype(np.uint8))
+        out = Aligned(nibbles, tags, type="sc4")
+        np.testing.assert_array_equal(out.data[0], nibbles[0][707 : 707 + len(out.data[0])])
+
+    def test_overflow_of_private_clock(self):
+        """A device that counts what it lost is believed, though its epoch is its own."""
+        receivers = Receivers(9, 150000, [0, 3001])
+        ports = receivers.ports()
+        ports[1] = np.delete(ports[1], slice(90000, 90999), axis=0)
+        tags = [start_tags(rx_time(1)), start_tags(rx_time(2))]
+        tags[1] += [
+            (90000, "rx_time", rx_time(2, 90999 / RATE)),
+            (90000, "rx_rate", RATE),
+        ]
+        out = Aligned(ports, tags)
+        self.check_found_with_gap(out, receivers, 90000, 999)
+        self.assertEqual(out.block.measurements(), 1)
+
+    def check_found_with_gap(self, out, receivers, first, count):
+        expected = np.zeros(len(out.data[1]), bool)
+        expected[first : first + count] = True
+        np.testing.assert_array_equal(out.missing(1), expected)
+        for port in range(2):
+            self.check_shifted(
+                out, receivers, port, receivers.starts[port] - max(receivers.starts)
+            )
+
+    def test_loss_of_unknown_length(self):
+        """How much was lost is measured, and becomes zeros; the output waits for it."""
+        for port in (0, 1):
+            receivers = Receivers(10, 200000, [0, 3001])
+            ports = receivers.ports()
+            # on port 0 at the same output sample
+            item = 90000 + (3001 if port == 0 else 0)
+            ports[port] = np.delete(ports[port], slice(item, item + 777), axis=0)
+            tags = [start_tags(), start_tags()]
+            tags[port].append((item, "rx_rate", RATE))
+            out = Aligned(ports, tags)
+            self.assertEqual(out.block.measurements(), 2)
+            expected = np.zeros(len(out.data[port]), bool)
+            expected[90000:90777] = True
+            np.testing.assert_array_equal(out.missing(port), expected)
+            self.assertFalse(out.missing(1 - port).any())
+            for p in range(2):
+                self.check_shifted(out, receivers, p, receivers.starts[p] - 3001)
+
+    def test_retune(self):
+        """The phase is measured anew, and holds from the very sample of the new rx_freq."""
+        receivers = Receivers(11, 200000, [0, 1234], phases=[0.0, 1.0])
+        turned = 90001
+        receivers.samples[1][turned:] *= -1j
+        tags = [start_tags(frequency=1e9), start_tags(frequency=1e9)]
+        tags[0].append((turned + 1234, "rx_freq", 1.1e9))
+        tags[0].append((turned + 1234, "rx_time", rx_time(EPOCH)))
+        tags[1].append((turned, "rx_freq", 1.1e9))
+        for port, item in ((0, turned + 1234), (1, turned)):
+            tags[port] = start_tags(rx_time(3), 1e9)
+            tags[port].append((item, "rx_time", rx_time(3, item / RATE)))
+            tags[port].append((item, "rx_freq", 1.1e9))
+        out = Aligned(receivers.ports(), tags)
+        for port in range(2):
+            self.check_shifted(out, receivers, port, receivers.starts[port] - 1234)
+            self.assertEqual(
+                tags_of(out.tags[port], "rx_freq"), [(0, 1e9), (turned, 1.1e9)]
+            )
+        phases = tags_of(out.tags[1], "phase")
+        self.assertEqual([item for item, _ in phases], [0, turned])
+        self.check_phase(phases[0][1][0], -1.0)
+        self.check_phase(phases[1][1][0], -1.0 + np.pi / 2)
+        self.assertEqual(out.block.measurements(), 2)
+        self.assertEqual(out.block.slips(), [0, 0])
+
+    def test_slip(self):
+        """Samples that vanish without a word are noticed, and what follows is put right."""
+        for port in (0, 1):
+            receivers = Receivers(12, 400000, [0, 1000], phases=[0.0, 0.5])
+            ports = receivers.ports()
+            item = 150000 + (1000 if port == 0 else 0)
+            ports[port] = np.delete(ports[port], slice(item, item + 3), axis=0)
+            tags = [start_tags(), start_tags()]
+            out = Aligned(ports, tags, watch=SEARCH / RATE, paced=True)
+            self.assertEqual(sum(out.block.slips()), 1)
+            (said,) = out.events("slip")
+            self.assertEqual(said["samples"], 3 if port == 1 else -3)
+            before, after = slice(0, 140000), slice(300000, None)
+            for part in (before, after):
+                self.assertGreater(abs(out.coherence(1, 0, part)), COHERENCE - 0.02)
+
+    def test_slip_further_than_watched(self):
+        """A long one makes the inputs disappear, and they are searched for."""
+        receivers = Receivers(13, 600000, [0, 1000])
+        ports = receivers.ports()
+        ports[1] = np.delete(ports[1], slice(150000, 154321), axis=0)
+        out = Aligned(ports, [start_tags(), start_tags()], watch=SEARCH / RATE, paced=True)
+        self.assertEqual(out.block.slips(), [0, 1])
+        self.assertGreater(abs(out.coherence(1, 0, slice(450000, None))), COHERENCE - 0.02)
+
+    def test_request(self):
+        """measure() and a message measure again, while the output goes on."""
+        receivers = Receivers(14, 400000, [0, 50], phases=[0.0, 0.25])
+        receivers.samples[1][100000:] *= 1j
+        block = aperture.stream_align(search_samples=SEARCH, most_offset=1 << 13, watch=0)
+        gates = {150000: threading.Event(), 300000: threading.Event()}
+        graph = Flowgraph(
+            block,
+            receivers.ports(),
+            [8, 8],
+            tags=[start_tags(), start_tags()],
+            gates=gates,
+        )
+        with graph.running():
+            graph.sinks[1].wait_for(149000)
+            graph.post_and_wait("command", {"command": pmt.mp("measure")})
+            gates[150000].set()
+            Aligned.wait_for(lambda: block.measurements() == 2)
+        phases = tags_of(graph.sinks[1].tags, "phase")
+        self.assertEqual(len(phases), 2)
+        self.check_phase(phases[0][1][0], -0.25)
+        self.assertGreaterEqual(phases[1][0], 149000)
+        self.check_phase(phases[1][1][0], -0.25 - np.pi / 2)
+        # what cannot be understood is refused, and does no harm
+        block = aperture.stream_align()
+        with self.assertRaises(ValueError):
+            block.set_interval(-1)
+
+    def test_interval(self):
+        receivers = Receivers(15, 600000, [0, 50])
+        out = Aligned(
+            receivers.ports(), [start_tags(), start_tags()], interval=100000 / RATE, paced=True
+        )
+        self.assertGreaterEqual(out.block.measurements(), 3)
+        self.assertEqual(out.block.slips(), [0, 0])
+        self.assertFalse(out.missing(1).any())
+
+    def test_applied(self):
+        """
+        Behind f_engine and xengine the visibilities of receivers that nobody has synchronised, one
+        of which loses samples and is tuned, are those of synchronised ones within the noise.
+        """
+        count, channels, lost = 400000, 16, 3000
+        receivers = Receivers(28, count, [0, 1500], [0.0, -0.4], [0.0, 2.0])
+        ports, tuned = receivers.ports(), 220000
+        receivers.samples[1][tuned:] *= -1j  # the oscillator's new phase; the ports share memory
+        ports[1] = np.delete(ports[1], slice(120000, 120000 + lost), axis=0)
+        tags = [start_tags(rx_time(1), 1e9), start_tags(rx_time(2), 1e9)]
+        tags[1].append((120000, "rx_rate", RATE))
+        for port, item in ((0, tuned + 1500), (1, tuned - lost)):
+            tags[port].append((item, "rx_freq", 1.1e9))
+            tags[port].append((item, "rx_time", rx_time(port + 1, item / RATE)))
+        chain = [
+            aperture.stream_align(search_samples=SEARCH, most_offset=1 << 13, watch=0),
+            aperture.f_engine(channels=channels, inputs=2, spectra_per_frame=10, device="cpu"),
+            aperture.xengine(
+                channels=channels, inputs=2, spectra_per_frame=10, integration=10, device="cpu"
+            ),
+        ]
+        data, out_tags = Flowgraph(chain, ports, [channels * 24], tags=tags).run()
+        v = data[0].view(np.complex64).reshape(-1, channels, 3)
+        counted = [value.min() for _, value in tags_of(out_tags[0], "counted")]
+        good = np.array(counted) == 100
+        # all but those with what was lost, where it was tuned, and the last one
+        self.assertGreater(good.sum(), len(good) - 8)
+        v = v[good]
+        normalised = v[:, :, 1] / np.sqrt(v[:, :, 0].real * v[:, :, 2].real)
+        # but the channel on either edge of the band, where a part of a sample has no phase
+        normalised = normalised[:, 1:]
+        mean = normalised.mean(axis=1)
+        # in each integration of 1600 samples, and in all; the offsets' own errors are smaller
+        sigma = 1 / np.sqrt(100 * (channels - 1))
+        self.assertLess(np.abs(mean - COHERENCE).max(), 5 * sigma)
+        self.assertLess(abs(mean.mean() - COHERENCE), 5 * sigma / np.sqrt(good.sum()) + 0.003)
+        # nor does the phase slope over the band
+        slope = normalised.mean(axis=0)
+        self.assertLess(np.abs(np.angle(slope)).max(), 0.03)
+
+    def test_separate_clocks(self):
+        """Of crystals of their own the rates are measured, and tagged."""
+        count, ppm = 300000, 2e-6
+        rng = np.random.default_rng(29)
+        # the second crystal is slow: its samples lie ppm further apart, and its oscillator is
+        # as much lower, which turns the phase at 30 MHz of a band of 1 MHz
+        frequency = 30e6
+        common = noise(rng, count + 4096)
+        index = np.arange(count)
+        # band limited, so that linear interpolation of eight times as many points is exact enough
+        wide = np.fft.fft(common)
+        wide = np.concatenate(
+            [wide[: len(wide) // 2], np.zeros(7 * len(wide)), wide[len(wide) // 2 :]]
+        )
+        fine = 8 * np.fft.ifft(wide)
+        places = 8 * (index * (1 + ppm) + 700)
+        low = places.astype(int)
+        part = places - low
+        seen = fine[low] * (1 - part) + fine[low + 1] * part
+        seen = seen * np.exp(2j * np.pi * frequency * ppm * index / RATE)
+        signals = []
+        for signal in (common[:count], seen):
+            signals.append(
+                (np.sqrt(0.8) * signal + np.sqrt(0.2) * noise(rng, count)).astype(np.complex64)
+            )
+        ports = [s.view(np.uint8).reshape(-1, 8) for s in signals]
+        tags = [start_tags(frequency=frequency), start_tags(frequency=frequency)]
+        out = Aligned(ports, tags, clock_error=2.0, search_samples=1 << 17)
+        self.assertEqual(out.block.aligned(), [True, True])
+        _, delay_rate = out.last(1, "delay_rate")
+        _, phase_rate = out.last(1, "phase_rate")
+        # the second one's samples come from later and later, so that it is delayed ever more
+        self.assertLess(abs(delay_rate - ppm), 0.2 * ppm)
+        self.assertLess(abs(phase_rate + 2 * np.pi * frequency * ppm), 3)
+
+    # ---- what can go wrong
+
+    def test_nothing_in_common(self):
+        """An input that does not correlate is missing, with a warning, and nothing stops."""
+        receivers = Receivers(16, 300000, [0, 0], coherence=0.0)
+        tags = [start_tags(), start_tags()]
+        out = Aligned(receivers.ports(), tags)
+        np.testing.assert_array_equal(out.data[0], receivers.samples[0])
+        self.assertTrue(out.missing(1).all())
+        np.testing.assert_array_equal(out.data[1], 0)
+        self.assertEqual(out.block.aligned(), [True, False])
+        said = out.events("not_aligned")
+        self.assertIn("these inputs do not correlate: offset unknown", said[0]["reason"])
+        # who wants them nevertheless gets them
+        out = Aligned(receivers.ports(), tags, unaligned=True)
+        for port in range(2):
+            np.testing.assert_array_equal(out.data[port], receivers.samples[port])
+
+    def test_found_later(self):
+        """The noise source is switched on after the start: the next try finds the inputs."""
+        quiet = Receivers(17, 150000, [0, 0], coherence=0.0)
+        loud = Receivers(18, 1500000, [0, 2000])
+        ports = [np.concatenate([a, b]) for a, b in zip(quiet.ports(), loud.ports())]
+        tags = [[(0, "rx_rate", 1e5)], [(0, "rx_rate", 1e5)]]
+        out = Aligned(ports, tags, paced=True)
+        self.assertEqual(out.block.aligned(), [True, True])
+        self.assertEqual(round(out.block.offsets()[1]), 2000)
+        self.assertGreater(abs(out.coherence(1, 0, slice(1000000, None))), COHERENCE - 0.02)
+
+    def test_one_of_three(self):
+        """Two that correlate are lined up, though a third has nothing in common with them."""
+        receivers = Receivers(19, 100000, [0, 0, 444])
+        rng = np.random.default_rng(1900)
+        receivers.samples[1] = noise(rng, 100000).astype(np.complex64)
+        out = Aligned(receivers.ports(), [start_tags()] * 3)
+        self.assertEqual(out.block.aligned(), [True, False, True])
+        self.check_shifted(out, receivers, 0, -444)
+        self.check_shifted(out, receivers, 2, 0)
+
+    def test_end_within_search(self):
+        """Streams shorter than what a search wants are searched as they are, and all comes."""
+        receivers = Receivers(20, 20011, [0, 300])
+        out = Aligned(receivers.ports(), [start_tags(), start_tags()])
+        for port in range(2):
+            self.check_shifted(out, receivers, port, receivers.starts[port] - 300)
+        self.assertGreaterEqual(len(out.data[0]), 20011 - 300)
+        # and so short that there is nothing to be found
+        receivers = Receivers(21, 500, [0, 3])
+        out = Aligned(receivers.ports(), [start_tags(), start_tags()])
+        np.testing.assert_array_equal(out.data[0], receivers.samples[0])
+        self.assertTrue(out.missing(1).all())
+
+    def test_one_ends_early(self):
+        receivers = Receivers(22, 120000, [0, 300])
+        ports = receivers.ports()
+        ports[0] = ports[0][:70000]
+        out = Aligned(ports, [start_tags(), start_tags()])
+        self.assertEqual(len(out.data[0]), 70000 - 300)
+        self.check_shifted(out, receivers, 0, -300)
+
+    def test_not_a_number(self):
+        """A few samples that are no numbers spoil nothing else."""
+        receivers = Receivers(23, 100000, [0, 999])
+        receivers.samples[1][5000:5010] = np.nan
+        receivers.samples[0][7000] = np.inf
+        out = Aligned(receivers.ports(), [start_tags(), start_tags()])
+        self.assertEqual(round(out.block.offsets()[1]), 999)
+
+    def test_restart(self):
+        """Each start begins anew, with the same numbers."""
+        receivers = Receivers(24, 100000, [0, 999], [0, 0.25])
+        out = Aligned(receivers.ports(), [start_tags(), start_tags()])
+        data, offsets = out.data, out.block.offsets()
+        out.run()
+        for before, after in zip(data, out.data):
+            np.testing.assert_array_equal(before, after)
+        self.assertEqual(out.block.offsets(), offsets)
+
+    def test_other_tags(self):
+        """Tags of others stay at their samples."""
+        receivers = Receivers(25, 100000, [0, 999])
+        tags = [start_tags(), start_tags()]
+        tags[0].append((70000, "mine", 3.0))
+        tags[0].append((5, "dropped", 3.0))
+        out = Aligned(receivers.ports(), tags)
+        self.assertEqual(tags_of(out.tags[0], "mine"), [(70000 - 999, 3.0)])
+        self.assertEqual(tags_of(out.tags[0], "dropped"), [])
+
+    def test_state(self):
+        receivers = Receivers(26, 200000, [0, 999])
+        out = Aligned(
+            receivers.ports(), [start_tags(), start_tags()], status_interval=1e-6
+        )
+        state = out.events("state")[-1]
+        np.testing.assert_array_equal(state["aligned"], [1, 1])
+        self.assertAlmostEqual(state["offsets"][1], 999, 1)
+
+    def test_refused(self):
+        for parameters in (
+            {"inputs": 0},
+            {"inputs": 1001},
+            {"type": "f32"},
+            {"method": "luck"},
+            {"search_samples": 10},
+            {"most_offset": 0},
+            {"reference": 2},
+            {"clock_error": -1.0},
+            {"interval": -1.0},
+            {"watch": float("nan")},
+            {"false_alarms": 0.0},
+            {"most_gap": -1.0},
+            {"status_interval": -1.0},
+        ):
+            with self.assertRaisesRegex(ValueError, next(iter(parameters))):
+                aperture.stream_align(**parameters)
+
+
+if __name__ == "__main__":
+    gr_unittest.run(qa_stream_align)
