@@ -98,8 +98,8 @@ class TestInstall(unittest.TestCase):
 
     def test_4_programs(self):
         """The installed programs start with GNU Radio's Python and print their help."""
-        for name in ("aperture_beams", "aperture_convert", "aperture_fx", "aperture_packages",
-                     "aperture_plot"):
+        for name in ("aperture_beams", "aperture_convert", "aperture_fx", "aperture_image",
+                     "aperture_packages", "aperture_plot"):
             output = run_or_fail(self, self.stage / "bin" / name, "--help",
                                  env=self.environment())
             self.assertIn(name, output)

@@ -19,7 +19,8 @@ PACKAGE = SOURCE / "python/aperture"
 
 # what a package of python/aperture may import of the others; "blocks": modules of that folder
 ANYTHING = {"arguments", "arrays", "beams", "blocks", "calibration", "commands", "doctor",
-            "files", "packages", "parameters", "plots", "streams", "testing", "tracking"}
+            "files", "imaging", "packages", "parameters", "plots", "streams", "testing",
+            "tracking"}
 MAY_IMPORT = {
     "arguments": set(),
     "parameters": set(),
@@ -28,6 +29,7 @@ MAY_IMPORT = {
     "beams": {"arrays", "parameters", "tracking"},
     "doctor": set(),
     "files": {"arrays", "parameters", "tracking"},
+    "imaging": {"arrays", "files", "tracking"},
     "packages": set(),
     "streams": {"parameters"},
     "calibration": {"arrays", "files", "parameters", "tracking"},

@@ -284,6 +284,22 @@ class VisibilityFile:
             return np.where([types.get(str(center)) == "unprojected" for center in centers], 0.0,
                             lengths)
 
+    def phase_center(self):
+        """Name, ICRS right ascension and declination (degrees) of the phase centre; None where
+        there are several, or none that is fixed on the sky."""
+        with self._damage_told():
+            header = self._file["Header"]
+            if "phase_center_catalog" not in header:
+                return None
+            entries = list(header["phase_center_catalog"].values())
+            text = lambda entry, key: _printable(np.ravel(entry[key][()])[0])
+            if len(entries) != 1 or text(entries[0], "cat_type") != "sidereal" or \
+                    text(entries[0], "cat_frame") not in ("icrs", "fk5"):
+                return None
+            ra, dec = (float(np.degrees(np.ravel(entries[0][key][()])[0]))
+                       for key in ("cat_lon", "cat_lat"))
+            return text(entries[0], "cat_name"), ra, dec
+
     def header(self, names):
         """Those entries of the header that are there, by their names, as h5py gives them."""
         with self._damage_told():
