@@ -102,7 +102,8 @@ public:
      * coming, so that the later one counts.
      *
      * \param clock, tolerance see item_clock
-     * \param late is told by how many items a setting comes too late
+     * \param late is told by how many items a setting comes too late; before the first
+     * item none does, since there is nothing that should have had it
      * \param apply gets the settings, to keep
      * \returns how many items, with this one, share all settings
      */
@@ -119,7 +120,7 @@ public:
                 clock.rate > 0 ? clock.first_at(next->first, tolerance) : item - 1;
             if (first > item)
                 return first - item;
-            if (first < item)
+            if (first < item && item > 0)
                 late(std::min(item - first, int64_t(1) << 40));
             apply(std::move(d_waiting.extract(next).mapped()));
         }
