@@ -109,7 +109,8 @@ class BeamChain(gr.top_block):
 
     def samples_done(self):
         """Samples of each input that the F-engine has taken."""
-        return self.f_engine.nitems_read(0)
+        # at the end it reads on into what it needs for delays, which nobody has sent
+        return min(self.f_engine.nitems_read(0), self.source.nitems_written(0))
 
     def errors(self):
         """What went wrong while it ran, as texts."""
