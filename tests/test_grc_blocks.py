@@ -44,6 +44,13 @@ REFUSED = {
         {"lead": "float('inf')"}, {"lead": "3601"}, {"calibration": "[1]"},
         {"center_frequency": "1e9", "bandwidth": "float('inf')"},
     ],
+    "aperture_delay_tracker": [
+        {"channels": "0"}, {"inputs": "0"}, {"vlen": "0"}, {"vlen": "268435456"},
+        {"phase_error": "0"}, {"phase_error": "91"}, {"lead": "-1"}, {"lead": "3601"},
+        {"center_frequency": "-1"}, {"center_frequency": "float('inf')"}, {"direction": ""},
+        {"samples_per_item": "0"}, {"channels": "2**24 + 1"}, {"status_period": "-1"},
+        {"status_period": "float('nan')"},
+    ],
     "aperture_filterbank_sink": [
         {"channels": "0"}, {"rows": "0"}, {"channels": "536870912"}, {"machine_id": "-1"},
         {"level_integrations": "1"}, {"level_integrations": "1048577"},
@@ -154,6 +161,13 @@ REFUSED = {
 
 #: block -> values other than the defaults, which work
 ALLOWED = {
+    "aperture_delay_tracker": [
+        {"type": "sc8", "vlen": "2", "direction": "Cas A", "phase_error": "1"},
+        {"direction": "23:23:24 +58:48:54", "center_frequency": "1e9", "lead": "0"},
+        {"array": "y8", "inputs": "8", "direction": "az=180, el=45", "status_period": "0"},
+        {"type": "s16", "inverted": "True", "channels": "64"},
+        {"type": "s12", "vlen": "3", "samples_per_item": "2", "direction": "sun"},
+    ],
     "aperture_pointing": [
         {"type": "sc8", "vlen": "2", "phase_error": "0.1", "taper": "hamming"},
         {"center_frequency": "1e9", "bandwidth": "1e6", "calibration": "[1, 1j]"},

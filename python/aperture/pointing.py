@@ -22,14 +22,13 @@ from .arrays.geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
 from .beams.beams import Beam, beams_of, coherent, in_order
 from .beams.weights import beam_directions, beam_weights, channel_frequencies
 from .parameters.errors import refuse
+from .streams.item_clock import ItemClock, time_tuple
 from .streams.python_block import python_block
 from .streams.stream_band import Band, StreamBand
-from .streams.tag_values import tag_value
+from .tracking.directions import parse_direction
 
-FIRST_TIME = 1e8  # an rx_time before it (March 1973) counts from the start of a device
 MAX_CHANNELS = 1 << 24   # what the blocks take
 LONGEST_LEAD = 3600.0    # s, for which all weights are made at the start
-LOWEST_RATE, HIGHEST_RATE = 1.0, 1e15  # items a second of a stream of samples
 SHORTEST = 1e-6          # s for which weights hold; times in a double are good to 0.2 us
 
 #: what a block looks at that nobody told where to look
@@ -51,16 +50,6 @@ def _is_number(value, low, high=sys.float_info.max):
     return isinstance(value, Real) and low <= value <= high
 
 
-def seconds_of(rx_time):
-    """Seconds of the value of an rx_time; None if it is none (the F-engine ignores such, too)."""
-    try:
-        time = (pmt.to_uint64(pmt.tuple_ref(rx_time, 0))
-                + pmt.to_double(pmt.tuple_ref(rx_time, 1)))
-    except (ValueError, RuntimeError):
-        return None
-    return time if 0 <= time < 2**63 else None
-
-
 class Drift:
     """
     How the phases of inputs drift from what weights say that are made for one time.
@@ -70,9 +59,14 @@ class Drift:
     rate: rad/s, change: rad/s^2, of the input and the beam that drift the most.
     """
 
-    def __init__(self, array, beams, frequencies, time=None):
-        """time: UTC seconds since 1970, when the rate is taken; None: when it is the largest."""
-        moving = [beam for beam in beams if beam.moving and not beam.incoherent]
+    def __init__(self, array, beams, frequencies, time=None, tracked=None):
+        """
+        time: UTC seconds since 1970, when the rate is taken; None: when it is the largest.
+        tracked: a Direction that delays follow, so that only what moves against it drifts.
+        """
+        beams = [beam for beam in beams if not beam.incoherent]
+        followed = [tracked] if tracked is not None and tracked.moving else []
+        moving = [beam for beam in beams if beam.moving] + followed
         self.rate = self.change = 0.0
         if not moving:
             return
@@ -83,14 +77,18 @@ class Drift:
         if time is None:
             # of a baseline across the pole that the source moves along
             across = np.linalg.norm(np.cross(positions, pole), axis=1)
-            speed = np.max(across) * max(
+            speed = (1 + len(followed)) * np.max(across) * max(
                 1.0 if beam.dec is None else math.cos(math.radians(beam.dec)) for beam in moving)
         else:
             # the sky turns against the Earth: from east over south to west
-            motion = -np.cross(pole, beam_directions(array, moving, time))
+            turning = [[entry.moving] for entry in beams + followed]
+            motion = -np.cross(pole, beam_directions(array, beams + followed, time)) * turning
+            if followed:
+                motion = motion[:-1] - motion[-1]
             speed = np.max(np.abs(motion @ positions.T))
         self.rate = turns * speed
-        self.change = turns * EARTH_ROTATION_RATE * np.max(np.linalg.norm(positions, axis=1))
+        self.change = ((1 + len(followed)) * turns * EARTH_ROTATION_RATE
+                       * np.max(np.linalg.norm(positions, axis=1)))
 
     def span(self, phase_error):
         """
@@ -185,6 +183,9 @@ class pointing(python_block):
         Of real samples: whether their band is inverted, as the channeliser is told.
     samples_per_item : int
         Samples of each input in an item; more than one of packed ones.
+    tracked : Direction or str
+        What the F-engine's delays follow (see `delay_tracker`): the weights do the rest. None:
+        there are no such delays.
 
     Raises
     ------
@@ -195,7 +196,7 @@ class pointing(python_block):
     def __init__(self, array="two-dish", beams=ZENITH, channels=1024, center_frequency=0,
                  bandwidth=0, phase_error=1.0, frame_length=0.0, lead=1.0, calibration=None,
                  taper="none", normalise="noise", item_size=8, inputs=None, real=False,
-                 inverted=False, samples_per_item=1):
+                 inverted=False, samples_per_item=1, tracked=None):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, (int, np.integer)) or not 1 <= channels <= MAX_CHANNELS:
@@ -223,7 +224,8 @@ class pointing(python_block):
         self._lock = threading.RLock()
         self._time = None        # UTC seconds since 1970 up to which the stream has come
         self._clear()
-        self._made = dict(calibration=calibration, taper=taper, normalise=normalise)
+        self._made = dict(calibration=calibration, taper=taper, normalise=normalise,
+                          tracked=None if tracked is None else parse_direction(tracked, "tracked"))
         self._beams = None
         # NumPy deprecates what GNU Radio makes of a vector of one
         items = [(np.uint8, int(item_size)) if item_size > 1 else np.uint8]
@@ -263,6 +265,10 @@ class pointing(python_block):
     def set_calibration(self, calibration):
         """[input] or [channel][input], or None for the description's; at once."""
         self._set("calibration", calibration)
+
+    def set_tracked(self, tracked):
+        """Sets what the F-engine's delays follow, a direction or None; at once."""
+        self._set("tracked", None if tracked is None else parse_direction(tracked, "tracked"))
 
     def set_taper(self, taper):
         """Sets the taper: a name, or a number for each input; at once."""
@@ -312,11 +318,9 @@ class pointing(python_block):
 
     def _clear(self):
         self._due = None         # from when on the next weights hold; None: they are to be sent
-        self._clock = None       # an item and its time
-        self._rate = None        # items a second
-        self._epoch = None       # of rx_time
         self._later = []         # times of the messages that do not hold yet
         array = self._array
+        self._clock = ItemClock(array.sample_rate / self._samples)
         self._stream = StreamBand(
             Band(array.center_frequency, array.sample_rate / (2 if self._real else 1)), self._real,
             self._inverted, self._samples)
@@ -337,7 +341,7 @@ class pointing(python_block):
         count = len(input_items[0])
         with self._lock:
             begin = self._read_tags(count)
-            self._follow(begin, self._at(self.nitems_read(0) + count) + self._lead)
+            self._follow(begin, self._clock.at(self.nitems_read(0) + count) + self._lead)
             for passed_on in output_items:
                 passed_on[:] = input_items[0]
         return count
@@ -349,35 +353,17 @@ class pointing(python_block):
         found = {}
         for tag in self.get_tags_in_window(0, 0, count):
             found.setdefault(tag.offset, {})[pmt.symbol_to_string(tag.key)] = tag.value
-        if self._clock is None:
-            # an item of a source that knows neither is one that was received just now
-            self._rate = self._array.sample_rate / self._samples
-            self._clock = begin, host.time()
+        if not self._clock.running:
+            self._clock.begin(begin)
         for item in sorted(found):
             if item > begin:
                 # what comes before it is for the clock and the band up to there
-                self._follow(begin, self._at(item))
+                self._follow(begin, self._clock.at(item))
                 begin = item
-            self._take_clock(item, found[item])
+            if abs(self._clock.take(item, found[item])) > self._lead / 2:
+                self._due = None
             self._take_band(item, found[item])
         return begin
-
-    def _take_clock(self, item, found):
-        expected = self._at(item)
-        if tags.rx_rate in found:
-            rate = tag_value(found, tags.rx_rate, pmt.to_double)
-            if not LOWEST_RATE <= rate <= HIGHEST_RATE:
-                refuse("rx_rate", rate, f"{LOWEST_RATE:g} to {HIGHEST_RATE:g} items a second")
-            self._clock = item, expected
-            self._rate = rate
-        time = seconds_of(found.get(tags.rx_time, pmt.PMT_NIL))
-        if time is not None:
-            if self._epoch is None:
-                # one that counts from the start of the source gets an epoch
-                self._epoch = 0.0 if time >= FIRST_TIME else host.time() - time
-            self._clock = item, time + self._epoch
-            if abs(self._clock[1] - expected) > self._lead / 2:
-                self._due = None
 
     def _take_band(self, item, found):
         before, given = self._stream.of_channels(self._channels), self._given
@@ -386,21 +372,17 @@ class pointing(python_block):
         if given is None and ours != before:
             self._set_band(ours)
             if self._due is not None:
-                self._send(self._at(item), timed=True)
+                self._send(self._clock.at(item), timed=True)
         if (given is not None and self._stream.tuned and not self._told
                 and not band.holds(given, given.width / self._channels)):
             self._told = True
             self.logger.warn(f"center_frequency, bandwidth: {given}, were given, but the stream's "
                              f"tags say {band}: the weights are for what was given")
 
-    def _at(self, item):
-        """UTC seconds since 1970 of an item; a double is good to 0.2 us."""
-        return self._clock[1] + (item - self._clock[0]) / self._rate
-
     def _follow(self, item, until):
         """The stream has come to an item: sends all weights that hold from a time before
         `until`."""
-        self._time = self._at(item)
+        self._time = self._clock.at(item)
         if self._due is None:
             self._send(self._time, timed=False)
         while self._due < until:
@@ -417,12 +399,14 @@ class pointing(python_block):
     def _send(self, begin, timed):
         """Weights that hold from `begin` on."""
         # the rate at which phases turn is nearly the same half an interval later
-        if not self._asked and any(beam.moving for beam in self._beams):
+        tracked = self._made["tracked"]
+        followed = self._beams if tracked is None else [*self._beams, tracked]
+        if not self._asked and any(entry.moving for entry in followed):
             self._asked = True
             whole = math.floor(begin)
             if text := earth_rotation.warning(earth_rotation.julian_date(whole, begin - whole)):
                 self.logger.warn(text)
-        drift = Drift(self._array, self._beams, self._frequencies, begin)
+        drift = Drift(self._array, self._beams, self._frequencies, begin, tracked)
         span = drift.span(self._phase_error)
         if not span >= SHORTEST:
             refuse("rx_freq", self._frequencies.max(), "such that weights hold for 1 us at least: "
@@ -440,9 +424,7 @@ class pointing(python_block):
         message = pmt.dict_add(pmt.make_dict(), self._port,
                                c32vector(weights))
         if timed:
-            whole = math.floor(begin)
-            message = pmt.dict_add(message, pmt.intern(tags.time), pmt.make_tuple(
-                pmt.from_uint64(whole), pmt.from_double(begin - whole)))
+            message = pmt.dict_add(message, pmt.intern(tags.time), time_tuple(begin))
         self.message_port_pub(self._port, message)
         self._updates += 1
         if self._due not in self._later and not math.isinf(self._due):

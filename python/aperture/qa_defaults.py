@@ -88,6 +88,19 @@ class qa_defaults(gr_unittest.TestCase):
         self.run_for_a_while(top, sink, lambda: any(beams.weights(0)))
         self.assertTrue(any(beams.weights(0)))
 
+    def test_delay_tracker(self):
+        """Between the source and the F-engine, whose delays it sets."""
+        top = gr.top_block()
+        source, tracker = aperture.array_source(), aperture.delay_tracker()
+        f_engine = aperture.f_engine()
+        sink = blocks.null_sink(f_engine.output_signature().sizeof_stream_item(0))
+        top.connect((source, 0), tracker, (f_engine, 0))
+        top.connect((source, 1), (f_engine, 1))
+        top.connect(f_engine, sink)
+        top.msg_connect(tracker, "delays", f_engine, "delays")
+        self.run_for_a_while(top, sink)
+        self.assertEqual({setting["model"] for setting in f_engine.delays()}, {"geometry"})
+
     def test_blocks_for_any_items(self):
         """replay, copy and discard have items of one complex float, as a source's."""
         top = gr.top_block()

@@ -85,6 +85,13 @@ inline constexpr char port[] = "port";
 inline constexpr char item[] = "item";
 //! string, in `status`: why a message was refused, or what was assumed
 inline constexpr char reason[] = "reason";
+//! symbol or string, in `direction` messages and in `status` of `delay_tracker`: what is
+//! followed
+inline constexpr char direction[] = "direction";
+//! double, degrees, in `status` of `delay_tracker`: from north through east
+inline constexpr char azimuth[] = "azimuth";
+//! double, degrees, in `status` of `delay_tracker`: below 0 where the direction has set
+inline constexpr char elevation[] = "elevation";
 
 } // namespace tags
 } // namespace gr::aperture

@@ -160,7 +160,7 @@ def beam_directions(array, beams, time=None):
 
 
 def beam_weights(array, beams, frequencies, time=None, calibration=None, taper="none",
-                 normalise="noise"):
+                 normalise="noise", tracked=None):
     """
     The weights of beams, as the block `beamformer` wants them.
 
@@ -182,6 +182,9 @@ def beam_weights(array, beams, frequencies, time=None, calibration=None, taper="
         "noise": the sum of |w|^2 is 1, so that a beam has the noise of an input; "signal": the sum
         of |taper| is 1, so that a source has the same power in the beam as in an input of gain 1;
         "none": weights as at the top of this module.
+    tracked : Direction
+        What the F-engine's delays follow, cables included (see `delay_tracker`): only the rest is
+        left to the weights. None: there are no such delays.
 
     Returns
     -------
@@ -202,6 +205,8 @@ def beam_weights(array, beams, frequencies, time=None, calibration=None, taper="
     calibration = _calibration_of(array, calibration, len(frequencies))  # [channel or 1][input]
     delays = np.repeat(input_delays(array, beam_directions(array, beams, time)), polarizations,
                        axis=0)
+    if tracked is not None:
+        delays -= input_delays(array, unit_vectors([tracked], time, array)[0])
     if normalise == "signal":
         factors = factors / np.maximum(np.abs(factors).sum(axis=-1, keepdims=True), 1e-300)
     found = np.empty((len(frequencies), *delays.shape), np.complex64)

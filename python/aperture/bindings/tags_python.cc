@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(c8e088fe5d4308cea9dd2782cc7282e9) */
+/* BINDTOOL_HEADER_FILE_HASH(f03c6285730909cb721c1d69672e5c03) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/tags.h>
@@ -54,4 +54,7 @@ Types and meanings are in docs/tags.md and gnuradio/aperture/tags.h.
     t.attr("port") = tags::port;
     t.attr("item") = tags::item;
     t.attr("reason") = tags::reason;
+    t.attr("direction") = tags::direction;
+    t.attr("azimuth") = tags::azimuth;
+    t.attr("elevation") = tags::elevation;
 }

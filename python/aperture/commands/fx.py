@@ -5,8 +5,9 @@
 #
 """aperture_fx: an FX correlator from samples to a file of visibilities.
 
-source -> f_engine -> xengine -> uvh5_sink, all inputs in one port. A measurement set or a
-UVFITS file is made of the UVH5 file at the end.
+source -> f_engine -> xengine -> uvh5_sink, all inputs in one port; with --track, `delay_tracker` is
+between source and f_engine and sends that its delays. A measurement set or a UVFITS file is made of
+the UVH5 file at the end.
 """
 
 import os
@@ -15,6 +16,7 @@ from gnuradio import gr
 
 from .. import f_engine, xengine
 from ..arguments.argument_types import positive_seconds, whole_number
+from ..tracking.directions import parse_direction
 from ..uvh5_sink import uvh5_sink
 from .engines import BYTES, frame_multiple, channelizer_parameters
 from .fx_plan import make_plan
@@ -28,10 +30,12 @@ from .plan import INPUT_SCHEMA, PlanParser, extend
 from .running import observe, run_command
 from .tables import seconds_text, with_prefix
 from .terminal import say, warn
+from .tracking import (TRACKING_SCHEMA, add_tracking_options, make_tracker, most_delay,
+                       phase_centers_of, start_text)
 
 PROGRAM = "aperture_fx"
-SCHEMA = extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame"},
-                outputs={"keep_uvh5": "keep_uvh5"})
+SCHEMA = {**extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame"},
+                   outputs={"keep_uvh5": "keep_uvh5"}), **TRACKING_SCHEMA}
 
 
 def history(options, plan, gains):
@@ -40,6 +44,8 @@ def history(options, plan, gains):
     source = os.fsencode(options.input).decode("utf-8", "backslashreplace")
     text = (f"{PROGRAM}: {source}, {plan.channels} channels, {options.taps} taps, "
             f"{options.window}, {options.format}")
+    if options.track is not None:
+        text += f", delays tracked {parse_direction(options.track)}"
     if gains is not None:
         text += ", gains " + " ".join(f"{gain:.6g}" for gain in gains)
     return text
@@ -53,10 +59,14 @@ class Chain(gr.top_block):
         self._signals, self._plan, self._options = signals, plan, options
         self._filename = filename
         self.source = signals.source(plan.samples or 0)
+        self.tracker = make_tracker(options, signals, plan.channels, self.source)
+        delays = {}
+        if self.tracker:
+            delays["most_delay"] = most_delay(signals.description, plan.sample_rate)
         self.f_engine = f_engine(output_type=options.format,
                                  spectra_per_frame=plan.spectra_per_frame,
                                  gain=0 if options.format == "fc32" else 1,
-                                 **channelizer_parameters(signals, plan, options))
+                                 **channelizer_parameters(signals, plan, options), **delays)
         self.correlator = xengine(channels=plan.channels, inputs=signals.inputs,
                                   spectra_per_frame=plan.spectra_per_frame, type=options.format,
                                   integration=plan.frames, integration_unit="frames",
@@ -68,29 +78,35 @@ class Chain(gr.top_block):
     def _make_sink(self, text, gains):
         return silent(uvh5_sink, filename=self._filename, array=self._signals.description,
                       channels=self._plan.channels, overwrite=self._options.overwrite,
-                      history=text, gains=gains)
+                      history=text, gains=gains, tracked=self._options.track,
+                      phase_centers=phase_centers_of(self._options) or None)
 
     def set_levels(self, gains):
         """Sets the gain of each input (None: as they are, of fc32), and connects the blocks."""
         for number, gain in enumerate([] if gains is None else gains):
             self.f_engine.set_gain(complex(gain), number)
         self.sink = self._make_sink(history(self._options, self._plan, gains), gains)
-        self.connect(self.source, self.f_engine, self.correlator, self.sink)
+        self.connect(*[block for block in (self.source, self.tracker, self.f_engine,
+                                           self.correlator, self.sink) if block])
+        if self.tracker:
+            self.msg_connect(self.tracker, "delays", self.f_engine, "delays")
 
     def samples_done(self):
         """Samples of each input that the F-engine has taken."""
-        return self.f_engine.nitems_read(0)
+        # at the end it reads on into what it needs for delays, which nobody has sent
+        return min(self.f_engine.nitems_read(0), self.source.nitems_written(0))
 
     def errors(self):
         """What went wrong while it ran, as texts."""
-        return [text for block in (self.source, self.f_engine, self.correlator, self.sink)
+        return [text for block in (self.source, self.tracker, self.f_engine, self.correlator,
+                                   self.sink)
                 for text in [getattr(block, "error", lambda: "")()] if text]
 
 
 def correlate(options):
     """Does what the options say; returns the exit code. Raises CommandError and what the blocks
     raise for parameters that they refuse."""
-    check_output_name(options.output, ENDINGS, ["time"])
+    check_output_name(options.output, ENDINGS, ["time", "phase_center"])
     output = FxOutput(PROGRAM, options)
     signals = open_input(options)
     # before gains are measured
@@ -106,6 +122,7 @@ def correlate(options):
                      multiple=frame_multiple(options))
     # what the blocks refuse is to be known before anything is said, or computed
     chain = Chain(signals, plan, options, output.uvh5)
+    keep_what_is_read(options, chain.sink.files())
     for text in signals.warnings:
         warn(PROGRAM, text)
     length = "until Ctrl-C" if plan.samples is None else \
@@ -116,6 +133,12 @@ def correlate(options):
     say(f"{plan.channels} channels of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}, "
         f"integrations of {seconds_text(plan.integration)}: {plan.frames} "
         f"frame{'s'[:plan.frames > 1]} of {plan.spectra_per_frame} spectra")
+    if chain.tracker:
+        direction = chain.tracker.direction()
+        text, set_ = start_text(direction, signals.description, chain.source)
+        say(f"tracking {direction}: {text}")
+        if set_:
+            warn(PROGRAM, f"{direction.name} is below the horizon at the start")
     for text in plan.notes:
         say("note: " + text)
     gains = None
@@ -128,8 +151,9 @@ def correlate(options):
     chain.set_levels(gains)
     code = observe(PROGRAM, chain, plan, options.output,
                    lambda run: summary(chain, signals, plan, options, gains, run))
-    path, = chain.sink.files()
-    return output.convert(path) or code
+    for path in chain.sink.files():
+        code = output.convert(path) or code
+    return code
 
 
 def parser():
@@ -146,6 +170,7 @@ def parser():
                        "integration")
     add("--keep-uvh5", action="store_true",
         help="of -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)")
+    add_tracking_options(add)
     add("--spectra-per-frame", type=whole_number(1, 1 << 24), metavar="N",
         help="spectra that the X-engine gets at once (default: so that a frame has 1 to 128 MB "
         "where possible, and an integration is a whole number of frames)")

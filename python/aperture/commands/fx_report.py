@@ -31,7 +31,7 @@ def summary(chain, signals, plan, options, gains, run):
     clamped = np.add(chain.f_engine.clamped(), chain.f_engine.clamped_samples())
     missing = chain.f_engine.missing()
     values = max(1, spectra * plan.channels * signals.inputs)
-    path, = chain.sink.files()
+    paths = chain.sink.files()
     rate, real_time = speed_text(run.speed, plan.sample_rate)
     if run.speed is not None:
         rate += f", {with_prefix(run.speed * signals.inputs, 'sample/s')} of all"
@@ -52,8 +52,11 @@ def summary(chain, signals, plan, options, gains, run):
         ("rate", rate),
         ("real time", real_time),
         ("device", device_text(("F-engine", chain.f_engine), ("X-engine", chain.correlator))),
-        ("file", f"{path}, {with_prefix(os.path.getsize(path), 'B')}"),
     ]
+    if chain.tracker:
+        rows.append(("tracked", f"{chain.tracker.direction()}, {chain.tracker.updates()} "
+                     "models of the delays"))
+    rows += [("file", f"{path}, {with_prefix(os.path.getsize(path), 'B')}") for path in paths]
     lines = [table(rows)]
     if len(signals.description.inputs) > 1:
         lines.append(input_table(signals.description, gains, clamped, missing))

@@ -12,7 +12,8 @@ from ..files.growing_file import check_path
 from .running import CommandError
 
 #: what may stand in braces -> what it becomes
-FIELDS = {"beam": "the name of a beam", "time": "the UTC time of the first integration"}
+FIELDS = {"beam": "the name of a beam", "time": "the UTC time of the first integration",
+          "phase_center": "the name of a phase centre"}
 
 
 def check_output_name(name, endings, fields):

@@ -240,6 +240,40 @@ class qa_fx(gr_unittest.TestCase):
                 self.assertLess(np.abs(rotated[1:] - 1 / 3).max(), 0.05)
                 self.assertLess(abs(np.mean(rotated[1:]) - 1 / 3), 0.01)
 
+    def test_tracking(self):
+        """
+        What stands still in the simulator is tracked as such: all phases are zero, and the file
+        says what was tracked. The same phases come of an untracked run that is turned to it, but
+        for the coherence that a delay of 46 ns costs in windows of 50 us.
+        """
+        common = ("--input", self.simulation(sample_rate=1e6, antennas=3), "--duration", 0.5,
+                  "--integration", 0.25, "--channels", 50, "--format", "fc32")
+        code, text, warnings = run(*common, "--track", "az=80, el=40", "-o", self.output)
+        self.assertEqual((code, warnings), (0, ""), text)
+        self.assertRegex(text, "tracking az 80.000° el 40.000°: azimuth 80.0°, elevation 40.0°")
+        self.assertRegex(text, r"tracked +az 80.000° el 40.000°, 1 models of the delays")
+        plain = self.path("{phase_center}.uvh5")
+        code, text, _ = run(*common, "--phase-centers", "az=80, el=40; zenith", "-o", plain)
+        self.assertEqual(code, 0, text)
+        tracked, turned, zenith = (visibilities(name) for name in (
+            self.output, self.path("az_80.000_el_40.000.uvh5"), self.path("zenith.uvh5")))
+        self.assertIn(b"delays tracked az 80.000", tracked["history"])
+        crosses = tracked["ant_1_array"][:6] != tracked["ant_2_array"][:6]
+        for found in (tracked, turned):
+            means = found["visdata"][:, crosses, 1:].mean(axis=(0, 2))
+            # 20000 spectra of 49 channels, coherence 1/3: 0.1 degrees
+            self.assertLess(np.abs(np.angle(means, deg=True)).max(), 1)
+        np.testing.assert_array_equal(tracked["uvw_array"], turned["uvw_array"])
+        self.assertGreater(np.abs(np.angle(zenith["visdata"][:, crosses, 1:].mean(axis=(0, 2)),
+                                           deg=True)).max(), 20)
+
+    def test_tracking_below_the_horizon(self):
+        code, text, warnings = run(
+            "--input", self.simulation(), "--duration", 0.1, "--channels", 16, "--format", "fc32",
+            "--track", "B0833-45", "-o", self.output)
+        self.assertEqual(code, 0, text)
+        self.assertRegex(warnings, "B0833-45 is below the horizon at the start")
+
     def test_a_seed_repeats_a_simulation(self):
         data = []
         for seed in (3, 3, 4):
@@ -428,6 +462,8 @@ class qa_fx(gr_unittest.TestCase):
                 (("--integration", "nan"), "--integration: nan: expected"),
                 (("--duration", "0"), "--duration: 0: expected .* or inf"),
                 (("--spectra-per-frame", "0"), "--spectra-per-frame: 0: expected"),
+                (("--track", "Cas B"), "--track: direction: 'Cas B' is not known"),
+                (("--phase-centers", "sun;12:70:00 +1"), "--phase-centers: .*60 minutes"),
                 (("--device", "gpu"), "--device: gpu: expected auto, cpu, cuda or cuda:N")):
             with self.subTest(arguments=arguments):
                 self.check_error(2, pattern, *recording, *arguments)

@@ -19,7 +19,7 @@ class qa_plan(Observations, gr_unittest.TestCase):
 
     FX = ("--channels", 32, "--duration", 0.2, "--integration", 0.05, "--taps", 5, "--seed", 3,
           "--window", "kaiser(7.5)", "--spectra-per-frame", 64, "--no-overwrite",
-          "--device", DEVICE)
+          "--track", "Cas A", "--phase-centers", "az=180, el=45", "--device", DEVICE)
     BEAMS = ("--beams", "grid:az=170,el=55", "--incoherent", "--channels", 32, "--duration", 0.2,
              "--products", "power", "--sum-channels", 2, "--nbits", 8, "--taper", "gaussian",
              "--phase-error", 0.5, "--format", "fc32", "--device", DEVICE)

@@ -277,7 +277,9 @@ def parse_direction(value, field="direction"):
                        "azimuth and elevation")
             name = values.pop("name", None)
             if name is None:
-                name = ", ".join(f"{key} {entry}" for key, entry in values.items()) or "direction"
+                # in whatever order they come
+                name = ", ".join(f"{entry.name} {values[entry.name]}" for entry in fields(Direction)
+                                 if entry.name in values) or "direction"
             return Direction(name[:64], **values)
         if hasattr(value, "icrs"):
             place = value.icrs

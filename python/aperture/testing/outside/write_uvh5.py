@@ -22,7 +22,8 @@ import numpy as np
 from gnuradio import aperture, gr
 from gnuradio.aperture.arrays import earth_rotation, geometry
 from gnuradio.aperture.arrays.array_description import (Antenna, ArrayDescription, Input, Source,
-                                                       load_array)
+                                                       load_array, save_array)
+from gnuradio.aperture.commands import fx
 from gnuradio.aperture.files.growing_file import GrowingFile
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
 
@@ -181,6 +182,19 @@ def write_chain(folder):
         write_json(folder / f"chain-{name}.json", ra=float(ra), dec=float(dec), flux=25.0)
 
 
+def write_tracked(folder):
+    """aperture_fx with and without tracking: the same array and source, dead cables and all."""
+    array = load_array("y8")
+    array.sources = [Source("s", ra=350.85, dec=58.815, flux=25.0)]
+    save_array(array, folder / "tracked.yml")
+    for name, options in (("untracked", []), ("tracked", ["--track", "Cas A"])):
+        code = fx.main(["--device", "cpu", "--input", f"sim:{folder / 'tracked.yml'}", "--format",
+                        "fc32", "--channels", "32", "--duration", "0.1", "--integration", "0.05",
+                        "-o", str(folder / f"fx-{name}.uvh5"), *options])
+        if code != 0:
+            raise SystemExit(code)
+
+
 def write_recording(folder):
     if not RECORDING.exists():
         return
@@ -233,4 +247,5 @@ if __name__ == "__main__":
     write_one_place(target)
     write_killed(target)
     write_chain(target)
+    write_tracked(target)
     write_recording(target)

@@ -1,0 +1,77 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What a plan says about tracking, and what the engines are given for it."""
+
+import argparse
+import math
+
+import numpy as np
+
+from ..arrays.geometry import SPEED_OF_LIGHT
+from ..delay_tracker import delay_tracker
+from ..parameters.errors import ParameterError
+from ..tracking.delay_model import longest_baseline
+from ..tracking.directions import azimuth_elevation, parse_direction
+from .inputs import silent, start_of
+
+#: the plan's section: key -> attribute of the options
+TRACKING_SCHEMA = {"tracking": {"direction": "track", "phase_centers": "phase_centers"}}
+
+
+def direction_text(text):
+    """A type of argparse: a text that says a direction."""
+    try:
+        parse_direction(text)
+    except ParameterError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def direction_texts(text):
+    """A type of argparse: texts that say directions, with semicolons between them."""
+    for part in text.split(";"):
+        direction_text(part)
+    return text
+
+
+def add_tracking_options(add):
+    """The options of a command that may track."""
+    add("--track", type=direction_text, metavar="DIRECTION",
+        help="keep the delays on this direction, so that its fringes stop: sun, 'Cas A', "
+        "'23:23:24 +58:48:54' (ICRS), '350.85, 58.815' (degrees), 'az=180, el=45'")
+    add("--phase-centers", type=direction_texts, metavar="DIRECTION[;...]",
+        help="turn the phases to these directions, each in a file of its own ({phase_center} in "
+        "the name), whatever is tracked")
+
+
+def phase_centers_of(options):
+    """A list of Direction, empty where phases are left as they are."""
+    texts = options.phase_centers.split(";") if options.phase_centers else []
+    return [parse_direction(text) for text in texts]
+
+
+def most_delay(description, sample_rate):
+    """Samples by which the F-engine may have to delay an input of an array."""
+    cables = np.ptp([entry.cable_delay for entry in description.inputs])
+    longest = longest_baseline(description.input_positions()) / SPEED_OF_LIGHT + cables
+    return math.ceil(longest * sample_rate) + 1
+
+
+def make_tracker(options, signals, channels, source):
+    """The delay_tracker of --track; None without."""
+    if options.track is None:
+        return None
+    return silent(delay_tracker, array=signals.description, direction=options.track,
+                  channels=channels, real=signals.real, inverted=signals.inverted,
+                  item_size=source.output_signature().sizeof_stream_item(0))
+
+
+def start_text(direction, description, source):
+    """Where a direction is at the start, and whether that is below the horizon."""
+    time = sum(start_of(source))
+    azimuth, elevation = azimuth_elevation(direction, time, description)
+    return (f"azimuth {float(azimuth):.1f}°, elevation {float(elevation):.1f}° at the start",
+            bool(elevation < 0))
