@@ -403,7 +403,9 @@ def parser():
     result.add_argument("files", metavar="FILE", nargs="+",
                         help="one UVH5 file, filterbank files (.fil), or an array description")
     result.add_argument("-o", "--output", required=True, metavar="PNG",
-                        help="picture to write; its ending chooses the format (png, pdf, svg)")
+                        help="picture to write; its ending chooses the format (png, pdf, svg); "
+                        "html: of a UVH5 file, a report with fringes, closure phases and u, v "
+                        "coverage")
     result.add_argument("--baselines", metavar="A-B,...",
                         help="pairs of antennas (A1-A2: both polarisations) or of inputs "
                         f"(A1x-A2y); default: all, of more than {MAX_PANELS} an even choice")
@@ -434,7 +436,7 @@ def refuse_choices(options, kind):
 def check_output(path):
     """Refuses what could not be written, before anything is drawn."""
     # without an ending, matplotlib would take another name
-    formats = FigureCanvasBase.get_supported_filetypes()
+    formats = [*FigureCanvasBase.get_supported_filetypes(), "html"]
     if os.path.splitext(path)[1][1:].lower() not in formats:
         raise PlotError(f"-o {path}: its ending is to be a format: {', '.join(sorted(formats))}")
     try:
@@ -474,6 +476,18 @@ def choose_figure(options):
         return make_figure(file, options.baselines, options.integration)
 
 
+def report(options):
+    """Writes the report of one UVH5 file."""
+    from .report import make_report, write_report  # pictures do without it
+    refuse_choices(options, "a UVH5 file")
+    name = options.files[0]
+    if len(options.files) > 1 or options.beams is not None or name.endswith(".fil"):
+        raise PlotError(f"-o {options.output}: a report is of one UVH5 file")
+    check_regular(name, "what is drawn")
+    with VisibilityFile(name) as file:
+        write_report(options.output, make_report(file, options, read_panels, make_figure, utc))
+
+
 def draw(options):
     """Does what the options say; returns the exit code."""
     if not 30 <= options.dpi <= 600:
@@ -482,6 +496,9 @@ def draw(options):
     with warnings.catch_warnings():
         # a letter of a name that the font lacks, or a value too large to be drawn
         warnings.simplefilter("ignore")
+        if options.output.lower().endswith(".html"):
+            report(options)
+            return 0
         figure = choose_figure(options)
         try:
             # the layouts leave the edge no room for some labels

@@ -1,0 +1,175 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Pictures of fringes: phases and closure phases over time, delay and rate, u and v."""
+
+import numpy as np
+from matplotlib import dates as mdates
+from matplotlib import pyplot as plt
+
+from ..arrays.earth_rotation import sidereal_time, unix_seconds
+from ..arrays.geometry import SPEED_OF_LIGHT
+from .fringes import (closure_phase, delay_rate_spectrum, find_fringe, mean_over_channels,
+                      without_delay)
+from .plot_beams import COLOURS
+
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
+
+
+def with_error(value, error):
+    """A delay or such in seconds, with its standard deviation, in the unit that fits it."""
+    size, unit = next(((size, unit) for size, unit in UNITS if abs(value) >= size), UNITS[3])
+    digits = 1 if error <= 0 or not np.isfinite(error) else \
+        int(np.clip(np.ceil(-np.log10(error / size)), 0, 6))
+    return f"{value / size:.{digits}f} ± {error / size:.{digits}f} {unit}".replace("-", "−")
+
+
+def fringe_text(fringe, several):
+    """What a Fringe is, in words; several: integrations, without which there is no rate."""
+    if not fringe.clear:
+        return "no clear fringe"
+    text = f"delay {with_error(fringe.delay, fringe.delay_error)}"
+    if several:
+        digits = int(np.clip(np.ceil(-np.log10(fringe.rate_error * 1e3)), 0, 6))
+        text += f", rate {fringe.rate * 1e3:.{digits}f} ± {fringe.rate_error * 1e3:.{digits}f} mHz"
+    return text.replace("-", "−")
+
+
+def time_axis(axis, times, longitude):
+    """UTC below and local sidereal time above; times: Julian dates of what is drawn, which is
+    drawn over numbers of matplotlib's dates; longitude: degrees, None: not known."""
+    locator = mdates.AutoDateLocator(minticks=3, maxticks=6)
+    axis.xaxis.set_major_locator(locator)
+    axis.xaxis.set_major_formatter(mdates.ConciseDateFormatter(locator))
+    axis.set_xlabel("UTC", fontsize=8)
+    axis.tick_params(labelsize=7)
+    if longitude is None or len(times) < 2:
+        return
+    numbers = dates_of(times)
+    sidereal = np.unwrap(sidereal_time(times, longitude)) * 12 / np.pi
+    upper = axis.secondary_xaxis("top", functions=(
+        lambda date: sidereal[0] + (date - numbers[0]) * 24 * 1.0027379,
+        lambda hours: numbers[0] + (hours - sidereal[0]) / 24 / 1.0027379))
+    upper.set_xlabel("LST", fontsize=8)
+    upper.tick_params(labelsize=7)
+    upper.xaxis.set_major_locator(plt.MaxNLocator(5))
+    digits = 2 if sidereal[-1] - sidereal[0] < 0.05 else 0
+
+    def text(hours, _):
+        seconds = round(hours % 24 * 3600, digits)
+        return f"{int(seconds // 3600):02d}:{int(seconds // 60 % 60):02d}:" \
+            f"{seconds % 60:0{3 + digits if digits else 2}.{digits}f}"
+    upper.xaxis.set_major_formatter(plt.FuncFormatter(text))
+
+
+def dates_of(times):
+    """matplotlib's numbers for Julian dates."""
+    return unix_seconds(np.asarray(times)) / 86400
+
+
+def coverage_figure(file):
+    """u and v of all rows, at the lowest and the highest frequency; None without positions."""
+    header = file.header(["uvw_array"])
+    if "uvw_array" not in header:
+        return None
+    uvw = np.asarray(header["uvw_array"], float).reshape(-1, 3)
+    crosses = file.first != file.second
+    figure, axis = plt.subplots(figsize=(6, 5.6), layout="constrained")
+    for frequency, colour in ((file.frequencies[-1], COLOURS[1]), (file.frequencies[0],
+                                                                 COLOURS[0])):
+        u, v = uvw[crosses, :2].T * frequency / SPEED_OF_LIGHT
+        axis.plot(np.concatenate([u, -u]), np.concatenate([v, -v]), ".", ms=3, color=colour,
+                  label=f"{frequency / 1e6:.6g} MHz")
+    axis.set_xlabel("u (wavelengths, east)")
+    axis.set_ylabel("v (wavelengths, north)")
+    axis.set_aspect("equal", "datalim")
+    axis.invert_xaxis()
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+    return figure
+
+
+def baseline_figure(panels, index, times, longitude):
+    """
+    One baseline: amplitude and phase over time and frequency, its phase over time, its delay and
+    rate. panels: as aperture_plot has them; times: Julian dates [time].
+
+    Returns
+    -------
+    figure, Fringe
+    """
+    values = panels.values[index]
+    size = {"GHz": 1e9, "MHz": 1e6, "kHz": 1e3}[panels.unit]
+    width = (panels.frequencies[1] - panels.frequencies[0]) * size \
+        if len(panels.frequencies) > 1 else 1.0
+    fringe = find_fringe(values, width, panels.step)
+    figure, axes = plt.subplots(2, 2, figsize=(11, 6.4), layout="constrained")
+    numbers, half = dates_of(times), panels.step / 2 / 86400
+    extent = (numbers[0] - half, numbers[-1] + half, panels.frequencies[0],
+              panels.frequencies[-1])
+    finite = np.abs(values[np.isfinite(values)])
+    common = dict(aspect="auto", origin="lower", interpolation="nearest", extent=extent)
+    for axis, shown, limits, colours, text in (
+            (axes[0, 0], np.abs(values), (0, np.percentile(finite, 99.5) if len(finite) else 1),
+             "viridis", "correlation" if panels.is_coherence else "amplitude"),
+            (axes[0, 1], np.angle(np.where(np.isfinite(values), values, 1), deg=True), (-180, 180),
+             "twilight", "phase (°)")):
+        shown = np.where(np.isfinite(values), shown, np.nan)
+        picture = axis.imshow(shown.T, vmin=limits[0], vmax=limits[1], cmap=colours, **common)
+        axis.set_facecolor("0.6")
+        axis.set_ylabel(f"frequency ({panels.unit})", fontsize=8)
+        axis.ticklabel_format(axis="y", useOffset=False)
+        time_axis(axis, times, longitude)
+        figure.colorbar(picture, ax=axis).set_label(text, fontsize=8)
+    lined_up = without_delay(values, panels.frequencies * size, fringe.delay)
+    phase = np.angle(mean_over_channels(lined_up))
+    known = np.isfinite(phase)
+    phase[known] = np.unwrap(phase[known])
+    axes[1, 0].plot(numbers, np.degrees(phase), ".-", lw=1, ms=3, color=COLOURS[0])
+    axes[1, 0].set_ylabel("phase at the band's centre (°, unwrapped)", fontsize=8)
+    axes[1, 0].grid(alpha=0.3)
+    time_axis(axes[1, 0], times, longitude)
+    _draw_fringe(figure, axes[1, 1], values, width, panels.step, fringe)
+    return figure, fringe
+
+
+def _draw_fringe(figure, axis, values, width, step, fringe):
+    """Delay and rate spectrum around its peak, with the peak marked and named."""
+    delays, rates, spectrum = delay_rate_spectrum(values, width, step)
+    power = np.abs(spectrum)
+    near = np.abs(delays - fringe.delay) <= max(12 / (width * values.shape[1]), delays.max() / 50)
+    around = np.abs(rates - fringe.rate) <= 12 / (step * values.shape[0])
+    size, unit = next((size, unit) for size, unit in UNITS
+                      if np.abs(delays[near]).max(initial=1e-12) >= size)
+    if len(rates) == 1:
+        axis.plot(delays[near] / size, power[0, near], color=COLOURS[0])
+        axis.set_ylabel("amplitude", fontsize=8)
+        axis.axvline(fringe.delay / size, ls=":", color=COLOURS[1])
+    else:
+        picture = axis.imshow(
+            power[np.ix_(around, near)], aspect="auto", origin="lower", cmap="viridis",
+            extent=(*delays[near][[0, -1]] / size, *rates[around][[0, -1]] * 1e3))
+        axis.plot(fringe.delay / size, fringe.rate * 1e3, "o", ms=12, mfc="none", mec="white")
+        axis.set_ylabel("fringe rate (mHz)", fontsize=8)
+        figure.colorbar(picture, ax=axis).set_label("amplitude", fontsize=8)
+    axis.set_xlabel(f"delay ({unit})", fontsize=8)
+    axis.set_title(fringe_text(fringe, len(rates) > 1), fontsize=9)
+    axis.tick_params(labelsize=7)
+
+
+def closure_figure(file, read, found, times, longitude):
+    """Closure phases of triangles over time; read: a pair of antennas to [time][channel]."""
+    figure, axis = plt.subplots(figsize=(11, 3.6), layout="constrained")
+    for number, (a, b, c) in enumerate(found):
+        phase = closure_phase(read(a, b), read(b, c), read(a, c))
+        axis.plot(dates_of(times), phase, ".-", lw=0.8, ms=4, color=COLOURS[number % len(COLOURS)],
+                  label="–".join(file.names[antenna] for antenna in (a, b, c)))
+    axis.set_ylim(-185, 185)
+    axis.set_yticks(range(-180, 181, 90))
+    axis.set_ylabel("closure phase (°)")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8, ncol=3)
+    time_axis(axis, times, longitude)
+    return figure
