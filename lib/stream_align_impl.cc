@@ -36,6 +36,8 @@ constexpr double delay_step = 0.1; // samples
 constexpr double usual_rate = 1e6;
 //! Seconds to the next try to place an input: doubled from one to the next up to this.
 constexpr double longest_pause = 60;
+//! An input that sends nothing for so long, while others do, is said to be stalled.
+constexpr std::chrono::seconds long_silence(1);
 //! How long a call waits for an answer while the output is held back.
 constexpr std::chrono::milliseconds short_wait(5);
 
@@ -162,12 +164,36 @@ bool stream_align_impl::stop()
 
 void stream_align_impl::forecast(int, gr_vector_int& required)
 {
+    watch_arrivals();
     require_window(required);
     d_more = !ended();
     if (d_holding && !ended() && !d_job.running())
         d_more = require_ahead(required, d_p.search_samples + lags());
     if (d_job.ready())
         std::fill(required.begin(), required.end(), 0); // an answer needs no samples
+}
+
+void stream_align_impl::watch_arrivals()
+{
+    const auto now = std::chrono::steady_clock::now();
+    auto newest = std::chrono::steady_clock::time_point::min();
+    for (int port = 0; port < d_p.inputs; port++) {
+        auto& in = d_inputs[port];
+        const int64_t there = arrived(port);
+        if (there != in.arrived || in.arrival.time_since_epoch().count() == 0) {
+            in.arrived = there;
+            in.arrival = now;
+            in.stalled = false;
+        }
+        newest = std::max(newest, in.arrival);
+    }
+    for (int port = 0; port < d_p.inputs; port++) {
+        auto& in = d_inputs[port];
+        if (in.stalled || newest - in.arrival < long_silence)
+            continue;
+        in.stalled = true;
+        report("stalled", port, in.arrived, -1);
+    }
 }
 
 void stream_align_impl::receive(const pmt::pmt_t& message)

@@ -53,8 +53,11 @@ private:
         int64_t tick = 0;
         double stamped = 0; //!< what its stamps said more at the measurement, in samples
         double tagged = 0;  //!< delay that was tagged last, in samples
-        bool watched = false;       //!< it correlated when slips were looked for last
-        int64_t next = -1;          //!< item behind the last one that was sent
+        bool watched = false; //!< it correlated when slips were looked for last
+        int64_t next = -1;    //!< item behind the last one that was sent
+        int64_t arrived = 0;  //!< items that have come
+        std::chrono::steady_clock::time_point arrival; //!< of the last of them
+        bool stalled = false;       //!< none came for a while, though others did
         std::deque<gr::tag_t> tags; //!< to be passed on
     };
     //! What others may read while this block works.
@@ -87,6 +90,8 @@ private:
     void on_tuned(int port, int64_t item) override;
     void receive(const pmt::pmt_t& message);
 
+    //! Says which port keeps the others waiting.
+    void watch_arrivals();
     int64_t ticks(double seconds) const;
     bool by_time(int port) const;
     int reference() const;

@@ -151,6 +151,13 @@ bool clocked_block::require_ahead(gr_vector_int& required, int64_t items)
     return more;
 }
 
+int64_t clocked_block::arrived(int port)
+{
+    auto reader = detail()->input(port);
+    gr::thread::scoped_lock guard(*reader->mutex());
+    return first_item(port) + reader->items_available();
+}
+
 int64_t clocked_block::look_ahead(
     int64_t ticks, const std::function<void(const timeline::run&, int64_t)>& see) const
 {

@@ -638,6 +638,40 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertEqual(len(out.data[0]), 70000 - 300)
         self.check_shifted(out, receivers, 0, -300)
 
+    def test_one_stalls(self):
+        """The log and `status` say which input keeps the others waiting."""
+        receivers = Receivers(30, 100000, [0, 300])
+        block = aperture.stream_align(search_samples=1 << 16, most_offset=1 << 13)
+        graph = Flowgraph(
+            block, receivers.ports(), [8, 8], tags=[start_tags(), start_tags()]
+        )
+        # port 0 goes on slowly, port 1 does not
+        graph.sources[0].gates = {n: threading.Event() for n in range(1000, 20000, 1000)}
+        graph.sources[1].gates = {500: threading.Event()}
+        with graph.running():
+            for gate in graph.sources[0].gates.values():
+                time.sleep(0.07)
+                gate.set()
+            Aligned.wait_for(
+                lambda: any(m["event"] == "stalled" for m in graph.messages())
+            )
+        (said,) = [m for m in graph.messages() if m["event"] == "stalled"]
+        self.assertEqual((said["port"], said["item"]), (1, 500))
+        self.assertEqual(round(block.offsets()[1]), 300)
+
+    def test_stop_while_searching(self):
+        """A flowgraph that is stopped does not hang, whether it collects or searches."""
+        receivers = Receivers(31, 200000, [0, 300])
+        for until in (lambda block: True, lambda block: block.searching()):
+            block = aperture.stream_align(search_samples=1 << 17, most_offset=1 << 15)
+            graph = Flowgraph(
+                block, receivers.ports(), [8, 8], tags=[start_tags(), start_tags()]
+            )
+            graph.start()
+            Aligned.wait_for(lambda: until(block))
+            graph.top.stop()
+            graph.wait()
+
     def test_not_a_number(self):
         """A few samples that are no numbers spoil nothing else."""
         receivers = Receivers(23, 100000, [0, 999])
