@@ -264,7 +264,9 @@ void stream_align_impl::on_tuned(int port, int64_t item)
     // Where nothing was measured there is no phase that could be wrong now.
     const bool measured = std::any_of(
         d_inputs.begin(), d_inputs.end(), [](const auto& in) { return in.measured; });
-    if (measured || d_holding)
+    if (d_p.method == "time")
+        d_requested = d_requested || measured; // the buffers hold too little to wait
+    else if (measured || d_holding)
         d_holds.push_back({ port, item, false });
 }
 

@@ -278,6 +278,57 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertEqual(len(whole) - whole[:-1].sum() - 1, 2)
         np.testing.assert_array_equal(actual[:-1][whole[:-1]], clean[:-1][whole[:-1]])
 
+    def test_random_overflows(self):
+        """Of any input, at random places: every sample that was received is where it belongs."""
+        for seed in range(3):
+            rng = np.random.default_rng(seed)
+            count = 150000
+            receivers = Receivers(40 + seed, count, [int(n) for n in rng.integers(0, 5000, 3)])
+            ports, tags, there = [], [], []
+            for port, data in enumerate(receivers.ports()):
+                kept = np.ones(count, bool)
+                for first in rng.choice(np.arange(1000, count - 6000, 3000), 5, replace=False):
+                    kept[first : first + rng.integers(1, 2900)] = False
+                numbers = np.flatnonzero(kept)
+                ports.append(data[kept])
+                tags.append(start_tags(rx_time(10 * port), 1e9))
+                for item in np.flatnonzero(np.diff(numbers) > 1) + 1:
+                    time_of = rx_time(10 * port, numbers[item] / RATE)
+                    tags[port] += [(int(item), "rx_time", time_of), (int(item), "rx_rate", RATE)]
+                there.append(kept)
+            out = Aligned(ports, tags)
+            latest = max(receivers.starts)
+            for port, start in enumerate(receivers.starts):
+                self.check_shifted(out, receivers, port, start - latest)
+                missing = out.missing(port)
+                np.testing.assert_array_equal(
+                    ~missing, there[port][latest - start :][: len(missing)]
+                )
+                self.assertEqual(out.block.zeros()[port], missing.sum())
+            self.assertEqual(out.block.measurements(), 1)
+
+    def test_phase_of_stamped(self):
+        """Receivers with true times get their phases, too, where they are asked for."""
+        for method in ("auto", "time"):
+            receivers = Receivers(43, 300000, [0, 70], [0.0, 0.25], [0.0, 1.0])
+            tags = [start_tags(rx_time(EPOCH, s / RATE), 1e9) for s in receivers.starts]
+            block = aperture.stream_align(
+                search_samples=SEARCH, most_offset=1 << 13, watch=0, method=method
+            )
+            gates = {50000: threading.Event(), 200000: threading.Event()}
+            graph = Flowgraph(block, receivers.ports(), [8, 8], tags=tags, gates=gates)
+            with graph.running():
+                graph.sinks[1].wait_for(49000)
+                block.measure()
+                gates[50000].set()
+                Aligned.wait_for(lambda: block.measurements() == 1)
+            item, (phase,) = tags_of(graph.sinks[1].tags, "phase")[-1]
+            self.assertGreaterEqual(item, 49000)
+            self.check_phase(phase, -1.0)
+            item, (delay,) = tags_of(graph.sinks[1].tags, "delay")[-1]
+            self.check_delay(delay * RATE, -0.25)
+            np.testing.assert_array_equal(graph.sinks[0].data(), graph.sources[0].data[70:])
+
     def test_jitter(self):
         """Stamps that scatter neither move a sample nor, within half a sample, lose any."""
         for spread in (0.25, 0.5):
