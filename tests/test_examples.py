@@ -25,11 +25,12 @@ class TestExamples(unittest.TestCase):
         names = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
         scripts = {name for name in names if name.endswith(".py")}
         self.assertEqual(scripts, {"align_receivers.py", "best2_figures.py",
-                                   "first_flowgraph.py"})
+                                   "first_flowgraph.py", "tracking.py"})
         instruments = {path.name for path in (EXAMPLES / "instruments").iterdir()}
         self.assertEqual(instruments - {"__pycache__"},
                          {"beams.py", "correlate.py", "instrument.py"})
-        self.assertTrue({"beams.grc", "interferometer.grc", "pointing.grc"} <= names)
+        self.assertTrue({"beams.grc", "interferometer.grc", "pointing.grc",
+                         "tracking.grc"} <= names)
 
     def test_grc(self):
         """grcc compiles every flowgraph, without a complaint."""
@@ -49,7 +50,7 @@ class TestExamples(unittest.TestCase):
             if os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1":
                 self.fail("xvfb-run is not installed")
             self.skipTest("xvfb-run is not installed")
-        for name in ("interferometer", "beams", "pointing"):
+        for name in ("interferometer", "beams", "pointing", "tracking"):
             with self.subTest(flowgraph=name):
                 self.check_qt(name)
 
@@ -70,6 +71,15 @@ class TestExamples(unittest.TestCase):
         # the first curve is pure blue; without data only the legends are (64 points)
         blue = (abs(pixels[..., :3] - np.array([0, 0, 1])).sum(axis=-1) < 0.3).sum()
         self.assertGreater(blue, 400, f"no curves in {picture}")
+
+    def test_tracking(self):
+        """The tracked correlator's phase stands still, within the noise; the other's turns."""
+        observe = runpy.run_path(str(EXAMPLES / "tracking.py"))["observe"]
+        untracked, tracked = observe(600)
+        self.assertEqual(len(tracked), 60)
+        # 1250 spectra of 15 channels with a coherence of 5/6: 0.25 degrees
+        self.assertLess(np.abs(np.degrees(np.angle(tracked))).max(), 1.5)
+        self.assertGreater(np.ptp(np.unwrap(np.angle(untracked))), np.pi)
 
     def test_first_flowgraph(self):
         """The phase of README's flowgraph is that of the geometry."""
