@@ -63,7 +63,7 @@ class TestConversion(unittest.TestCase):
         cls.uvh5 = cls.folder / "in.uvh5"
         # one antenna has but one polarisation
         array = array_of(["B2y", "A9x", "B2x", "A9y", "A10x", "Effelsbergy", "Effelsbergx"])
-        layout = Uvh5Layout(array, FREQUENCIES, 1e6, "a test")
+        layout = Uvh5Layout(array, FREQUENCIES, 1e6, "a test", compression="lzf")
         rng = np.random.default_rng(1)
         products = len(array.inputs) * (len(array.inputs) + 1) // 2
         cls.integrations = 3

@@ -258,6 +258,28 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             np.testing.assert_allclose(file["Header/antenna_positions"][2],
                                        3 * east + 40 * north + up, rtol=0, atol=1e-6)
 
+    def test_compression(self):
+        """Nothing is lost, and sums of small integers become smaller."""
+        rng = np.random.default_rng(8)
+        voltages = rng.integers(-7, 8, (3, 4, 64, 300)) + 1j * rng.integers(-7, 8, (3, 4, 64, 300))
+        values, sizes = visibilities_of(voltages), {}
+        for compression in ("none", "lzf", "gzip"):
+            found = [tag for item in range(4) for tag in tags_of(
+                item, (1704067200 + item, 0.25) if item == 0 else None, spectra=300,
+                counted=(300,))]
+            self.run_sink(array_of(["A9x", "A9y", "B2x"]), values, found, compression=compression)
+            with h5py.File(self.path, "r") as file:
+                data = file["Data/visdata"]
+                self.assertEqual(data.compression, {"none": None}.get(compression, compression))
+                sizes[compression] = data.id.get_storage_size()
+                read = data[()]
+            if compression == "none":
+                plain = read
+            np.testing.assert_array_equal(read, plain)
+        self.assertGreater(np.abs(plain).max(), 1000)
+        self.assertLess(sizes["gzip"], 0.6 * sizes["none"])
+        self.assertLess(sizes["lzf"], 0.8 * sizes["none"])
+
     def test_sidereal_time(self):
         # against astropy, at times that the astropy of a stable distribution knows UT1 of, a
         # leap second's day among them; 5 ms is what pyuvdata allows
@@ -595,6 +617,8 @@ class qa_uvh5_sink(gr_unittest.TestCase):
                 ((self.path, array, 2**28), "2147483648 bytes"),
                 ((self.path, array, 1, True, "", "tripod"), "mount", "tripod", "alt-az"),
                 ((self.path, array, 1, True, "", "fixed", 2), "inputs", "2", "has 1"),
+                ((self.path, array, 1, True, "", "fixed", 1, None, None, "", "apply", "model",
+                  None, "zip"), "compression", "'zip'", "none, lzf, gzip"),
                 ((None, array, 1), "filename", "None", "the name of a file"),
                 ((self.folder / "{tim}.uvh5", array, 1), "filename", "{tim}",
                  "{time} and {phase_center} may"),

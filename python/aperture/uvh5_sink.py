@@ -20,7 +20,7 @@ from .calibration.calibration_file import load_calibration
 from .files.file_names import (PHASE_CENTER, TIME, check_fields, check_text, name_text,
                                time_text)
 from .files.growing_file import GrowingFile, check_path, file_name
-from .files.uvh5 import MOUNTS, map_products
+from .files.uvh5 import COMPRESSIONS, MOUNTS, map_products
 from .parameters.errors import refuse
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import require, tag_value, time_of
@@ -133,6 +133,9 @@ class uvh5_sink(python_block):
         Factor of the voltages of each input that is to be known for no more than 8 bits, as
         `aperture_fx` measures it. Of calibrated visibilities it is taken out, of others it is
         noted (extra keyword GAINS, which aperture_calibrate heeds). None: 1.
+    compression : str
+        Of the visibilities, without loss, which all that reads UVH5 by h5py reads: "none"; "lzf",
+        fast; "gzip", smaller, and read by all HDF5 libraries.
 
     Raises
     ------
@@ -142,13 +145,18 @@ class uvh5_sink(python_block):
 
     def __init__(self, filename="visibilities-{time}.uvh5", array="two-dish", channels=1024,
                  overwrite=True, history="", mount="fixed", inputs=None, phase_centers=None,
-                 tracked=None, calibration="", calibrate="apply", scale="model", gains=None):
+                 tracked=None, calibration="", calibrate="apply", scale="model", gains=None,
+                 compression="none"):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, Integral) or channels < 1:
             raise ValueError(f"channels: {channels!r} is not allowed: an integer from 1")
         if mount not in MOUNTS:
             raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
+        if compression not in COMPRESSIONS:
+            raise ValueError(f"compression: {compression!r} is not allowed: "
+                             f"{', '.join(COMPRESSIONS)}")
+        self._compression = compression
         if inputs is not None and inputs != len(array.inputs):
             raise ValueError(f"inputs: {inputs} is not allowed: array {array.name!r} has "
                              f"{len(array.inputs)}")
@@ -351,7 +359,7 @@ class uvh5_sink(python_block):
             self._factors = self._factors_of(frequencies)
             keywords, history = self._keywords()
             layouts = [self._make_layout(self._array, frequencies, width, history, self._mount,
-                                         center, self._tracked, keywords)
+                                         center, self._tracked, keywords, self._compression)
                        for center in self._centers]
             time = tag_value(found, tags.rx_time, time_of)
             self._filenames = [path.replace(TIME, time_text(time[0]))

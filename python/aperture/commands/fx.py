@@ -17,6 +17,7 @@ from gnuradio import gr
 from .. import f_engine, xengine
 from ..arguments.argument_types import positive_seconds, whole_number
 from ..tracking.directions import parse_direction
+from ..files.uvh5 import COMPRESSIONS
 from ..uvh5_sink import uvh5_sink
 from .engines import BYTES, frame_multiple, channelizer_parameters
 from .fx_plan import make_plan
@@ -35,7 +36,8 @@ from .tracking import (TRACKING_SCHEMA, add_tracking_options, make_tracker, most
 
 PROGRAM = "aperture_fx"
 SCHEMA = {**extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame"},
-                   outputs={"keep_uvh5": "keep_uvh5"}), **TRACKING_SCHEMA}
+                   outputs={name: name for name in ("keep_uvh5", "compression")}),
+          **TRACKING_SCHEMA}
 
 
 def history(options, plan, gains):
@@ -79,7 +81,8 @@ class Chain(gr.top_block):
         return silent(uvh5_sink, filename=self._filename, array=self._signals.description,
                       channels=self._plan.channels, overwrite=self._options.overwrite,
                       history=text, gains=gains, tracked=self._options.track,
-                      phase_centers=phase_centers_of(self._options) or None)
+                      phase_centers=phase_centers_of(self._options) or None,
+                      compression=self._options.compression)
 
     def set_levels(self, gains):
         """Sets the gain of each input (None: as they are, of fc32), and connects the blocks."""
@@ -170,6 +173,8 @@ def parser():
                        "integration")
     add("--keep-uvh5", action="store_true",
         help="of -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)")
+    add("--compression", choices=tuple(COMPRESSIONS), default="none",
+        help="of the visibilities, without loss: lzf is fast, gzip smaller (default: %(default)s)")
     add_tracking_options(add)
     add("--spectra-per-frame", type=whole_number(1, 1 << 24), metavar="N",
         help="spectra that the X-engine gets at once (default: so that a frame has 1 to 128 MB "

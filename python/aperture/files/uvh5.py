@@ -21,6 +21,11 @@ POLARIZATIONS = {"xx": -5, "yy": -6, "xy": -7, "yx": -8, "rr": -1, "ll": -2, "rl
 MOUNTS = ("fixed", "alt-az", "equatorial", "x-y", "phased", "orbiting", "alt-az+nasmyth-r",
           "alt-az+nasmyth-l", "other", "bizarre")
 
+#: how visibilities are compressed -> what h5py is told; all without loss, and every installation of
+#: h5py reads them. Their bytes are shuffled, since the exponents of neighbours are alike.
+COMPRESSIONS = {"none": {}, "lzf": {"compression": "lzf", "shuffle": True},
+                "gzip": {"compression": "gzip", "compression_opts": 4, "shuffle": True}}
+
 
 def _name_key(name):
     """Sorts A2 before A10; names that differ only in leading zeros keep an order."""

@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..arrays.geometry import SPEED_OF_LIGHT, enu_to_ecef_rotation
 from ..tracking.phase_center import catalogue_entry, ephemeris, has_ephemeris, place_at
-from .uvh5 import MOUNTS, POLARIZATIONS, map_products
+from .uvh5 import COMPRESSIONS, MOUNTS, POLARIZATIONS, map_products
 
 NOMINAL_SPACING = 0.002  # m
 
@@ -80,12 +80,18 @@ class Uvh5Layout:
         What the F-engine's delays tracked, so that the phases are zero there; None: nothing.
     keywords : dict
         Extra keywords, names of up to 8 letters to texts.
+    compression : str
+        Of the visibilities, one of `COMPRESSIONS`.
     """
 
     def __init__(self, array, frequencies, channel_width, history="", mount="fixed",
-                 phase_center=None, tracked=None, keywords=None):
+                 phase_center=None, tracked=None, keywords=None, compression="none"):
         if mount not in MOUNTS:
             raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
+        if compression not in COMPRESSIONS:
+            raise ValueError(f"compression: {compression!r} is not allowed: "
+                             f"{', '.join(COMPRESSIONS)}")
+        self._compression = COMPRESSIONS[compression]
         self.array = array
         self.map = map_products(array)
         self.frequencies = np.asarray(frequencies, float)
@@ -158,7 +164,8 @@ class Uvh5Layout:
             shape = (self.baselines, len(self.frequencies), len(self.map.polarizations))
             # a chunk is an integration: each is compressed and written once
             common = dict(shape=(0, *shape[1:]), maxshape=(None, *shape[1:]), chunks=shape)
-            data.create_dataset("visdata", dtype=np.complex64, **common)
+            data.create_dataset("visdata", dtype=np.complex64, **common,
+                                **self._compression)
             # both hardly vary; gzip is the filter that every HDF5 library has
             data.create_dataset("flags", dtype=bool, compression="gzip", compression_opts=1,
                                 **common)
