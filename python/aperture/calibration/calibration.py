@@ -286,8 +286,9 @@ class Calibration:
             refuse("scale", scale, " or ".join(SCALES))
         frequencies = np.atleast_1d(np.asarray(frequencies, float))
         own = self.band.frequencies
-        # a channel's width, of either, may reach half of it beyond the last one's centre
-        margin = (0.5 + 1e-6) * self.band.width
+        # channel 0 of complex samples straddles both ends of the band, so that finer channels of the
+        # same band reach a channel further than the last one's centre
+        margin = (1 + 1e-6) * self.band.width
         outside = (frequencies < own[0] - margin) | (frequencies > own[-1] + margin)
         if outside.any():
             raise CalibrationError(

@@ -105,7 +105,7 @@ class qa_calibration(gr_unittest.TestCase):
                                    atol=3e-4)
         # beyond the last centre, as that
         np.testing.assert_allclose(np.abs(calibration.corrections(finer)[0][:3]), 1.0)
-        for frequency in (FIRST - 0.6 * WIDTH, FIRST + 20.6 * WIDTH):
+        for frequency in (FIRST - 1.1 * WIDTH, FIRST + 21.1 * WIDTH):
             with self.assertRaisesRegex(CalibrationError, "frequencies: the calibration is for 21 "
                                         "channels of 100 kHz from 1400 to 1402 MHz, and 1 of 2"):
                 calibration.corrections([FIRST, frequency])

@@ -25,6 +25,7 @@ from ..filterbank_sink import PRODUCTS, filterbank_sink, paths_of, row_names
 from ..pointing import Drift, pointing, update_interval
 from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
+from .calibrating import Calibrator, calibrated_array
 from .engines import BYTES, frame_multiple, channelizer_parameters
 from .input_options import EPILOG, add_input_options, add_output_options
 from .inputs import check_regular, keep_what_is_read, length_of, open_input, silent, start_of
@@ -49,8 +50,9 @@ class BeamChain(gr.top_block):
     set_levels().
     """
 
-    def __init__(self, signals, plan, options, beams):
+    def __init__(self, signals, plan, options, beams, calibrator):
         super().__init__(PROGRAM)
+        self._calibrator = calibrator
         array, inputs, channels = signals.description, signals.inputs, plan.channels
         self._signals, self._plan, self._options = signals, plan, options
         self.beams = beams
@@ -82,6 +84,7 @@ class BeamChain(gr.top_block):
         and connects the blocks."""
         for number, gain in enumerate([] if gains is None else gains):
             self.f_engine.set_gain(complex(gain), number)
+        self._calibrator.set(self.f_engine)
         if self.pointing:
             self.pointing = self._make_pointing(gains)
         self.connect(*[block for block in (self.source, self.pointing, self.f_engine,
@@ -184,9 +187,13 @@ def form_beams(options):
     keep_what_is_read(options, paths)
     for path in paths:
         check_writable(path, options.overwrite)
+    calibrator = Calibrator(signals, plan.channels, options)
+    if calibrator:
+        # weights are for what the F-engine makes of it
+        array = signals.description = calibrated_array(array, calibrator.calibration)
     # what the blocks refuse is to be known before anything is said, or computed
-    chain = BeamChain(signals, plan, options, beams)
-    for text in (*signals.warnings, *blind_beams(beams, array, seconds + fraction)):
+    chain = BeamChain(signals, plan, options, beams, calibrator)
+    for text in (*signals.warnings, *calibrator.warnings, *blind_beams(beams, array, seconds + fraction)):
         warn(PROGRAM, text)
     length = "until Ctrl-C" if plan.samples is None else \
         seconds_text(plan.spectra * plan.hop / plan.sample_rate)
@@ -206,7 +213,8 @@ def form_beams(options):
              f"are wrong by up to {error:.3g}°")
     gains = None
     if options.format == "sc8":
-        gains, warnings = fill_gains(measure_gains(signals, plan, options), array.input_names)
+        gains, warnings = fill_gains(measure_gains(signals, plan, options, calibrator.set),
+                                     array.input_names)
         for text in warnings:
             warn(PROGRAM, text)
         say(f"gain of the inputs: {gain_text(gains)}")

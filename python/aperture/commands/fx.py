@@ -19,6 +19,7 @@ from ..arguments.argument_types import positive_seconds, whole_number
 from ..tracking.directions import parse_direction
 from ..files.uvh5 import COMPRESSIONS
 from ..uvh5_sink import uvh5_sink
+from .calibrating import Calibrator, calibrated_array
 from .engines import BYTES, frame_multiple, channelizer_parameters
 from .fx_plan import make_plan
 from .fx_output import ENDINGS, FxOutput
@@ -28,7 +29,7 @@ from .inputs import keep_what_is_read, length_of, open_input, silent
 from .levels import TARGET_RMS, fill_gains, gain_text, measure_gains
 from .output_names import check_output_name, check_writable
 from .plan import INPUT_SCHEMA, PlanParser, extend
-from .running import observe, run_command
+from .running import CommandError, observe, run_command
 from .tables import seconds_text, with_prefix
 from .terminal import say, warn
 from .tracking import (TRACKING_SCHEMA, add_tracking_options, make_tracker, most_delay,
@@ -36,8 +37,11 @@ from .tracking import (TRACKING_SCHEMA, add_tracking_options, make_tracker, most
 
 PROGRAM = "aperture_fx"
 SCHEMA = {**extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame"},
+                   calibration={"by": "calibrate", "scale": "scale"},
                    outputs={name: name for name in ("keep_uvh5", "compression")}),
           **TRACKING_SCHEMA}
+#: who applies a calibration -> what the sink is told
+CALIBRATE = {"f-engine": "applied", "sink": "apply", "nobody": "note"}
 
 
 def history(options, plan, gains):
@@ -56,15 +60,17 @@ def history(options, plan, gains):
 class Chain(gr.top_block):
     """The correlator as a flowgraph, made but not started; set_levels() connects it."""
 
-    def __init__(self, signals, plan, options, filename):
+    def __init__(self, signals, plan, options, filename, calibrator):
         super().__init__(PROGRAM)
+        self._calibrator = calibrator
         self._signals, self._plan, self._options = signals, plan, options
         self._filename = filename
         self.source = signals.source(plan.samples or 0)
         self.tracker = make_tracker(options, signals, plan.channels, self.source)
         delays = {}
         if self.tracker:
-            delays["most_delay"] = most_delay(signals.description, plan.sample_rate)
+            delays["most_delay"] = (most_delay(signals.description, plan.sample_rate)
+                                    + calibrator.most_delay(plan.sample_rate))
         self.f_engine = f_engine(output_type=options.format,
                                  spectra_per_frame=plan.spectra_per_frame,
                                  gain=0 if options.format == "fc32" else 1,
@@ -82,12 +88,16 @@ class Chain(gr.top_block):
                       channels=self._plan.channels, overwrite=self._options.overwrite,
                       history=text, gains=gains, tracked=self._options.track,
                       phase_centers=phase_centers_of(self._options) or None,
-                      compression=self._options.compression)
+                      compression=self._options.compression,
+                      calibration=self._options.calibration or "",
+                      calibrate=CALIBRATE[self._options.calibrate], scale=self._options.scale)
 
     def set_levels(self, gains):
         """Sets the gain of each input (None: as they are, of fc32), and connects the blocks."""
         for number, gain in enumerate([] if gains is None else gains):
             self.f_engine.set_gain(complex(gain), number)
+        if self._options.calibrate == "f-engine":
+            self._calibrator.set(self.f_engine)
         self.sink = self._make_sink(history(self._options, self._plan, gains), gains)
         self.connect(*[block for block in (self.source, self.tracker, self.f_engine,
                                            self.correlator, self.sink) if block])
@@ -124,9 +134,15 @@ def correlate(options):
                      integration=options.integration,
                      multiple=frame_multiple(options))
     # what the blocks refuse is to be known before anything is said, or computed
-    chain = Chain(signals, plan, options, output.uvh5)
+    if options.scale != "model" and options.calibration is None:
+        raise CommandError(f"--scale {options.scale}: needs a --calibration")
+    calibrator = Calibrator(signals, plan.channels, options, options.scale)
+    if calibrator and options.calibrate != "nobody":
+        # what is tracked are delays without those that the calibration makes up for
+        signals.description = calibrated_array(signals.description, calibrator.calibration)
+    chain = Chain(signals, plan, options, output.uvh5, calibrator)
     keep_what_is_read(options, chain.sink.files())
-    for text in signals.warnings:
+    for text in (*signals.warnings, *calibrator.warnings):
         warn(PROGRAM, text)
     length = "until Ctrl-C" if plan.samples is None else \
         seconds_text(plan.spectra * plan.hop / plan.sample_rate)
@@ -146,7 +162,8 @@ def correlate(options):
         say("note: " + text)
     gains = None
     if options.format == "sc8":
-        gains, warnings = fill_gains(measure_gains(signals, plan, options),
+        in_engine = calibrator.set if options.calibrate == "f-engine" else None
+        gains, warnings = fill_gains(measure_gains(signals, plan, options, in_engine),
                                      signals.description.input_names)
         for text in warnings:
             warn(PROGRAM, text)
@@ -179,6 +196,12 @@ def parser():
     add("--spectra-per-frame", type=whole_number(1, 1 << 24), metavar="N",
         help="spectra that the X-engine gets at once (default: so that a frame has 1 to 128 MB "
         "where possible, and an integration is a whole number of frames)")
+    add("--calibrate", choices=tuple(CALIBRATE), default="f-engine", metavar="BY",
+        help="who applies the --calibration: f-engine (delays and gains of the voltages), sink (the "
+        "visibilities), or nobody (the file notes it) (default: %(default)s)")
+    add("--scale", choices=("model", "kelvin"), default="model",
+        help="of calibrated visibilities: in units of the source that the calibration was measured "
+        "with, or kelvin (default: %(default)s)")
     add("--integration", type=positive_seconds(False), metavar="SECONDS",
         help="rounded to whole frames (default: 1, or the whole input if that is shorter)")
     return result

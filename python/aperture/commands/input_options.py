@@ -40,6 +40,9 @@ def add_input_options(add):
         "recording from its start (default: all)")
     add("--device", type=device_name, default="auto", metavar="NAME",
         help="auto, cpu, cuda or cuda:N (default: %(default)s: a GPU if there is one)")
+    add("--calibration", metavar="CAL.yml",
+        help="what makes the inputs equal, as aperture_calibrate writes it; takes the place of the "
+        "description's gains and cable delays")
     add("--seed", type=whole_number(0, 2**31 - 1), metavar="N",
         help="of a simulation (default: 1)")
 

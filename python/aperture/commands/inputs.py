@@ -28,13 +28,14 @@ DEFAULT_DURATION = 1.0   # s, of simulations
 class Signals:
     """Where the samples come from.
 
-    description: the array's; sample_type: of the samples; sample_rate: Hz; samples: of each
-    input, None if the length is to be chosen; inverted: as pfb_channelizer has it; source(n):
+    description: the array's; sample_type: of the samples; sample_rate: Hz; center_frequency: of the
+    middle of the band, Hz; samples: of each input, None if the length is to be chosen; inverted: as pfb_channelizer has it; source(n):
     makes the block for n samples of each input, 0: without end; warnings: for the user.
     """
     description: object
     sample_type: str
     sample_rate: float
+    center_frequency: float
     samples: int
     inverted: bool
     source: object
@@ -57,7 +58,8 @@ def open_simulation(name, seed):
         return array_source(description, type="fc32", samples=samples, seed=seed,
                             inputs_per_port=len(description.inputs))
 
-    return Signals(description, "fc32", description.sample_rate, None, False, source, [])
+    return Signals(description, "fc32", description.sample_rate, description.center_frequency, None,
+                   False, source, [])
 
 
 def silent(make, **parameters):
@@ -111,8 +113,8 @@ def open_recording(filename, array):
     def source(samples):
         return silent(dada_source, filename=filename_bytes, samples=samples)
 
-    return Signals(description, first.type(), rate, first.samples(), first.inverted(), source,
-                   warnings)
+    return Signals(description, first.type(), rate, first.center_frequency(), first.samples(),
+                   first.inverted(), source, warnings)
 
 
 def open_input(options):
@@ -133,7 +135,7 @@ def open_input(options):
 def keep_what_is_read(options, outputs):
     """Refuses files to write that are among those to read, which would be lost."""
     read = {"--input": options.input.partition(":")[2], "--array": options.array,
-            "--beams": getattr(options, "beams", None)}
+            "--beams": getattr(options, "beams", None), "--calibration": options.calibration}
     for option, name in read.items():
         for path in outputs:
             if name and os.path.exists(path) and os.path.exists(os.path.expanduser(name)) \

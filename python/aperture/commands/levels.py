@@ -48,8 +48,9 @@ def fill_gains(gains, names):
                     for number in np.flatnonzero(unknown)]
 
 
-def measure_gains(signals, plan, options):
-    """Channelises the first part of the input and returns gains_for() it."""
+def measure_gains(signals, plan, options, calibrate=None):
+    """Channelises the first part of the input and returns gains_for() it; calibrate(channelizer): is
+    called before, to set what else the voltages are multiplied with."""
     inputs, channels = signals.inputs, plan.channels
     count = max(1, min(GAIN_SPECTRA, GAIN_BYTES // (8 * inputs * channels)))
     if plan.spectra is not None:
@@ -58,6 +59,8 @@ def measure_gains(signals, plan, options):
     source = signals.source((count + plan.taps - 1) * plan.hop)
     channelizer = pfb_channelizer(output_type="fc32",
                                   **channelizer_parameters(signals, plan, options))
+    if calibrate is not None:
+        calibrate(channelizer)
     sink = blocks.vector_sink_c(inputs * channels)
     flowgraph.connect(source, channelizer, sink)
     flowgraph.handle_sigint = False  # it would swallow Ctrl-C

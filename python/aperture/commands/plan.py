@@ -7,6 +7,7 @@
 
     input: {source: "sim:y8", duration: 10.0}
     engines: {channels: 512, integration: 0.5}
+    calibration: {file: "cal.yml"}
     outputs: {file: "y8.uvh5"}
     device: {name: cpu}
 
@@ -28,6 +29,7 @@ INPUT_SCHEMA = {
     "array": {"description": "array"},
     "engines": {"channels": "channels", "taps": "taps", "window": "window", "format": "format",
                 "integration": "integration"},
+    "calibration": {"file": "calibration"},
     "outputs": {"file": "output", "overwrite": "overwrite"},
     "device": {"name": "device"},
 }

@@ -1,0 +1,70 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""How the commands use a calibration: the F-engine applies it."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ..beams.weights import channel_frequencies
+from ..calibration.calibration_file import load_calibration
+from ..calibration.messages import apply_calibration
+from ..streams.stream_band import Band, StreamBand
+from .inputs import check_regular, start_of
+
+
+def frequencies_of(signals, channels):
+    """Sky frequencies [channel], Hz, of the channels that an F-engine makes of signals."""
+    width = signals.sample_rate / (2 if signals.real else 1)
+    band = StreamBand(Band(signals.center_frequency, width), signals.real,
+                      signals.inverted).of_channels(channels)
+    return channel_frequencies(channels, band.center, band.width)
+
+
+class Calibrator:
+    """
+    The calibration that options name, for an F-engine of so many channels; nothing without one.
+
+    calibration: the Calibration, or None; warnings: for the user.
+    """
+
+    def __init__(self, signals, channels, options, scale="model"):
+        self.calibration, self.warnings, self._scale = None, [], scale
+        if options.calibration is None:
+            return
+        check_regular(options.calibration, "a calibration")
+        self.calibration = load_calibration(options.calibration)
+        self._names = signals.description.input_names
+        self._frequencies = frequencies_of(signals, channels)
+        # complains about what it does not have
+        self.calibration.bandpasses(self._frequencies, self._names, scale)
+        start = sum(start_of(signals.source(1)))
+        self.warnings = [f"{options.calibration}: {text}" for text in
+                         self.calibration.warnings(start)]
+
+    def __bool__(self):
+        return self.calibration is not None
+
+    def most_delay(self, sample_rate):
+        """Samples by which it delays an input at most, either way."""
+        if self.calibration is None:
+            return 0
+        return math.ceil(float(np.max(np.abs(self.calibration.delays()))) * sample_rate)
+
+    def set(self, block):
+        """Sets it in an F-engine or a channeliser that was not yet started."""
+        if self.calibration is not None:
+            apply_calibration(self.calibration, block, self._names, self._frequencies, self._scale)
+
+
+def calibrated_array(array, calibration):
+    """What an array is after its calibration: without cable delays, with gains of 1, or 0 of inputs
+    that are dead, or that the calibration did not find."""
+    return replace(array, inputs=[
+        replace(entry, cable_delay=0.0,
+                gain=1.0 if entry.gain != 0 and calibration.of(entry.name).found else 0.0)
+        for entry in array.inputs])
