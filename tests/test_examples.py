@@ -24,7 +24,7 @@ class TestExamples(unittest.TestCase):
         """There are no examples but those that are named or compiled below."""
         names = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
         scripts = {name for name in names if name.endswith(".py")}
-        self.assertEqual(scripts, {"align_receivers.py", "best2_figures.py",
+        self.assertEqual(scripts, {"align_receivers.py", "best2_figures.py", "calibrate.py",
                                    "first_flowgraph.py", "tracking.py"})
         instruments = {path.name for path in (EXAMPLES / "instruments").iterdir()}
         self.assertEqual(instruments - {"__pycache__"},
@@ -172,10 +172,23 @@ class TestExamples(unittest.TestCase):
                                    atol=1.2)
         self.assertAlmostEqual(np.mean(peaks), 0, delta=0.5)
 
+    def test_calibrate(self):
+        """What is hidden in cables, amplifiers and filters is gone, and both pictures are drawn."""
+        folder = fresh_folder("calibrate")
+        output = run_or_fail(self, "python3", EXAMPLES / "calibrate.py", folder)
+        before, after = map(float, re.search(r"phases of ([\d.]+) degrees rms without, ([\d.]+) ",
+                                             output).groups())
+        self.assertGreater(before, 60)
+        # coherence 2/3 of 10240 spectra: 0.45 degrees, and what the calibration has of it: 0.1
+        self.assertLess(after, 0.6)
+        for name in ("before-after.png", "sky.png"):
+            self.assertGreater((folder / name).stat().st_size, 20000)
+
     def test_help(self):
         """Scripts that take arguments say which, and do nothing else."""
         folder = fresh_folder("help")
-        for name in ("best2_figures.py", "instruments/beams.py", "instruments/correlate.py"):
+        for name in ("best2_figures.py", "calibrate.py", "instruments/beams.py",
+                     "instruments/correlate.py"):
             output = run_or_fail(self, "python3", EXAMPLES / name, "--help", cwd=folder)
             self.assertIn("usage: ", output)
         self.assertEqual(list(folder.iterdir()), [])

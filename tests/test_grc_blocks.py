@@ -154,7 +154,12 @@ REFUSED = {
     "aperture_dada_source": [
         {"begin": "-1"}, {"samples": "-1"},
     ],
+    "aperture_calibrator": [
+        {"channels": "0"}, {"inputs": "0"}, {"channels": "90000000"}, {"integrations": "0"},
+        {"integrations": "2**20 + 1"}, {"every": "-1"}, {"lead": "-1"}, {"lead": "2e6"},
+    ],
     "aperture_uvh5_sink": [
+        {"gains": "[1.0]"},
         {"filename": ""}, {"channels": "0"}, {"inputs": "0"}, {"channels": "90000000"},
     ],
 }

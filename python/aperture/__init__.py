@@ -22,12 +22,13 @@ from .calibration.calibration_file import load_calibration, save_calibration
 from .parameters.errors import ParameterError
 from .tracking.directions import Direction, parse_direction
 from .array_source import array_source
+from .calibrator import calibrator
 from .delay_tracker import delay_tracker
 from .filterbank_sink import filterbank_sink
 from .pointing import pointing
 from .uvh5_sink import uvh5_sink
 
 array_source = clear_errors(array_source)
-for _block in (delay_tracker, filterbank_sink, pointing, uvh5_sink):
+for _block in (calibrator, delay_tracker, filterbank_sink, pointing, uvh5_sink):
     clear_errors(_block)
 del _block, clear_errors, clear_errors_of

@@ -286,8 +286,8 @@ class Calibration:
             refuse("scale", scale, " or ".join(SCALES))
         frequencies = np.atleast_1d(np.asarray(frequencies, float))
         own = self.band.frequencies
-        # channel 0 of complex samples straddles both ends of the band, so that finer channels of the
-        # same band reach a channel further than the last one's centre
+        # channel 0 of complex samples straddles both ends of the band, so that finer channels of
+        # the same band reach a channel further than the last one's centre
         margin = (1 + 1e-6) * self.band.width
         outside = (frequencies < own[0] - margin) | (frequencies > own[-1] + margin)
         if outside.any():
@@ -338,6 +338,24 @@ class Calibration:
         corrections = self.corrections(frequencies, names, scale)
         a, b = np.tril_indices(len(corrections))
         return np.asarray(visibilities) * (corrections[a] * corrections[b].conj()).T
+
+    def after(self, other):
+        """
+        The calibration that does what `other` and then this one do: of what is left after `other`,
+        this one was measured. Both have the same inputs and channels; the rest is as in this one.
+        """
+        if self.band != other.band:
+            raise CalibrationError("band", f"{self.band} is not that of the other calibration, "
+                                   f"{other.band}")
+        made = []
+        for entry in self.inputs:
+            before = other.of(entry.name)
+            phase = entry.phase + before.phase - 2 * np.pi * before.delay * (
+                self.reference_frequency - other.reference_frequency)
+            made.append(replace(
+                entry, delay=entry.delay + before.delay, bandpass=entry.bandpass * before.bandpass,
+                phase=float(np.angle(np.exp(1j * phase)))))
+        return replace(self, inputs=made)
 
     def warnings(self, start, stop=None):
         """What a user is to be told who uses it for data from `start` to `stop`, UTC seconds since

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays.geometry import SPEED_OF_LIGHT
-from ..files.uvh5_reader import Product
 from .calibration import Band, Calibration, CalibrationError, InputCalibration, Quality
 from .outliers import parabolas, stand_out
 from .solver import Ratios, fit_line, over_channels, solve
@@ -145,6 +144,7 @@ def _of_hand(file, letter, pairs, products, sizes, spectra, chosen, bins, levels
 
 def _powers(file, antennas, letter, chosen, bins):
     """Autocorrelations [input][time][channel]; None where one is not in the file."""
+    from ..files.uvh5_reader import Product
     wanted = [Product(antenna, antenna, letter * 2) for antenna in antennas]
     if not set(wanted) <= set(file.autos()):
         return None
@@ -164,6 +164,53 @@ def _weights_of_scatter(values, sizes):
         variance = np.median(steps[usable]) / (2 * np.log(2))
         weights[:, pair] = sizes[:, pair] / max(variance, 1e-300)
     return weights
+
+
+def visibilities_of(array, products, spectra, frequencies, model, times):
+    """
+    As read_visibilities(), of what the X-engine gives.
+
+    Parameters
+    ----------
+    array : ArrayDescription
+        Of its inputs.
+    products : list of array
+        Integrations, complex [channel][product].
+    spectra : float
+        In each of them.
+    frequencies : array of float
+        [channel], Hz.
+    model : SkyModel
+    times : array of float
+        Their middles, UTC seconds since 1970.
+    """
+    directions = model.directions(np.asarray(times, float), array)
+    places = array.input_positions()
+    made = []
+    for letter in "xyrl":
+        numbers = [number for number, entry in enumerate(array.inputs)
+                   if entry.polarization == letter]
+        if len(numbers) < 2:
+            continue
+        second, first = np.triu_indices(len(numbers), 1)
+        larger, smaller = np.array(numbers)[first], np.array(numbers)[second]
+        index = larger * (larger + 1) // 2 + smaller
+        baselines = places[larger] - places[smaller]
+        total = np.zeros((1, len(index), len(frequencies)), complex)
+        sizes = np.zeros(total.shape)
+        powers = np.zeros((len(numbers), len(frequencies)))
+        for product, direction in zip(products, directions):
+            expected = model.visibilities(direction, baselines, frequencies)
+            total[0] += product.T[index] * expected.conj()
+            sizes[0] += np.abs(expected) ** 2
+            powers += product.T[[number * (number + 3) // 2 for number in numbers]].real
+        powers /= len(products)
+        noise = powers[first] * powers[second]
+        weights = spectra * np.divide(sizes, noise, out=np.zeros_like(sizes), where=noise > 0)
+        values = np.divide(total, sizes, out=np.zeros_like(total), where=sizes > 0)
+        made.append(Visibilities(letter, [array.inputs[number].name for number in numbers],
+                                 Ratios(len(numbers), first, second, values, weights, powers)))
+    return made
 
 
 def choose_reference(visibilities, gains, asked):
@@ -325,6 +372,8 @@ def mean_ratios(file, model, integrations=None, levels=None):
     For pictures: products of parallel hands, and for each the mean over time of its ratio to the
     model, complex [product][channel], nan where flagged.
     """
+    # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
+    from ..files.uvh5_reader import Product
     numbers = {name: number for number, name in file.names.items()}
     products, means = [], []
     for part in read_visibilities(file, model, integrations, levels):

@@ -193,7 +193,8 @@ def form_beams(options):
         array = signals.description = calibrated_array(array, calibrator.calibration)
     # what the blocks refuse is to be known before anything is said, or computed
     chain = BeamChain(signals, plan, options, beams, calibrator)
-    for text in (*signals.warnings, *calibrator.warnings, *blind_beams(beams, array, seconds + fraction)):
+    for text in (*signals.warnings, *calibrator.warnings,
+                 *blind_beams(beams, array, seconds + fraction)):
         warn(PROGRAM, text)
     length = "until Ctrl-C" if plan.samples is None else \
         seconds_text(plan.spectra * plan.hop / plan.sample_rate)

@@ -197,8 +197,8 @@ def parser():
         help="spectra that the X-engine gets at once (default: so that a frame has 1 to 128 MB "
         "where possible, and an integration is a whole number of frames)")
     add("--calibrate", choices=tuple(CALIBRATE), default="f-engine", metavar="BY",
-        help="who applies the --calibration: f-engine (delays and gains of the voltages), sink (the "
-        "visibilities), or nobody (the file notes it) (default: %(default)s)")
+        help="who applies the --calibration: f-engine (delays and gains of the voltages), sink "
+        "(the visibilities), or nobody (the file notes it) (default: %(default)s)")
     add("--scale", choices=("model", "kelvin"), default="model",
         help="of calibrated visibilities: in units of the source that the calibration was measured "
         "with, or kelvin (default: %(default)s)")

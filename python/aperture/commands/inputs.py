@@ -29,8 +29,9 @@ class Signals:
     """Where the samples come from.
 
     description: the array's; sample_type: of the samples; sample_rate: Hz; center_frequency: of the
-    middle of the band, Hz; samples: of each input, None if the length is to be chosen; inverted: as pfb_channelizer has it; source(n):
-    makes the block for n samples of each input, 0: without end; warnings: for the user.
+    middle of the band, Hz; samples: of each input, None if the length is to be chosen; inverted: as
+    pfb_channelizer has it; source(n): makes the block for n samples of each input, 0: without end;
+    warnings: for the user.
     """
     description: object
     sample_type: str

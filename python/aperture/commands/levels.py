@@ -49,8 +49,9 @@ def fill_gains(gains, names):
 
 
 def measure_gains(signals, plan, options, calibrate=None):
-    """Channelises the first part of the input and returns gains_for() it; calibrate(channelizer): is
-    called before, to set what else the voltages are multiplied with."""
+    """Channelises the first part of the input and returns gains_for() it.
+
+    calibrate(channelizer) is called before, to set what else the voltages are multiplied with."""
     inputs, channels = signals.inputs, plan.channels
     count = max(1, min(GAIN_SPECTRA, GAIN_BYTES // (8 * inputs * channels)))
     if plan.spectra is not None:

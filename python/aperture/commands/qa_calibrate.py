@@ -277,9 +277,9 @@ class qa_calibrate(gr_unittest.TestCase):
     def correlate(self, *arguments, output="fx.uvh5"):
         """aperture_fx of the bench, whose filters are left out; means and keywords."""
         save_array(bench(), self.path("bench.yaml"))
-        code, out, err = run(fx, "--input", "sim:" + self.path("bench.yaml"), "--channels", CHANNELS,
-                             "--duration", 0.4, "--device", DEVICE, "-o", self.path(output),
-                             *arguments)
+        code, out, err = run(fx, "--input", "sim:" + self.path("bench.yaml"), "--channels",
+                             CHANNELS, "--duration", 0.4, "--device", DEVICE, "-o",
+                             self.path(output), *arguments)
         self.assertEqual((code, err), (0, ""), err)
         return visibilities(self.path(output))
 
@@ -306,8 +306,9 @@ class qa_calibrate(gr_unittest.TestCase):
 
     def test_plan(self):
         plan = self.path("plan.yml")
-        code, _, err = run(fx, "--input", "sim:two-dish", "-o", "x.uvh5", "--calibration", "cal.yml",
-                           "--calibrate", "sink", "--scale", "kelvin", "--write-plan", plan)
+        code, _, err = run(fx, "--input", "sim:two-dish", "-o", "x.uvh5", "--calibration",
+                           "cal.yml", "--calibrate", "sink", "--scale", "kelvin", "--write-plan",
+                           plan)
         self.assertEqual(code, 0, err)
         with open(plan) as file:
             text = file.read()

@@ -74,7 +74,7 @@ class qa_plan(Observations, gr_unittest.TestCase):
         name = self.path("plan.yml")
         for text, told in (
                 ("inputs: {}", "plan.yml:1: inputs: not known; allowed: input, array, engines, "
-                               "outputs, device"),
+                               "calibration, outputs, device"),
                 ("engines:\n  chanels: 4", "plan.yml:2: engines.chanels: not known; allowed: "
                                            "channels, taps, "),
                 ("engines: 4", "plan.yml:1: engines: '4' is not allowed; it must be a mapping of"),

@@ -29,7 +29,7 @@ def calibration_figure(file, products, before, after, flagged, title):
     columns = 1 if len(shown) <= 4 else 2
     rows = -(-len(shown) // columns)
     figure = plt.figure(figsize=(6.2 * columns + 0.8, HEIGHT * rows + 1.4))
-    grid = figure.add_gridspec(rows, columns, hspace=0.3, wspace=0.2)
+    grid = figure.add_gridspec(rows, columns, hspace=0.18, wspace=0.2)
     channels = np.arange(before.shape[-1])
     for index, product in enumerate(shown):
         row, column = divmod(index, columns)

@@ -1,0 +1,267 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Block that measures a calibration while a flowgraph runs, and lets the F-engine apply it."""
+
+import threading
+from numbers import Integral, Real
+
+import numpy as np
+import pmt
+
+from . import tags
+from .arrays.array_description import ArrayDescription, load_array
+from .calibration.calibration import Band, CalibrationError
+from .calibration.calibration_file import save_calibration
+from .calibration.measure import MOST_MISFIT, calibrate, visibilities_of
+from .calibration.messages import calibration_messages
+from .calibration.sources import sky_model
+from .files.file_names import check_text
+from .parameters.errors import refuse
+from .streams.python_block import printable, python_block, text_of
+from .streams.tag_values import require, tag_value, time_of
+
+LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
+NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra)
+ALMOST_ONE = 0.99         # the mean of phasors that are all but equal
+PATIENCE = 200            # measurements that may come before a setting is in force
+
+
+def _phasors(calibration):
+    """Of the corrections, [input][channel]; 0 where there are none."""
+    values = calibration.corrections(calibration.band.frequencies)
+    size = np.abs(values)
+    return np.divide(values, size, out=np.zeros_like(values), where=size > 0)
+
+
+class calibrator(python_block):
+    """
+    Measures a calibration while a flowgraph runs, and lets the F-engine apply it.
+
+    In: `[channel][product]` of fc32 from `xengine`, one item an integration, while all inputs hear
+    a known source. What is measured goes as messages to the ports `delays` and `gains`, to be
+    connected with those of `f_engine` or `pfb_channelizer`, whose channels all come here. They are
+    the model "calibration" there, which acts beside what others set. A later measurement is of what
+    is left, and is added to it.
+
+    A setting holds from `lead` seconds after the last integration that it was measured with; what
+    was received before is not measured again. If the F-engine is further ahead, it holds later,
+    which is noticed: what is as it was before the setting is left out.
+
+    Message port `command`: a dictionary of `command` with "measure" begins a new measurement.
+    Message port `status`: a dictionary of `event`: `calibrated`, or `not_calibrated` with a
+    `reason`.
+
+    Parameters
+    ----------
+    array : ArrayDescription, or str
+        An array description, or the file or shipped name of one; its inputs are the X-engine's.
+    channels : int
+        Channels of an item.
+    source : str
+        "noise", or a direction such as "sun" or "az=130, el=40", or a YAML file of sources.
+    integrations : int
+        That a measurement takes.
+    every : float
+        Seconds between measurements; 0: one at the start, and on a command.
+    reference : str
+        Name of the input that is left as it is but for its magnitude; "": that with the most signal
+        to noise in the first measurement.
+    lead : float
+        Seconds of the stream after a measurement from which its settings hold.
+    filename : str
+        If given, the file of the calibration that is in force.
+    inputs : int
+        If given, how many inputs the array must have.
+
+    Raises
+    ------
+    ValueError, OSError
+        A parameter is not allowed; a file of sources cannot be read.
+    """
+
+    def __init__(self, array="two-dish", channels=1024, source="noise", integrations=1, every=0.0,
+                 reference="", lead=1.0, filename="", inputs=None):
+        if not isinstance(array, ArrayDescription):
+            array = load_array(array)
+        if not isinstance(channels, Integral) or channels < 1:
+            refuse("channels", channels, "an integer from 1")
+        if inputs is not None and inputs != len(array.inputs):
+            refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
+        if not isinstance(integrations, Integral) or not 1 <= integrations <= 1 << 20:
+            refuse("integrations", integrations, "an integer from 1 to 1048576")
+        for name, value in (("every", every), ("lead", lead)):
+            if not isinstance(value, Real) or not 0 <= value <= 1e6:
+                refuse(name, value, "0 to 1000000 seconds")
+        products = len(array.inputs) * (len(array.inputs) + 1) // 2
+        if channels * products * 8 > LARGEST_ITEM:
+            refuse("channels", channels, f"such that an item of {products} products has less than "
+                   "2^31 bytes")
+        if reference:
+            array.find_input(reference)
+        check_text("filename", filename)
+        self._model = sky_model(source)
+        self._array, self._channels, self._products = array, int(channels), products
+        self._integrations, self._every, self._lead = int(integrations), float(every), float(lead)
+        self._reference, self._filename = reference, filename
+        self._lock = threading.Lock()
+        self._start()
+        # NumPy deprecates what GNU Radio makes of a vector of one
+        size = self._channels * products
+        super().__init__("calibrator", out_sig=None,
+                         in_sig=[(np.complex64, size) if size > 1 else np.complex64])
+        for port in ("delays", "gains", "status"):
+            self.message_port_register_out(pmt.intern(port))
+        self.message_port_register_in(pmt.intern("command"))
+        self.set_msg_handler(pmt.intern("command"), self._command)
+
+    # ---- what can be asked for
+
+    def calibration(self):
+        """The Calibration that was sent last, all that was measured so far; None before."""
+        with self._lock:
+            return self._total
+
+    def measurements(self):
+        """How many have been sent."""
+        with self._lock:
+            return self._sent
+
+    def measure(self):
+        """Begins a new measurement with the next integration."""
+        with self._lock:
+            self._wanted = True
+
+    # ---- the block
+
+    def _start(self):
+        self._total = self._last = self._band = None
+        self._sent = self._skipped = 0
+        self._wanted = True
+        self._gathered, self._times = [], []
+        self._clock = None      # (whole seconds, fraction) at which the next integration begins
+        self._holds_from = None  # likewise, what was sent last
+        self._spectra = 1
+
+    def _command(self, message):
+        command = pmt.dict_ref(message, pmt.intern("command"), pmt.PMT_NIL) \
+            if pmt.is_dict(message) else pmt.PMT_NIL
+        if pmt.is_symbol(command) and pmt.symbol_to_string(command) == "measure":
+            self.measure()
+        else:
+            self._tell("refused", f"{pmt.write_string(message)[:80]}: a dictionary of command with "
+                       "\"measure\" is expected")
+
+    def _tell(self, event, reason=None):
+        made = pmt.dict_add(pmt.make_dict(), pmt.intern(tags.event), pmt.intern(event))
+        if reason is not None:
+            made = pmt.dict_add(made, pmt.intern(tags.reason), pmt.intern(printable(reason)))
+            self.logger.warn(printable(reason))
+        self.message_port_pub(pmt.intern("status"), made)
+
+    def _work(self, input_items, output_items):
+        first, found = self.nitems_read(0), {}
+        for tag in self.get_tags_in_window(0, 0, len(input_items[0])):
+            found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
+        for number, item in enumerate(input_items[0]):
+            self._take(np.reshape(item, (self._channels, self._products)), found.get(number, {}))
+        return len(input_items[0])
+
+    def _take(self, item, found):
+        """One integration and its tags."""
+        if self._band is None:
+            require(found, NEEDED, "X-engine")
+        if tags.rx_freq in found or tags.bandwidth in found:
+            self._tune(found)
+        self._spectra = tag_value(found, tags.spectra, pmt.to_uint64)
+        begin = tag_value(found, tags.rx_time, time_of) if tags.rx_time in found else self._clock
+        length = self._spectra / self._band.width  # of spectra that are one over a channel apart
+        self._clock = self._later(begin, length)
+        with self._lock:
+            if self._every and self._holds_from is not None and \
+                    self._seconds(begin, self._holds_from) >= self._every:
+                self._wanted = True
+            wanted = self._wanted
+        if not wanted or (self._holds_from is not None
+                          and self._seconds(begin, self._holds_from) < 0):
+            return
+        self._gathered.append(np.array(item, complex))
+        self._times.append(begin[0] + begin[1] + length / 2)
+        if len(self._gathered) == self._integrations:
+            self._measure()
+            self._gathered, self._times = [], []
+
+    @staticmethod
+    def _later(time, seconds):
+        whole, fraction = divmod(time[1] + seconds, 1.0)
+        return time[0] + int(whole), fraction
+
+    @staticmethod
+    def _seconds(time, since):
+        return (time[0] - since[0]) + (time[1] - since[1])
+
+    def _tune(self, found):
+        last = {} if self._band is None else {tags.rx_freq: self._frequency,
+                                              tags.bandwidth: self._band.width * self._channels}
+        self._frequency = tag_value(found, tags.rx_freq, pmt.to_double, last)
+        width = tag_value(found, tags.bandwidth, pmt.to_double, last) / self._channels
+        band = Band(self._frequency - (self._channels // 2) * width, width, self._channels)
+        if self._band is not None and band != self._band:
+            # what was measured elsewhere is of no use here
+            self._total = self._last = self._holds_from = None
+            self._gathered, self._times, self._wanted = [], [], True
+        self._band = band
+
+    def _measure(self):
+        """Sends what the integrations that were gathered say."""
+        frequencies = self._band.frequencies
+        try:
+            visibilities = visibilities_of(self._array, self._gathered, self._spectra, frequencies,
+                                           self._model, self._times)
+            half = self._spectra / self._band.width / 2
+            found, told = calibrate(
+                visibilities, self._band, self._model, self._array.name,
+                (self._times[0] - half, self._times[-1] + half), self._reference or None, 0,
+                MOST_MISFIT)
+        except CalibrationError as error:
+            self._tell("not_calibrated", text_of(error))
+            return
+        if self._not_in_force(found):
+            return
+        for text in told:
+            self.logger.warn(printable(text))
+        with self._lock:
+            self._last = found
+            self._total = found if self._total is None else found.after(self._total)
+            if not self._reference:
+                self._reference = found.references[0]
+            self._wanted = False
+            self._sent += 1
+            total = self._total
+        self._holds_from = self._later(self._clock, self._lead)
+        for port, message in calibration_messages(total, self._array.input_names, frequencies,
+                                                  time=self._holds_from):
+            self.message_port_pub(pmt.intern(port), message)
+        if self._filename:
+            save_calibration(total, self._filename)
+        self._tell("calibrated")
+
+    def _not_in_force(self, found):
+        """Whether what was measured is what the last setting was to correct: it came late."""
+        if self._last is None or self._skipped >= PATIENCE:
+            self._skipped = 0
+            return False
+        now, before = _phasors(found), _phasors(self._last)
+        there = np.abs(now) * np.abs(before) > 0
+        if not there.any():
+            return False
+        same = np.mean((now * before.conj()).real[there])
+        corrected, small = np.mean(now.real[there]), np.mean(before.real[there])
+        # of a setting that hardly changed anything nobody can say whether it is in force
+        if same > corrected and same > 0.5 and small < ALMOST_ONE:
+            self._skipped += 1
+            return True
+        self._skipped = 0
+        return False
