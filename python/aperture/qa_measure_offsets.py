@@ -136,6 +136,18 @@ class qa_measure_offsets(gr_unittest.TestCase):
         expected = 0.01 * searches
         self.assertLess(abs(found - expected), 3 * np.sqrt(expected), found)
 
+    def test_false_alarms_of_narrow_bands(self):
+        """The noise of a fifth of the band, of which neighbouring lags have much in common: few
+        independent samples, and fewer independent lags than lags."""
+        rng, count, searches = np.random.default_rng(12), 1000, 5000
+        found, inside = 0, abs(np.fft.fftfreq(1024)) < 0.1
+        for _ in range(searches // 100):
+            narrow = np.fft.ifft(np.fft.fft(white(rng, 100, 2, 1024)) * inside)
+            for samples in narrow[:, :, :count].astype(np.complex64):
+                found += measure_offsets(samples, most_lag=300, false_alarms=0.01).inputs[1].found
+        expected = 0.01 * searches
+        self.assertLess(abs(found - expected), 3 * np.sqrt(expected), found)
+
     def test_threshold(self):
         """As the closed form says; 5.1 for 2 10^7 lags."""
         rng = np.random.default_rng(1)

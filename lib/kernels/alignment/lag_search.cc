@@ -62,9 +62,11 @@ struct correlated_noise {
     {
         constexpr int64_t longest = 1 << 14, most_windows = 16;
         int64_t points = 64;
-        while (points < longest && 2 * points <= reference.count())
+        while (points < longest && points < reference.count())
             points *= 2;
-        const int64_t windows = std::min(most_windows, reference.count() / points);
+        // all samples if they fit into one window, with zeros after them
+        const int64_t length = std::min(points, reference.count());
+        const int64_t windows = std::min(most_windows, reference.count() / length);
         const auto of_reference = whitening_at(reference, points);
         const auto of_other = whitening_at(other, points);
         const transform forward(points, -1);
@@ -73,9 +75,11 @@ struct correlated_noise {
         double both = 0, first = 0, second = 0; // moments of the product over frequency
         for (int64_t w = 0; w < windows; w++) {
             const int64_t at =
-                windows == 1 ? 0 : (reference.count() - points) * w / (windows - 1);
-            std::memcpy(a.data(), reference.samples() + at, points * sizeof(cfloat));
-            std::memcpy(b.data(), other.samples() + at, points * sizeof(cfloat));
+                windows == 1 ? 0 : (reference.count() - length) * w / (windows - 1);
+            std::memcpy(a.data(), reference.samples() + at, length * sizeof(cfloat));
+            std::fill(a.data() + length, a.data() + points, cfloat(0));
+            std::memcpy(b.data(), other.samples() + at, length * sizeof(cfloat));
+            std::fill(b.data() + length, b.data() + points, cfloat(0));
             forward.execute(a);
             forward.execute(b);
             double a_sum = 0, b_sum = 0;
