@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/alignment/lines.h"
 #include "kernels/alignment/offset_tracker.h"
 #include "stream/offset_job.h"
 #include <algorithm>
@@ -44,7 +45,14 @@ receiver_offsets look_for_slips(const offset_job::task& t,
         tracker.expect(int(i),
                        t.known_delays[inputs[i]] - t.known_delays[inputs[reference]],
                        t.known_phases[inputs[i]] - t.known_phases[inputs[reference]]);
-    tracker.add(samples, count);
+    // carriers stay where they are when an input slips
+    std::vector<std::vector<cfloat>> clean(samples.size());
+    auto starts = samples;
+    for (size_t i = 0; i < samples.size(); i++)
+        if (clean[i] = kernels::alignment::without_lines(samples[i], count);
+            !clean[i].empty())
+            starts[i] = clean[i].data();
+    tracker.add(starts, count);
     receiver_offsets found;
     found.reference = reference;
     for (const auto& s : tracker.states()) {

@@ -181,6 +181,25 @@ class qa_measure_offsets(gr_unittest.TestCase):
         self.assertTrue(offset.found)
         self.assertEqual(offset.lag, 333)
 
+    def test_strong_lines(self):
+        """Carriers and direct current of 20 to 60 dB above all noise are no more than weak ones."""
+        rng = np.random.default_rng(12)
+        count = 50021
+        times = np.arange(count)
+        common = white(rng, count + 333)
+        for level in (10, 100, 1000):
+            for line in (1, np.exp(2j * np.pi * 0.123 * times),
+                         np.exp(2j * np.pi * (0.3 + 1e-8 * times) * times)):
+                samples = white(rng, 2, count) + level * np.complex64(line)
+                self.assertFalse(measure_offsets(samples).inputs[1].found, level)
+                samples += 0.5 * np.stack([common[:count], common[333:]])
+                offset = measure_offsets(samples, reference=0).inputs[1]
+                self.assertEqual((offset.found, offset.lag), (True, 333))
+                self.assertLess(abs(offset.fraction), 5 * offset.sigma_delay)
+                self.assertLess(abs(offset.phase), 5 * offset.sigma_phase)
+        alone = np.stack([np.exp(0.3j * times), np.exp(0.3j * times + 1j)])
+        self.assertIn("carriers", measure_offsets(alone).inputs[1].reason)
+
     def test_start_offset_of_a_million(self):
         """10^6 overlapping samples, in about a second."""
         for start in (1000001.3, -999998.8):

@@ -723,6 +723,20 @@ class qa_stream_align(gr_unittest.TestCase):
             graph.top.stop()
             graph.wait()
 
+    def test_carrier(self):
+        """A strong carrier that all receivers have lines nothing up, and is no slip."""
+        carrier = 30 * np.exp(0.7j * np.arange(300000)).astype(np.complex64)
+        for coherence in (0.0, COHERENCE):
+            receivers = Receivers(32, 300000, [0, 999], coherence=coherence)
+            for samples in receivers.samples:
+                samples += carrier
+            out = Aligned(
+                receivers.ports(), [start_tags()] * 2, paced=True, watch=0.05, interval=0.1
+            )
+            self.assertEqual(out.block.aligned(), [True, coherence > 0])
+            self.assertEqual(round(out.block.offsets()[1]), 999 if coherence else 0)
+            self.assertEqual(out.events("slip"), [])
+
     def test_not_a_number(self):
         """A few samples that are no numbers spoil nothing else."""
         receivers = Receivers(23, 100000, [0, 999])

@@ -25,6 +25,8 @@ const char* const not_followed = "these inputs correlate, but their oscillators 
                                  "too much to be followed: offset "
                                  "unknown";
 const char* const is_zero = "this input is zero throughout: offset unknown";
+const char* const has_lines_only =
+    "this input is nothing but narrow lines, carriers: offset unknown";
 
 //! Inputs of which each correlates with another one of them.
 struct group {
@@ -53,8 +55,7 @@ public:
     measurement(const std::vector<const cfloat*>& samples,
                 int64_t count,
                 const offset_search& search)
-        : d_samples(samples),
-          d_count(count),
+        : d_count(count),
           d_search(search),
           d_most_lag(search.most_lag ? search.most_lag
                                      : std::min(count / 2, count - least_overlap))
@@ -67,7 +68,8 @@ public:
                     "NaN or infinite",
                     "finite numbers");
             if (d_inputs[i]->zero())
-                d_result.inputs[i].reason = is_zero;
+                d_result.inputs[i].reason =
+                    d_inputs[i]->without_lines() ? has_lines_only : is_zero;
             else
                 d_inputs_left.push_back(int(i));
         }
@@ -155,7 +157,7 @@ private:
         const int members = int(g.members.size());
         std::vector<const cfloat*> samples;
         for (const int input : g.members)
-            samples.push_back(d_samples[input]);
+            samples.push_back(d_inputs[input]->samples());
         auto lines = g.lines;
 
         // numbers of the first member's samples between which there are two inputs at
@@ -400,7 +402,6 @@ private:
         std::vector<double> d_times, d_values, d_sigmas;
     };
 
-    const std::vector<const cfloat*>& d_samples;
     const int64_t d_count;
     const offset_search& d_search;
     const int64_t d_most_lag;

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/alignment/lines.h"
 #include "kernels/alignment/prepared_input.h"
 #include <volk/volk.h>
 #include <algorithm>
@@ -28,22 +29,19 @@ int prepared_input::channels_for(int64_t count)
 prepared_input::prepared_input(const cfloat* samples, int64_t count)
     : d_samples(samples), d_count(count)
 {
-    const int64_t stride = (count + most_energies - 1) / most_energies;
-    d_per_stride = 1. / double(stride);
-    d_energies = { 0 };
-    for (int64_t at = 0; at < count; at += stride) {
-        const auto length = std::min(stride, count - at);
-        const auto* parts = reinterpret_cast<const float*>(samples + at);
-        float energy;
-        volk_32f_x2_dot_prod_32f(&energy, parts, parts, unsigned(2 * length));
-        d_energies.push_back(d_energies.back() + energy);
-    }
-    d_energies.push_back(d_energies.back()); // to interpolate from the last one
+    sum_energies();
     d_finite = std::isfinite(d_energies.back());
     if (!d_finite || zero())
         return;
-
-    d_spectrum = mean_spectrum(samples, count, channels_for(count), most_windows);
+    d_without_lines = alignment::without_lines(samples, count);
+    if (!d_without_lines.empty()) {
+        d_samples = d_without_lines.data();
+        sum_energies();
+        if (zero())
+            return;
+    }
+    d_spectrum =
+        mean_spectrum(d_samples, count, sine_window(channels_for(count)), most_windows);
     const auto used = used_channels(d_spectrum);
     const auto channels = double(d_spectrum.size());
     for (size_t k = 0; k < d_spectrum.size(); k++) {
@@ -51,6 +49,21 @@ prepared_input::prepared_input(const cfloat* samples, int64_t count)
         d_used += used[k] / channels;
         d_whitening.push_back(used[k] ? float(1 / std::sqrt(d_spectrum[k])) : 0.f);
     }
+}
+
+void prepared_input::sum_energies()
+{
+    const int64_t stride = (d_count + most_energies - 1) / most_energies;
+    d_per_stride = 1. / double(stride);
+    d_energies = { 0 };
+    for (int64_t at = 0; at < d_count; at += stride) {
+        const auto length = std::min(stride, d_count - at);
+        const auto* parts = reinterpret_cast<const float*>(d_samples + at);
+        float energy;
+        volk_32f_x2_dot_prod_32f(&energy, parts, parts, unsigned(2 * length));
+        d_energies.push_back(d_energies.back() + energy);
+    }
+    d_energies.push_back(d_energies.back()); // to interpolate from the last one
 }
 
 } // namespace gr::aperture::kernels::alignment

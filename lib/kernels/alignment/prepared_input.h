@@ -20,10 +20,14 @@ class prepared_input
 public:
     prepared_input(const cfloat* samples, int64_t count);
 
+    //! Those given, without_lines().
     const cfloat* samples() const { return d_samples; }
     int64_t count() const { return d_count; }
     //! False if a sample is NaN or infinite.
     bool finite() const { return d_finite; }
+    //! Lines were taken out.
+    bool without_lines() const { return !d_without_lines.empty(); }
+    //! All samples are zero, or nothing but lines.
     bool zero() const { return d_energies.back() == 0; }
 
     //! Sum of |x|^2 of the samples before this one; between multiples of a stride,
@@ -54,7 +58,10 @@ public:
     static int channels_for(int64_t count);
 
 private:
+    void sum_energies();
+
     const cfloat* d_samples;
+    std::vector<cfloat> d_without_lines;
     const int64_t d_count;
     bool d_finite;
     double d_per_stride;

@@ -20,10 +20,15 @@ std::vector<float> sine_window(int channels)
     return window;
 }
 
-std::vector<double>
-mean_spectrum(const cfloat* samples, int64_t count, int channels, int64_t most_windows)
+std::vector<double> mean_spectrum(const cfloat* samples,
+                                  int64_t count,
+                                  const std::vector<float>& window,
+                                  int64_t most_windows)
 {
-    const auto window = sine_window(channels);
+    const int channels = int(window.size());
+    double energy = 0;
+    for (const float w : window)
+        energy += double(w) * w;
     const transform forward(channels, -1);
     complex_buffer values(channels);
     std::vector<double> sum(channels);
@@ -38,13 +43,10 @@ mean_spectrum(const cfloat* samples, int64_t count, int channels, int64_t most_w
             sum[k] += std::norm(values[k]);
     }
     for (auto& power : sum)
-        power /= double(windows) * channels / 2;
+        power /= double(windows) * energy;
     return sum;
 }
 
-namespace {
-
-//! Medians of so many neighbouring channels, an odd number, round the circle.
 std::vector<double> running_median(const std::vector<double>& values, int width)
 {
     const int count = int(values.size());
@@ -57,8 +59,6 @@ std::vector<double> running_median(const std::vector<double>& values, int width)
     }
     return medians;
 }
-
-} // namespace
 
 std::vector<char> used_channels(const std::vector<double>& spectrum)
 {

@@ -22,9 +22,16 @@ std::vector<float> sine_window(int channels);
 /*!
  * Mean power of channels, in the order of transform's outputs; their mean is the mean
  * power of the samples. Of long inputs only so many windows are taken, evenly spread.
+ *
+ * \param window [channel]
  */
-std::vector<double>
-mean_spectrum(const cfloat* samples, int64_t count, int channels, int64_t most_windows);
+std::vector<double> mean_spectrum(const cfloat* samples,
+                                  int64_t count,
+                                  const std::vector<float>& window,
+                                  int64_t most_windows);
+
+//! Medians of so many neighbouring channels, an odd number, round the circle.
+std::vector<double> running_median(const std::vector<double>& values, int width);
 
 /*!
  * Channels that are used to compare inputs, 1 or 0: those in which the receiver's noise
