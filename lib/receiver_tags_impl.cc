@@ -53,7 +53,15 @@ std::optional<double> number_of(const pmt::pmt_t& value)
 {
     if (!pmt::is_number(value) || pmt::is_complex(value))
         return std::nullopt;
-    return pmt::is_uint64(value) ? double(pmt::to_uint64(value)) : pmt::to_double(value);
+    const double number =
+        pmt::is_uint64(value) ? double(pmt::to_uint64(value)) : pmt::to_double(value);
+    return std::isfinite(number) ? std::optional<double>(number) : std::nullopt;
+}
+
+//! What cannot be a time is not known.
+std::optional<timestamp> time_or_nothing(const timestamp& t)
+{
+    return t.is_time() ? std::optional<timestamp>(t) : std::nullopt;
 }
 
 std::string text_of(const timestamp& t)
@@ -106,7 +114,7 @@ std::optional<timestamp> receiver_tags_impl::reckoned(uint64_t item) const
 {
     if (!d_time || !d_rate)
         return std::nullopt;
-    return d_time->after(double(item - d_item), *d_rate);
+    return time_or_nothing(d_time->after(double(item - d_item), *d_rate));
 }
 
 receiver_tags_impl::said receiver_tags_impl::first_of(const said& source)
@@ -134,7 +142,7 @@ receiver_tags_impl::later(uint64_t item, const said& source, const said& set)
     said all = source;
     if (source.time && d_p.replace && d_p.clock != "none") {
         // Its jumps are losses, and are kept.
-        if (!d_epoch)
+        if (!d_epoch || !(*d_epoch + *source.time).is_time())
             d_epoch = reckoned(item).value_or(timestamp::now()) - *source.time;
         all.time = *d_epoch + *source.time;
     }
@@ -198,16 +206,24 @@ int receiver_tags_impl::work(int noutput_items,
     get_tags_in_window(found, 0, 0, noutput_items);
     for (const auto& t : found) {
         said& s = source[t.offset];
-        if (t.key == key(tags::rx_time) && timestamp::from_pmt(t.value))
+        const auto number = number_of(t.value);
+        if (t.key == key(tags::rx_time)) {
             s.time = timestamp::from_pmt(t.value);
-        else if (t.key == key(tags::rx_rate) && number_of(t.value))
-            s.rate = number_of(t.value);
-        else if (t.key == key(tags::rx_freq) && number_of(t.value))
-            s.frequency = number_of(t.value);
-        else if (t.key == key(tags::approximate))
+            if (!s.time)
+                refuse_tag(t, timestamp::form);
+        } else if (t.key == key(tags::rx_rate)) {
+            s.rate = number > 0. ? number : std::nullopt;
+            if (!s.rate)
+                refuse_tag(t, "a number above 0");
+        } else if (t.key == key(tags::rx_freq)) {
+            s.frequency = number;
+            if (!s.frequency)
+                refuse_tag(t, "a finite number");
+        } else if (t.key == key(tags::approximate)) {
             s.approximate = pmt::is_true(t.value);
-        else
+        } else {
             add_item_tag(0, t.offset, t.key, t.value, t.srcid);
+        }
     }
     d_running = true;
     for (const auto& [item, s] : source)
@@ -335,13 +351,23 @@ void receiver_tags_impl::receive(const pmt::pmt_t& message)
     }
 }
 
+void receiver_tags_impl::refuse_tag(const gr::tag_t& tag, const std::string& allowed)
+{
+    const int held = d_refused_tags.pass(); // there may be one on each item
+    if (held >= 0)
+        refuse(pmt::symbol_to_string(tag.key) + " of item " + std::to_string(tag.offset) +
+               ": " + aperture::text_of(tag.value) + " is not allowed; it must be " +
+               allowed +
+               (held ? " (and " + std::to_string(held) + " tags before it)" : ""));
+}
+
 void receiver_tags_impl::refuse(const std::string& reason)
 {
     auto dict = pmt::make_dict();
     dict = pmt::dict_add(dict, key(tags::event), pmt::mp("refused"));
     dict = pmt::dict_add(dict, key(tags::reason), pmt::mp(reason));
     message_port_pub(status_port, dict);
-    d_logger->warn("message refused: {:s}", reason);
+    d_logger->warn("refused: {:s}", reason);
 }
 
 } // namespace gr::aperture

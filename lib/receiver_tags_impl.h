@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_RECEIVER_TAGS_IMPL_H
 #define INCLUDED_APERTURE_RECEIVER_TAGS_IMPL_H
 
+#include "stream/rate_limit.h"
 #include "stream/timestamp.h"
 #include <gnuradio/aperture/receiver_tags.h>
 #include <mutex>
@@ -48,10 +49,13 @@ private:
     void report_first(const said& source, const said& all);
     void receive(const pmt::pmt_t& message);
     void refuse(const std::string& reason);
+    //! A tag of the source that cannot be what its key says: nobody gets it.
+    void refuse_tag(const gr::tag_t& tag, const std::string& allowed);
 
     mutable std::mutex d_mutex;
     parameters d_p;
     said d_set; // since the last item
+    rate_limit d_refused_tags{ 5 };
     bool d_running = false;
     // The time of an item and the items a second from it on, as they were tagged.
     uint64_t d_item = 0;

@@ -45,7 +45,8 @@ std::optional<timestamp> timestamp::from_pmt(const pmt::pmt_t& value)
     const uint64_t seconds = pmt::to_uint64(pmt::tuple_ref(value, 0));
     if (!std::isfinite(fraction) || std::abs(fraction) > 1e9 || seconds >= end_of_time)
         return std::nullopt;
-    return normalised(seconds, fraction);
+    const timestamp t = normalised(seconds, fraction);
+    return t.is_time() ? std::optional<timestamp>(t) : std::nullopt;
 }
 
 pmt::pmt_t timestamp::to_pmt() const
@@ -57,6 +58,8 @@ timestamp timestamp::after(double items, double rate) const
 {
     // whole seconds apart: items / rate alone has too few bits for a stream of days
     const double whole = std::floor(items / rate);
+    if (!(std::abs(whole) < double(end_of_time))) // with a rate of nearly 0
+        return { whole < 0 ? -int64_t(end_of_time) : int64_t(end_of_time), 0 };
     const double rest = std::fma(-whole, rate, items) / rate;
     return normalised(seconds + int64_t(whole), fraction + rest);
 }

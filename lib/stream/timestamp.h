@@ -22,13 +22,15 @@ struct timestamp {
     //! The first second that is no time any more: the year 10000, and times that
     //! overflow.
     static constexpr uint64_t end_of_time = 253402300800;
+    //! From 1970 on, and before the year 10000.
+    bool is_time() const { return seconds >= 0 && uint64_t(seconds) < end_of_time; }
     //! What from_pmt() takes, for messages.
     static constexpr char form[] =
         "a tuple of whole seconds since 1970 (uint64, before the year 10000) and a "
         "fraction";
 
     static timestamp now();
-    //! tuple(uint64, double) of a time before the year 10000, or nothing
+    //! tuple(uint64, double) of a time that is_time(), or nothing
     static std::optional<timestamp> from_pmt(const pmt::pmt_t& value);
     pmt::pmt_t to_pmt() const;
 

@@ -193,6 +193,41 @@ class qa_receiver_tags(gr_unittest.TestCase):
         self.assertEqual(said["rx_rate"], RATE)
         self.assertIn("no rx_freq is known", said["reason"])
 
+    def test_wrong_tags(self):
+        """A source's tags that cannot be what they say are refused, and are as if not there."""
+        tuple_of = lambda seconds, rest: pmt.make_tuple(
+            pmt.from_uint64(seconds), pmt.from_double(rest)
+        )
+        for key, wrong in (
+            ("rx_rate", (0.0, -1.0, float("nan"), float("inf"), pmt.intern("x"))),
+            ("rx_freq", (float("nan"), float("inf"), pmt.intern("x"))),
+            ("rx_time", (tuple_of(0, -5.0), tuple_of(2**60, 0.0), pmt.intern("x"))),
+        ):
+            for value in wrong:
+                block = aperture.receiver_tags(
+                    item_size=3,
+                    rate=RATE,
+                    center_frequency=1e9,
+                    clock="given",
+                    start_time=START,
+                )
+                tags = [(0, key, value), (100, key, value)]
+                graph = Flowgraph(block, [self.data], [3], tags=[tags])
+                found = graph.run()[1][0]
+                self.assertEqual(tags_of(found, "rx_rate"), [(0, RATE)])
+                self.assertEqual(tags_of(found, "rx_freq"), [(0, 1e9)])
+                self.check_times(found, [(0, 0)])
+                refused = [m for m in graph.messages() if m["event"] == "refused"]
+                self.assertEqual(len(refused), 2)
+                self.assertIn(key, refused[0]["reason"])
+
+    def test_jump_out_of_time(self):
+        """A source's clock that jumps to where no time is begins anew with what was reckoned."""
+        tags = [(0, "rx_time", rx_time(2**31)), (100, "rx_time", rx_time(5)),
+                (200, "rx_time", rx_time(5, 0.5))]
+        found = self.run_block(tags, rate=RATE, clock="given", start_time=START, replace=True)
+        self.check_times(found, [(0, 0), (100, 0.1), (200, 0.6)])
+
     def test_refused(self):
         for parameters in (
             {"item_size": 0},

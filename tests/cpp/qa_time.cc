@@ -74,6 +74,14 @@ public:
         CPPUNIT_ASSERT(!timestamp::from_pmt(pmt::from_double(1)));
         CPPUNIT_ASSERT(!timestamp::from_pmt(
             pmt::make_tuple(pmt::from_uint64(1), pmt::from_double(NAN))));
+        // before 1970, and behind the end by its fraction
+        CPPUNIT_ASSERT(!timestamp::from_pmt(
+            pmt::make_tuple(pmt::from_uint64(1), pmt::from_double(-1.5))));
+        CPPUNIT_ASSERT(!timestamp::from_pmt(
+            pmt::make_tuple(pmt::from_uint64(253402300799), pmt::from_double(1))));
+        // what takes longer than time itself
+        CPPUNIT_ASSERT(!t->after(1, 1e-300).is_time());
+        CPPUNIT_ASSERT(!t->after(-1, 1e-300).is_time());
         CPPUNIT_ASSERT(timestamp::from_pmt(
                            pmt::make_tuple(pmt::from_uint64(5), pmt::from_double(0.5)))
                            ->is_relative());
