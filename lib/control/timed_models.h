@@ -14,6 +14,7 @@
 #include <pmt/pmt.h>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,9 +61,11 @@ public:
     {
     }
 
-    //! \throws std::invalid_argument if too many wait for their time
+    //! \throws std::invalid_argument if too many wait for their time, or the model's
+    //! name is one too many
     void add(setting s)
     {
+        require_model(s.target.model);
         if (s.target.time)
             d_timed.add(*s.target.time, std::move(s));
         else
@@ -198,6 +201,23 @@ public:
     }
 
 private:
+    //! A model stays for good: one with a new name for each message would take memory
+    //! without a bound, and time in each spectrum.
+    void require_model(const std::string& name)
+    {
+        constexpr size_t most = 64, longest = 256;
+        require(name.size() <= longest,
+                "model",
+                "a name of " + std::to_string(name.size()) + " characters",
+                "at most " + std::to_string(longest) + " long");
+        require(d_names.count(name) || d_names.size() < most,
+                "model",
+                name,
+                "one of the " + std::to_string(most) +
+                    " that there are: more are not kept");
+        d_names.insert(name);
+    }
+
     static const value& value_of(const setting& s, int input)
     {
         return s.values[s.values.size() == 1 ? 0 : input];
@@ -205,6 +225,7 @@ private:
 
     const int d_inputs;
     std::vector<models> d_held; // [input]
+    std::set<std::string> d_names;
     timed_settings<setting> d_timed;
     std::vector<bool> d_changed; // [input]
     bool d_any_changed = true;

@@ -396,6 +396,18 @@ class Delays:
             self.assertRegex(message["reason"], reason)
         np.testing.assert_array_equal(self.spectra(data, 2), self.constant(x))
 
+    def test_too_many_models(self):
+        """A new name with each message is refused before it takes much memory."""
+        block = self.make()
+        with self.assertRaisesRegex(ValueError, "model: a name of 1000 characters"):
+            block.set_delays([0.0], model="x" * 1000)
+        for model in range(60):
+            block.set_delays([0.0], model=str(model))
+        with self.assertRaisesRegex(ValueError, "model: .* of the 64 "):
+            for model in range(60, 70):
+                block.set_delays([0.0], model=str(model))
+        block.set_delays([0.0], model="7")
+
     def test_before_the_start(self):
         """A setting for a time before the first spectrum holds from that on, and counts from its
         own time; it is not late, since no spectrum was made without it."""
