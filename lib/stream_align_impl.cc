@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "control/message_text.h"
 #include "kernels/common/number_text.h"
 #include "stream/samples_as_float.h"
 #include "stream_align_impl.h"
@@ -38,6 +39,7 @@ constexpr double usual_rate = 1e6;
 constexpr double longest_pause = 60;
 //! An input that sends nothing for so long, while others do, is said to be stalled.
 constexpr std::chrono::seconds long_silence(1);
+constexpr std::chrono::milliseconds reminder_period(500);
 //! How long a call waits for an answer while the output is held back.
 constexpr std::chrono::milliseconds short_wait(5);
 
@@ -153,11 +155,16 @@ bool stream_align_impl::start()
         d_facts.assign(d_p.inputs, {});
         d_measurements = 0;
     }
-    return clocked_block::start();
+    const bool started = clocked_block::start();
+    // Where the others' buffers are full, nothing else calls this block.
+    if (d_p.inputs > 1)
+        d_reminder.start(reminder_period, [this] { detail()->d_tpb.notify_msg(); });
+    return started;
 }
 
 bool stream_align_impl::stop()
 {
+    d_reminder.stop();
     d_job.cancel();
     return clocked_block::stop();
 }
@@ -179,17 +186,20 @@ void stream_align_impl::watch_arrivals()
     auto newest = std::chrono::steady_clock::time_point::min();
     for (int port = 0; port < d_p.inputs; port++) {
         auto& in = d_inputs[port];
-        const int64_t there = arrived(port);
-        if (there != in.arrived || in.arrival.time_since_epoch().count() == 0) {
-            in.arrived = there;
+        const auto there = arrived(port);
+        in.complete = there.all;
+        if (there.items != in.arrived || in.arrival.time_since_epoch().count() == 0) {
+            in.arrived = there.items;
             in.arrival = now;
             in.stalled = false;
         }
-        newest = std::max(newest, in.arrival);
+        newest = std::max(newest, there.held ? now : in.arrival);
+        if (there.held)
+            in.arrival = now; // it would send more, if it could
     }
     for (int port = 0; port < d_p.inputs; port++) {
         auto& in = d_inputs[port];
-        if (in.stalled || newest - in.arrival < long_silence)
+        if (in.stalled || in.complete || newest - in.arrival < long_silence)
             continue;
         in.stalled = true;
         report("stalled", port, in.arrived, -1);
@@ -203,7 +213,7 @@ void stream_align_impl::receive(const pmt::pmt_t& message)
                              : pmt::PMT_NIL;
     require(pmt::equal(command, pmt::mp("measure")),
             "command",
-            pmt::write_string(message),
+            text_of(message),
             "a dictionary of command: measure");
     measure();
 }

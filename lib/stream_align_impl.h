@@ -10,6 +10,7 @@
 
 #include "stream/clocked_block.h"
 #include "stream/offset_job.h"
+#include "stream/periodic_call.h"
 #include <gnuradio/aperture/stream_align.h>
 #include <atomic>
 #include <chrono>
@@ -58,6 +59,7 @@ private:
         int64_t arrived = 0;  //!< items that have come
         std::chrono::steady_clock::time_point arrival; //!< of the last of them
         bool stalled = false;       //!< none came for a while, though others did
+        bool complete = false;      //!< no more will come
         std::deque<gr::tag_t> tags; //!< to be passed on
     };
     //! What others may read while this block works.
@@ -134,6 +136,7 @@ private:
     std::atomic<bool> d_unaligned, d_requested{ false };
 
     offset_job d_job;
+    periodic_call d_reminder; // to look for ports that keep the others waiting
     std::vector<input_state> d_inputs;
     std::vector<hold> d_holds;
     bool d_holding = false;          // at the position, until an answer came

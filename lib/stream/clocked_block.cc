@@ -151,11 +151,15 @@ bool clocked_block::require_ahead(gr_vector_int& required, int64_t items)
     return more;
 }
 
-int64_t clocked_block::arrived(int port)
+clocked_block::arrivals clocked_block::arrived(int port)
 {
     auto reader = detail()->input(port);
     gr::thread::scoped_lock guard(*reader->mutex());
-    return first_item(port) + reader->items_available();
+    const bool all = reader->done();
+    const int64_t there = reader->items_available();
+    // a source is called with half of the buffer's room at a time
+    const bool held = 2 * there >= reader->max_possible_items_available();
+    return { first_item(port) + there, held, all };
 }
 
 int64_t clocked_block::look_ahead(

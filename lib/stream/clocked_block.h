@@ -180,8 +180,12 @@ protected:
     void move(int port, int64_t ticks);
     //! How much later a port is at a tick by its stamps than by where it lies, in ticks.
     double lag(int port, int64_t tick) const { return d_alignment.lag(port, tick); }
-    //! Items of a port that have come since the start.
-    int64_t arrived(int port);
+    struct arrivals {
+        int64_t items; //!< that have come since the start
+        bool held;     //!< there is little room for more, until some are taken
+        bool all;      //!< no more will come
+    };
+    arrivals arrived(int port);
     //! First item of a port that the next window or a later one needs.
     int64_t first_needed(int port) const { return d_alignment.needed_from(port); }
     //! Hz, rx_freq as it was read last; 0 if nobody said.

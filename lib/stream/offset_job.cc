@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/alignment/interruption.h"
 #include "kernels/alignment/lines.h"
 #include "kernels/alignment/offset_tracker.h"
 #include "stream/offset_job.h"
@@ -108,13 +109,15 @@ offset_job::answer solve(offset_job::task& t)
 
 void offset_job::start(task&& t, const std::function<void()>& done)
 {
-    d_running = true;
+    d_cancelled = false;
     d_future = std::async(std::launch::async, [this, t = std::move(t), done]() mutable {
+        kernels::alignment::interruptible guard(d_cancelled);
         answer a = solve(t);
         d_ready = true;
         done();
         return a;
     });
+    d_running = true;
 }
 
 std::optional<offset_job::answer> offset_job::wait(std::chrono::milliseconds time)
@@ -128,6 +131,7 @@ std::optional<offset_job::answer> offset_job::wait(std::chrono::milliseconds tim
 
 void offset_job::cancel()
 {
+    d_cancelled = true;
     if (running())
         d_future.get();
     d_running = d_ready = false;

@@ -51,12 +51,12 @@ public:
     bool ready() const { return d_ready; }
     //! The answer, if there is one by then.
     std::optional<answer> wait(std::chrono::milliseconds time);
-    //! Waits for the answer and forgets it.
+    //! Ends the search, which takes a tenth of a second or so, and forgets it.
     void cancel();
 
 private:
     std::future<answer> d_future;
-    std::atomic<bool> d_running{ false }, d_ready{ false };
+    std::atomic<bool> d_running{ false }, d_ready{ false }, d_cancelled{ false };
 };
 
 } // namespace gr::aperture

@@ -710,6 +710,43 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertEqual((said["port"], said["item"]), (1, 500))
         self.assertEqual(round(block.offsets()[1]), 300)
 
+    def test_one_stalls_behind_fast_ones(self):
+        """It is said, too, when the others are so fast that their buffers are full."""
+        receivers = Receivers(33, 200000, [0, 300])
+        for silent_from in (0, 500, 100000):
+            block = aperture.stream_align(search_samples=1 << 14, most_offset=1 << 10)
+            graph = Flowgraph(
+                block, receivers.ports(), [8, 8], tags=[start_tags(), start_tags()]
+            )
+            graph.sources[1].gates = {silent_from: threading.Event()}
+            with graph.running():
+                Aligned.wait_for(
+                    lambda: any(m["event"] == "stalled" for m in graph.messages())
+                )
+                graph.sources[1].gates[silent_from].set()
+            (said,) = [m for m in graph.messages() if m["event"] == "stalled"]
+            self.assertEqual((said["port"], said["item"]), (1, silent_from))
+
+    def test_stop_within_long_search(self):
+        """A search that takes many seconds ends at once."""
+        rng = np.random.default_rng(34)
+        ports = [noise(rng, 6 << 20).astype(np.complex64) for _ in range(2)]
+        ports = [p.view(np.uint8).reshape(-1, 8) for p in ports]
+        block = aperture.stream_align(
+            inputs=4, search_samples=1 << 22, most_offset=1 << 21
+        )
+        graph = Flowgraph(
+            block, ports + ports, [8] * 4, tags=[start_tags()] * 4, chunks=1 << 18
+        )
+        graph.start()
+        Aligned.wait_for(block.searching)
+        time.sleep(0.1)
+        began = time.monotonic()
+        graph.top.stop()
+        graph.wait()
+        self.assertLess(time.monotonic() - began, 0.7)
+        self.assertFalse(block.searching())
+
     def test_stop_while_searching(self):
         """A flowgraph that is stopped does not hang, whether it collects or searches."""
         receivers = Receivers(31, 200000, [0, 300])

@@ -6,6 +6,7 @@
  */
 
 #include "kernels/alignment/baselines.h"
+#include "kernels/alignment/interruption.h"
 #include <algorithm>
 #include <cmath>
 
@@ -22,6 +23,7 @@ std::vector<double> inverse(std::vector<double> matrix, int size)
     for (int i = 0; i < size; i++)
         result[size_t(i) * size + i] = 1;
     for (int pivot = 0; pivot < size; pivot++) {
+        interruption_point();
         const double scale = 1 / matrix[size_t(pivot) * size + pivot];
         for (int j = 0; j < size; j++) {
             matrix[size_t(pivot) * size + j] *= scale;
@@ -112,6 +114,7 @@ input_lines solve_baselines(const cross_spectra& spectra,
     std::vector<double> coherences(size_t(inputs) * inputs, 1);
     for (int b = 1; b < inputs; b++)
         for (int a = 0; a < b; a++) {
+            interruption_point();
             auto values = spectra.coherences(a, b);
             const double phase = result.phase[b] - result.phase[a];
             const double delay = result.delay[b] - result.delay[a];

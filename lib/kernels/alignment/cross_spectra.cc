@@ -6,6 +6,7 @@
  */
 
 #include "kernels/alignment/cross_spectra.h"
+#include "kernels/alignment/interruption.h"
 #include "kernels/alignment/spectrum.h"
 #include "kernels/common/simd.h"
 #include <volk/volk.h>
@@ -97,6 +98,7 @@ void cross_spectra::add(const std::vector<const cfloat*>& samples,
     const int64_t hop = d_channels / 2;
     std::vector<int64_t> begin(d_inputs), end(d_inputs); // within a window
     for (int64_t at = first - hop; at < last; at += hop) {
+        interruption_point();
         const double middle = double(at) + (d_channels - 1) / 2.;
         const int64_t low = std::max<int64_t>(0, first - at);
         const int64_t high = std::min<int64_t>(d_channels, last - at);

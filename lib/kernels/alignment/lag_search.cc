@@ -6,6 +6,7 @@
  */
 
 #include "kernels/alignment/detection.h"
+#include "kernels/alignment/interruption.h"
 #include "kernels/alignment/lag_search.h"
 #include "kernels/common/simd.h"
 #include <volk/volk.h>
@@ -193,6 +194,7 @@ private:
                 const int64_t j = i - g - 1;
                 if (j < -1 || j >= pieces)
                     continue;
+                interruption_point();
                 const int64_t slot = (j % parts + parts) % parts;
                 if (held[slot] != j) {
                     spectrum_of(d_other, j * d_part, d_points, others[slot]);
@@ -205,6 +207,7 @@ private:
             }
         }
         for (int64_t g = first; g < last; g++) {
+            interruption_point();
             auto& sum = sums[g - first];
             volk_32fc_32f_multiply_32fc(
                 sum.data(), sum.data(), d_whitening.data(), unsigned(d_points));

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/alignment/interruption.h"
 #include "kernels/alignment/lines.h"
 #include "kernels/alignment/spectrum.h"
 #include <volk/volk.h>
@@ -112,6 +113,7 @@ std::vector<cfloat> without_lines(const cfloat* samples, int64_t count)
     const transform forward(points, -1), backward(points, 1);
     std::vector<cfloat> result(count);
     for (int64_t first = 0; first + 2 * edge < count; first += points - 2 * edge) {
+        interruption_point();
         const int64_t there = std::min(points, count - first);
         std::copy_n(samples + first, there, part.data());
         std::fill(part.data() + there, part.data() + points, cfloat(0));

@@ -6,6 +6,7 @@
  */
 
 #include "kernels/alignment/detection.h"
+#include "kernels/alignment/interruption.h"
 #include "kernels/alignment/phase_line.h"
 #include "kernels/alignment/rate_search.h"
 #include <volk/volk.h>
@@ -101,6 +102,7 @@ private:
         const int64_t step = d_points - d_piece + 1;
         complex_buffer part(d_points), product(d_points);
         for (int64_t at = first; at <= last; at += step) {
+            interruption_point();
             const int64_t length = std::min(d_points, d_count - at);
             std::memcpy(
                 part.data(), d_other.samples() + at, size_t(length) * sizeof(cfloat));
