@@ -103,7 +103,7 @@ void delay_settings::receive(const pmt::pmt_t& message)
             pmt::dict_ref(message, pmt::intern(parts[p].name), pmt::PMT_NIL);
         if (pmt::is_f64vector(given))
             numbers[p] = pmt::f64vector_elements(given);
-        else if (pmt::is_number(given) && !pmt::is_complex(given))
+        else if (pmt::is_real(given) || pmt::is_integer(given))
             numbers[p] = { pmt::to_double(given) };
         else
             require(pmt::is_null(given) && p > 0,

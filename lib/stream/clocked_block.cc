@@ -697,7 +697,12 @@ void clocked_block::refuse(const std::string& reason)
     dict = pmt::dict_add(dict, key(tags::event), pmt::mp("refused"));
     dict = pmt::dict_add(dict, key(tags::reason), pmt::mp(reason));
     message_port_pub(status_port, dict);
-    d_logger->warn("refused: {:s}", reason);
+    const int held = d_log_limit.pass();
+    if (held >= 0)
+        d_logger->warn("refused: {:s}{:s}",
+                       reason,
+                       held ? " (and " + std::to_string(held) + " events before it)"
+                            : "");
 }
 
 } // namespace gr::aperture
