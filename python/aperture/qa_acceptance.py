@@ -62,8 +62,8 @@ class FEngine:
     Tests of what makes channels: pfb_channelizer, or f_engine where in_blocks is true.
 
     n: channels. On a GPU, 32 go through cuFFT and 64 to 8192 through the fused kernel, of
-    three passes from 2048 on; those of 8 bits (EightBits, RealEightBits and so on) from
-    samples of integers through tensor cores, on a Hopper GPU.
+    three passes from 2048 on; those of 8 bits from sc8, sc4 and s8 samples (EightBits,
+    RealEightBits and so on) through tensor cores, on a Hopper GPU.
     types: of input and output, that are tried.
     spectra: whose powers are measured; linear_spectra: of so many tones at once, where they
     are weak
@@ -222,9 +222,7 @@ class FEngine:
             if self.n == 32:
                 path = "cufft"
             elif self.on_hopper(block):
-                few_bits = ("sc8", "sc4")
-                if self.n <= 1024:
-                    few_bits += ("s8", "s10", "s12", "sc16")
+                few_bits = ("sc8", "sc4", "s8") if self.n <= 1024 else ("sc8", "sc4")
                 on_tensor_cores = input_type in few_bits and output_type == "sc8"
                 path = "tensor" if on_tensor_cores else "fused"
             elif self.n == 64 or isinstance(self, EightBits):
@@ -463,8 +461,8 @@ class FEngine:
 
 class EightBits(FEngine):
     """
-    8-bit samples to 8-bit spectra. On a Hopper GPU, the transform is two products of matrices
-    in half precision.
+    Samples to 8-bit spectra. On a Hopper GPU, the transform of sc8, sc4 and s8 samples is two
+    products of matrices in half precision.
     """
 
     on_one_port = False
@@ -599,7 +597,7 @@ class InvertedRealTwelveBits(InvertedRealEightBits, RealTwelveBits):
 
 
 class SixteenBits(EightBits):
-    """Samples of 16 bits, each transformed as the sum of two numbers in half precision."""
+    """Samples of 16 bits, in steps 1/256 as large."""
 
     types = [("sc16", "sc8")]
     step = 1 / 256
