@@ -59,14 +59,14 @@ struct setup {
     int inputs = 32;
     double bandwidth = 20e6;
     sample_type type = sample_type::sc4;
-    static constexpr int channels = 1024, times = 1024, blocks = 1, spectra = 64;
+    static constexpr int channels = 1024, times = 1024, frames = 1, spectra = 64;
 };
 
 //! Seconds in which a second of samples becomes powers of so many beams.
 seconds seconds_a_second(const setup& s, int beams, const std::string& vectors)
 {
     std::mt19937 random(1);
-    std::vector<char> voltages(size_t(s.blocks) * s.channels * s.inputs * s.times *
+    std::vector<char> voltages(size_t(s.frames) * s.channels * s.inputs * s.times *
                                size_of(s.type));
     if (s.type == sample_type::fc32)
         for (size_t i = 0; i < voltages.size() / sizeof(float); i++)
@@ -85,19 +85,19 @@ seconds seconds_a_second(const setup& s, int beams, const std::string& vectors)
         { s.channels, s.inputs, beams, 0, s.times, s.type, powers }, vectors);
     auto stream = device::select("cpu").make_stream();
     kernel->set_weights(weights.data(), *stream);
-    std::vector<float> out(s.blocks * powers.powers(s.channels, beams, s.times));
+    std::vector<float> out(s.frames * powers.powers(s.channels, beams, s.times));
     const float scale = 1;
     std::vector<double> clock, processor;
     for (int call = -2; call < 10; call++) {
         const auto start = seconds::now();
-        kernel->execute(voltages.data(), out.data(), s.blocks, { &scale, 1 }, *stream);
+        kernel->execute(voltages.data(), out.data(), s.frames, { &scale, 1 }, *stream);
         const auto end = seconds::now();
         if (call < 0)
             continue;
         clock.push_back(end.clock - start.clock);
         processor.push_back((end.processor - start.processor) / omp_get_max_threads());
     }
-    const double samples = double(s.channels) * s.times * s.blocks;
+    const double samples = double(s.channels) * s.times * s.frames;
     return { median(clock) * s.bandwidth / samples,
              median(processor) * s.bandwidth / samples };
 }

@@ -10,10 +10,10 @@
  * or both in one (F-engine), and X-engine. Prints tables; with a file name, writes JSON,
  * too.
  *
- * bench_chain [DEVICE [SECONDS [FILE.json [BLOCKS]]]] [rows=ROW[,ROW]...]
+ * bench_chain [DEVICE [SECONDS [FILE.json [FRAMES]]]] [rows=ROW[,ROW]...]
  *
  *  - From replay to discard, beside the same kernels without GNU Radio: on one stream,
- *    each called on as many blocks, up to BLOCKS, as is fastest.
+ *    each called on as many frames, up to FRAMES, as is fastest.
  *  - From a source in host memory, in one thread.
  *  - The latency from a sample's arrival at a host source to its visibility at a host
  *    sink, of two inputs in real time.
@@ -21,7 +21,7 @@
  * DEVICE: as blocks have it (default cuda); SECONDS: of a measurement (default 1). A rate
  * is that of the integrations which arrive while the flowgraph runs, after half as long:
  * neither its start nor its end count, which take tenths of a second with many ports.
- * BLOCKS: that a call of the flowgraph works on at most, half of what a ring holds
+ * FRAMES: that a call of the flowgraph works on at most, half of what a ring holds
  * (default 16, an integration).
  * rows: what is measured, all without it: the first table's rows by their number from 1
  * on, `chain` for all of them, `host`, and `latency`. FILE.json has those.
@@ -62,7 +62,7 @@ using namespace gr::aperture;
 namespace {
 
 constexpr int channels = 1024, taps = 8, times = 256;
-constexpr int blocks_per_integration = 16;
+constexpr int frames_per_integration = 16;
 constexpr double center_frequency = 1.42e9; // Hz
 
 double now()
@@ -86,7 +86,7 @@ struct array {
     size_t sample_bytes() const { return 2 * size_t(inputs_per_port); }
     size_t spectrum_bytes() const { return sample_bytes() * channels; }
     //! of all inputs
-    size_t block_bytes() const { return size_t(2) * inputs * channels * times; }
+    size_t frame_bytes() const { return size_t(2) * inputs * channels * times; }
     size_t visibilities_bytes() const
     {
         return sizeof(cfloat) * channels * size_t(inputs) * (inputs + 1) / 2;
@@ -114,7 +114,7 @@ struct chain {
     gr::block_sptr first; //!< samples go into
     xengine::sptr correlator;
 
-    chain(const std::string& device, const array& a, const char* input_type, int blocks)
+    chain(const std::string& device, const array& a, const char* input_type, int frames)
     {
         f_engine::parameters f;
         f.channels = channels;
@@ -140,7 +140,7 @@ struct chain {
         x.inputs = a.inputs;
         x.type = "sc8";
         x.spectra_per_frame = times;
-        x.integration = blocks;
+        x.integration = frames;
         x.device = device;
         correlator = xengine::make(x);
 
@@ -156,13 +156,13 @@ struct chain {
     }
 
     //! For throughput: rings of which half holds the largest call.
-    void enlarge(int blocks_per_call, const std::vector<gr::block_sptr>& sources)
+    void enlarge(int frames_per_call, const std::vector<gr::block_sptr>& sources)
     {
-        const long blocks = 2 * blocks_per_call;
+        const long frames = 2 * frames_per_call;
         for (auto& source : sources)
-            source->set_min_output_buffer(blocks * times * channels);
+            source->set_min_output_buffer(frames * times * channels);
         for (auto& [block, items] : d_rings)
-            block->set_min_output_buffer(blocks * items);
+            block->set_min_output_buffer(frames * items);
     }
 
     void check(gr::block& end, uint64_t least) const
@@ -178,7 +178,7 @@ struct chain {
     }
 
 private:
-    //! \param items of its output in a block of spectra
+    //! \param items of its output in a frame
     gr::block_sptr add(const std::shared_ptr<block_on_device>& block, int items)
     {
         d_rings.emplace_back(block, items);
@@ -220,7 +220,7 @@ private:
 struct setting {
     const device& d;
     const array& a;
-    int blocks_per_call; // at most
+    int frames_per_call; // at most
     double seconds;      // of a measurement
 };
 
@@ -235,7 +235,7 @@ flow measure_flow(const setting& s, const F& make_source)
 {
     const device& d = s.d;
     const array& a = s.a;
-    chain c(d.name(), a, "sc8", blocks_per_integration);
+    chain c(d.name(), a, "sc8", frames_per_integration);
     std::vector<gr::block_sptr> sources;
     for (int port = 0; port < a.ports(); port++) {
         sources.push_back(make_source());
@@ -246,7 +246,7 @@ flow measure_flow(const setting& s, const F& make_source)
     p.device = d.name();
     const auto end = discard::make(p);
     c.top->connect(c.correlator, 0, end, 0);
-    c.enlarge(s.blocks_per_call, sources);
+    c.enlarge(s.frames_per_call, sources);
 
     constexpr double patience = 600; // one integration of 256 inputs takes a CPU a minute
     uint64_t seen = 0;
@@ -278,8 +278,8 @@ flow measure_flow(const setting& s, const F& make_source)
     c.top->stop();
     c.top->wait();
     c.check(*end, seen);
-    found.samples_per_second = double(seen - seen_first) * blocks_per_integration *
-                               double(a.block_bytes() / 2) / (last - first);
+    found.samples_per_second = double(seen - seen_first) * frames_per_integration *
+                               double(a.frame_bytes() / 2) / (last - first);
     return found;
 }
 
@@ -313,19 +313,19 @@ memory allocate(const device& d, size_t bytes)
 
 //! Samples (of all inputs) a second of the kernels: one after the other, and each.
 struct kernel_rates {
-    int blocks;                         // a call
+    int frames;                         // a call
     double all, filter, turn, multiply; //!< turn: 0 if the filter does that
 };
 
-//! The kernels, given to one stream, each on `blocks` blocks in turn of the same rings.
+//! The kernels, given to one stream, each on `frames` frames in turn of the same rings.
 class bare_chain
 {
 public:
-    bare_chain(const setting& s, const std::vector<char>& data, int blocks)
+    bare_chain(const setting& s, const std::vector<char>& data, int frames)
         : d_a(s.a),
-          d_blocks(blocks),
+          d_frames(frames),
           d_seconds(std::min(0.2, s.seconds)),
-          d_spectra(size_t(blocks) * times),
+          d_spectra(size_t(frames) * times),
           d_stream(s.d.make_stream())
     {
         const device& d = s.d;
@@ -359,7 +359,7 @@ public:
             if (!a.fused)
                 d_channelised.push_back(allocate(d, 2 * d_spectra * a.spectrum_bytes()));
         }
-        d_turned = allocate(d, 2 * blocks * a.block_bytes());
+        d_transposed = allocate(d, 2 * frames * a.frame_bytes());
         d_visibilities = allocate(d, a.visibilities_bytes());
         const std::vector<cfloat> gains(size_t(a.inputs) * channels, 1.f);
         if (a.fused)
@@ -398,7 +398,7 @@ private:
     }
     char* frames_of(size_t half) const
     {
-        return d_turned.get() + half * d_blocks * d_a.block_bytes();
+        return d_transposed.get() + half * d_frames * d_a.frame_bytes();
     }
 
     //! Samples of each port from a spectrum on.
@@ -410,7 +410,7 @@ private:
         return all;
     }
 
-    //! Up to blocks, where that and the corner turn are one.
+    //! Up to frames, where that and the corner turn are one.
     void filter(size_t half)
     {
         const size_t first = half * d_spectra;
@@ -438,11 +438,11 @@ private:
 
     void multiply(size_t half)
     {
-        d_xengine->accumulate(frames_of(half), d_blocks, *d_stream);
-        d_summed += d_blocks;
-        if (d_summed < blocks_per_integration)
+        d_xengine->accumulate(frames_of(half), d_frames, *d_stream);
+        d_summed += d_frames;
+        if (d_summed < frames_per_integration)
             return;
-        const double scale = 1. / (double(times) * blocks_per_integration);
+        const double scale = 1. / (double(times) * frames_per_integration);
         d_xengine->dump(
             reinterpret_cast<cfloat*>(d_visibilities.get()), &scale, 1, *d_stream);
         d_summed = 0;
@@ -469,11 +469,11 @@ private:
         time(4); // the warm-up
         const auto calls = std::max<int64_t>(4, std::llround(d_seconds / time(4)));
         const double typical = median({ time(calls), time(calls), time(calls) });
-        return double(d_blocks) * double(d_a.block_bytes()) / 2 / typical;
+        return double(d_frames) * double(d_a.frame_bytes()) / 2 / typical;
     }
 
     const array d_a;
-    const int d_blocks;
+    const int d_frames;
     const double d_seconds; // of a measurement
     const size_t d_spectra; // of a call
     const std::unique_ptr<stream> d_stream;
@@ -482,19 +482,19 @@ private:
     std::unique_ptr<kernels::corner_turn> d_corner_turn;
     std::unique_ptr<kernels::xengine> d_xengine;
     std::vector<memory> d_samples, d_channelised; // of each port
-    memory d_turned, d_visibilities;
-    int d_summed = 0; // blocks
+    memory d_transposed, d_visibilities;
+    int d_summed = 0; // frames
 };
 
-//! On as many blocks a call as is fastest.
+//! On as many frames a call as is fastest.
 kernel_rates kernels_alone(const setting& s, const std::vector<char>& data)
 {
     int best = 0;
     double rate = 0;
-    for (int blocks = 1; blocks <= s.blocks_per_call; blocks *= 2)
-        if (const double found = bare_chain(s, data, blocks).measure_all();
+    for (int frames = 1; frames <= s.frames_per_call; frames *= 2)
+        if (const double found = bare_chain(s, data, frames).measure_all();
             found > rate) {
-            best = blocks;
+            best = frames;
             rate = found;
         }
     bare_chain chain(s, data, best);
@@ -567,7 +567,7 @@ public:
     std::vector<double> arrivals;
 };
 
-//! Seconds from the last sample of each integration, of one block, to its visibilities.
+//! Seconds from the last sample of each integration, of one frame, to its visibilities.
 std::vector<double> latencies(const device& d, double seconds)
 {
     const array a{ 2, 1, false };
@@ -653,27 +653,27 @@ try {
     if (!(seconds > 0))
         throw std::invalid_argument("SECONDS: " + std::string(argv[2]) +
                                     " is not allowed: it must be above 0");
-    const int blocks = argc > 4 ? std::atoi(argv[4]) : blocks_per_integration;
-    if (blocks < 1 || blocks > blocks_per_integration)
-        throw std::invalid_argument("BLOCKS: " + std::string(argv[4]) +
+    const int frames = argc > 4 ? std::atoi(argv[4]) : frames_per_integration;
+    if (frames < 1 || frames > frames_per_integration)
+        throw std::invalid_argument("FRAMES: " + std::string(argv[4]) +
                                     " is not allowed: it must be from 1 to " +
-                                    std::to_string(blocks_per_integration));
+                                    std::to_string(frames_per_integration));
     const std::string hardware = d.own_memory() ? d.own_memory()->description() : "CPU";
-    std::printf("%s: %s; %d channels, %d taps, blocks of %d spectra, %d blocks "
+    std::printf("%s: %s; %d channels, %d taps, frames of %d spectra, %d frames "
                 "an integration, %d a call\n\n",
                 d.name().c_str(),
                 hardware.c_str(),
                 channels,
                 taps,
                 times,
-                blocks_per_integration,
-                blocks);
+                frames_per_integration,
+                frames);
     std::string json = "{\"device\": \"" + hardware + "\", " + field("seconds", seconds) +
-                       ", " + field("blocks", blocks) + ", \"chain\": [";
+                       ", " + field("frames", frames) + ", \"chain\": [";
 
     std::printf(
         "Gsample/s of all inputs together; the kernels without GNU Radio: all, "
-        "on so many blocks a call, and each by itself; gap: the longest without an "
+        "on so many frames a call, and each by itself; gap: the longest without an "
         "integration\n"
         "%-16s %6s %5s %9s %9s %7s %10s %9s %9s %9s %9s\n",
         "source",
@@ -681,7 +681,7 @@ try {
         "ports",
         "flowgraph",
         "kernels",
-        "blocks",
+        "frames",
         "time ratio",
         "filter",
         "turn",
@@ -692,7 +692,7 @@ try {
         if (!rows.wants_array(i))
             continue;
         const array& a = arrays[i];
-        const setting s{ d, a, blocks, seconds };
+        const setting s{ d, a, frames, seconds };
         const auto data = noise(a);
         const flow in_flowgraph = from_device(s, data);
         const kernel_rates alone = kernels_alone(s, data);
@@ -702,7 +702,7 @@ try {
                     a.ports(),
                     in_flowgraph.samples_per_second / 1e9,
                     alone.all / 1e9,
-                    alone.blocks,
+                    alone.frames,
                     alone.all / in_flowgraph.samples_per_second,
                     alone.filter / 1e9,
                     alone.turn / 1e9,
@@ -714,7 +714,7 @@ try {
                 field("flowgraph_samples_per_second", in_flowgraph.samples_per_second) +
                 ", " + field("flowgraph_longest_gap", in_flowgraph.longest_gap) + ", " +
                 field("kernels_samples_per_second", alone.all) + ", " +
-                field("kernels_blocks", alone.blocks) + ", " +
+                field("kernels_frames", alone.frames) + ", " +
                 field("filter_samples_per_second", alone.filter) + ", " +
                 field("turn_samples_per_second", alone.turn) + ", " +
                 field("multiply_samples_per_second", alone.multiply) + "}";
@@ -724,7 +724,7 @@ try {
     if (rows.wants("host")) {
         const array one{ 16, 16, false };
         const auto data = noise(one);
-        const setting s{ d, one, blocks, seconds };
+        const setting s{ d, one, frames, seconds };
         const double host = from_host(s, data).samples_per_second;
         std::printf("%-16s %6d %5d %9.3f  (%.2f GB/s)\n",
                     "one host thread",
@@ -735,21 +735,21 @@ try {
         json += ", " + field("host_source_samples_per_second", host);
     }
     if (rows.wants("latency")) {
-        const double block = times * channels / sample_rate;
-        const auto late = latencies(d, 60 * block);
+        const double frame = times * channels / sample_rate;
+        const auto late = latencies(d, 60 * frame);
         const double typical = median(late),
                      longest = *std::max_element(late.begin(), late.end());
         std::printf(
-            "\nlatency, 2 inputs at %g MS/s, integrations of one block (%.1f ms), %zu of "
+            "\nlatency, 2 inputs at %g MS/s, integrations of one frame (%.1f ms), %zu of "
             "them:\n%.2f ms from the last sample (median; longest %.2f), %.1f ms from "
             "the first\n",
             sample_rate / 1e6,
-            block * 1e3,
+            frame * 1e3,
             late.size(),
             typical * 1e3,
             longest * 1e3,
-            (typical + block) * 1e3);
-        json += ", " + field("block_seconds", block) + ", " +
+            (typical + frame) * 1e3);
+        json += ", " + field("frame_seconds", frame) + ", " +
                 field("latency_seconds_median", typical) + ", " +
                 field("latency_seconds_longest", longest);
     }

@@ -324,11 +324,11 @@ struct program {
         add(r);
     }
 
-    //! \param blocks of a call
-    void turn(int channels, int inputs, int times, sample_type type, int blocks = 1)
+    //! \param frames of a call
+    void turn(int channels, int inputs, int times, sample_type type, int frames = 1)
     {
         const corner_turn::parameters p{ channels, inputs, 1, times, type, 0, channels };
-        const size_t size = size_t(channels) * inputs * times * blocks;
+        const size_t size = size_t(channels) * inputs * times * frames;
         const int calls = int(total_bytes / size_of(type) / size);
         const size_t bytes = size * size_of(type);
         const auto kernel = cuda::make_corner_turn(p, 0);
@@ -344,7 +344,7 @@ struct program {
             std::vector<const void*> ports;
             for (int port = 0; port < inputs; port++)
                 ports.push_back(from + bytes / inputs * port);
-            kernel->execute(ports.data(), to, 0, times * blocks, s);
+            kernel->execute(ports.data(), to, 0, times * frames, s);
         });
         // a copy in calls as large
         const double copy_seconds = time([&](char* from, char* to) {
@@ -352,7 +352,7 @@ struct program {
         });
         const double samples = double(size) * calls;
         add({ "corner turn " + name_of(type) +
-                  (blocks > 1 ? ", " + std::to_string(blocks) + " blocks" : ""),
+                  (frames > 1 ? ", " + std::to_string(frames) + " frames" : ""),
               channels,
               0,
               inputs,
@@ -417,7 +417,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
                 ports_of(inputs, 16), 65536 / inputs, "f_engine sc8, 16 a port");
     }
     if (want("f_engine") || want("tensor"))
-        // blocks of 128 MB, and the filter bank alone in calls as large
+        // frames of 128 MB, and the filter bank alone in calls as large
         for (int inputs : { 1, 8, 64, 512 }) {
             const auto p = b.filter(1024, 8, inputs);
             const int times = 65536 / inputs;
@@ -490,10 +490,10 @@ void run_all(program& b, const std::set<std::string>& wanted)
         b.turn(4096, 64, 256, type::sc8);
         b.turn(1000, 9, 2000, type::sc8);
         b.turn(1001, 9, 1999, type::sc8);
-        for (int blocks : { 1, 16 })
-            b.turn(1024, 16, 256, type::sc8, blocks);
-        for (int blocks : { 1, 8 })
-            b.turn(999, 7, 1001, type::sc8, blocks);
+        for (int frames : { 1, 16 })
+            b.turn(1024, 16, 256, type::sc8, frames);
+        for (int frames : { 1, 8 })
+            b.turn(999, 7, 1001, type::sc8, frames);
         b.turn(1001, 64, 1024, type::sc8);
         b.turn(1024, 64, 1001, type::sc8);
         b.turn(1023, 8, 4095, type::sc8);

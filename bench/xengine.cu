@@ -9,7 +9,7 @@
  * Times the X-engine's kernels without GNU Radio, beside the ceilings of the same run.
  *
  * bench_xengine [all] [between] [brief] [type=sc8|sc4|fc32] [json=FILE] [rest=MS]
- *               [antennas=N] [channels=N times=N blocks=N]
+ *               [antennas=N] [channels=N times=N frames=N]
  * First every size's median of ten calls, each after a pause of `rest` milliseconds (300)
  * in which the GPU cools down and its clock recovers; then, of all of them, the median
  * over half a second, when it is hot: `long`, which `brief` leaves out.
@@ -91,15 +91,15 @@ std::pair<double, double> tensor_rates(
 #endif
 
 struct shape {
-    int antennas, channels, times, blocks;
+    int antennas, channels, times, frames;
     int inputs() const { return 2 * antennas; }
     size_t bytes(sample_type type) const
     {
-        return size_of(type) * channels * inputs() * times * blocks;
+        return size_of(type) * channels * inputs() * times * frames;
     }
 };
 
-//! 2 GiB each, in blocks of about 128 MB; the table of the Tensor-Core Correlator's
+//! 2 GiB each, in frames of about 128 MB; the table of the Tensor-Core Correlator's
 //! figures, and sizes between.
 constexpr shape shapes[] = {
     { 2, 1024, 16384, 16 }, { 4, 1024, 8192, 16 },  { 5, 1024, 6544, 16 },
@@ -129,7 +129,7 @@ struct timing {
     {
         const xengine::parameters p{ of.channels, of.inputs(), of.times, type };
         const auto kernel = cuda::make_xengine(p, 0, name);
-        use([&] { kernel->accumulate(voltages, of.blocks, s); });
+        use([&] { kernel->accumulate(voltages, of.frames, s); });
     }
 };
 
@@ -161,10 +161,10 @@ try {
                  !set_number(word, "rest=", rest_milliseconds) &&
                  !set_number(word, "channels=", only.channels) &&
                  !set_number(word, "times=", only.times) &&
-                 !set_number(word, "blocks=", only.blocks))
+                 !set_number(word, "frames=", only.frames))
             throw std::invalid_argument(
                 word + ": allowed are all, between, brief, type=T, json=FILE, rest=MS, "
-                       "antennas=N, channels=N, times=N and blocks=N");
+                       "antennas=N, channels=N, times=N and frames=N");
     }
     std::vector<shape> wanted;
     if (between)
@@ -172,7 +172,7 @@ try {
     for (const auto& x : shapes)
         if (!between && (!only.antennas || x.antennas == only.antennas))
             wanted.push_back(x);
-    if (only.antennas && only.channels && only.times && only.blocks)
+    if (only.antennas && only.channels && only.times && only.frames)
         wanted = { only };
     size_t most = size_t(2) << 30;
     for (const auto& x : wanted)
@@ -243,7 +243,7 @@ try {
         hot_rate * 1e-12,
         rest_milliseconds);
     std::printf(
-        "antennas inputs channels x times x blocks   ms      useful TOP/s   long   bound "
+        "antennas inputs channels x times x frames   ms      useful TOP/s   long   bound "
         "fraction  implementation\n");
     // two operations a multiply-add, 128 of them a clock
     int kilohertz = 0;
@@ -257,7 +257,7 @@ try {
     for (const auto& t : timings) {
         const shape& x = t.of;
         const double operations = 8. * x.inputs() * (x.inputs() + 1) / 2 * x.channels *
-                                  x.times * double(x.blocks);
+                                  x.times * double(x.frames);
         const double rate = operations / t.rested;
         const double bound =
             std::min(read_rate * operations / double(x.bytes(type)), arithmetic);
@@ -266,7 +266,7 @@ try {
                     x.inputs(),
                     x.channels,
                     x.times,
-                    x.blocks,
+                    x.frames,
                     t.rested * 1e3,
                     rate * 1e-12,
                     brief ? 0. : operations / t.hot * 1e-12,
@@ -278,7 +278,7 @@ try {
                       sizeof row,
                       "%s\n    {\"type\": \"%s\", \"antennas\": %d, \"inputs\": %d, "
                       "\"channels\": %d, "
-                      "\"times\": %d, \"blocks\": %d, \"seconds\": %.6g, "
+                      "\"times\": %d, \"frames\": %d, \"seconds\": %.6g, "
                       "\"useful_operations_per_second\": %.5g, "
                       "\"long\": %.5g, \"bound\": %.5g, "
                       "\"implementation\": \"%s\"}",
@@ -288,7 +288,7 @@ try {
                       x.inputs(),
                       x.channels,
                       x.times,
-                      x.blocks,
+                      x.frames,
                       t.rested,
                       rate,
                       brief ? 0. : operations / t.hot,

@@ -46,7 +46,7 @@ CALL = 64 << 20
 
 
 def voltages(device):
-    """uint8 [channel][input][time]: a block of 4 + 4 bits, from simulated samples."""
+    """uint8 [channel][input][time]: a frame of 4 + 4 bits, from simulated samples."""
     return four_bits(BEST2, simulate(BEST2), device)
 
 
@@ -60,10 +60,10 @@ def looks(count):
             for i, azimuth, elevation in zip(number, *places)]
 
 
-def connect(top, block, weights, device, from_host, repeats, incoherent=0):
+def connect(top, frame, weights, device, from_host, repeats, incoherent=0):
     """Voltages to powers of the beams of each of the lists of weights [beam][input] or
     [channel][beam][input]; returns the source and the beamformers."""
-    source = aperture.replay(block, block.size, repeats=repeats,
+    source = aperture.replay(frame, frame.size, repeats=repeats,
                              center_frequency=BEST2.center_frequency,
                              rate=BEST2.sample_rate / BEST2.channels / SPECTRA,
                              bandwidth=BEST2.sample_rate,
@@ -85,13 +85,13 @@ def connect(top, block, weights, device, from_host, repeats, incoherent=0):
     return source, former
 
 
-def check(block, device):
+def check(frame, device):
     """Of each of CHECKED beams its power over what the array factor says, [beam]."""
     array = BEST2.array()
     frequencies = array_frequencies(array, BEST2.channels)
     weights = beam_weights(array, looks(CHECKED), frequencies)
     top = gr.top_block()
-    _, (former,) = connect(top, block, [weights], device, False, 1, incoherent=1)
+    _, (former,) = connect(top, frame, [weights], device, False, 1, incoherent=1)
     sink = blocks.vector_sink_f((CHECKED + 1) * BEST2.channels)
     top.connect(former, sink)
     top.run()
@@ -110,14 +110,14 @@ def check(block, device):
     return found / model
 
 
-def speed(block, beams, device, from_host, seconds):
+def speed(frame, beams, device, from_host, seconds):
     """How many times faster than real time so many beams are formed."""
     # the weights of the middle of the band, which are made faster; the work is the same
     places = looks(beams)
     weights = [beam_weights(BEST2.array(), places[first:first + AT_ONCE],
                             [BEST2.center_frequency])[0] for first in range(0, beams, AT_ONCE)]
     top = gr.top_block()
-    source, former = connect(top, block, weights, device, from_host, 0)
+    source, former = connect(top, frame, weights, device, from_host, 0)
     ends = []
     for one in former:
         ends.append(aperture.discard(one.output_signature().sizeof_stream_item(0),
@@ -138,14 +138,14 @@ def longest_gap(end, seconds):
     return max(longest, time.monotonic() - since)
 
 
-def repoint(block, beams, device, from_host, seconds=5.0):
+def repoint(frame, beams, device, from_host, seconds=5.0):
     """Seconds without a power at most: as it runs, and while messages set the weights of all beams
     and channels, five in so many seconds."""
     weights = beam_weights(BEST2.array(), looks(beams), array_frequencies(BEST2.array(),
                                                                           BEST2.channels))
     message = pmt.dict_add(pmt.make_dict(), pmt.intern("weights"), aperture.c32vector(weights))
     top = gr.top_block()
-    source, (former,) = connect(top, block, [weights], device, from_host, 0)
+    source, (former,) = connect(top, frame, [weights], device, from_host, 0)
     end = aperture.discard(former.output_signature().sizeof_stream_item(0),
                            "cpu" if from_host else device)
     top.connect(former, end)
@@ -173,7 +173,7 @@ def tell(beams, real_time):
           flush=True)
 
 
-def find_most(block, beams, real_time, device, from_host, seconds):
+def find_most(frame, beams, real_time, device, from_host, seconds):
     """The largest number of beams for which there is time, to some percent, and x real time of
     it; (0, 0) if there is none. Begins with what was measured of a number."""
     step, limit = 16 if device == "cpu" else 64, SIDE_BY_SIDE * AT_ONCE
@@ -184,7 +184,7 @@ def find_most(block, beams, real_time, device, from_host, seconds):
         if beams in tried:
             break
         tried.add(beams)
-        real_time = speed(block, beams, device, from_host, seconds)
+        real_time = speed(frame, beams, device, from_host, seconds)
         tell(beams, real_time)
         if real_time >= 1 and beams > best[0]:
             best = beams, real_time
@@ -203,8 +203,8 @@ def run(beams, device="auto", source="device", seconds=2.0, most=False, again=Fa
     """Checks, measures and reports; returns [beam] power over model, and (beams, x real time).
     With `again`, beams are pointed anew while they are formed."""
     device, from_host = find_device(device), source == "host"
-    block = voltages(device)
-    found = check(block, device)
+    frame = voltages(device)
+    found = check(frame, device)
     print(f"BEST-2 ({BEST2.paper}): {BEST2.inputs} inputs, {BEST2.band / 1e6:g} MHz, "
           f"{BEST2.channels} channels, 4 + 4 bits, integrations of {INTEGRATED} spectra\n"
           f"  power over that of the array factor, {CHECKED} beams: {found.min():.3f} to "
@@ -213,14 +213,14 @@ def run(beams, device="auto", source="device", seconds=2.0, most=False, again=Fa
           flush=True)
     measured = []
     for number in beams:
-        measured.append((number, speed(block, number, device, from_host, seconds)))
+        measured.append((number, speed(frame, number, device, from_host, seconds)))
         tell(*measured[-1])
         if again:
-            before, after = repoint(block, min(number, AT_ONCE), device, from_host)
+            before, after = repoint(frame, min(number, AT_ONCE), device, from_host)
             print(f"         weights by message: no powers for {1e3 * after:.3g} ms at most, "
                   f"{1e3 * before:.3g} without messages", flush=True)
     if most:
-        measured.append(find_most(block, *measured[-1], device, from_host, seconds))
+        measured.append(find_most(frame, *measured[-1], device, from_host, seconds))
         print(f"  in real time: {measured[-1][0]} beams; the paper's {PAPER_RATE / 1e12:g} TFLOP/s "
               f"on a K20 are {PAPER_RATE / 8 / BEST2.inputs / BEST2.sample_rate:.0f}, at 8 "
               "operations for each input and beam")

@@ -35,14 +35,14 @@ CALL = 256
 INSTRUMENTS = {
     # one coarse channel of 1.28 MHz, fine channels of 10 kHz
     "mwa-32t": Instrument("Wayth, Greenhill, Briggs 2009", 32, "xy", 175.0, 1.28e6, 1, 154.24e6,
-                          channels=128, spectra_per_frame=400, blocks=25, bits=5),
+                          channels=128, spectra_per_frame=400, frames=25, bits=5),
     # 24 coarse channels: 30.72 MHz
     "mwa-128": Instrument("Clark, La Plante, Greenhill 2011", 128, "xy", 1500.0, 1.28e6, 24,
-                          154.24e6, channels=128, spectra_per_frame=400, blocks=25),
+                          154.24e6, channels=128, spectra_per_frame=400, frames=25),
     # subbands of 195 kHz in channels of 763 Hz, 768 spectra an integration; 1 MHz is asked for
     # here, to see how many MHz one GPU has time for
     "lofar": Instrument("van Nieuwpoort, Romein 2009", 64, "xy", 1000.0, 200e6 / 1024, 5.12, 150e6,
-                        channels=256, spectra_per_frame=768, blocks=1),
+                        channels=256, spectra_per_frame=768, frames=1),
     "best-2": BEST2,
     "best-2-spectra": BEST2_SPECTRA,
 }
@@ -125,7 +125,7 @@ def correlation(instrument, data, device):
 
 def speed(instrument, data, device, from_host, seconds, call):
     """Samples of each input that are correlated in a second."""
-    times, integration = instrument.spectra_per_frame, instrument.blocks
+    times, integration = instrument.spectra_per_frame, instrument.frames
     if device == "cpu":
         times, integration = SPECTRA, 1
     products = instrument.inputs * (instrument.inputs + 1) // 2

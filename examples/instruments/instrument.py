@@ -34,8 +34,8 @@ class Instrument:
     streams: int             # parts of the band, which are treated one like the other
     center_frequency: float  # Hz
     channels: int            # of a stream
-    spectra_per_frame: int               # spectra in a block: 25 to 50 MB
-    blocks: int              # in an integration of visibilities
+    spectra_per_frame: int               # spectra in a frame: 25 to 50 MB
+    frames: int              # in an integration of visibilities
     bits: int = 8            # of the samples' real and imaginary part; carried as 8
     channelised: bool = False  # elsewhere: what comes is spectra of 4 + 4 bits
 
@@ -49,7 +49,7 @@ class Instrument:
 
     def integration(self):
         """Seconds."""
-        return self.channels * self.spectra_per_frame * self.blocks / self.sample_rate
+        return self.channels * self.spectra_per_frame * self.frames / self.sample_rate
 
     def array(self):
         number = np.arange(self.antennas)
@@ -65,7 +65,7 @@ class Instrument:
 
 
 BEST2 = Instrument("Magro, Zarb Adami, Hickish 2014", 32, "x", 35.0, 20e6, 1, 408e6,
-                   channels=1024, spectra_per_frame=256, blocks=76)
+                   channels=1024, spectra_per_frame=256, frames=76)
 #: behind its F-engine, as the paper's GPUs have it
 BEST2_SPECTRA = replace(BEST2, channelised=True)
 
@@ -98,7 +98,7 @@ def simulate(instrument):
 
 
 def four_bits(instrument, data, device):
-    """uint8 [channel][input][time]: a block of 4 + 4 bits, from simulated samples."""
+    """uint8 [channel][input][time]: a frame of 4 + 4 bits, from simulated samples."""
     inputs_per_port = instrument.inputs // PORTS
     f_engine = aperture.f_engine(channels=instrument.channels, inputs=instrument.inputs,
                                  inputs_per_port=inputs_per_port, input_type="sc8",

@@ -29,7 +29,7 @@ namespace gr::aperture {
 void require_ports(int ports);
 //! Ports of so many inputs. \throws std::invalid_argument
 int ports_of(int inputs, int inputs_per_port);
-//! Bytes of a block [channel][input][time]. \throws std::invalid_argument
+//! Bytes of a frame [channel][input][time]. \throws std::invalid_argument
 int frame_item_size(int channels, int inputs, int times, sample_type type);
 
 /*!

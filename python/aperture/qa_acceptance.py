@@ -797,7 +797,7 @@ class qa_correlator(gr_unittest.TestCase):
 
     def test_every_channel_is_its_own(self):
         """A channel that is on leaves the others at zero."""
-        channels, inputs, times = 33, 3, qa_tools.block_length(8)
+        channels, inputs, times = 33, 3, qa_tools.frame_length(8)
         voltages = np.zeros((channels, channels, inputs, times, 2), dtype=np.int8)
         for i in range(channels):
             voltages[i, i] = [i + 1, -i]
@@ -826,7 +826,7 @@ class qa_correlator(gr_unittest.TestCase):
 
     def test_bit_exact(self):
         """All products of many random voltages, against 64-bit integers."""
-        shape = (4, 16, 12, qa_tools.block_length(250), 2)
+        shape = (4, 16, 12, qa_tools.frame_length(250), 2)
         voltages = self.rng.integers(-127, 128, shape).astype(np.int8)
         visibilities = self.correlate(voltages, "sc8", integration=2, normalise=False)
         expected, _ = reference.correlate(voltages, 2, normalise=False)

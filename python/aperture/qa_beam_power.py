@@ -11,7 +11,7 @@ import threading
 import numpy as np
 from gnuradio import aperture, gr_unittest
 from gnuradio.aperture.testing import qa_tools, reference
-from gnuradio.aperture.testing.qa_tools import (EPOCH, RATE, Flowgraph, block_tags, missing_tags,
+from gnuradio.aperture.testing.qa_tools import (EPOCH, RATE, Flowgraph, frame_tags, missing_tags,
                                                 rx_time, tags_of)
 
 aperture = qa_tools.on_device(aperture)
@@ -189,7 +189,7 @@ class qa_beam_power(gr_unittest.TestCase):
             block,
             [reference.samples_to_bytes(voltages, "sc8")],
             [6 * 2 * 4],
-            tags=[block_tags()],
+            tags=[frame_tags()],
             gates=gates,
             chunks=5,
         )
@@ -235,7 +235,7 @@ class qa_beam_power(gr_unittest.TestCase):
                     voltages,
                     "fc32",
                     expected.shape[1:],
-                    block_tags() + missing_tags(missing, True),
+                    frame_tags() + missing_tags(missing, True),
                     beams=4,
                     weights=weights,
                     products=products,
@@ -257,7 +257,7 @@ class qa_beam_power(gr_unittest.TestCase):
             type="sc8"
         )
         graph = Flowgraph(
-            block, [reference.samples_to_bytes(voltages, "sc8")], [32], tags=[block_tags()]
+            block, [reference.samples_to_bytes(voltages, "sc8")], [32], tags=[frame_tags()]
         )
         for _ in range(3):
             (data,), (tags,) = graph.run()

@@ -11,7 +11,7 @@ import threading
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.testing import qa_tools, reference
-from gnuradio.aperture.testing.qa_tools import (EPOCH, RATE, Flowgraph, block_tags, missing_of,
+from gnuradio.aperture.testing.qa_tools import (EPOCH, RATE, Flowgraph, frame_tags, missing_of,
                                                 missing_tags, rx_time, tags_of)
 
 aperture = qa_tools.on_device(aperture)
@@ -176,7 +176,7 @@ class qa_beamformer(gr_unittest.TestCase):
             block,
             [reference.samples_to_bytes(voltages, "sc8")],
             [channels * beams * spectra_per_frame * 8],
-            tags=[block_tags()],
+            tags=[frame_tags()],
             gates=gates,
             chunks=5,
         )
@@ -352,7 +352,7 @@ class qa_beamformer(gr_unittest.TestCase):
     def test_tags(self):
         voltages = qa_tools.random_samples(self.rng, "sc8", (6, 2, 3, 10))
         weights = random_weights(self.rng, (2, 4, 3))
-        edge = block_tags(0.125)
+        edge = frame_tags(0.125)
         tags = edge + [(4, "rx_freq", 410e6), (4, "rx_time", rx_time(EPOCH, 0.125 + 4 / RATE))]
         tags += [(5, "partial", True)]
         _, out_tags, _ = self.run_beams(voltages, "sc8", weights, tags)
@@ -376,7 +376,7 @@ class qa_beamformer(gr_unittest.TestCase):
         masks = np.ones((5, 3), dtype=int)
         masks[4, 0] = 0
         y, tags, _ = self.run_beams(
-            voltages, "fc32", weights, block_tags() + missing_tags(missing, True), masks=masks
+            voltages, "fc32", weights, frame_tags() + missing_tags(missing, True), masks=masks
         )
         np.testing.assert_allclose(
             y, reference.beamform(voltages, weights * masks), rtol=0, atol=1e-3
@@ -390,7 +390,7 @@ class qa_beamformer(gr_unittest.TestCase):
         """Blocks that were lost before the beamformer: zeros that are missing."""
         voltages = qa_tools.random_samples(self.rng, "fc32", (6, 2, 3, 10))
         weights = random_weights(self.rng, (2, 4, 3))
-        tags = block_tags() + [(4, "rx_time", rx_time(EPOCH, 7 / RATE))]
+        tags = frame_tags() + [(4, "rx_time", rx_time(EPOCH, 7 / RATE))]
         y, out_tags, _ = self.run_beams(voltages, "fc32", weights, tags)
         laid_out = np.zeros((9, 2, 3, 10), dtype=complex)
         laid_out[:4], laid_out[7:] = voltages[:4], voltages[4:]
@@ -416,7 +416,7 @@ class qa_beamformer(gr_unittest.TestCase):
             block,
             [reference.samples_to_bytes(voltages, "fc32")],
             [2 * 4 * 8 * 8],
-            tags=[block_tags()],
+            tags=[frame_tags()],
             gates={10: gate},
         )
         with graph.running():

@@ -82,7 +82,7 @@ def read_recording(path):
 class Chain(qa_tools.Running):
     """
     sources -> pfb_channelizer -> corner_turn -> xengine, with a sink at the end and one at
-    the blocks in between, of block_length(times) spectra.
+    the blocks in between, of frame_length(times) spectra.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Chain(qa_tools.Running):
         selection=(0, 0),
         **options,
     ):
-        spectra_per_frame = qa_tools.block_length(spectra_per_frame, sample_type)
+        spectra_per_frame = qa_tools.frame_length(spectra_per_frame, sample_type)
         self.inputs, self.spectra_per_frame = inputs, spectra_per_frame
         self.sample_type = sample_type
         first, selected = selection
@@ -325,7 +325,7 @@ class qa_chain(gr_unittest.TestCase):
 
     def test_no_spectrum_is_lost(self):
         """Whatever the number of samples is modulo spectra, blocks and integrations."""
-        n, taps, times, integration = 8, 3, qa_tools.block_length(4), 2
+        n, taps, times, integration = 8, 3, qa_tools.frame_length(4), 2
         # samples of 3 blocks and of 8 integrations
         whole = [n * (count * times + taps - 1) for count in (3, 8 * integration)]
         around = [length + extra for length in whole for extra in (-n, -1, 0, 1, n)]

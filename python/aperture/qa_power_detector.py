@@ -11,7 +11,7 @@ import threading
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.testing import qa_tools, reference
-from gnuradio.aperture.testing.qa_tools import (EPOCH, RATE, Flowgraph, block_tags, missing_tags,
+from gnuradio.aperture.testing.qa_tools import (EPOCH, RATE, Flowgraph, frame_tags, missing_tags,
                                                 rx_time, tags_of)
 
 aperture = qa_tools.on_device(aperture)
@@ -36,7 +36,7 @@ class qa_power_detector(gr_unittest.TestCase):
     def check(
         self,
         sample_type="fc32",
-        blocks=5,
+        frames=5,
         channels=6,
         beams=4,
         spectra_per_frame=12,
@@ -50,7 +50,7 @@ class qa_power_detector(gr_unittest.TestCase):
         end=None,
     ):
         """Runs it, compares with the reference; returns the tags."""
-        shape = (blocks, channels, beams, spectra_per_frame)
+        shape = (frames, channels, beams, spectra_per_frame)
         voltages = qa_tools.random_samples(self.rng, sample_type, shape)
         if missing is not None:
             voltages[np.broadcast_to(missing[:, None], shape)] = 0
@@ -93,11 +93,11 @@ class qa_power_detector(gr_unittest.TestCase):
                         self.check(sample_type, products=products, basis=basis)
 
     def test_integrations(self):
-        """Parts of a block, a block, several blocks; the last one shorter."""
+        """Parts of a frame, a frame, several frames; the last one shorter."""
         for spectra in (1, 4, 12, 24, 36, 120):
             for mean in (True, False):
                 with self.subTest(spectra=spectra, mean=mean):
-                    tags = self.check(spectra=spectra, mean=mean, products="IQUV", blocks=7)
+                    tags = self.check(spectra=spectra, mean=mean, products="IQUV", frames=7)
                     partial = [84 // spectra] * (84 % spectra > 0)
                     self.assertEqual(tags_of(tags, "partial"), [(i, True) for i in partial])
                     lengths = [n for _, n in tags_of(tags, "spectra")]
@@ -151,7 +151,7 @@ class qa_power_detector(gr_unittest.TestCase):
             block = aperture.power_detector(
                 channels=2, beams=3, spectra_per_frame=12, spectra=spectra
             )
-            tags = block_tags() + [(3, "rx_time", rx_time(EPOCH, 6 / RATE))]
+            tags = frame_tags() + [(3, "rx_time", rx_time(EPOCH, 6 / RATE))]
             (data,), (out_tags,) = qa_tools.run(
                 block, [reference.samples_to_bytes(voltages, "fc32")], [24], tags=[tags]
             )
@@ -174,7 +174,7 @@ class qa_power_detector(gr_unittest.TestCase):
         tags = [(0, "rx_time", rx_time(EPOCH, 0.125))]
         tags += [(0, key, value) for key, value in edge.items()]
         for spectra, summed in ((6, 1), (12, 2), (24, 3), (3, 6)):
-            out_tags = self.check(spectra=spectra, summed=summed, blocks=6, tags=tags)
+            out_tags = self.check(spectra=spectra, summed=summed, frames=6, tags=tags)
             expected = reference.detector_edge(edge, 6, 12, spectra, summed)
             for key, value in expected.items():
                 self.assertEqual(tags_of(out_tags, key), [(0, value)])
@@ -187,9 +187,9 @@ class qa_power_detector(gr_unittest.TestCase):
             for (item, time), (_, wanted) in zip(found, times):
                 self.assertLess(abs(qa_tools.seconds_between(time, wanted)), 1e-12, item)
 
-    def test_partial_block(self):
+    def test_partial_frame(self):
         """
-        The corner turn's padding, here behind 7 spectra of the last block: it is not counted,
+        The corner turn's padding, here behind 7 spectra of the last frame: it is not counted,
         the last integration that has any of those is partial, and none comes after it.
         """
         missing = np.zeros((4, 4, 12), dtype=bool)
@@ -199,7 +199,7 @@ class qa_power_detector(gr_unittest.TestCase):
         for spectra, last in ((1, 42), (3, 14), (4, 10), (6, 7), (12, 3), (24, 1), (36, 1)):
             with self.subTest(spectra=spectra):
                 tags = self.check(
-                    blocks=4, spectra=spectra, missing=missing, tags=[(3, "partial", True)],
+                    frames=4, spectra=spectra, missing=missing, tags=[(3, "partial", True)],
                     end=last + 1,
                 )
                 # one spectrum is whole
@@ -207,7 +207,7 @@ class qa_power_detector(gr_unittest.TestCase):
                 self.assertEqual(tags_of(tags, "partial"), partial)
 
     def test_nothing_behind_the_end(self):
-        """As above, of blocks that come from the corner turn, whose last has 5 of 16 spectra."""
+        """As above, of frames that come from the corner turn, whose last has 5 of 16 spectra."""
         spectra = qa_tools.random_samples(self.rng, "fc32", (16 * 6 + 5, 2, 3))
         top = gr.top_block()
         sources = [
@@ -249,7 +249,7 @@ class qa_power_detector(gr_unittest.TestCase):
             block,
             [reference.samples_to_bytes(voltages, "fc32")],
             [24],
-            tags=[block_tags()],
+            tags=[frame_tags()],
             gates={10: gate},
         )
         with graph.running():

@@ -11,7 +11,7 @@ import threading
 import numpy as np
 from gnuradio import aperture, gr_unittest
 from gnuradio.aperture.testing import qa_tools, reference
-from gnuradio.aperture.testing.qa_tools import (EPOCH, RATE, Flowgraph, block_tags, missing_tags,
+from gnuradio.aperture.testing.qa_tools import (EPOCH, RATE, Flowgraph, frame_tags, missing_tags,
                                                 rx_time, tags_of)
 
 aperture = qa_tools.on_device(aperture)
@@ -60,7 +60,7 @@ class qa_xengine(gr_unittest.TestCase):
         channels=3,
         inputs=3,
         spectra_per_frame=10,
-        blocks=7,
+        frames=7,
         integration=1,
         sample_type="sc8",
         normalise=True,
@@ -73,10 +73,10 @@ class qa_xengine(gr_unittest.TestCase):
     ):
         """Runs a block and compares it with the model. Returns the block and its tags."""
         if voltages is None:
-            spectra_per_frame = qa_tools.block_length(spectra_per_frame, sample_type)
-            shape = (blocks, channels, inputs, spectra_per_frame)
+            spectra_per_frame = qa_tools.frame_length(spectra_per_frame, sample_type)
+            shape = (frames, channels, inputs, spectra_per_frame)
             voltages = qa_tools.random_samples(self.rng, sample_type, shape, rms)
-        blocks, channels, inputs, spectra_per_frame = voltages.shape[:4]
+        frames, channels, inputs, spectra_per_frame = voltages.shape[:4]
         tags = list(tags)
         if missing is not None:
             voltages[np.broadcast_to(missing[:, None], voltages.shape[:4])] = 0
@@ -101,8 +101,8 @@ class qa_xengine(gr_unittest.TestCase):
         self.assert_equal(actual, expected, voltages)
         found = self.counted_of(out_tags, len(expected), inputs)
         np.testing.assert_array_equal(found, counted)
-        lengths = [spectra_per_frame * integration] * (blocks // integration)
-        rest = blocks % integration
+        lengths = [spectra_per_frame * integration] * (frames // integration)
+        rest = frames % integration
         lengths += [spectra_per_frame * rest] if rest else []
         self.assertEqual(tags_of(out_tags, "spectra"), list(enumerate(lengths)))
         partial = [(len(lengths) - 1, True)] if rest else []
@@ -113,7 +113,7 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_shapes(self):
         """Odd sizes, and those around the width of a register or a tile."""
-        for channels, inputs, times, blocks, integration in [
+        for channels, inputs, times, frames, integration in [
             (1, 1, 1, 3, 1),
             (1, 2, 7, 5, 2),
             (5, 3, 8, 4, 3),
@@ -135,7 +135,7 @@ class qa_xengine(gr_unittest.TestCase):
                             channels,
                             inputs,
                             times,
-                            blocks,
+                            frames,
                             integration,
                             sample_type,
                             normalise,
@@ -144,7 +144,7 @@ class qa_xengine(gr_unittest.TestCase):
     def test_chunks(self):
         for chunks in (1, 3, 0):
             for integration in (1, 4, 100):
-                self.check(blocks=43, integration=integration, chunks=chunks)
+                self.check(frames=43, integration=integration, chunks=chunks)
 
     def test_every_size(self):
         """Each number of inputs from 2 to 130: through two tiles and a bit, whatever they are."""
@@ -155,7 +155,7 @@ class qa_xengine(gr_unittest.TestCase):
                         channels=2,
                         inputs=inputs,
                         spectra_per_frame=33 + inputs % 16,
-                        blocks=3,
+                        frames=3,
                         integration=2,
                         sample_type=sample_type,
                         normalise=False,
@@ -164,12 +164,12 @@ class qa_xengine(gr_unittest.TestCase):
                     )
 
     def test_many_inputs(self):
-        self.check(channels=1, inputs=256, spectra_per_frame=32, blocks=2, integration=2)
+        self.check(channels=1, inputs=256, spectra_per_frame=32, frames=2, integration=2)
 
     def test_extremes(self):
         """Nothing but +-127: the largest sums there are."""
         for inputs, times in ((2, 1024), (5, 1000), (16, 1023)):
-            shape = (6, 2, inputs, qa_tools.block_length(times), 2)
+            shape = (6, 2, inputs, qa_tools.frame_length(times), 2)
             voltages = self.rng.choice([-127, 127], shape).astype(np.int8)
             self.check(voltages=voltages, integration=3, normalise=False)
             voltages[:] = -127
@@ -198,13 +198,13 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_rounded_once(self):
         """float(double(sum) scale) where fp32 sums, or a scale in fp32, would not do."""
-        self.check(channels=20, inputs=4, spectra_per_frame=333, blocks=21, integration=21,
+        self.check(channels=20, inputs=4, spectra_per_frame=333, frames=21, integration=21,
                    rms=60, chunks=0)
         self.check(
             channels=20,
             inputs=4,
             spectra_per_frame=333,
-            blocks=21,
+            frames=21,
             integration=21,
             normalise=False,
             rms=60,
@@ -217,8 +217,8 @@ class qa_xengine(gr_unittest.TestCase):
         of a long integration. Voltages of one sign do not cancel, and large ones among them
         make the roundings of those that follow large.
         """
-        channels, inputs, times, blocks = 3, 5, 2048, 40
-        shape = (blocks, channels, inputs, times)
+        channels, inputs, times, frames = 3, 5, 2048, 40
+        shape = (frames, channels, inputs, times)
         noise = qa_tools.random_samples(self.rng, "fc32", shape)
         steady = (1 + self.rng.random(shape) * (1 + 1j)).astype(np.complex64)
         uneven = steady.copy()
@@ -229,7 +229,7 @@ class qa_xengine(gr_unittest.TestCase):
             ("steady", steady, 3.2e-5),
             ("uneven", uneven, 3.2e-5),
         ]:
-            for integration in (1, blocks):
+            for integration in (1, frames):
                 block = aperture.xengine(
                     channels=channels,
                     inputs=inputs,
@@ -254,7 +254,7 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_sign(self):
         """V[a,b] = x_a conj(x_b), a above b: its phase is that of a minus that of b."""
-        times = qa_tools.block_length(4)
+        times = qa_tools.frame_length(4)
         voltages = np.zeros((1, 1, 2, times, 2), dtype=np.int8)
         voltages[0, 0, 0] = [100, 0]
         voltages[0, 0, 1] = [0, 50]
@@ -276,14 +276,14 @@ class qa_xengine(gr_unittest.TestCase):
         for density in (0.01, 0.4):
             for split in (False, True):
                 for sample_type in ("sc8", "fc32"):
-                    times = qa_tools.block_length(12, sample_type)
+                    times = qa_tools.frame_length(12, sample_type)
                     missing = self.rng.random((9, 4, times)) < density
                     missing = np.repeat(missing, 3, axis=2)[..., :times]
                     for normalise in (True, False):
                         self.check(
                             inputs=4,
                             spectra_per_frame=times,
-                            blocks=9,
+                            frames=9,
                             integration=2,
                             missing=missing,
                             split=split,
@@ -294,14 +294,14 @@ class qa_xengine(gr_unittest.TestCase):
     def test_all_missing(self):
         """Zeros, not nan: of one input, of all."""
         for sample_type in ("sc8", "fc32"):
-            times = qa_tools.block_length(10, sample_type)
+            times = qa_tools.frame_length(10, sample_type)
             missing = np.zeros((6, 3, times), dtype=bool)
             missing[2:5, 1] = True
             missing[4] = True
             for split in (False, True):
                 self.check(
                     spectra_per_frame=times,
-                    blocks=6,
+                    frames=6,
                     integration=2,
                     missing=missing,
                     split=split,
@@ -310,26 +310,26 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_missing_in_one_run(self):
         """One tag over many integrations, the last one partial."""
-        times = qa_tools.block_length(10)
+        times = qa_tools.frame_length(10)
         missing = np.zeros((23, 3, times), dtype=bool)
         flat = missing.swapaxes(0, 1).reshape(3, -1)
         flat[2, 17:203] = True
         missing = flat.reshape(3, 23, times).swapaxes(0, 1)
         for chunks in (1, 0):
-            self.check(blocks=23, integration=3, missing=missing, chunks=chunks)
+            self.check(frames=23, integration=3, missing=missing, chunks=chunks)
 
     def test_counted_agrees(self):
         """One value where all products have the same count."""
-        _, tags = self.check(spectra_per_frame=10, blocks=2)
+        _, tags = self.check(spectra_per_frame=10, frames=2)
         counted = [list(value) for _, value in tags_of(tags, "counted")]
-        self.assertEqual(counted, [[qa_tools.block_length(10)]] * 2)
+        self.assertEqual(counted, [[qa_tools.frame_length(10)]] * 2)
 
     # ---- tags
 
     def test_tags(self):
-        for integration, blocks in ((1, 5), (3, 8), (4, 8)):
+        for integration, frames in ((1, 5), (3, 8), (4, 8)):
             _, tags = self.check(
-                integration=integration, blocks=blocks, tags=block_tags(0.125)
+                integration=integration, frames=frames, tags=frame_tags(0.125)
             )
             for key, value in (
                 ("rx_rate", RATE / integration),
@@ -342,13 +342,13 @@ class qa_xengine(gr_unittest.TestCase):
             times = tags_of(tags, "rx_time")
             expected = [
                 (i, rx_time(EPOCH, 0.125 + i * integration / RATE))
-                for i in range(-(-blocks // integration))
+                for i in range(-(-frames // integration))
             ]
             self.assertEqual(times, expected)
 
-    def test_partial_block(self):
+    def test_partial_frame(self):
         """The corner turn's padding: partial, and not counted."""
-        times = qa_tools.block_length(10)
+        times = qa_tools.frame_length(10)
         missing = np.zeros((4, 3, times), dtype=bool)
         missing[3, :, 6:] = True
         for integration in (1, 2, 3, 4):
@@ -369,9 +369,9 @@ class qa_xengine(gr_unittest.TestCase):
 
     # ---- length of an integration
 
-    def seconds_run(self, seconds, blocks=23, rate=RATE):
-        times = qa_tools.block_length(8)
-        voltages = qa_tools.random_samples(self.rng, "sc8", (blocks, 2, 2, times))
+    def seconds_run(self, seconds, frames=23, rate=RATE):
+        times = qa_tools.frame_length(8)
+        voltages = qa_tools.random_samples(self.rng, "sc8", (frames, 2, 2, times))
         block = aperture.xengine(
             channels=2,
             inputs=2,
@@ -385,13 +385,13 @@ class qa_xengine(gr_unittest.TestCase):
             block,
             [reference.samples_to_bytes(voltages, "sc8")],
             [48],
-            tags=[block_tags(0, rate)],
+            tags=[frame_tags(0, rate)],
         )
         return voltages, self.visibilities_of(data, 2, 2), tags, block
 
     def test_seconds(self):
-        """Rounded to whole blocks, at least one."""
-        for seconds, blocks in [
+        """Rounded to whole frames, at least one."""
+        for seconds, frames in [
             (5 / RATE, 5),
             (4.6 / RATE, 5),
             (5.4 / RATE, 5),
@@ -399,7 +399,7 @@ class qa_xengine(gr_unittest.TestCase):
             (1000, 23),
         ]:
             voltages, actual, tags, block = self.seconds_run(seconds)
-            expected, _ = reference.correlate(voltages, blocks)
+            expected, _ = reference.correlate(voltages, frames)
             self.assert_equal(actual, expected, voltages)
             length = max(1, round(seconds * RATE))
             self.assertEqual(block.frames_per_integration(), length)
@@ -407,7 +407,7 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_set_integration(self):
         """From the next integration on, while it runs."""
-        times = qa_tools.block_length(8)
+        times = qa_tools.frame_length(8)
         for arguments, length in [((2,), 2), ((6 / RATE, "seconds"), 6)]:
             voltages = qa_tools.random_samples(self.rng, "sc8", (32, 2, 3, times))
             gate = threading.Event()
@@ -418,7 +418,7 @@ class qa_xengine(gr_unittest.TestCase):
                 block,
                 [reference.samples_to_bytes(voltages, "sc8")],
                 [96],
-                tags=[block_tags()],
+                tags=[frame_tags()],
                 gates={10: gate},
             )
             with graph.running():
@@ -435,18 +435,18 @@ class qa_xengine(gr_unittest.TestCase):
             self.assertEqual(block.frames_per_integration(), length)
             ends = np.cumsum(lengths)
             actual = self.visibilities_of(graph.sinks[0].data(), 2, 3)
-            for i, (end, blocks) in enumerate(zip(ends, lengths)):
-                expected, _ = reference.correlate(voltages[end - blocks : end], blocks)
+            for i, (end, frames) in enumerate(zip(ends, lengths)):
+                expected, _ = reference.correlate(voltages[end - frames : end], frames)
                 self.assert_equal(actual[i : i + 1], expected, voltages)
             # the new rate, and the time of each integration
             rates = tags_of(tags, "rx_rate")
             self.assertEqual(rates[0], (0, RATE / 4))
             self.assertEqual(rates[-1], (changed, RATE / length))
-            for (offset, value), end, blocks in zip(tags_of(tags, "rx_time"), ends, lengths):
-                self.assertEqual(value, rx_time(EPOCH, (end - blocks) / RATE))
+            for (offset, value), end, frames in zip(tags_of(tags, "rx_time"), ends, lengths):
+                self.assertEqual(value, rx_time(EPOCH, (end - frames) / RATE))
 
     def test_set_normalise(self):
-        times = qa_tools.block_length(8)
+        times = qa_tools.frame_length(8)
         voltages = qa_tools.random_samples(self.rng, "sc8", (8, 2, 3, times))
         block = aperture.xengine(
             channels=2, inputs=3, spectra_per_frame=times, integration=4, type="sc8"
@@ -459,7 +459,7 @@ class qa_xengine(gr_unittest.TestCase):
         self.assert_equal(self.visibilities_of(data, 2, 3), expected, voltages)
 
     def test_nothing(self):
-        times = qa_tools.block_length(8)
+        times = qa_tools.frame_length(8)
         block = aperture.xengine(channels=2, inputs=3, spectra_per_frame=times, type="sc8")
         (data,), _ = qa_tools.run(block, [np.zeros((0, 12 * times), np.uint8)], [96])
         self.assertEqual(len(data), 0)
@@ -468,14 +468,14 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_restart(self):
         """Nothing is left of the run before, not even of a partial integration."""
-        times = qa_tools.block_length(8)
+        times = qa_tools.frame_length(8)
         voltages = qa_tools.random_samples(self.rng, "sc8", (23, 2, 3, times))
         missing = self.rng.random((23, 3, times)) < 0.1
         voltages[np.broadcast_to(missing[:, None], (23, 2, 3, times))] = 0
         block = aperture.xengine(
             channels=2, inputs=3, spectra_per_frame=times, integration=4, type="sc8"
         )
-        tags = block_tags() + missing_tags(missing, False)
+        tags = frame_tags() + missing_tags(missing, False)
         graph = Flowgraph(
             block, [reference.samples_to_bytes(voltages, "sc8")], [96], tags=[tags]
         )
@@ -489,7 +489,7 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_stopped_half_way(self):
         """stop() within an integration, then all from the start."""
-        times = qa_tools.block_length(8)
+        times = qa_tools.frame_length(8)
         voltages = qa_tools.random_samples(self.rng, "sc8", (23, 2, 3, times))
         gate = threading.Event()
         block = aperture.xengine(

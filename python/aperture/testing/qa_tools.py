@@ -64,7 +64,7 @@ class on_device:
         return functools.partial(member, device=DEVICE)
 
 
-def block_length(spectra_per_frame, sample_type="sc8"):
+def frame_length(spectra_per_frame, sample_type="sc8"):
     """
     Spectra in a block that xengine takes: so many, and of integers on a GPU as many more as
     make a multiple of 16.
@@ -160,7 +160,7 @@ EPOCH = 1700000000
 RATE = 512.0
 
 
-def block_tags(seconds=0.0, rate=RATE):
+def frame_tags(seconds=0.0, rate=RATE):
     return [
         (0, "rx_time", rx_time(EPOCH, seconds)),
         (0, "rx_rate", rate),

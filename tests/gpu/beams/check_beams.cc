@@ -24,7 +24,7 @@ namespace {
 
 using cdouble = std::complex<double>;
 
-//! Signals [block][channel][signal][time] as they are in memory, and what they mean.
+//! Signals [frame][channel][signal][time] as they are in memory, and what they mean.
 struct signals {
     std::vector<uint8_t> bytes;
     std::vector<cdouble> values;
@@ -80,19 +80,19 @@ std::vector<float> random_gains(int beams, bool exact, float scale)
 }
 
 struct shape {
-    int channels, inputs, beams, times, blocks;
+    int channels, inputs, beams, times, frames;
     std::string name() const
     {
         return std::to_string(inputs) + " inputs, " + std::to_string(beams) + " beams, " +
                std::to_string(times) + " times, " + std::to_string(channels) +
-               " channels, " + std::to_string(blocks) + " blocks";
+               " channels, " + std::to_string(frames) + " frames";
     }
-    size_t voltages() const { return size_t(blocks) * channels * inputs * times; }
-    size_t outputs() const { return size_t(blocks) * channels * beams * times; }
+    size_t voltages() const { return size_t(frames) * channels * inputs * times; }
+    size_t outputs() const { return size_t(frames) * channels * beams * times; }
     size_t weights() const { return size_t(channels) * beams * inputs; }
 };
 
-//! Beams [block][channel][beam][time], and the sum of the sizes of all terms.
+//! Beams [frame][channel][beam][time], and the sum of the sizes of all terms.
 struct model_beams {
     std::vector<cdouble> values;
     std::vector<double> sizes;
@@ -103,16 +103,16 @@ struct model_beams {
                 const std::vector<float>& gains)
         : values(x.outputs()), sizes(x.outputs())
     {
-        for (int64_t row = 0; row < int64_t(x.blocks) * x.channels * x.beams; row++) {
+        for (int64_t row = 0; row < int64_t(x.frames) * x.channels * x.beams; row++) {
             const int beam = int(row % x.beams);
-            const int64_t block_channel = row / x.beams;
+            const int64_t frame_channel = row / x.beams;
             const cfloat* w =
-                &weights[(block_channel % x.channels * x.beams + beam) * x.inputs];
+                &weights[(frame_channel % x.channels * x.beams + beam) * x.inputs];
             cdouble* to = &values[row * x.times];
             double* size = &sizes[row * x.times];
             for (int i = 0; i < x.inputs; i++) {
                 const cdouble v = cdouble(w[i]) * double(gains[beam]);
-                const cdouble* from = &voltages[(block_channel * x.inputs + i) * x.times];
+                const cdouble* from = &voltages[(frame_channel * x.inputs + i) * x.times];
                 for (int t = 0; t < x.times; t++) {
                     // written out: this is where all of the time goes
                     to[t] +=
@@ -169,7 +169,7 @@ void check_beamformer(const shape& x, sample_type input, sample_type output, boo
             cudaMemsetAsync(
                 out.data(), guard_value, x.outputs() * size_of(output), cuda::native(s)),
             "garbage");
-        kernel->execute(in.data(), out.data(), x.blocks, s);
+        kernel->execute(in.data(), out.data(), x.frames, s);
         s.synchronize();
         expect(out.untouched_around(), what + ", guards");
         if (clamps) {
@@ -231,7 +231,7 @@ void check_beamformer(const shape& x, sample_type input, sample_type output, boo
     }
 }
 
-//! Powers [block][integration][row][product][channel], and the sizes of their terms, of
+//! Powers [frame][integration][row][product][channel], and the sizes of their terms, of
 //! signals (beams) and of sums of pairs of signals (incoherent beams).
 struct model_powers {
     std::vector<double> values, sizes;
@@ -244,14 +244,14 @@ void detect(model_powers& to,
             int channels,
             int signal_count,
             int times,
-            int blocks,
+            int frames,
             const std::vector<cdouble>& v,
             const std::vector<pair_list>& rows,
             int first_row,
             int all_rows,
             const std::vector<float>& scales)
 {
-    const int64_t all = int64_t(blocks) * times,
+    const int64_t all = int64_t(frames) * times,
                   channels_out = channels / d.summed_channels;
     const int64_t integrations = all / d.spectra;
     const int products = d.product_count(), parts = d.parts();
@@ -352,7 +352,7 @@ template <class Kernel>
 void run(Kernel& kernel,
          const detection& d,
          const shape& x,
-         size_t block_bytes,
+         size_t frame_bytes,
          const guarded& in,
          const guarded& out,
          size_t integration_numbers,
@@ -363,23 +363,23 @@ void run(Kernel& kernel,
     if (d.spectra <= x.times) {
         kernel.execute(in.data(),
                        static_cast<float*>(out.data()),
-                       x.blocks,
+                       x.frames,
                        { scales.data(), scales.size() },
                        s);
     } else {
-        const int blocks = int(d.spectra / x.times);
+        const int frames = int(d.spectra / x.times);
         const auto* from = static_cast<const uint8_t*>(in.data());
         auto* to = static_cast<float*>(out.data());
         // what was there before must leave no trace
         kernel.accumulate(from, 1, s);
         kernel.clear(s);
-        for (int first = 0; first < x.blocks; first += blocks) {
-            kernel.accumulate(from + first * block_bytes, 1, s);
-            kernel.accumulate(from + (first + 1) * block_bytes, blocks - 1, s);
+        for (int first = 0; first < x.frames; first += frames) {
+            kernel.accumulate(from + first * frame_bytes, 1, s);
+            kernel.accumulate(from + (first + 1) * frame_bytes, frames - 1, s);
             const bool many = scales.size() > 1;
             kernel.dump(
                 to,
-                { scales.data() + (many ? first / blocks * integration_scales : 0),
+                { scales.data() + (many ? first / frames * integration_scales : 0),
                   many ? integration_scales : 1 },
                 s);
             to += integration_numbers;
@@ -394,7 +394,7 @@ void check_power_detector(const shape& x, sample_type type, const detection& d, 
     p.check();
     const auto v = random_signals(type, x.outputs());
     const size_t rows = d.rows(x.beams);
-    const size_t integrations = int64_t(x.blocks) * x.times / d.spectra;
+    const size_t integrations = int64_t(x.frames) * x.times / d.spectra;
     const auto scales = random_scales(many, integrations * rows * d.parts());
     model_powers model;
     detect(model,
@@ -402,7 +402,7 @@ void check_power_detector(const shape& x, sample_type type, const detection& d, 
            x.channels,
            x.beams,
            x.times,
-           x.blocks,
+           x.frames,
            v.values,
            rows_of_beams(d, x.beams),
            0,
@@ -415,7 +415,7 @@ void check_power_detector(const shape& x, sample_type type, const detection& d, 
     run(*kernel,
         d,
         x,
-        v.bytes.size() / x.blocks,
+        v.bytes.size() / x.frames,
         in,
         out,
         model.values.size() / integrations,
@@ -454,7 +454,7 @@ void check_beam_power(
             mask_rows[r].push_back({ a[k], b[k] });
     }
     const size_t rows = p.rows();
-    const size_t integrations = int64_t(x.blocks) * x.times / d.spectra;
+    const size_t integrations = int64_t(x.frames) * x.times / d.spectra;
     const auto scales = random_scales(many, integrations * rows * d.parts());
     const model_beams beams(x, v.values, weights, gains);
     model_powers model;
@@ -463,7 +463,7 @@ void check_beam_power(
            x.channels,
            x.beams,
            x.times,
-           x.blocks,
+           x.frames,
            beams.values,
            rows_of_beams(d, x.beams),
            0,
@@ -474,7 +474,7 @@ void check_beam_power(
            x.channels,
            x.inputs,
            x.times,
-           x.blocks,
+           x.frames,
            v.values,
            mask_rows,
            d.rows(x.beams),
@@ -493,7 +493,7 @@ void check_beam_power(
         run(*kernel,
             d,
             x,
-            v.bytes.size() / x.blocks,
+            v.bytes.size() / x.frames,
             in,
             out,
             model.values.size() / integrations,
