@@ -208,13 +208,16 @@ void stream_align_impl::watch_arrivals()
 
 void stream_align_impl::receive(const pmt::pmt_t& message)
 {
-    const auto command = pmt::is_dict(message)
-                             ? pmt::dict_ref(message, pmt::mp("command"), pmt::PMT_NIL)
-                             : pmt::PMT_NIL;
+    // a pair is what a QT GUI Msg Push Button sends
+    const auto name = pmt::mp("command");
+    const auto command =
+        pmt::is_dict(message) ? pmt::dict_ref(message, name, pmt::PMT_NIL)
+        : pmt::is_pair(message) && pmt::equal(pmt::car(message), name) ? pmt::cdr(message)
+                                                                       : pmt::PMT_NIL;
     require(pmt::equal(command, pmt::mp("measure")),
             "command",
             text_of(message),
-            "a dictionary of command: measure");
+            "a dictionary or a pair of command: measure");
     measure();
 }
 

@@ -4,9 +4,9 @@
 """
 qt_example.py FLOWGRAPH.py SECONDS PICTURE.png
 
-Runs a flowgraph that GRC generated for QT: for so many seconds, with every range moved on the
-way, and grabs its window. Fails if anything raises, in the window's slots too, if nothing
-arrives at a QT sink, or if a part of the window as it opens is hidden.
+Runs a flowgraph that GRC generated for QT: for so many seconds, with every range moved and every
+button pressed on the way, and grabs its window. Fails if anything raises, in the window's slots
+too, if nothing arrives at a QT sink, or if a part of the window as it opens is hidden.
 """
 
 import importlib.util
@@ -15,9 +15,12 @@ import sys
 import traceback
 
 from PyQt5 import Qt
+from gnuradio import qtgui
 
 
 def load(path):
+    # embedded Python blocks are modules beside it
+    sys.path.insert(0, str(path.resolve().parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -42,6 +45,10 @@ def main(path, seconds, picture):
         for slider in window.findChildren(Qt.QSlider):
             slider.setValue((slider.minimum() + 3 * slider.maximum()) // 4)
 
+    def press_buttons():
+        for button in window.findChildren(qtgui.MsgPushButton):
+            button.click()
+
     hidden = []
 
     def finish():
@@ -58,6 +65,7 @@ def main(path, seconds, picture):
         application.quit()
 
     Qt.QTimer.singleShot(int(400 * seconds), move_ranges)
+    Qt.QTimer.singleShot(int(600 * seconds), press_buttons)
     Qt.QTimer.singleShot(int(1000 * seconds), finish)
     application.exec_()
 

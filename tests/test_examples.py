@@ -30,7 +30,7 @@ class TestExamples(unittest.TestCase):
         self.assertEqual(instruments - {"__pycache__"},
                          {"beams.py", "correlate.py", "instrument.py"})
         self.assertTrue({"beams.grc", "interferometer.grc", "pointing.grc",
-                         "tracking.grc"} <= names)
+                         "tracking.grc", "two_receivers.grc", "calibration_loop.grc"} <= names)
 
     def test_grc(self):
         """grcc compiles every flowgraph, without a complaint."""
@@ -50,7 +50,8 @@ class TestExamples(unittest.TestCase):
             if os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1":
                 self.fail("xvfb-run is not installed")
             self.skipTest("xvfb-run is not installed")
-        for name in ("interferometer", "beams", "pointing", "tracking"):
+        for name in ("interferometer", "beams", "pointing", "tracking", "two_receivers",
+                     "calibration_loop"):
             with self.subTest(flowgraph=name):
                 self.check_qt(name)
 
@@ -71,6 +72,25 @@ class TestExamples(unittest.TestCase):
         # the first curve is pure blue; without data only the legends are (64 points)
         blue = (abs(pixels[..., :3] - np.array([0, 0, 1])).sum(axis=-1) < 0.3).sum()
         self.assertGreater(blue, 400, f"no curves in {picture}")
+
+    def test_soapy(self):
+        """With the dongles enabled and what plays them disabled, the flowgraph compiles."""
+        import yaml
+        flowgraph = yaml.safe_load((EXAMPLES / "two_receivers.grc").read_text())
+        for block in flowgraph["blocks"]:
+            if block["name"].startswith("rtlsdr_"):
+                self.assertEqual(block["states"]["state"], "disabled")
+                block["states"]["state"] = "enabled"
+            if re.match("play_\\d|throttle_|oscillator$", block["name"]):
+                block["states"]["state"] = "disabled"
+        folder = fresh_folder("examples_soapy")
+        path = folder / "two_receivers.grc"
+        path.write_text(yaml.safe_dump(flowgraph, allow_unicode=True))
+        run_or_fail(self, "grcc", "-o", folder, path)
+        text = (folder / "two_receivers.py").read_text()
+        for number in (0, 1):
+            self.assertIn(f"self.connect((self.rtlsdr_{number}, 0), (self.tags_{number}, 0))",
+                          text)
 
     def test_tracking(self):
         """The tracked correlator's phase stands still, within the noise; the other's turns."""

@@ -146,13 +146,16 @@ class calibrator(python_block):
         self._spectra = 1
 
     def _command(self, message):
-        command = pmt.dict_ref(message, pmt.intern("command"), pmt.PMT_NIL) \
-            if pmt.is_dict(message) else pmt.PMT_NIL
+        name, command = pmt.intern("command"), pmt.PMT_NIL
+        if pmt.is_dict(message):
+            command = pmt.dict_ref(message, name, command)
+        elif pmt.is_pair(message) and pmt.equal(pmt.car(message), name):
+            command = pmt.cdr(message)  # from a QT GUI Msg Push Button
         if pmt.is_symbol(command) and pmt.symbol_to_string(command) == "measure":
             self.measure()
         else:
-            self._tell("refused", f"{pmt.write_string(message)[:80]}: a dictionary of command with "
-                       "\"measure\" is expected")
+            self._tell("refused", f"{pmt.write_string(message)[:80]}: a dictionary or a pair of "
+                       "command with \"measure\" is expected")
 
     def _tell(self, event, reason=None):
         made = pmt.dict_add(pmt.make_dict(), pmt.intern(tags.event), pmt.intern(event))

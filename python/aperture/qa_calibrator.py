@@ -118,8 +118,11 @@ class qa_calibrator(gr_unittest.TestCase):
         for command in ("dance", "measure"):
             block._post(pmt.intern("command"), pmt.dict_add(
                 pmt.make_dict(), pmt.intern("command"), pmt.intern(command)))
+        # as GRC's buttons send it
+        block._post(pmt.intern("command"), pmt.cons(pmt.intern("command"), pmt.intern("measure")))
         loop.run()
         self.assertEqual(sorted(set(loop.events())), ["calibrated", "refused"])
+        self.assertEqual(loop.events().count("refused"), 1)
 
     def test_errors(self):
         for options, text in (

@@ -517,7 +517,12 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertGreater(abs(out.coherence(1, 0, slice(450000, None))), COHERENCE - 0.02)
 
     def test_request(self):
-        """measure() and a message measure again, while the output goes on."""
+        """Messages (a pair is what GRC's buttons send) measure again, while the output goes on."""
+        for message in ({"command": pmt.mp("measure")},
+                        pmt.cons(pmt.mp("command"), pmt.mp("measure"))):
+            self.check_request(message)
+
+    def check_request(self, message):
         receivers = Receivers(14, 400000, [0, 50], phases=[0.0, 0.25])
         receivers.samples[1][100000:] *= 1j
         block = aperture.stream_align(search_samples=SEARCH, most_offset=1 << 13, watch=0)
@@ -531,7 +536,7 @@ class qa_stream_align(gr_unittest.TestCase):
         )
         with graph.running():
             graph.sinks[1].wait_for(149000)
-            graph.post_and_wait("command", {"command": pmt.mp("measure")})
+            graph.post_and_wait("command", message)
             gates[150000].set()
             Aligned.wait_for(lambda: block.measurements() == 2)
         phases = tags_of(graph.sinks[1].tags, "phase")
@@ -539,7 +544,9 @@ class qa_stream_align(gr_unittest.TestCase):
         self.check_phase(phases[0][1][0], -0.25)
         self.assertGreaterEqual(phases[1][0], 149000)
         self.check_phase(phases[1][1][0], -0.25 - np.pi / 2)
-        # what cannot be understood is refused, and does no harm
+
+    def test_refused(self):
+        """A setting that is not allowed is refused, and does no harm."""
         block = aperture.stream_align()
         with self.assertRaises(ValueError):
             block.set_interval(-1)
