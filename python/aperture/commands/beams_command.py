@@ -26,7 +26,7 @@ from ..pointing import Drift, pointing, update_interval
 from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
 from .calibrating import Calibrator, calibrated_array
-from .engines import BYTES, frame_multiple, channelizer_parameters
+from .engines import BYTES, channelizer_parameters, frame_multiple, losses_text
 from .input_options import EPILOG, add_input_options, add_output_options
 from .inputs import check_regular, keep_what_is_read, length_of, open_input, silent, start_of
 from .levels import fill_gains, gain_text, measure_gains
@@ -114,6 +114,10 @@ class BeamChain(gr.top_block):
         """Samples of each input that the F-engine has taken."""
         # at the end it reads on into what it needs for delays, which nobody has sent
         return min(self.f_engine.nitems_read(0), self.source.nitems_written(0))
+
+    def losses(self):
+        """What was missing or clamped so far, as text."""
+        return losses_text(self.f_engine)
 
     def errors(self):
         """What went wrong while it ran, as texts."""

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the engines of the commands are given."""
+"""What the engines of the commands are given, and what they lost."""
 
 
 from .. import devices
@@ -23,3 +23,10 @@ def channelizer_parameters(signals, plan, options):
     return dict(channels=plan.channels, inputs=signals.inputs, inputs_per_port=signals.inputs,
                 input_type=signals.sample_type, taps=options.taps, window=options.window,
                 inverted=signals.inverted, device=options.device)
+
+
+def losses_text(f_engine):
+    """What was missing or clamped so far, for example "12 missing, 3 clamped"; "" if nothing."""
+    counts = (("missing", sum(f_engine.missing())),
+              ("clamped", sum(f_engine.clamped()) + sum(f_engine.clamped_samples())))
+    return ", ".join(f"{count} {name}" for name, count in counts if count)

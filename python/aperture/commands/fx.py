@@ -20,7 +20,7 @@ from ..tracking.directions import parse_direction
 from ..files.uvh5 import COMPRESSIONS
 from ..uvh5_sink import uvh5_sink
 from .calibrating import Calibrator, calibrated_array
-from .engines import BYTES, frame_multiple, channelizer_parameters
+from .engines import BYTES, channelizer_parameters, frame_multiple, losses_text
 from .fx_plan import make_plan
 from .fx_output import ENDINGS, FxOutput
 from .fx_report import summary
@@ -108,6 +108,10 @@ class Chain(gr.top_block):
         """Samples of each input that the F-engine has taken."""
         # at the end it reads on into what it needs for delays, which nobody has sent
         return min(self.f_engine.nitems_read(0), self.source.nitems_written(0))
+
+    def losses(self):
+        """What was missing or clamped so far, as text."""
+        return losses_text(self.f_engine)
 
     def errors(self):
         """What went wrong while it ran, as texts."""

@@ -15,13 +15,27 @@ from .levels import gain_text
 from .tables import device_text, seconds_text, speed_text, table, with_prefix
 
 
-def input_table(description, gains, clamped, missing):
+def delays_in_force(f_engine, inputs):
+    """
+    Seconds of each input, the sum of the models that hold, each as it was set last (without what
+    its rate has added since); None if nothing was set.
+    """
+    models = [model for model in f_engine.delays() if not model["waiting"]]
+    delays = np.zeros(inputs)
+    for model in models:
+        delays[model["input"]] += model["delay"]
+    return delays if models else None
+
+
+def input_table(description, gains, clamped, missing, delays=None):
     """Lines on each input, of at most 16; of more, those that lost or clamped something."""
     names = list(description.input_names)
+    head = ("input", "gain", "clamped", "missing")
     rows = [(names[i], f"{gains[i]:.4g}" if gains is not None else "-", str(clamped[i]),
-             str(missing[i])) for i in range(len(names))
-            if len(names) <= 16 or clamped[i] or missing[i]]
-    return table([("input", "gain", "clamped", "missing"), *rows[:16]]) if rows else ""
+             str(missing[i])) + (() if delays is None else (f"{1e9 * delays[i]:.6g} ns",))
+            for i in range(len(names)) if len(names) <= 16 or clamped[i] or missing[i]]
+    head += () if delays is None else ("delay",)
+    return table([head, *rows[:16]]) if rows else ""
 
 
 def summary(chain, signals, plan, options, gains, run):
@@ -59,5 +73,6 @@ def summary(chain, signals, plan, options, gains, run):
     rows += [("file", f"{path}, {with_prefix(os.path.getsize(path), 'B')}") for path in paths]
     lines = [table(rows)]
     if len(signals.description.inputs) > 1:
-        lines.append(input_table(signals.description, gains, clamped, missing))
+        lines.append(input_table(signals.description, gains, clamped, missing,
+                                 delays_in_force(chain.f_engine, signals.inputs)))
     return "\n\n".join(line for line in lines if line)

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""The progress bar of the commands."""
+"""How far a command is: a bar on a terminal, a line from time to time in a log."""
 
 
 import math
@@ -14,9 +14,12 @@ from .tables import with_prefix
 from .terminal import show
 
 
+LINE_PERIOD = 60  # s, between two lines in what is no terminal
+
+
 class ProgressBar:
-    """One line on a terminal that is written over and over; silent on anything else, and when the
-    terminal is gone.
+    """One line on a terminal that is written over and over; on anything else a line a minute.
+    Silent when the terminal is gone.
 
     stream: where to; total: samples of each input, None for an endless input;
     sample_rate: Hz, of each input.
@@ -28,21 +31,32 @@ class ProgressBar:
         self._sample_rate = sample_rate
         self._start = time.monotonic()
         self._width = 0
+        self._next_line = self._start + LINE_PERIOD
         self.visible = stream.isatty()
+        self._lines = not self.visible
 
-    def show(self, samples, note=""):
-        """Draws the state after `samples` of each input."""
+    def show(self, samples, note="", losses=""):
+        """
+        Draws the state after `samples` of each input; `losses` is what was missing or clamped.
+        """
+        if self._lines and time.monotonic() >= self._next_line:
+            self._next_line += LINE_PERIOD
+            text = f"{samples / self._sample_rate:.1f} s of signal," + self._rate_text(samples)
+            self._lines = show(self._stream, text + (f", {losses}" if losses else "") + "\n")
         if not self.visible:
             return
         columns = shutil.get_terminal_size().columns - 1
-        line = self._text(samples, note, columns)[:columns]
+        line = self._text(samples, ", ".join(filter(None, [note, losses])), columns)[:columns]
         self.visible = show(self._stream, "\r" + line.ljust(min(self._width, columns)))
         self._width = len(line)
 
+    def _rate_text(self, samples):
+        rate = samples / max(time.monotonic() - self._start, 1e-9)
+        return f" {with_prefix(rate, 'sample/s')}, {rate / self._sample_rate:.3g} x real time"
+
     def _text(self, samples, note, columns):
         elapsed = max(time.monotonic() - self._start, 1e-9)
-        rate = samples / elapsed
-        text = f" {with_prefix(rate, 'sample/s')}, {rate / self._sample_rate:.3g} x real time"
+        text = self._rate_text(samples)
         if note:
             text += f", {note}"
         if not self._total:

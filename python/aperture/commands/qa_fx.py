@@ -252,6 +252,11 @@ class qa_fx(gr_unittest.TestCase):
         self.assertEqual((code, warnings), (0, ""), text)
         self.assertRegex(text, "tracking az 80.000° el 40.000°: azimuth 80.0°, elevation 40.0°")
         self.assertRegex(text, r"tracked +az 80.000° el 40.000°, 1 models of the delays")
+        # of those in force, the last input to hear the source is not delayed
+        delays = [float(x) for x in re.findall(r" ([-\d.e]+) ns$", text, re.MULTILINE)]
+        self.assertEqual(len(delays), 3, text)
+        self.assertEqual(min(delays), 0)
+        self.assertGreater(max(delays), 20)
         plain = self.path("{phase_center}.uvh5")
         code, text, _ = run(*common, "--phase-centers", "az=80, el=40; zenith", "-o", plain)
         self.assertEqual(code, 0, text)

@@ -8,6 +8,7 @@
 
 import io
 import time
+from unittest import mock
 
 from gnuradio import gr_unittest
 from gnuradio.aperture.commands import progress, tables
@@ -41,6 +42,24 @@ class qa_progress(gr_unittest.TestCase):
         stream = terminal()
         progress.ProgressBar(stream, None, 1e3).show(1500)
         self.assertIn("1.5 s of signal", stream.getvalue())
+
+    def test_losses(self):
+        """They are in the bar, and in the line that a log gets each minute."""
+        stream = terminal()
+        progress.ProgressBar(stream, None, 1e3).show(1500, "", "3 missing")
+        self.assertIn("x real time, 3 missing", stream.getvalue())
+
+        stream = io.StringIO()
+        bar = progress.ProgressBar(stream, None, 1e3)
+        begin = time.monotonic()
+        with mock.patch.object(progress.time, "monotonic", lambda: begin + later):
+            for later in (1, 59, 61, 62, 121):
+                bar.show(1000 * later, "", "3 missing")
+        lines = stream.getvalue().splitlines()
+        self.assertEqual(len(lines), 2, lines)
+        self.assertRegex(lines[0], r"^61.0 s of signal, 1000 sample/s, 1 x real time, 3 missing$")
+        bar.clear()
+        self.assertEqual(len(stream.getvalue().splitlines()), 2)
 
     def test_numbers_with_units(self):
         self.assertEqual(tables.with_prefix(16e6, "sample/s"), "16 Msample/s")

@@ -90,7 +90,7 @@ def run_chain(chain, bar):
                     else:
                         chain.stop()
                 bar.show(samples, "ending, again Ctrl-C stops at once" if handled == 1
-                         else "stopping" if handled else "")
+                         else "stopping" if handled else "", chain.losses())
         except BaseException:
             # the files must be whole whatever happens here
             chain.stop()
@@ -111,7 +111,7 @@ def observe(program, chain, plan, output, report):
     program : str
         Its name.
     chain : gr.top_block
-        With source, sink, samples_done() and errors().
+        With source, sink, samples_done(), losses() and errors().
     plan : fx_plan.Plan
     output : str
         What the file is called where nothing was written.
