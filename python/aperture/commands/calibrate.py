@@ -101,6 +101,15 @@ def report(calibration):
     return "\n".join(lines)
 
 
+def impossible_receivers(calibration):
+    """Warnings of receivers below 0 K, as [text]."""
+    names = [entry.name for entry in calibration.inputs if entry.receiver_temperature is not None
+             and np.median(entry.receiver_temperature) < 0]
+    return [f"{', '.join(names[:8])}{', ...' * (len(names) > 8)}: receivers below 0 K: the "
+            "temperatures of the loads are wrong, or something changed between them (a gain)"
+            ] if names else []
+
+
 def draw(file, model, calibration, integrations, path):
     """The picture before and after."""
     import matplotlib
@@ -168,6 +177,7 @@ def measure(options):
         calibration = replace(calibration, history=(
             (calibration.history or PROGRAM) + f", hot {shown(' '.join(options.hot))}, cold "
             f"{shown(' '.join(options.cold))}"))
+        told += impossible_receivers(calibration)
     if options.valid is not None:
         calibration = replace(calibration, valid=(
             max(0.0, calibration.measured[0] - options.valid),

@@ -232,6 +232,10 @@ class qa_calibrate(gr_unittest.TestCase):
                                 "--cold", self.path("cold.uvh5"), 77)
         self.assertIn("receiver", out)
         calibration = aperture.load_calibration(self.path("kelvin.yml"))
+        # a cold load that is said to be warmer than it was: C has (295 - 2.11 * 220)/1.11 < 0
+        _, warnings = self.calibrate("-o", self.path("k.yml"), "--hot", self.path("hot.uvh5"), 295,
+                                     "--cold", self.path("cold.uvh5"), 220)
+        self.assertIn("Ax, Bx, Cx: receivers below 0 K", warnings)
         for name, receiver, gain in zip(["Ax", "Bx", "Cx"], receivers, gains):
             entry = calibration.of(name)
             # 40000 spectra: powers to 0.5 %; a difference of 218 K of 345 K at least
