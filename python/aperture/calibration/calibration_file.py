@@ -38,6 +38,7 @@ import re
 
 import numpy as np
 
+from ..files.growing_file import check_path
 from ..parameters.yaml_reader import Scalar, YamlReader
 from .calibration import (Band, Calibration, CalibrationError, InputCalibration, Quality, refuse,
                           utc_text)
@@ -288,6 +289,7 @@ def calibration_text(calibration):
 
 def save_calibration(calibration, path):
     """Writes the file of a calibration, complete or not at all. Raises OSError that names it."""
+    check_path(path, overwrite=True)  # os.replace() would take the place of a device, too
     path = os.fspath(path)
     folder, name = os.path.split(path)
     new = os.path.join(folder, f".{name}.new")

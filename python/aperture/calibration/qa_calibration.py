@@ -215,6 +215,12 @@ class qa_calibration(gr_unittest.TestCase):
         with self.assertRaises(OSError) as caught:
             save_calibration(calibration_of(), path)
         self.assertEqual(caught.exception.filename, path)
+        # what is no file stays what it is
+        pipe = os.path.join(self._folder.name, "pipe.yml")
+        os.mkfifo(pipe)
+        with self.assertRaisesRegex(OSError, "not a file"):
+            save_calibration(calibration_of(), pipe)
+        self.assertEqual(os.listdir(self._folder.name), ["pipe.yml"])
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import os
 import h5py
 import numpy as np
 
+from ..files.growing_file import check_path
 from .calibration import Band, Calibration, CalibrationError, InputCalibration, Quality
 from .solver import fit_line, over_channels
 
@@ -83,6 +84,7 @@ def save_uvcal(calibration, path, file):
         "ref_antenna_name": text((calibration.references[0][:-1] if calibration.references
                                   else file.names[antennas[0]]).encode()),
     }
+    check_path(path, overwrite=True)
     new = f"{os.fspath(path)}.new"
     try:
         with h5py.File(new, "w") as made:

@@ -398,7 +398,7 @@ class qa_calibrate(gr_unittest.TestCase):
                 ((self.raw, "-o", made, "--uvcal", self.path("a.fits")), "ends in .calh5"),
                 ((self.raw, "-o", made, "--plot", self._folder.name), "is a folder"),
                 ((self.raw, "-o", os.path.join(self._folder.name, "no", "cal.yml")),
-                 "No such file or directory"),
+                 "there is no folder"),
                 (("-o", made, "--base", self.raw, "--hot", self.raw, "9", "--cold", self.raw, "1"),
                  "not a text file|not YAML")):
             with self.subTest(arguments=[os.path.basename(str(one)) for one in arguments]):

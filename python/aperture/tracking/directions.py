@@ -238,7 +238,8 @@ def _of_text(field, text):
                          elevation=elevation)
     place = _coordinates(field, text)
     if place is None:
-        raise ParameterError(field, f"{text!r} is not known; it must be {RULE}")
+        shown = text if len(text) <= 80 else text[:77] + "..."
+        raise ParameterError(field, f"{shown!r} is not known; it must be {RULE}")
     ra, dec = place
     return Direction(f"ra {ra:.5f}° dec {dec:+.5f}°", ra=ra, dec=dec)
 

@@ -25,6 +25,12 @@ ARRAY = ArrayDescription(
 
 
 class qa_directions(gr_unittest.TestCase):
+    def test_long_text(self):
+        """A message of a million characters is not repeated in the answer."""
+        with self.assertRaises(ValueError) as caught:
+            parse_direction("x" * 10**6)
+        self.assertLess(len(str(caught.exception)), 400)
+
 
     def test_coordinates(self):
         expected = 350.85, 58.815
