@@ -21,6 +21,9 @@ using namespace kernels::alignment;
 namespace {
 
 const char* const do_not_correlate = "these inputs do not correlate: offset unknown";
+const char* const too_faint =
+    "these inputs correlate, but too faintly for oscillators of "
+    "their own to be followed: offset unknown";
 const char* const not_followed = "these inputs correlate, but their oscillators wander "
                                  "too much to be followed: offset "
                                  "unknown";
@@ -140,7 +143,7 @@ private:
             d_result.threshold = peak.least_signal_to_noise;
             d_result.lags = peak.independent_lags / d_searches;
             if (peak.strength > peak.threshold && !peak.followed)
-                d_result.inputs[other].reason = not_followed;
+                d_result.inputs[other].reason = peak.faint() ? too_faint : not_followed;
             line = peak.line;
             return peak.found();
         }

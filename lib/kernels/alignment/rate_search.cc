@@ -20,6 +20,8 @@ namespace {
 
 constexpr int64_t longest_piece = 1024;
 constexpr int64_t shortest_piece = 64;
+//! Strength of a piece that is surely not noise: of that, within a few lags, one in 10^5.
+constexpr double sure = 15;
 
 int64_t piece_for(int64_t samples, double most_delay_rate)
 {
@@ -203,7 +205,6 @@ private:
 
     bool measure(double middle, phase_line& missed)
     {
-        constexpr double sure = 15; // of noise within a few lags, one in 10^5
         const int64_t first = first_of(middle);
         d_spectra.clear();
         d_spectra.add(d_samples, d_count, { {}, d_line }, first, first + d_piece);
@@ -222,6 +223,13 @@ private:
 };
 
 } // namespace
+
+bool rate_peak::faint() const
+{
+    // The strength is the square of an amplitude whose noise is 0.7: three times as
+    // strong as what is sure leaves four standard deviations.
+    return strength < 3 * sure;
+}
 
 rate_peak search_rates(const prepared_input& reference,
                        const prepared_input& other,

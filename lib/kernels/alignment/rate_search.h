@@ -20,6 +20,9 @@ struct rate_peak {
     bool followed;
     alignment_line line;
     bool found() const { return strength > threshold && followed; }
+    //! So faint that noise alone may hide the inputs from some of the pieces by which
+    //! they are followed.
+    bool faint() const;
 };
 
 /*!

@@ -344,8 +344,13 @@ class Receivers:
                     file.write(samples.tobytes())
         return names
 
-    def source(self, count, at_once=65536):
-        """A GNU Radio source with a port of fc32 for each receiver, which ends after `count`."""
+    def source(self, count, at_once=65536, before_each=None):
+        """A GNU Radio source with a port of fc32 for each receiver, which ends after `count`.
+
+        Args:
+            at_once: samples that are delivered together at most
+            before_each: is called before each delivery, and may wait there
+        """
         import pmt
         from gnuradio import gr
 
@@ -371,6 +376,8 @@ class Receivers:
                 length = min(len(output_items[0]), count - self._done, at_once)
                 if length == 0:
                     return -1
+                if before_each:
+                    before_each()
                 for port, output in enumerate(output_items):
                     output[:length] = receivers.samples(port, self._done, length)
                     for item, key, value in receivers.tags(port, self._done, length):
