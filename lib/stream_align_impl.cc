@@ -31,6 +31,9 @@ constexpr int64_t near_lags = 256;
 constexpr int64_t fewest_samples = 1024;
 //! Of each input, in which slips are looked for.
 constexpr int64_t watched_samples = 1 << 17;
+//! An input of this signal-to-noise does not disappear in the noise by chance: where
+//! slips are looked for, one of about 5 is still found.
+constexpr double surely_seen = 10;
 //! A delay that follows from stamps is tagged again when it has changed by so much.
 constexpr double delay_step = 0.1; // samples
 //! A rate for what is given in seconds, where nobody says it.
@@ -232,6 +235,11 @@ bool stream_align_impl::by_time(int port) const
     return d_p.method == "time" || (d_p.method == "auto" && has_true_time(port));
 }
 
+bool stream_align_impl::trusted(int port) const
+{
+    return d_inputs[port].placed && !d_inputs[port].doubted;
+}
+
 int stream_align_impl::reference() const
 {
     if (!by_time(d_p.reference))
@@ -253,6 +261,7 @@ void stream_align_impl::on_begin()
     for (int port = 0; port < d_p.inputs; port++) {
         auto& in = d_inputs[port];
         in.placed = by_time(port) || port == reference();
+        in.watched = in.doubted = false;
         d_holding = d_holding || !in.placed;
         if (!in.placed)
             in.measured = false;
@@ -456,6 +465,7 @@ void stream_align_impl::take_offsets(const offset_job::answer& a)
     for (int port = 0; port < d_p.inputs; port++) {
         auto& in = d_inputs[port];
         const auto& o = a.offsets.inputs[port];
+        in.doubted = false; // an input that nothing was found of is as good as before
         if (port == base) {
             in.placed = in.measured = true;
             continue;
@@ -553,8 +563,22 @@ void stream_align_impl::take_slips(const offset_job::answer& a)
         if (port == base || !a.asked.compared[port])
             continue;
         auto& in = d_inputs[port];
-        lost = lost || (in.watched && !o.found);
+        const bool disappeared = in.watched && !o.found;
+        lost = lost || disappeared;
+        if (disappeared && in.seen >= surely_seen) {
+            // What was sent cannot be taken back, but what follows is not to count until
+            // it is known where it belongs.
+            in.doubted = true;
+            d_logger->warn(
+                "inputs {:d} and {:d} no longer correlate: input {:d} is missing "
+                "until it has been searched for",
+                port,
+                base,
+                port);
+            publish("doubted", port, pmt::make_dict());
+        }
         in.watched = o.found;
+        in.seen = o.signal_to_noise;
         if (!o.found)
             continue;
         slips[port] = o.lag;
@@ -591,7 +615,7 @@ void stream_align_impl::begin_capture()
         return;
     bool unplaced = false, measured = false;
     for (const auto& in : d_inputs) {
-        unplaced = unplaced || !in.placed;
+        unplaced = unplaced || !in.placed || in.doubted;
         measured = measured || in.measured;
     }
     const bool due = (unplaced || d_interval > 0) && position() >= d_next_measurement;
@@ -731,13 +755,13 @@ void stream_align_impl::send(const timeline::run& run,
         const uint64_t item = nitems_written(port) + uint64_t(done);
         auto* out = static_cast<char*>(output_items[port]) + size_t(done) * size;
         const int64_t first = run.first_item[port];
-        known.aligned = in.placed;
+        known.aligned = trusted(port);
         known.phase = phase_at(port, position());
         if (first >= 0 && run.first_item[base] >= 0)
             known.offset = double(run.first_item[base] - first) +
                            delay_at(port, position()) - delay_at(base, position());
         int64_t filled = -1;
-        if (starts[port] && (in.placed || pass_all)) {
+        if (starts[port] && (trusted(port) || pass_all)) {
             std::memcpy(out, starts[port], bytes);
             if (in.next >= 0 && first != in.next)
                 filled = 0; // no window may lie across

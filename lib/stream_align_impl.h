@@ -55,6 +55,8 @@ private:
         double stamped = 0; //!< what its stamps said more at the measurement, in samples
         double tagged = 0;  //!< delay that was tagged last, in samples
         bool watched = false; //!< it correlated when slips were looked for last
+        double seen = 0;      //!< its signal-to-noise then
+        bool doubted = false; //!< it no longer correlates, and is searched for
         int64_t next = -1;    //!< item behind the last one that was sent
         int64_t arrived = 0;  //!< items that have come
         std::chrono::steady_clock::time_point arrival; //!< of the last of them
@@ -96,6 +98,8 @@ private:
     void watch_arrivals();
     int64_t ticks(double seconds) const;
     bool by_time(int port) const;
+    //! Whether what a port sends is where it belongs, as far as anybody knows.
+    bool trusted(int port) const;
     int reference() const;
 
     //! Tick of the next hold, or timeline::none.

@@ -516,6 +516,52 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertEqual(out.block.slips(), [0, 1])
         self.assertGreater(abs(out.coherence(1, 0, slice(450000, None))), COHERENCE - 0.02)
 
+    def check_doubted(self, out, first):
+        """
+        Port 1 was missing in one stretch, from when it was noticed that it no longer correlates,
+        at the first sample given or later, until it had been searched for. Returns the sample
+        behind this stretch.
+        """
+        (said,) = out.events("doubted")
+        self.assertEqual(said["port"], 1)
+        missing = np.flatnonzero(out.missing(1))
+        self.assertGreater(missing[0], first)
+        self.assertGreaterEqual(missing[0], said["item"])
+        # the samples that are searched, and no hole within them
+        self.assertGreaterEqual(len(missing), SEARCH)
+        self.assertEqual(missing[-1] - missing[0], len(missing) - 1)
+        np.testing.assert_array_equal(out.data[1][missing], 0)
+        self.assertFalse(out.missing(0).any())
+        self.assertEqual(out.block.zeros(), [0, len(missing)])
+        self.assertEqual(out.block.aligned(), [True, True])
+        return missing[-1] + 1
+
+    def test_missing_while_doubted(self):
+        """From when a long slip is noticed until it is mended, no sample counts as good."""
+        receivers = Receivers(34, 600000, [0, 1000])
+        ports, item, slip = receivers.ports(), 150000, 4321
+        ports[1] = np.delete(ports[1], slice(item, item + slip), axis=0)
+        out = Aligned(ports, [start_tags(), start_tags()], watch=SEARCH / RATE, paced=True)
+        mended = self.check_doubted(out, item)
+        # from there on every sample is where it belongs
+        count = min(len(out.data[1]), len(receivers.samples[1])) - mended
+        np.testing.assert_array_equal(
+            out.data[1][mended:][:count], receivers.samples[1][mended:][:count]
+        )
+        self.assertGreater(count, 100000)
+
+    def test_source_switched_off(self):
+        """Inputs that no longer correlate, and are found nowhere else, go on as they were."""
+        loud = Receivers(35, 200000, [0, 1000])
+        quiet = Receivers(36, 400000, [0, 0], coherence=0.0)
+        ports = [np.concatenate([a, b]) for a, b in zip(loud.ports(), quiet.ports())]
+        out = Aligned(ports, [start_tags(), start_tags()], watch=SEARCH / RATE, paced=True)
+        found = self.check_doubted(out, 150000)
+        self.assertEqual(out.block.slips(), [0, 0])
+        sent = ports[1].view(np.complex64)[found : len(out.data[1]), 0]
+        np.testing.assert_array_equal(out.data[1][found:], sent)
+        self.assertGreater(len(sent), 100000)
+
     def test_request(self):
         """Messages (a pair is what GRC's buttons send) measure again, while the output goes on."""
         for message in ({"command": pmt.mp("measure")},
