@@ -425,6 +425,32 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         self.assertEqual(sink.integrations(), 1)
         self.assertEqual(self.read()["Header/Ntimes"], 1)
 
+    def test_a_file_for_each_frequency(self):
+        """With {time} in the name; what a later tag leaves out is as before."""
+        start = 1704067200
+        found = tags_of(0) + tags_of(3, (start + 7, 0.5), 1.1e8, bandwidth=None)
+        # twice within one second, where no clock is said
+        found += tags_of(4, time=None, frequency=1.2e8) + tags_of(5, (start + 7, 0.75), 1.1e8)
+        for item in (1, 2, 6):
+            found += tags_of(item, time=None, frequency=None, bandwidth=None)
+        sink = self.run_sink(array_of(["A9x"]), np.arange(7).reshape(7, 1, 1), found,
+                             self.folder / "vis-{time}.uvh5")
+        self.assertIsNone(sink.error())
+        expected = [("vis-20240101T000000Z", 1e8, [0, 1, 2], 0.25),
+                    ("vis-20240101T000007Z", 1.1e8, [3], 7.5),
+                    ("vis-20240101T000007Z-2", 1.2e8, [4], 7.5 + 1e-4),
+                    ("vis-20240101T000007Z-3", 1.1e8, [5, 6], 7.75)]
+        self.assertEqual(sink.files(), [str(self.folder / f"{name}.uvh5")
+                                        for name, *_ in expected])
+        self.assertEqual(sink.integrations(), 7)
+        for path, (_, frequency, values, seconds) in zip(sink.files(), expected):
+            file = self.read(path)
+            self.assertEqual(file["Header/freq_array"][0], frequency)
+            np.testing.assert_array_equal(file["Data/visdata"][:, 0, 0], values)
+            # the middle of 100 spectra of a microsecond
+            self.assertAlmostEqual((file["Header/time_array"][0] - 2460310.5) * 86400,
+                                   seconds + 49.5e-6, delta=1e-4)
+
     def test_disk_full(self):
         # a limit of the file size stands for the disk; the limit is this process's
         before = resource.getrlimit(resource.RLIMIT_FSIZE)

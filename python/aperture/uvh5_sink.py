@@ -91,8 +91,11 @@ class uvh5_sink(python_block):
     an integration; see `GrowingFile`. A flowgraph that is stopped (or locked) and started again
     begins a new file of the same name, or with {time} in it of another.
 
-    Any error (a tag that is missing, a full disk, another frequency in mid-file, somebody else who
-    writes this file) is logged, ends the flowgraph, and is given by `error()`.
+    A file holds one frequency and bandwidth. Where they change while the flowgraph runs, and the
+    name has {time} in it, the file ends before the change, and a new one begins with it.
+
+    Any error (a tag that is missing, a full disk, another frequency where there is no {time} in the
+    name, somebody else who writes this file) is logged, ends the flowgraph, and is given by `error()`.
 
     Parameters
     ----------
@@ -255,20 +258,35 @@ class uvh5_sink(python_block):
         return (factors[a] * factors[b].conj()).T.astype(np.complex64)
 
     def files(self):
-        """The paths, one for each phase centre; with {time} in them until the first integration
-        has come."""
-        return list(self._filenames)
+        """The paths, one for each phase centre, and again for each frequency; with {time} in them
+        until the first integration has come."""
+        return self._ended + self._filenames
 
     def integrations(self):
-        """Integrations that are in the file, or in each of them."""
-        return min((output.written for output in self._outputs), default=0)
+        """Integrations that were written, of each phase centre."""
+        return self._written + min((output.written for output in self._outputs), default=0)
 
     def _start(self):
+        self._next = self._last_setting = None
+        # files that were ended by another frequency, and integrations in each of them
+        self._ended, self._written = [], 0
+        self._begin()
+
+    def _begin(self):
+        """Nothing is known of the files that come next."""
         self._filenames = [self._name.replace(PHASE_CENTER, name_text(
             (center or self._tracked).name if center or self._tracked else "unprojected"))
             for center in self._centers]
-        self._setting = self._next = None
-        self._outputs = []
+        self._setting, self._outputs = None, []
+
+    def _end(self):
+        """The files are whole; others follow."""
+        for output in self._outputs:
+            output.close()
+        self._written = self.integrations()
+        self._ended += self._filenames
+        self._last_setting = self._setting
+        self._begin()
 
     def _stop(self):
         for output in self._outputs:
@@ -298,21 +316,32 @@ class uvh5_sink(python_block):
         integrations, problem = [], None
         for i, item in enumerate(items):
             try:
+                if self._changes(found.get(i, {})) and TIME in self._name:
+                    self._add(integrations)
+                    integrations = []
+                    self._end()
                 integrations.append(self._integration(item, found.get(i, {})))
             except ValueError as error:
                 # what came before it is good
                 problem = error
                 break
-        for output in self._outputs:
-            output.add(integrations)
+        self._add(integrations)
         if problem is not None:
             raise problem
 
+    def _add(self, integrations):
+        for output in self._outputs:
+            output.add(integrations)
+
     def _integration(self, item, found):
         """One item and its tags -> what Uvh5Layout.integration() takes."""
-        if self._setting is None:
+        if self._setting is None and self._last_setting is None:
             require(found, NEEDED, "X-engine")
-        self._set(found)
+        if tags.rx_time in found:
+            seconds, fraction = tag_value(found, tags.rx_time, time_of)
+        else:
+            seconds, fraction = self._next
+        self._set(found, seconds + fraction)
         spectra = tag_value(found, tags.spectra, pmt.to_uint64)
         counted = tag_value(found, tags.counted, pmt.u64vector_elements)
         if spectra == 0 or len(counted) not in (1, self._shape[1]) or max(counted) > spectra:
@@ -320,10 +349,6 @@ class uvh5_sink(python_block):
                              f"{max(counted, default=0)} do not fit {self._shape[1]} products")
         # of n channels, from one spectrum to the next; real samples: 2n at 2 bandwidth
         hop = self._channels / self._setting.bandwidth
-        if tags.rx_time in found:
-            seconds, fraction = tag_value(found, tags.rx_time, time_of)
-        else:
-            seconds, fraction = self._next
         # rx_time is the middle of the first spectrum
         middle = earth_rotation.julian_date(seconds, fraction + (spectra - 1) / 2 * hop)
         end = fraction + spectra * hop
@@ -338,20 +363,41 @@ class uvh5_sink(python_block):
     def _warn_of_calibration(self, time):
         """Of one that is not valid, or has no correction of an input."""
         if self._calibration is not None:
-            for text in self._calibration.warnings(time[0] + time[1]):
+            for text in self._calibration.warnings(time):
                 self.logger.warn(printable(f"{self._filenames[0]}: {text}"))
 
-    def _set(self, found):
-        """Frequencies come with the first integration and must not change."""
-        old = self._setting
+    def _setting_of(self, found):
+        """What the tags of an integration say, with what they do not say as before; or None."""
+        old = self._setting or self._last_setting
         if old is not None and not {tags.rx_freq, tags.bandwidth} & found.keys():
-            return
+            return old
         last = {} if old is None else {tags.rx_freq: old.frequency, tags.bandwidth: old.bandwidth}
         new = _Setting(tag_value(found, tags.rx_freq, pmt.to_double, last),
                        tag_value(found, tags.bandwidth, pmt.to_double, last))
         if not (np.isfinite(new.frequency) and np.isfinite(new.bandwidth) and new.bandwidth > 0):
             raise ValueError(f"tags: rx_freq {new.frequency} and bandwidth {new.bandwidth} are "
                              "not allowed: both finite, bandwidth above 0")
+        return new
+
+    def _changes(self, found):
+        """Whether an integration is of another frequency than those in the file."""
+        return self._setting is not None and self._setting_of(found) != self._setting
+
+    def _names_at(self, time):
+        """The paths of files that begin at a time; none of them is that of a file that ended."""
+        text = time_text(time)
+        names = [path.replace(TIME, text) for path in self._filenames]
+        number = 1
+        # tuned again within a second
+        while set(names) & set(self._ended):
+            number += 1
+            names = [path.replace(TIME, f"{text}-{number}") for path in self._filenames]
+        return names
+
+    def _set(self, found, time):
+        """Frequencies come with the first integration of a file, which is at this time (seconds
+        since 1970), and must not change."""
+        old, new = self._setting, self._setting_of(found)
         if old is None:
             width = new.bandwidth / self._channels
             channels = np.arange(self._channels) - self._channels // 2
@@ -361,9 +407,7 @@ class uvh5_sink(python_block):
             layouts = [self._make_layout(self._array, frequencies, width, history, self._mount,
                                          center, self._tracked, keywords, self._compression)
                        for center in self._centers]
-            time = tag_value(found, tags.rx_time, time_of)
-            self._filenames = [path.replace(TIME, time_text(time[0]))
-                               for path in self._filenames]
+            self._filenames = self._names_at(time)
             self._warn_of_calibration(time)
             if layouts[0].moved:
                 self.logger.warn(printable(
@@ -377,4 +421,4 @@ class uvh5_sink(python_block):
         elif new != old:
             raise ValueError(f"tags: rx_freq {new.frequency} Hz, bandwidth {new.bandwidth} Hz "
                              f"come after {old.frequency} Hz, {old.bandwidth} Hz: a file holds "
-                             "one setting")
+                             f"one setting; with {TIME} in its name a new one would begin")
