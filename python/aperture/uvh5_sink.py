@@ -95,7 +95,8 @@ class uvh5_sink(python_block):
     name has {time} in it, the file ends before the change, and a new one begins with it.
 
     Any error (a tag that is missing, a full disk, another frequency where there is no {time} in the
-    name, somebody else who writes this file) is logged, ends the flowgraph, and is given by `error()`.
+    name, somebody else who writes this file) is logged, ends the flowgraph, and is given by
+    `error()`.
 
     Parameters
     ----------
