@@ -167,9 +167,13 @@ bool delay_settings::read_tag(int port,
             text_of(value),
             "an f64vector of one for each of " + std::to_string(inputs) +
                 " inputs of the port");
-    const std::vector<double> numbers = pmt::f64vector_elements(value);
+    std::vector<double> numbers = pmt::f64vector_elements(value);
     for (const double number : numbers)
         require(std::isfinite(number), key, text_of(number), "finite");
+    if (d_e.inverted &&
+        (found->value == &delay_model::phase || found->value == &delay_model::phase_rate))
+        for (double& number : numbers)
+            number = -number;
     d_tags.emplace(tick, waiting_tag{ port, found->value, numbers });
     return true;
 }

@@ -46,6 +46,7 @@ public:
         int64_t samples; //!< from one spectrum to the next
         int64_t ticks;   //!< of the clock of items, likewise
         double middle;   //!< ticks, from the first one of a spectrum to its time
+        bool inverted;   //!< what is delayed is the conjugate of the samples
     };
     //! Model of what tags on samples say.
     static constexpr char of_tags[] = "tags";
@@ -74,7 +75,8 @@ public:
 
     /*!
      * A tag on the sample at a tick of a port. It holds for the spectra whose windows
-     * begin there or later.
+     * begin there or later. Its phases are those of the samples as they come: of inverted
+     * ones the model has the opposite.
      * \returns false if it is none of these tags
      * \throws std::invalid_argument if it is one that is not right
      */

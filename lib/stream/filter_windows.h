@@ -64,7 +64,8 @@ public:
     //! What delays count by.
     delay_settings::extents extents() const
     {
-        return { d_p.inputs(), d_p.inputs_per_port, samples(), step(), middle() };
+        return { d_p.inputs(), d_p.inputs_per_port, samples(), step(),
+                 middle(),     d_p.inverted };
     }
 
     //! What the kernel reads in a run. `items`: the first one on each port, or nullptr

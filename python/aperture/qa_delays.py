@@ -539,6 +539,25 @@ class Delays:
         tagged = block.delays(1)
         self.assertEqual([s["model"] for s in tagged], [""])
 
+    def test_tags_of_inverted_samples(self):
+        """They are made from the samples as they come, before these are conjugated."""
+        x = self.noise(1)[0]
+        ahead, phase, phase_rate = 3, 0.7, 40.0  # samples, rad, rad/s
+        pair = np.stack([x, np.roll(x, -ahead)])
+        turned = phase + phase_rate * np.arange(len(x)) / RATE
+        pair[1] = (pair[1] * np.exp(-1j * turned)).astype(np.complex64)
+        tags = [stream_tags(), stream_tags() + [(0, "delay", f64(ahead / RATE)),
+                                                (0, "phase", f64(phase)),
+                                                (0, "phase_rate", f64(phase_rate))]]
+        for inverted in (False, True):
+            block = self.make(inverted=inverted)
+            y, _ = self.run_block(block, pair, tags=tags)
+            # without those that a delayed input misses, and those that see the end; within the
+            # 128 samples of a spectrum the phase goes on by up to 64/RATE * 40 rad
+            y = y[:, 1:240]
+            self.assertLess(64 / RATE * phase_rate, 0.003)
+            np.testing.assert_allclose(y[1], y[0], atol=0.01 * np.abs(y[0]).max())
+
     def test_tags_of_several_inputs(self):
         x = self.noise(3)
         block = self.make(inputs=3, inputs_per_port=3)

@@ -58,7 +58,7 @@ class qa_delay_settings : public CppUnit::TestFixture
 
     static delay_settings make(int inputs = 1)
     {
-        return delay_settings({ inputs, 1, step, step, 0 });
+        return delay_settings({ inputs, 1, step, step, 0, false });
     }
 
     static int64_t update(delay_settings& s, int64_t spectrum, told& t)
