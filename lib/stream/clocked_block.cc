@@ -266,7 +266,7 @@ void clocked_block::begin()
             else if (t.key == key(tags::approximate))
                 approximate[port] = pmt::is_true(t.value);
             else if (t.key == key(tags::rx_rate))
-                set_rate(port, 0, number_of(t.value));
+                set_rate(port, 0, t.value);
             else if (auto number = number_of(t.value)) {
                 if (t.key == key(tags::rx_freq))
                     d_ports[port].frequency = number;
@@ -410,7 +410,7 @@ void clocked_block::read_tags_of_item(int port,
                 refuse("rx_time: " + text_of(t.value) + " on port " +
                        std::to_string(port) + " must be a time: " + timestamp::form);
         } else if (t.key == key(tags::rx_rate)) {
-            set_rate(port, item, number_of(t.value));
+            set_rate(port, item, t.value);
             rated = true;
         } else if (t.key == key(tags::rx_freq)) {
             frequency = number_of(t.value);
@@ -513,12 +513,13 @@ void clocked_block::change_frequency(int64_t tick, double frequency)
     d_frequency = frequency;
 }
 
-void clocked_block::set_rate(int port, int64_t item, std::optional<double> given)
+void clocked_block::set_rate(int port, int64_t item, const pmt::pmt_t& given)
 {
-    const double rate = given.value_or(NAN);
+    const double rate = number_of(given).value_or(0);
     if (!(rate > 0))
-        fail("rx_rate of port " + std::to_string(port) + ": " + text_of(rate) +
-             " is not allowed; it must be a number above 0");
+        fail("rx_rate of port " + std::to_string(port) + ": " + text_of(given) +
+             " at item " + std::to_string(item) +
+             " is not allowed; it must be a finite number above 0");
     else if (d_rate > 0 && std::abs(rate - d_rate) > 1e-9 * d_rate)
         fail("rx_rate of port " + std::to_string(port) + " is " + text_of(rate) +
              " at item " + std::to_string(item) + ", but was " + text_of(d_rate) +

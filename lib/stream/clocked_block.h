@@ -258,7 +258,7 @@ private:
     void read_tags(int port);
     void report_alignment();
     void read_tags_of_item(int port, int64_t item, const std::vector<gr::tag_t>& tags);
-    void set_rate(int port, int64_t item, std::optional<double> rate);
+    void set_rate(int port, int64_t item, const pmt::pmt_t& given);
     void change_frequency(int64_t tick, double frequency);
 
     stream_alignment d_alignment;

@@ -9,11 +9,13 @@ Clocks of streams in flowgraphs: every sample is one of a noise that is known at
 that the spectra show whether it lies where its time says.
 """
 
+import re
 import threading
 import time
 from fractions import Fraction
 
 import numpy as np
+import pmt
 from gnuradio import aperture, gr_unittest
 from gnuradio.aperture.testing import qa_tools, reference
 from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, tags_of
@@ -226,6 +228,20 @@ class qa_clock(gr_unittest.TestCase):
             data, _ = self.finish(graph)
             self.assertEqual([m["event"] for m in graph.messages()], events)
             self.assertEqual(len(data[0]) > 0, any_data)
+
+    def test_rates_that_are_none(self):
+        """The error says which tag, what it says, and what is allowed."""
+        x = bytes_of(np.ones(4000, np.complex64))
+        for value, text in (
+            (float("inf"), "inf"), (float("nan"), "nan"), (-2.5, "-2.5"), (0.0, "0"),
+            (pmt.intern("fast"), "fast"), (1j, "1"), (True, "t"),
+        ):
+            for item in (0, 1003):
+                block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=1)
+                graph = Flowgraph(block, [x], [8 * CHANNELS], tags=[[(item, "rx_rate", value)]])
+                self.finish(graph)
+                self.assertRegex(block.error(), f"rx_rate of port 0: .*{re.escape(text)}.* at item "
+                                 f"{item} is not allowed; it must be a finite number above 0")
 
     def test_first_stamp_sets_the_time(self):
         """A first sample without rx_time, as behind skip_head: nothing before it counts."""
