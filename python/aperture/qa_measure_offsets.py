@@ -252,6 +252,24 @@ class qa_measure_offsets(gr_unittest.TestCase):
         result = measure_offsets(samples, most_delay_rate=1e-5, most_phase_rate=0.01)
         self.assertIn("do not correlate", result.inputs[1].reason)
 
+    def test_samples_of_any_size(self):
+        """Floats whose squares are none: the same is found as of usual ones, bit by bit but for
+        what float32 rounds."""
+        receivers = Receivers([Receiver(share=0.6, start=1e6),
+                               Receiver(share=0.6, start=1e6 + 37.3, phase=0.4)], seed=5)
+        samples = [receivers.samples(i, 0, 5003) for i in range(2)]
+        usual = measure_offsets(samples, reference=0).inputs[1]
+        self.assertTrue(usual.found)
+        for sizes in ((1e18, 1e18), (1e-20, 1e-20), (1e18, 1), (1, 1e-20), (1e-20, 1e18),
+                      (1e37, 1e-37)):
+            scaled = [s * np.float32(size) for s, size in zip(samples, sizes)]
+            found = measure_offsets(scaled, reference=0).inputs[1]
+            self.assertTrue(found.found, (sizes, found.reason))
+            self.assertEqual(found.lag, usual.lag)
+            for name in ("fraction", "phase", "coherence"):
+                self.assertAlmostEqual(getattr(found, name), getattr(usual, name), 4)
+            self.assertAlmostEqual(found.gain * sizes[1] / sizes[0] / usual.gain, 1, 4)
+
     def test_errors(self):
         good = white(np.random.default_rng(1), 2, 1000)
         bad = good.copy()

@@ -254,7 +254,8 @@ private:
             auto& offset = d_result.inputs[g.members[i]];
             offset.found = true;
             offset.reason.clear();
-            offset.gain = solved.gain[i];
+            offset.gain = solved.gain[i] * d_inputs[g.members[i]]->scale() /
+                          d_inputs[d_result.reference]->scale();
             offset.coherence = solved.coherence[i];
             offset.sigma_delay = solved.sigma_delay[i];
             offset.sigma_phase = solved.sigma_phase[i];

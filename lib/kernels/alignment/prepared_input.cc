@@ -16,6 +16,9 @@ namespace gr::aperture::kernels::alignment {
 namespace {
 constexpr int64_t most_energies = 1 << 16; // half a megabyte
 constexpr int64_t most_windows = 4096;     // a channel's power to 1.6%
+//! Samples from 2^-20 to 2^20, as receivers send them, are taken as they are: their
+//! fourth powers, summed over any search, are floats.
+constexpr int usual_exponent = 20;
 } // namespace
 
 int prepared_input::channels_for(int64_t count)
@@ -29,11 +32,13 @@ int prepared_input::channels_for(int64_t count)
 prepared_input::prepared_input(const cfloat* samples, int64_t count)
     : d_samples(samples), d_count(count)
 {
-    sum_energies();
-    d_finite = std::isfinite(d_energies.back());
-    if (!d_finite || zero())
+    scale_samples();
+    if (!d_finite)
         return;
-    d_without_lines = alignment::without_lines(samples, count);
+    sum_energies();
+    if (zero())
+        return;
+    d_without_lines = alignment::without_lines(d_samples, count);
     if (!d_without_lines.empty()) {
         d_samples = d_without_lines.data();
         sum_energies();
@@ -49,6 +54,24 @@ prepared_input::prepared_input(const cfloat* samples, int64_t count)
         d_used += used[k] / channels;
         d_whitening.push_back(used[k] ? float(1 / std::sqrt(d_spectrum[k])) : 0.f);
     }
+}
+
+void prepared_input::scale_samples()
+{
+    double sum = 0; // no square of a float is too large or too small for a double
+    const auto* parts = reinterpret_cast<const float*>(d_samples);
+    for (int64_t i = 0; i < 2 * d_count; i++)
+        sum += double(parts[i]) * double(parts[i]);
+    d_finite = std::isfinite(sum);
+    const int exponent = d_finite && sum > 0 ? std::ilogb(sum / double(d_count)) / 2 : 0;
+    if (std::abs(exponent) <= usual_exponent)
+        return;
+    d_scale = std::ldexp(1., -exponent);
+    d_scaled.resize(size_t(d_count));
+    for (int64_t i = 0; i < d_count; i++)
+        d_scaled[size_t(i)] = { float(d_samples[i].real() * d_scale),
+                                float(d_samples[i].imag() * d_scale) };
+    d_samples = d_scaled.data();
 }
 
 void prepared_input::sum_energies()

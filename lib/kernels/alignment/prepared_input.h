@@ -20,9 +20,12 @@ class prepared_input
 public:
     prepared_input(const cfloat* samples, int64_t count);
 
-    //! Those given, without_lines().
+    //! Those given, times scale(), without_lines().
     const cfloat* samples() const { return d_samples; }
     int64_t count() const { return d_count; }
+    //! A power of two, 1 unless squares of the samples would be too large or too small
+    //! for floats.
+    double scale() const { return d_scale; }
     //! False if a sample is NaN or infinite.
     bool finite() const { return d_finite; }
     //! Lines were taken out.
@@ -58,12 +61,14 @@ public:
     static int channels_for(int64_t count);
 
 private:
+    void scale_samples();
     void sum_energies();
 
     const cfloat* d_samples;
-    std::vector<cfloat> d_without_lines;
+    std::vector<cfloat> d_scaled, d_without_lines;
     const int64_t d_count;
-    bool d_finite;
+    double d_scale = 1;
+    bool d_finite = true;
     double d_per_stride;
     std::vector<double> d_energies, d_spectrum;
     std::vector<float> d_whitening;
