@@ -91,7 +91,8 @@ void delay_settings::set(const setting_target& target,
     std::lock_guard<std::mutex> guard(d_mutex);
     if (const std::string problem = problem_of(s, {}); !problem.empty())
         throw std::invalid_argument(problem);
-    d_models.add(std::move(s));
+    const size_t bytes = s.values.size() * sizeof(delay_model);
+    d_models.add(std::move(s), bytes);
 }
 
 void delay_settings::receive(const pmt::pmt_t& message)

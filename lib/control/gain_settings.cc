@@ -36,9 +36,10 @@ void gain_settings::set(const setting_target& target, std::vector<cfloat> gains)
                     "gain",
                     "(" + text_of(g.real()) + ", " + text_of(g.imag()) + ")",
                     "finite");
+    const size_t bytes = gains.size() * sizeof(cfloat);
     auto shared = std::make_shared<const std::vector<cfloat>>(std::move(gains));
     std::lock_guard<std::mutex> guard(d_mutex);
-    d_models.add({ target, { std::move(shared) } });
+    d_models.add({ target, { std::move(shared) } }, bytes);
 }
 
 void gain_settings::set(cfloat gain, int input)

@@ -19,6 +19,21 @@ namespace {
 //! So many are copied, checked and packed within a millisecond.
 constexpr size_t few_weights = 65536;
 
+//! Of all vectors of numbers in a message: the setting that it becomes takes as much.
+size_t bytes_of(const pmt::pmt_t& message)
+{
+    size_t sum = 0;
+    for (auto rest = message; pmt::is_pair(rest); rest = pmt::cdr(rest)) {
+        const auto entry = pmt::car(rest);
+        if (!pmt::is_pair(entry) || !pmt::is_uniform_vector(pmt::cdr(entry)))
+            continue;
+        size_t bytes = 0;
+        pmt::uniform_vector_elements(pmt::cdr(entry), bytes);
+        sum += bytes;
+    }
+    return sum;
+}
+
 //! The inputs that both lack.
 std::vector<intervals::interval> common(const std::vector<intervals::interval>& a,
                                         const std::vector<intervals::interval>& b)
@@ -114,7 +129,7 @@ void timed_beam_settings::receive(const pmt::pmt_t& message)
     const auto j = std::make_shared<job>(job{ message, time, {}, false, !time });
     const std::lock_guard<std::mutex> guard(d_mutex);
     if (time)
-        d_timed.add(*time, j);
+        d_timed.add(*time, j, bytes_of(message));
     d_jobs.push_back(j);
     d_changed.notify_all();
 }

@@ -61,13 +61,14 @@ public:
     {
     }
 
-    //! \throws std::invalid_argument if too many wait for their time, or the model's
-    //! name is one too many
-    void add(setting s)
+    //! \param bytes that its values take
+    //! \throws std::invalid_argument if too many wait for their time, or too large ones,
+    //! or the model's name is one too many
+    void add(setting s, size_t bytes)
     {
         require_model(s.target.model);
         if (s.target.time)
-            d_timed.add(*s.target.time, std::move(s));
+            d_timed.add(*s.target.time, std::move(s), bytes);
         else
             hold(s);
     }

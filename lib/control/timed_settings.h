@@ -38,6 +38,9 @@ struct item_clock {
 //! Settings of one block that wait for their time. More are refused: they would take
 //! memory without a bound, and nobody plans so many ahead.
 constexpr size_t most_timed_settings = 65536;
+//! What they may take in all, as one with a number for each channel can be large. One
+//! alone may be larger, as what holds now may be.
+constexpr size_t most_timed_bytes = size_t(256) << 20;
 
 //! The order of times.
 struct earlier {
@@ -56,13 +59,24 @@ template <class setting, class order = earlier>
 class timed_settings
 {
 public:
-    //! \throws std::invalid_argument if there are most_timed_settings
-    void add(const timestamp& time, setting s)
+    //! \param bytes that it takes until it is taken off
+    //! \throws std::invalid_argument if there are most_timed_settings, or it is too large
+    //! beside those that there are
+    void add(const timestamp& time, setting s, size_t bytes)
     {
         if (d_waiting.size() >= most_timed_settings)
             throw std::invalid_argument("time: " + std::to_string(most_timed_settings) +
                                         " settings wait for theirs, and no more may");
-        d_waiting.emplace(time, std::move(s)); // behind those of the same time
+        if (!d_waiting.empty() &&
+            bytes > most_timed_bytes - std::min(most_timed_bytes, d_bytes))
+            throw std::invalid_argument(
+                "time: settings of " + std::to_string(d_bytes >> 20) +
+                " MiB wait for theirs, and one of " + std::to_string(bytes) +
+                " bytes more may not: at most " + std::to_string(most_timed_bytes >> 20) +
+                " MiB in all");
+        // behind those of the same time
+        d_waiting.emplace(time, entry{ std::move(s), bytes });
+        d_bytes += bytes;
     }
 
     //! Takes one off, if it is there.
@@ -70,9 +84,9 @@ public:
     {
         const auto [first, end] = d_waiting.equal_range(time);
         const auto found =
-            std::find_if(first, end, [&](const auto& w) { return w.second == s; });
+            std::find_if(first, end, [&](const auto& w) { return w.second.what == s; });
         if (found != end)
-            d_waiting.erase(found);
+            take(found);
     }
 
     size_t size() const { return d_waiting.size(); }
@@ -82,7 +96,7 @@ public:
     void for_each(use u) const
     {
         for (const auto& [time, s] : d_waiting)
-            u(s);
+            u(s.what);
     }
 
     //! Those with the earliest time.
@@ -93,7 +107,7 @@ public:
             return found;
         const auto end = d_waiting.upper_bound(d_waiting.begin()->first);
         for (auto w = d_waiting.begin(); w != end; ++w)
-            found.push_back(w->second);
+            found.push_back(w->second.what);
         return found;
     }
 
@@ -122,13 +136,26 @@ public:
                 return first - item;
             if (first < item && item > 0)
                 late(std::min(item - first, int64_t(1) << 40));
-            apply(std::move(d_waiting.extract(next).mapped()));
+            apply(take(next));
         }
         return std::numeric_limits<int64_t>::max();
     }
 
 private:
-    std::multimap<timestamp, setting, order> d_waiting;
+    struct entry {
+        setting what;
+        size_t bytes;
+    };
+    using entries = std::multimap<timestamp, entry, order>;
+
+    setting take(typename entries::const_iterator e)
+    {
+        d_bytes -= e->second.bytes;
+        return std::move(d_waiting.extract(e).mapped().what);
+    }
+
+    entries d_waiting;
+    size_t d_bytes = 0; // of all of them
 };
 
 } // namespace gr::aperture

@@ -57,6 +57,8 @@ class qa_timed_settings : public CppUnit::TestFixture
     CPPUNIT_TEST(cost);
     CPPUNIT_TEST(limit_of_gains);
     CPPUNIT_TEST(limit_of_weights);
+    CPPUNIT_TEST(bytes_of_gains);
+    CPPUNIT_TEST(bytes_of_weights);
     CPPUNIT_TEST_SUITE_END();
 
     //! Against a list that is searched from end to end, of times that often agree.
@@ -70,7 +72,7 @@ class qa_timed_settings : public CppUnit::TestFixture
             for (int i = random() % 4; i > 0; i--) {
                 const int64_t at = item - 5 + int64_t(random() % 50);
                 model.emplace_back(at, added);
-                settings.add(at_item(at), added++);
+                settings.add(at_item(at), added++, 0);
             }
             if (random() % 5 == 0 && !model.empty()) {
                 const auto gone = model.begin() + random() % model.size();
@@ -117,7 +119,7 @@ class qa_timed_settings : public CppUnit::TestFixture
         std::mt19937 random(8);
         comparisons = 0;
         for (int i = 0; i < 20000; i++)
-            settings.add(at_item(10000000 + random() % 1000000), i);
+            settings.add(at_item(10000000 + random() % 1000000), i, 0);
         CPPUNIT_ASSERT(comparisons < 20000 * 2 * std::log2(20001));
         comparisons = looks = 0;
         for (int64_t item = 0; item < 1000; item++)
@@ -188,6 +190,61 @@ class qa_timed_settings : public CppUnit::TestFixture
         }
         CPPUNIT_ASSERT(held == std::vector<float>({ 1, 2, 3, 60001, 65537 }));
         weights.receive(gain_at(1, at_item(70000)));
+    }
+
+    //! 512 settings of 512 KiB each are 256 MiB; where one has held, there is room for
+    //! one.
+    void bytes_of_gains()
+    {
+        constexpr int channels = 65536;
+        gain_settings gains(1, channels, 1.0);
+        const auto each = pmt::init_c32vector(channels, std::vector<cfloat>(channels, 2));
+        const auto message = [&](int64_t item) {
+            return pmt::dict_add(
+                gain_at(0, at_item(item)), pmt::intern(tags::gain), each);
+        };
+        for (int64_t item = 1; item <= 512; item++)
+            gains.receive(message(item));
+        try {
+            gains.receive(message(513));
+            CPPUNIT_FAIL("one too many");
+        } catch (const std::invalid_argument& e) {
+            CPPUNIT_ASSERT_EQUAL(
+                std::string(
+                    "time: settings of 256 MiB wait for theirs, and one of 524288 "
+                    "bytes more may not: at most 256 MiB in all"),
+                std::string(e.what()));
+        }
+        gains.update(
+            1, items, [](int64_t) {}, [](const cfloat*) {});
+        gains.receive(message(513));
+        CPPUNIT_ASSERT_THROW(gains.receive(message(514)), std::invalid_argument);
+    }
+
+    //! Likewise of beams. One setting alone may be larger.
+    void bytes_of_weights()
+    {
+        constexpr int beams = 80, inputs = 65536; // 40 MiB
+        timed_beam_settings settings(
+            { 1, inputs, 8, beams, 0 },
+            {},
+            { [](const cfloat*) { return std::make_shared<kernels::prepared_weights>(); },
+              {} });
+        const auto message = [](int64_t item, size_t numbers) {
+            return pmt::dict_add(gain_at(1, at_item(item)),
+                                 pmt::intern(tags::weights),
+                                 pmt::make_c32vector(numbers, 1));
+        };
+        const size_t usual = size_t(beams) * inputs;
+        settings.receive(message(1, 7 * usual)); // of a wrong size, which turns out later
+        CPPUNIT_ASSERT_EQUAL(size_t(1), settings.take_refused(true).size());
+        for (int64_t item = 1; item <= 6; item++)
+            settings.receive(message(item, usual));
+        CPPUNIT_ASSERT_THROW(settings.receive(message(7, usual)), std::invalid_argument);
+        CPPUNIT_ASSERT(settings.take_refused(true).empty());
+        settings.update(
+            2, items, [](int64_t) {}, [](const timed_beam_settings::changes&) {});
+        settings.receive(message(7, usual));
     }
 };
 
