@@ -438,7 +438,7 @@ void stream_align_impl::take(const offset_job::answer& a)
         return; // the ports lie elsewhere by now
     if (!a.error.empty())
         d_logger->warn("the offsets could not be measured: {:s}", a.error);
-    if (a.asked.known_delays.empty())
+    if (a.asked.known.empty())
         take_offsets(a);
     else if (a.error.empty())
         take_slips(a);
@@ -661,8 +661,11 @@ void stream_align_impl::keep(const timeline::run& run,
         for (int port = 0; port < d_p.inputs; port++) {
             const int64_t middle = c.first + c.wanted / 2;
             task.compared[port] = d_inputs[port].placed && d_inputs[port].measured;
-            task.known_delays.push_back(delay_at(port, middle));
-            task.known_phases.push_back(phase_at(port, middle));
+            task.known.push_back({ delay_at(port, middle),
+                                   phase_at(port, middle),
+                                   d_inputs[port].delay_rate,
+                                   d_inputs[port].phase_rate,
+                                   double(middle - c.first) });
         }
         task.compared[task.search.reference] = true;
     }

@@ -42,10 +42,16 @@ receiver_offsets look_for_slips(const offset_job::task& t,
     p.interval = count;
     p.false_alarms = std::min(1e-6, t.search.false_alarms);
     offset_tracker tracker(p);
-    for (size_t i = 0; i < inputs.size(); i++)
+    const auto& base = t.known[inputs[reference]];
+    for (size_t i = 0; i < inputs.size(); i++) {
+        const auto& line = t.known[inputs[i]];
         tracker.expect(int(i),
-                       t.known_delays[inputs[i]] - t.known_delays[inputs[reference]],
-                       t.known_phases[inputs[i]] - t.known_phases[inputs[reference]]);
+                       { line.delay - base.delay_at(line.time),
+                         line.phase - base.phase_at(line.time),
+                         line.delay_rate - base.delay_rate,
+                         line.phase_rate - base.phase_rate,
+                         line.time });
+    }
     // carriers stay where they are when an input slips
     std::vector<std::vector<cfloat>> clean(samples.size());
     auto starts = samples;
@@ -86,7 +92,7 @@ offset_job::answer solve(offset_job::task& t)
     a.offsets.inputs.assign(t.samples.size(), unknown);
     try {
         receiver_offsets found;
-        if (t.known_delays.empty()) {
+        if (t.known.empty()) {
             auto search = t.search;
             search.reference = reference;
             found = measure_offsets(samples, count, search);

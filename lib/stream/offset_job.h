@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_STREAM_OFFSET_JOB_H
 #define INCLUDED_APERTURE_STREAM_OFFSET_JOB_H
 
+#include "kernels/alignment/cross_spectra.h"
 #include "kernels/common/types.h"
 #include <gnuradio/aperture/measure_offsets.h>
 #include <atomic>
@@ -33,10 +34,11 @@ public:
         bool holds = false;         //!< the output waits for the answer
         std::vector<bool> compared; //!< [input] the others are not looked at
         /*!
-         * Only slips are looked for: delays and phases are those that the inputs are
-         * known to have. Empty: everything is measured.
+         * Only slips are looked for: these are the delays and phases, [input], that the
+         * inputs are known to have, by the number of the sample. Empty: everything is
+         * measured.
          */
-        std::vector<double> known_delays, known_phases; // samples, radians
+        std::vector<kernels::alignment::alignment_line> known;
     };
     struct answer {
         task asked; //!< without its samples

@@ -19,7 +19,7 @@ import time
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.testing.qa_tools import PATIENCE, ByteSink, from_pmt, tags_of
-from gnuradio.aperture.testing.receivers import Receiver, Receivers
+from gnuradio.aperture.testing.receivers import Loss, Receiver, Receivers
 
 RATE = 2.4e6
 FREQUENCY = 100e6
@@ -32,18 +32,20 @@ APART = 600000
 class Chain:
     """Two receivers, lined up and correlated; runs at once."""
 
-    def __init__(self, coherence, count, **parameters):
+    def __init__(self, coherence, count, losses=(), search=SEARCH, **parameters):
         self.receivers = Receivers(
             [
                 Receiver(0.0, 0.3, ppm=-PPM / 2, share=coherence, stamps="none"),
-                Receiver(700.3, -1.0, ppm=PPM / 2, share=coherence, stamps="none"),
+                Receiver(
+                    700.3, -1.0, ppm=PPM / 2, share=coherence, stamps="none", losses=list(losses)
+                ),
             ],
             sample_rate=RATE,
             center_frequency=FREQUENCY,
             bandwidth=1.0,
         )
         self.align = aperture.stream_align(
-            search_samples=SEARCH,
+            search_samples=search,
             most_offset=1 << 12,
             clock_error=PPM / 2 + 0.5,
             **parameters,
@@ -124,6 +126,23 @@ class qa_separate_crystals(gr_unittest.TestCase):
         # the phase rate turns a spectrum's ends by 0.1 rad from its middle: 0.2 percent
         self.assertLess(np.abs(np.abs(mean) - coherence).max(), 5 * of_noise + 0.01 * coherence)
         self.assertLess(abs(np.abs(mean).mean() - coherence), 0.01)
+
+    def test_slip(self):
+        """Slips are noticed between two measurements, though the phase turns all the time."""
+        for lost, event in ((5, "slip"), (1500, "doubted")):
+            losses = [Loss(200000, lost, announced=False)]
+            chain = Chain(0.5, 800000, losses, SEARCH // 2, watch=0.02)
+            self.assertEqual(len(chain.events(event)), 1)
+            self.assertEqual(chain.align.aligned(), [True, True])
+            # each measurement says how many samples were lost, and drifts of a sample or two
+            moved = sum(message["samples"] for message in chain.events("slip"))
+            moved += sum(message["samples"] for message in chain.events("aligned")[1:])
+            self.assertLess(abs(moved - lost), 4)
+            # 96000 samples long, of which each integration has the noise 0.01
+            mean = chain.normalised.mean(axis=1)[-30:]
+            self.assertLess(np.abs(np.abs(mean) - 0.5).max(), 0.06)
+            # with rates of half as many samples, 0.6 rad/s, for up to 0.2 s
+            self.assertLess(np.abs(np.angle(mean)).max(), 5 * 0.12)
 
     def test_too_faint(self):
         """What cannot be followed is said to be so, and is missing."""

@@ -264,7 +264,7 @@ public:
         noise make(6);
         const auto signal = make(interval * intervals + 100);
         offset_tracker tracker({ 2, 0, 64, interval });
-        tracker.expect(1, 0, -0.7);
+        tracker.expect(1, { 0, -0.7 });
         int slips = 0;
         for (int64_t i = 0; i < intervals; i++) {
             const auto a = receiver(signal, 50 + i * interval, interval, 0.5, 0, make);

@@ -53,10 +53,12 @@ offset_tracker::offset_tracker(const parameters& p)
     d_threshold = noise.threshold(p.false_alarms);
 }
 
-void offset_tracker::expect(int input, double delay, double phase)
+void offset_tracker::expect(int input, const alignment_line& line)
 {
-    d_expected.at(input).delay = delay;
-    d_expected.at(input).phase = phase;
+    auto& expected = d_expected.at(input);
+    expected = line;
+    // as counted from the first sample that is held
+    expected.time += double(d_held[0].size());
 }
 
 void offset_tracker::restart()
@@ -90,6 +92,8 @@ int offset_tracker::add(const std::vector<const cfloat*>& samples, int64_t count
         for (const auto& piece : d_held)
             pieces.push_back(piece.data());
         d_spectra.add(pieces, wanted, d_expected, 0, wanted);
+        for (auto& line : d_expected) // which goes on in the next piece
+            line.time -= double(wanted);
         for (auto& piece : d_held)
             piece.clear();
         d_pending += wanted;

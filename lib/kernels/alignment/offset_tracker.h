@@ -56,9 +56,10 @@ public:
 
     /*!
      * By how many samples and radians an input is known to be off (what is not mended in
-     * the samples, but further on): states are relative to it.
+     * the samples, but further on), and how that goes on: states are relative to it.
+     * \param line its samples count from the next one that is added
      */
-    void expect(int input, double delay, double phase);
+    void expect(int input, const alignment_line& line);
 
     /*!
      * Takes samples [input][count] that follow those before.
