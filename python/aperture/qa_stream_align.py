@@ -781,7 +781,7 @@ class qa_stream_align(gr_unittest.TestCase):
             self.assertEqual((said["port"], said["item"]), (1, silent_from))
 
     def test_stop_within_long_search(self):
-        """A search that takes many seconds ends at once."""
+        """A search that takes many seconds ends at once (2 s: other tests may have the processor)."""
         rng = np.random.default_rng(34)
         ports = [noise(rng, 6 << 20).astype(np.complex64) for _ in range(2)]
         ports = [p.view(np.uint8).reshape(-1, 8) for p in ports]
@@ -797,7 +797,7 @@ class qa_stream_align(gr_unittest.TestCase):
         began = time.monotonic()
         graph.top.stop()
         graph.wait()
-        self.assertLess(time.monotonic() - began, 0.7)
+        self.assertLess(time.monotonic() - began, 2.0)
         self.assertFalse(block.searching())
 
     def test_stop_while_searching(self):
