@@ -260,7 +260,11 @@ void stream_align_impl::on_begin()
     d_due = true;
     for (int port = 0; port < d_p.inputs; port++) {
         auto& in = d_inputs[port];
-        in.placed = by_time(port) || port == reference();
+        if (by_time(port) && !in.by_time && !keeps_place(port))
+            in.delay = in.delay_rate = in.stamped = 0; // it lies where its time says
+        in.by_time = by_time(port);
+        in.placed = in.by_time || port == reference() ||
+                    (in.measured && !in.doubted && keeps_place(port));
         in.watched = in.doubted = false;
         d_holding = d_holding || !in.placed;
         if (!in.placed)

@@ -48,6 +48,7 @@ private:
     //! What is known of an input.
     struct input_state {
         bool placed = false;                   //!< its offset is known
+        bool by_time = false;                  //!< and was when the ports were lined up
         bool measured = false;                 //!< by correlation, at least once
         double delay = 0, phase = 0;           //!< samples, radians, at `tick`
         double delay_rate = 0, phase_rate = 0; //!< per sample

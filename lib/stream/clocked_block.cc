@@ -15,6 +15,7 @@
 #include <gnuradio/buffer_reader.h>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gr::aperture {
 
@@ -227,7 +228,22 @@ bool clocked_block::update(const gr_vector_int& available)
 
 void clocked_block::resume()
 {
-    const int64_t moved = d_alignment.resume(d_end);
+    const auto [moved, astray, later] = d_alignment.resume(d_end);
+    for (size_t port = 0; port < d_ports.size(); port++) {
+        auto& state = d_ports[port];
+        if (state.epoch)
+            state.epoch = *state.epoch + later;
+        if (astray[port] && state.epoch)
+            state.epoch = state.epoch->after(double(*astray[port]), d_rate);
+        if (astray[port])
+            state.keeps_place = false;
+        if (std::exchange(state.introduced, false)) {
+            state.true_time = true;
+            state.epoch.reset();
+            d_approximate = false;
+            d_alignment.set_loose(int(port), false);
+        }
+    }
     for (auto& c : d_changes)
         c.tick += moved;
     on_moved(moved);
@@ -235,6 +251,8 @@ void clocked_block::resume()
         d_changes.insert(d_changes.begin(), { position(), *d_taken_frequency });
     d_corrected = d_alignment.corrected_at(position());
     on_begin();
+    for (auto& state : d_ports)
+        state.keeps_place = true;
     for (size_t port = 0; port < d_ports.size() && !failed(); port++)
         read_tags(int(port));
     report_alignment();
@@ -300,6 +318,24 @@ void clocked_block::begin()
     d_begun = true;
     if (!failed())
         on_begin();
+    for (size_t port = 0; port < d_ports.size(); port++) {
+        d_ports[port].keeps_place = true;
+        d_alignment.set_loose(int(port), d_true_times_only && !d_ports[port].true_time);
+    }
+}
+
+void clocked_block::introduce(int port, int64_t item, const timestamp& time)
+{
+    auto& state = d_ports[port];
+    const bool known = std::any_of(d_ports.begin(), d_ports.end(), [](const auto& p) {
+        return p.true_time || p.introduced;
+    });
+    if (!d_alignment.introduce(port, item, time, known))
+        return;
+    state.introduced = true;
+    state.keeps_place = !known;
+    if (!known)
+        state.foreign = item;
 }
 
 void clocked_block::check_times(const std::vector<std::optional<timestamp>>& times)
@@ -422,15 +458,18 @@ void clocked_block::read_tags_of_item(int port,
         state.stamped = item;
         if (!is_relative(*time) && !d_alignment.knows_time())
             d_approximate = false; // from here on
-        // A port that had no time so far; with one of its own, it is its own to the end.
-        state.true_time =
-            state.true_time || (!state.epoch && !approximate && !is_relative(*time));
-        d_alignment.stamp(port, item, absolute(port, item, *time), rated);
+        const bool true_time = !approximate && !is_relative(*time);
+        if (d_true_times_only && state.true_time && !true_time && !state.epoch)
+            state.foreign = item;
+        if (d_true_times_only && d_rate > 0 && !state.true_time && true_time)
+            introduce(port, item, *time);
+        else
+            d_alignment.stamp(port, item, absolute(port, item, *time), rated);
         if (item >= d_alignment.readable_until(port))
             return; // the rest is read once the ports are lined up anew
     }
     if (item > 0) { // begin() has read those of item 0
-        if (!time && resumed) {
+        if ((!time || state.foreign == item) && resumed) {
             report("lost_unknown", port, item, -1);
             d_alignment.loss(port, item);
             on_loss(port, item);

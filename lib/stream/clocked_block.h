@@ -178,6 +178,9 @@ protected:
     bool has_true_time(int port) const { return d_ports[port].true_time; }
     //! A port lies so many ticks later than was believed, from the next window on.
     void move(int port, int64_t ticks);
+    //! on_begin(), with compare_true_times_only(): the port lies where it lay beside the
+    //! others before they were lined up anew.
+    bool keeps_place(int port) const { return d_ports[port].keeps_place; }
     //! How much later a port is at a tick by its stamps than by where it lies, in ticks.
     double lag(int port, int64_t tick) const { return d_alignment.lag(port, tick); }
     struct arrivals {
@@ -235,6 +238,9 @@ private:
         std::optional<double> frequency; // rx_freq at the newest item that was read
         std::optional<timestamp> epoch;  // of rx_time that counts from a device's start
         bool true_time = false;          // rx_time can be compared with those of others
+        bool introduced = false;         // from the next resume() on it can
+        bool keeps_place = false;        // see keeps_place()
+        int64_t foreign = -1; // item whose rx_time says nothing of what was before it
     };
 
     //! What in[0] of process() is.
@@ -255,6 +261,8 @@ private:
     //! Warns of ports that cannot be lined up.
     void check_times(const std::vector<std::optional<timestamp>>& times);
     void begin();
+    //! A true time on a port that had none.
+    void introduce(int port, int64_t item, const timestamp& time);
     void read_tags(int port);
     void report_alignment();
     void read_tags_of_item(int port, int64_t item, const std::vector<gr::tag_t>& tags);

@@ -43,6 +43,8 @@ stream_alignment::stream_alignment(int ports, int64_t window, int64_t step)
       d_clocks(ports),
       d_first_lags(ports),
       d_frozen(ports),
+      d_loose(ports),
+      d_introduced(ports),
       d_resumed(ports),
       d_filled(ports)
 {
@@ -54,6 +56,8 @@ void stream_alignment::reset()
     std::fill(d_clocks.begin(), d_clocks.end(), stream_clock());
     std::fill(d_first_lags.begin(), d_first_lags.end(), 0);
     std::fill(d_frozen.begin(), d_frozen.end(), std::nullopt);
+    std::fill(d_loose.begin(), d_loose.end(), false);
+    std::fill(d_introduced.begin(), d_introduced.end(), std::nullopt);
     std::fill(d_resumed.begin(), d_resumed.end(), 0);
     std::fill(d_filled.begin(), d_filled.end(), 0);
     d_origin = {};
@@ -103,8 +107,11 @@ void stream_alignment::set_rate(double rate)
     if (d_rate > 0)
         return;
     d_rate = rate;
-    for (auto& clock : d_clocks)
+    for (auto& clock : d_clocks) {
+        const int64_t offset = clock.offset();
         clock.begin(d_origin, rate);
+        clock.set_origin(d_origin, offset);
+    }
 }
 
 void stream_alignment::stamp(int port, int64_t item, const timestamp& time, bool restated)
@@ -147,6 +154,40 @@ void stream_alignment::set_time(int port,
     d_timeline.close(port, item);
     d_frozen[port] = item;
     d_events.push_back({ event::kind::first_stamp, port, item, 0 });
+}
+
+bool stream_alignment::introduce(int port,
+                                 int64_t item,
+                                 const timestamp& time,
+                                 bool known)
+{
+    if (known &&
+        std::abs(time.since(time_of(double(tick_of(port, item))))) > d_most_gap) {
+        d_events.push_back({ event::kind::odd_stamp, port, item, 0 });
+        return false;
+    }
+    d_timeline.close(port, item);
+    d_frozen[port] = item;
+    d_introduced[port] = introduction{ time, known };
+    return true;
+}
+
+timestamp stream_alignment::settle(int port)
+{
+    auto& clock = d_clocks[port];
+    const auto& [time, known] = *d_introduced[port];
+    const int64_t item = *d_frozen[port];
+    const double walked = d_axis.back().walked;
+    const timestamp before = d_origin;
+    if (!known)
+        d_origin = time.after(-double(item + clock.offset()) - walked, d_rate);
+    for (auto& c : d_clocks)
+        c.set_time(d_origin);
+    clock.forget_stamps();
+    const auto outcomes = clock.stamp(item, time, false, { walked, walked, false });
+    d_time_known = true;
+    d_events.push_back({ event::kind::first_stamp, port, item, outcomes.back().count });
+    return d_origin - before;
 }
 
 void stream_alignment::loss(int port, int64_t item)
@@ -277,16 +318,27 @@ bool stream_alignment::interrupted(const std::vector<int64_t>& end) const
     return frozen && over;
 }
 
-int64_t stream_alignment::resume(const std::vector<int64_t>& end)
+stream_alignment::resumed stream_alignment::resume(const std::vector<int64_t>& end)
 {
+    resumed result{ 0, std::vector<std::optional<int64_t>>(d_clocks.size()), {} };
+    for (const bool known : { false, true })
+        for (size_t port = 0; port < d_clocks.size(); port++)
+            if (d_introduced[port] && d_introduced[port]->known == known)
+                result.later = result.later + settle(int(port));
     const int64_t position = d_timeline.position();
+    bool jumped = false; // what the loose ones were compared with
+    for (size_t port = 0; port < d_clocks.size(); port++)
+        jumped = jumped || (d_frozen[port] && !d_loose[port] && !d_introduced[port]);
+    const auto astray = [&](size_t port) {
+        return d_loose[port] && !d_introduced[port] && (jumped || d_frozen[port]);
+    };
     int64_t start = -never;
     double part = 0; // of a tick by which the stamps of the first item are later
     for (size_t port = 0; port < d_clocks.size(); port++) {
         const auto& clock = d_clocks[port];
         d_resumed[port] =
             d_frozen[port].value_or(std::min(d_timeline.needed_from(port), end[port]));
-        if (!d_frozen[port] && !(clock.knows_time() && clock.trusted()))
+        if (astray(port) || (!d_frozen[port] && !(clock.knows_time() && clock.trusted())))
             continue;
         const int64_t first = d_resumed[port];
         const int64_t tick =
@@ -296,6 +348,8 @@ int64_t stream_alignment::resume(const std::vector<int64_t>& end)
             part = clock.lag(first) - d_axis.back().walked;
         }
     }
+    if (start == -never)
+        start = position;
     const int64_t shift = position - start;
     const double walked = d_axis.back().walked;
     d_origin = d_origin.after(-double(shift), d_rate).after(part, d_rate);
@@ -305,19 +359,29 @@ int64_t stream_alignment::resume(const std::vector<int64_t>& end)
         clock.set_origin(d_origin, shift);
         d_first_lags[port] = clock.knows_time() ? clock.lag(d_resumed[port]) - walked : 0;
         const int64_t first = d_resumed[port];
+        int64_t more = 0;
+        if (astray(port)) {
+            more = position - (d_frozen[port]
+                                   ? first + clock.offset()
+                                   : d_timeline.tick_of(int(port), first) + shift);
+            clock.move(more);
+            result.moved[port] = more;
+        }
+        d_introduced[port].reset();
         if (d_frozen[port]) {
             d_timeline.clear(port);
             open(port, first, first + clock.offset());
             d_frozen[port].reset();
         } else if (clock.knows_time()) {
-            d_timeline.shift(port, shift);
+            d_timeline.shift(port, shift + more);
         } else {
             clock.wait(first, std::llround(longest_wait * d_rate));
             d_timeline.clear(port);
             d_timeline.pass(port, position);
         }
     }
-    return shift;
+    result.shift = shift;
+    return result;
 }
 
 int stream_alignment::hopeless(const std::vector<int64_t>& end) const

@@ -64,6 +64,17 @@ public:
 
     //! What tags say, in the order of a port's items. Not behind readable_until().
     void stamp(int port, int64_t item, const timestamp& time, bool restated);
+    /*!
+     * A port says for the first time when its items were received, or counts from
+     * elsewhere than before: the alignment begins anew at the item.
+     * \param known other ports know the time, and the port is put beside them; else all
+     * stay where they are, and the time holds for all
+     * \returns false if they know it, and it is further from theirs than the longest gap:
+     * then nothing is changed
+     */
+    bool introduce(int port, int64_t item, const timestamp& time, bool known);
+    //! Nobody knows where the port lies but by comparing the samples: see resume().
+    void set_loose(int port, bool loose) { d_loose[port] = loose; }
     //! A loss of unknown length before an item.
     void loss(int port, int64_t item);
     //! No window may lie across the beginning of an item.
@@ -87,9 +98,15 @@ public:
      * is unfinished must be ended, then resume() be called.
      */
     bool interrupted(const std::vector<int64_t>& end) const;
-    //! Lines the ports up anew. The next window stays at the position; returns by how
-    //! many ticks what lies at one time moved.
-    int64_t resume(const std::vector<int64_t>& end);
+    struct resumed {
+        int64_t shift; //!< ticks by which what lies at one time moved
+        //! Loose ports that jumped, or whose company did, begin where the others begin:
+        //! by how many ticks more each of them moved.
+        std::vector<std::optional<int64_t>> moved;
+        timestamp later; //!< by how much all times that are held are later now
+    };
+    //! Lines the ports up anew. The next window stays at the position.
+    resumed resume(const std::vector<int64_t>& end);
     //! A port that lags behind the others by more than the longest gap, and still did
     //! when as much of it had been let go of; or -1.
     int hopeless(const std::vector<int64_t>& end) const;
@@ -131,6 +148,13 @@ private:
         double walked;    // ticks, from the origin that the clocks know
     };
 
+    struct introduction {
+        timestamp time;
+        bool known;
+    };
+
+    //! What introduce() said holds. \returns as resumed::later
+    timestamp settle(int port);
     //! timeline::open(), but for items that were filled in.
     void open(int port, int64_t item, int64_t tick);
     //! The items of a port lie before the position by more than the longest gap.
@@ -151,9 +175,11 @@ private:
     //! lags more by has walked since then.
     std::vector<double> d_first_lags;
     std::vector<std::optional<int64_t>> d_frozen; // item at which a port begins anew
-    std::vector<int64_t> d_resumed;               // item of each port at resume()
-    std::vector<int64_t> d_filled;                // item up to which a port was filled in
-    timestamp d_origin;                           // of the clocks
+    std::vector<char> d_loose;                    // of each port
+    std::vector<std::optional<introduction>> d_introduced; // until resume()
+    std::vector<int64_t> d_resumed; // item of each port at resume()
+    std::vector<int64_t> d_filled;  // item up to which a port was filled in
+    timestamp d_origin;             // of the clocks
     std::deque<axis> d_axis;
     int d_leader = -1;
     bool d_time_known = false, d_anew_where_restated = false;

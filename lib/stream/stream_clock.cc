@@ -53,6 +53,24 @@ void stream_clock::set_origin(const timestamp& origin, int64_t ticks)
         p.offset = offset_of(p.item, p.time);
 }
 
+void stream_clock::set_time(const timestamp& origin)
+{
+    const timestamp later = origin - d_origin;
+    for (auto* points : { &d_points, &d_history })
+        for (auto& p : *points)
+            p.time = p.time + later;
+    for (auto& p : d_suspects)
+        p.time = p.time + later;
+    d_origin = origin;
+}
+
+void stream_clock::forget_stamps()
+{
+    const int64_t offset = d_offset;
+    begin(timestamp(d_origin), d_rate);
+    d_offset = offset;
+}
+
 void stream_clock::move(int64_t ticks)
 {
     d_offset += ticks;

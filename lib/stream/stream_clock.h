@@ -80,6 +80,12 @@ public:
     //! Ticks count from another origin, and all offsets are larger by `ticks`.
     void set_origin(const timestamp& origin, int64_t ticks);
 
+    //! All times, of the stamps and the origin, were others: they lie where they lay.
+    void set_time(const timestamp& origin);
+
+    //! Forgets all stamps, but not where the items lie.
+    void forget_stamps();
+
     //! All times of the stamps were too early, by so many ticks: they lie as much later.
     void move(int64_t ticks);
 

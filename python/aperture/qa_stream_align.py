@@ -203,6 +203,45 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertEqual(out.block.measurements(), 0)
         self.assertEqual(out.block.aligned(), [True] * 3)
 
+    def test_time_that_comes_late(self):
+        """
+        A port says its true time, or counts from elsewhere, in the middle: nothing is lost, and
+        the ports stay together.
+        """
+        def at(item, seconds=EPOCH, first=0):
+            return (item, "rx_time", rx_time(seconds, (item + first) / RATE))
+
+        true, other = start_tags(rx_time(EPOCH)), start_tags(rx_time(EPOCH, 300 / RATE))
+        private = start_tags(rx_time(7))
+        late = at(50000, first=300)
+        for tags, event in (
+            ([start_tags(), start_tags() + [late]], "first_stamp"),
+            ([start_tags() + [at(50000)], start_tags()], "first_stamp"),
+            ([start_tags() + [at(60000)], start_tags() + [late]], "first_stamp"),
+            ([true, start_tags() + [late]], "first_stamp"),
+            ([start_tags() + [at(50000)], other], "first_stamp"),
+            ([private, private + [late]], "first_stamp"),
+            ([true, private + [late]], "first_stamp"),
+            ([true, other + [at(50000, 3), at(90000, 3)]], None),
+            ([private, private + [at(50000, 1007)]], "clock_jump"),
+            ([true, private + [at(50000, 1007)]], "clock_jump"),
+            ([true + [at(50000, EPOCH + 1000)], start_tags()], "clock_jump"),
+            ([true, start_tags() + [at(50000, EPOCH + 1000)]], "odd_stamp"),
+        ):
+            receivers = Receivers(2, 200000, [0, 300])
+            out = Aligned(receivers.ports(), tags, paced=True)
+            self.assertEqual(out.block.error(), "")
+            self.assertEqual(bool(event), any(m["event"] == event for m in out.messages))
+            self.assertGreaterEqual(len(out.data[0]), 200000 - 10300)
+            for port, last in enumerate((200000, 199700)):
+                np.testing.assert_array_equal(
+                    out.data[port][-1000:], receivers.samples[port][last - 1000 : last]
+                )
+            if event == "first_stamp":
+                item, (seconds, part) = tags_of(out.tags[0], "rx_time")[-1]
+                behind = len(out.data[0]) - item
+                self.assertEqual((seconds, round(part * RATE, 3)), (EPOCH, 200000 - behind))
+
     def test_overflow(self):
         """What an rx_time that jumps says was lost becomes zeros that are said to be missing."""
         receivers = Receivers(2, 9001, [0, 0])
