@@ -820,7 +820,7 @@ class qa_stream_align(gr_unittest.TestCase):
             self.assertEqual((said["port"], said["item"]), (1, silent_from))
 
     def test_stop_within_long_search(self):
-        """A search that takes many seconds ends at once (2 s: other tests may have the processor)."""
+        """A search that takes many seconds ends at once (2 s: other tests may run)."""
         rng = np.random.default_rng(34)
         ports = [noise(rng, 6 << 20).astype(np.complex64) for _ in range(2)]
         ports = [p.view(np.uint8).reshape(-1, 8) for p in ports]
