@@ -781,7 +781,7 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertEqual(len(out.data[0]), 70000 - 300)
         self.check_shifted(out, receivers, 0, -300)
 
-    def test_one_stalls(self):
+        """A search of many seconds ends at once (2 s: other tests may have the processor)."""
         """The log and `status` say which input keeps the others waiting."""
         receivers = Receivers(30, 100000, [0, 300])
         block = aperture.stream_align(search_samples=1 << 16, most_offset=1 << 13)
