@@ -258,13 +258,14 @@ void stream_align_impl::on_begin()
     d_generation++;
     d_holding = d_searched_further = false;
     d_due = true;
+    const bool stays = by_time(reference()) || keeps_place(reference());
     for (int port = 0; port < d_p.inputs; port++) {
         auto& in = d_inputs[port];
         if (by_time(port) && !in.by_time && !keeps_place(port))
             in.delay = in.delay_rate = in.stamped = 0; // it lies where its time says
         in.by_time = by_time(port);
         in.placed = in.by_time || port == reference() ||
-                    (in.measured && !in.doubted && keeps_place(port));
+                    (in.measured && !in.doubted && stays && keeps_place(port));
         in.watched = in.doubted = false;
         d_holding = d_holding || !in.placed;
         if (!in.placed)

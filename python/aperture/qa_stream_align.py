@@ -242,6 +242,14 @@ class qa_stream_align(gr_unittest.TestCase):
                 behind = len(out.data[0]) - item
                 self.assertEqual((seconds, round(part * RATE, 3)), (EPOCH, 200000 - behind))
 
+    def test_late_time_of_a_reference(self):
+        """What was measured against it by correlation alone is measured again."""
+        receivers = Receivers(2, 200000, [0, 300])
+        late = (90000, "rx_time", rx_time(EPOCH, 90000 / RATE))
+        tags = [start_tags() + [late], start_tags(rx_time(EPOCH, 300 / RATE))]
+        out = Aligned(receivers.ports(), tags, paced=True, method="correlation")
+        self.assertGreater(abs(out.coherence(0, 1, slice(len(out.data[0]) - 9000, None))), 0.6)
+
     def test_overflow(self):
         """What an rx_time that jumps says was lost becomes zeros that are said to be missing."""
         receivers = Receivers(2, 9001, [0, 0])
