@@ -543,8 +543,10 @@ void stream_align_impl::take_offsets(const offset_job::answer& a)
         if (d_first) { // with the first sample that all have
             int64_t first = now;
             for (int port = 0; port < d_p.inputs; port++)
-                if (d_inputs[port].placed)
-                    first = std::max(first, tick_of(port, first_needed(port)));
+                // nothing is needed of a port whose time is not known at the moment
+                if (const int64_t item = first_needed(port);
+                    d_inputs[port].placed && item != timeline::none)
+                    first = std::max(first, tick_of(port, item));
             set_position(first);
         }
     }

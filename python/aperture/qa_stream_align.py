@@ -113,6 +113,8 @@ class Aligned:
                 self.wait_for(lambda: self.graph.sources[0].sent >= item)
                 time.sleep(0.002)
                 self.wait_for(lambda: not self.block.searching())
+                if item == max(self.gates):
+                    time.sleep(0.05)  # what has been published is to be kept before the end
                 gate.set()
         self.data = [sink.data() for sink in self.graph.sinks]
         self.tags = [sink.tags for sink in self.graph.sinks]
@@ -241,6 +243,15 @@ class qa_stream_align(gr_unittest.TestCase):
                 item, (seconds, part) = tags_of(out.tags[0], "rx_time")[-1]
                 behind = len(out.data[0]) - item
                 self.assertEqual((seconds, round(part * RATE, 3)), (EPOCH, 200000 - behind))
+
+    def test_rate_and_time_that_come_late(self):
+        """Of one port, where nothing was said before: the flowgraph goes on to its end."""
+        tags = [[], [(50000, "rx_rate", RATE), (50000, "rx_time", rx_time(EPOCH, 50300 / RATE))]]
+        for method in ("auto", "correlation"):
+            out = Aligned(Receivers(2, 200000, [0, 300]).ports(), tags, paced=True, method=method)
+            self.assertEqual(out.block.error(), "")
+            self.assertEqual(len(out.data[0]), 199700)
+            self.assertTrue(out.events("lost_unknown"))
 
     def test_late_time_of_a_reference(self):
         """What was measured against it by correlation alone is measured again."""
@@ -789,7 +800,7 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertEqual(len(out.data[0]), 70000 - 300)
         self.check_shifted(out, receivers, 0, -300)
 
-        """A search of many seconds ends at once (2 s: other tests may have the processor)."""
+    def test_one_stalls(self):
         """The log and `status` say which input keeps the others waiting."""
         receivers = Receivers(30, 100000, [0, 300])
         block = aperture.stream_align(search_samples=1 << 16, most_offset=1 << 13)
