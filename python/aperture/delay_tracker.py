@@ -5,36 +5,22 @@
 #
 """Block that keeps the delays of an array on a direction of the sky."""
 
-import math
-import sys
-import threading
 import time as host
-from numbers import Real
 
 import numpy as np
 import pmt
-from gnuradio import gr
 
 from . import tags
-from .arrays import earth_rotation
-from .arrays.array_description import ArrayDescription, load_array
+from .following_block import following_block, is_number
 from .parameters.errors import refuse
-from .streams.item_clock import ItemClock, time_tuple
-from .streams.python_block import printable, python_block, text_of
-from .streams.stream_band import Band, StreamBand
+from .streams.item_clock import time_tuple
+from .streams.python_block import printable, text_of
 from .tracking.delay_model import DelayModel
 from .tracking.directions import parse_direction
 
 MODEL = "geometry"       # name of what it sends, beside a user's and the calibration's
-LONGEST_LEAD = 3600.0    # s
 SHORTEST = 1e-3          # s between models: calls of ERFA take 0.1 ms
 SETTLE = 0.05            # s for which the first items wait, so that the first model is there before
-MAX_CHANNELS = 1 << 24   # what the blocks take
-
-
-def _is_number(value, low, high=sys.float_info.max):
-    """Whether it is one from low to high, and finite."""
-    return isinstance(value, Real) and low <= value <= high
 
 
 def delays_message(segment, frequency, model=MODEL):
@@ -73,7 +59,7 @@ def direction_of(message):
     return parse_direction(value)
 
 
-class delay_tracker(python_block):
+class delay_tracker(following_block):
     """
     Keeps an array's delays on a direction: its fringes stop, and its inputs line up for beams.
 
@@ -131,35 +117,19 @@ class delay_tracker(python_block):
     def __init__(self, array="two-dish", direction="zenith", channels=1024, center_frequency=0.0,
                  phase_error=0.1, lead=1.0, status_period=10.0, item_size=8, inputs=None,
                  real=False, inverted=False, samples_per_item=1):
-        if not isinstance(array, ArrayDescription):
-            array = load_array(array)
-        for name, value, least, most in (("channels", channels, 1, MAX_CHANNELS),
-                                         ("item_size", item_size, 1, 2**31 - 1),
-                                         ("samples_per_item", samples_per_item, 1, 2**31 - 1)):
-            if not isinstance(value, (int, np.integer)) or not least <= value <= most:
-                refuse(name, value, f"a whole number from {least} to {most}")
-        if not _is_number(lead, 0, LONGEST_LEAD):
-            refuse("lead", lead, f"0 to {LONGEST_LEAD:g} seconds")
-        if not _is_number(status_period, 0):
+        if not is_number(status_period, 0):
             refuse("status_period", status_period, "0 seconds or more")
-        if not _is_number(center_frequency, 0):
+        if not is_number(center_frequency, 0):
             refuse("center_frequency", center_frequency, "0 Hz or more, and finite")
-        if not _is_number(phase_error, 1e-3, 90):
+        if not is_number(phase_error, 1e-3, 90):
             refuse("phase_error", phase_error, "0.001 to 90 degrees")
-        if inputs is not None and inputs != len(array.inputs):
-            refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
-        self._array, self._channels, self._lead = array, int(channels), float(lead)
+        super().__init__("delay_tracker", array, channels, lead, item_size, inputs, real, inverted,
+                         samples_per_item)
         self._phase_error, self._status_period = float(phase_error), float(status_period)
         self._given = float(center_frequency)
-        self._real, self._inverted = bool(real), bool(inverted)
-        self._samples = int(samples_per_item)
-        self._lock = threading.RLock()
         self._direction = parse_direction(direction)
-        self._model = DelayModel(array, self._direction)
+        self._model = DelayModel(self._array, self._direction)
         self._clear()
-        # NumPy deprecates what GNU Radio makes of a vector of one
-        items = [(np.uint8, int(item_size)) if item_size > 1 else np.uint8]
-        super().__init__("delay_tracker", items, gr.py_io_signature(0, 1, items))
         self._delays_port, self._status_port = pmt.intern("delays"), pmt.intern("status")
         self.message_port_register_out(self._delays_port)
         self.message_port_register_out(self._status_port)
@@ -180,7 +150,7 @@ class delay_tracker(python_block):
 
     def set_phase_error(self, phase_error):
         """Degrees; from the next model on."""
-        if not _is_number(phase_error, 1e-3, 90):
+        if not is_number(phase_error, 1e-3, 90):
             refuse("phase_error", phase_error, "0.001 to 90 degrees")
         with self._lock:
             self._phase_error = float(phase_error)
@@ -214,26 +184,14 @@ class delay_tracker(python_block):
         with self._lock:
             return self._frequency
 
-    def updates(self):
-        """How many models it has sent since the start."""
-        return self._updates
-
     # ---- the block
 
     def _clear(self):
-        array = self._array
-        self._due = None         # from when on the next model holds; None: at once
-        self._later = []         # times of the models that do not hold yet
-        self._time = None        # UTC seconds since 1970 up to which the stream has come
+        super()._clear()
+        self._time = None
         self._up = None          # whether the direction is above the horizon; None: not told
         self._told = 0.0         # when the status was told
         self._looked = 0.0       # when that was looked at
-        self._asked = False      # whether the rotation of the Earth is known
-        self._updates = 0
-        self._clock = ItemClock(array.sample_rate / self._samples)
-        self._stream = StreamBand(
-            Band(array.center_frequency, array.sample_rate / (2 if self._real else 1)), self._real,
-            self._inverted, self._samples)
         self._set_band()
 
     def _set_band(self):
@@ -248,16 +206,11 @@ class delay_tracker(python_block):
                    f"at least, not {interval:.3g} s")
         return interval
 
-    def _start(self):
-        with self._lock:
-            self._clear()
-
     def _work(self, input_items, output_items):
         count = len(input_items[0])
         first = self._updates == 0
         with self._lock:
-            begin = self._read_tags(count)
-            self._follow(begin, self._clock.at(self.nitems_read(0) + count) + self._lead)
+            self._come(count)
         if first and output_items:
             # the F-engine looks for messages before it works, but not in between: with the items it
             # could begin a moment before the first model comes
@@ -266,57 +219,25 @@ class delay_tracker(python_block):
             passed_on[:] = input_items[0]
         return count
 
-    def _read_tags(self, count):
-        """Follows what the stream says in these items, up to the last that does, which it
-        returns."""
-        begin = self.nitems_read(0)
-        found = {}
-        for tag in self.get_tags_in_window(0, 0, count):
-            found.setdefault(tag.offset, {})[pmt.symbol_to_string(tag.key)] = tag.value
-        if not self._clock.running:
-            self._clock.begin(begin)
-        for item in sorted(found):
-            if item > begin:
-                # what comes before it is for the clock and the band up to there
-                self._follow(begin, self._clock.at(item))
-                begin = item
-            if abs(self._clock.take(item, found[item])) > self._lead / 2:
-                self._due = None
-            before = self._frequency
-            self._stream.take(found[item])
-            self._set_band()
-            if self._frequency != before and self._due is not None:
-                # phases are for another frequency, from this item on
-                self._due = None
-        return begin
+    def _take_band(self, item, found):
+        before = self._frequency
+        self._stream.take(found)
+        self._set_band()
+        if self._frequency != before:
+            self._due = None  # phases are for another frequency, from this item on
 
     def _follow(self, item, until):
-        """The stream has come to an item: sends all models that hold from a time before
-        `until`."""
-        self._time = self._clock.at(item)
-        if self._due is None:
-            self._send(self._time)
-        while self._due < until:
-            self._send(self._due)
+        super()._follow(item, until)
         self._tell_place()
 
     def _send(self, begin):
         """A model that holds from `begin` on."""
-        if not self._asked and self._direction.moving:
-            self._asked = True
-            whole = math.floor(begin)
-            if text := earth_rotation.warning(earth_rotation.julian_date(whole, begin - whole)):
-                self.logger.warn(text)
-        interval = self._interval()
-        # after a change, what was sent ahead is sent once more, for the same times
-        self._later = [time for time in self._later if time > self._time]
-        end = min([begin + interval] + [time for time in self._later if time > begin])
+        if self._direction.moving:
+            self._warn_of_rotation(begin)
+        end = self._end_of(begin, self._interval())
         self.message_port_pub(self._delays_port,
                               delays_message(self._model.segment(begin, end), self._frequency))
-        self._updates += 1
-        self._due = end
-        if not math.isinf(end) and end not in self._later:
-            self._later.append(end)
+        self._sent(end)
 
     def _tell_place(self):
         """Status where the direction is new, sets or rises, or the period is over."""

@@ -6,29 +6,21 @@
 """Block that keeps beams on the sky."""
 
 import math
-import sys
-import threading
 import time as host
-from numbers import Real
 
 import numpy as np
 import pmt
-from gnuradio import gr
 
 from . import c32vector, tags
-from .arrays import earth_rotation
-from .arrays.array_description import ArrayDescription, load_array
 from .arrays.geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
 from .beams.beams import Beam, beams_of, coherent, in_order
 from .beams.weights import beam_directions, beam_weights, channel_frequencies
+from .following_block import LONGEST_LEAD, following_block, is_number
 from .parameters.errors import refuse
-from .streams.item_clock import ItemClock, time_tuple
-from .streams.python_block import python_block
-from .streams.stream_band import Band, StreamBand
+from .streams.item_clock import time_tuple
+from .streams.stream_band import Band
 from .tracking.directions import parse_direction
 
-MAX_CHANNELS = 1 << 24   # what the blocks take
-LONGEST_LEAD = 3600.0    # s, for which all weights are made at the start
 SHORTEST = 1e-6          # s for which weights hold; times in a double are good to 0.2 us
 
 #: what a block looks at that nobody told where to look
@@ -43,11 +35,6 @@ def as_beams(array, beams, time=None):
     if all(isinstance(beam, Beam) for beam in beams):
         return in_order(beams)
     return beams_of(array, beams, time)
-
-
-def _is_number(value, low, high=sys.float_info.max):
-    """Whether it is one from low to high, and finite."""
-    return isinstance(value, Real) and low <= value <= high
 
 
 class Drift:
@@ -117,7 +104,7 @@ def update_interval(span, frame_length):
     return max(span - frame_length, frame_length / 4)
 
 
-class pointing(python_block):
+class pointing(following_block):
     """
     Points beams, and follows the sky with those that move with it.
 
@@ -197,39 +184,21 @@ class pointing(python_block):
                  bandwidth=0, phase_error=1.0, frame_length=0.0, lead=1.0, calibration=None,
                  taper="none", normalise="noise", item_size=8, inputs=None, real=False,
                  inverted=False, samples_per_item=1, tracked=None):
-        if not isinstance(array, ArrayDescription):
-            array = load_array(array)
-        if not isinstance(channels, (int, np.integer)) or not 1 <= channels <= MAX_CHANNELS:
-            refuse("channels", channels, f"a whole number from 1 to {MAX_CHANNELS}")
-        if not isinstance(item_size, (int, np.integer)) or not 1 <= item_size < 2**31:
-            refuse("item_size", item_size, "1 to 2147483647 bytes")
-        if not isinstance(samples_per_item, (int, np.integer)) or not 1 <= samples_per_item < 2**31:
-            refuse("samples_per_item", samples_per_item, "a whole number from 1 to 2147483647")
-        if not _is_number(lead, 0, LONGEST_LEAD):
-            refuse("lead", lead, f"0 to {LONGEST_LEAD:g} seconds")
-        if not _is_number(frame_length, 0, LONGEST_LEAD):
+        if not is_number(frame_length, 0, LONGEST_LEAD):
             refuse("frame_length", frame_length, f"0 to {LONGEST_LEAD:g} seconds")
         self._frame_length = float(frame_length)
-        if inputs is not None and inputs != len(array.inputs):
-            refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
-        self._array, self._channels, self._lead = array, int(channels), float(lead)
+        super().__init__("pointing", array, channels, lead, item_size, inputs, real, inverted,
+                         samples_per_item)
         self._given = None       # the band that was asked for; None: the stream's
         if center_frequency or bandwidth:
-            if not (_is_number(center_frequency, 0) and _is_number(bandwidth, 0) and bandwidth):
+            if not (is_number(center_frequency, 0) and is_number(bandwidth, 0) and bandwidth):
                 refuse("center_frequency, bandwidth", (center_frequency, bandwidth),
                        "both above 0 and finite, or both 0")
             self._given = Band(float(center_frequency), float(bandwidth))
-        self._real, self._inverted = bool(real), bool(inverted)
-        self._samples = int(samples_per_item)
-        self._lock = threading.RLock()
-        self._time = None        # UTC seconds since 1970 up to which the stream has come
         self._clear()
         self._made = dict(calibration=calibration, taper=taper, normalise=normalise,
                           tracked=None if tracked is None else parse_direction(tracked, "tracked"))
         self._beams = None
-        # NumPy deprecates what GNU Radio makes of a vector of one
-        items = [(np.uint8, int(item_size)) if item_size > 1 else np.uint8]
-        super().__init__("pointing", items, gr.py_io_signature(0, 1, items))
         self._port = pmt.intern(tags.weights)
         self.message_port_register_out(self._port)
         self.set_phase_error(phase_error)
@@ -257,7 +226,7 @@ class pointing(python_block):
 
     def set_phase_error(self, phase_error):
         """Degrees; from the next weights on."""
-        if not _is_number(phase_error, 1e-3, 90):
+        if not is_number(phase_error, 1e-3, 90):
             refuse("phase_error", phase_error, "0.001 to 90 degrees")
         with self._lock:
             self._phase_error = float(phase_error)
@@ -306,10 +275,6 @@ class pointing(python_block):
         with self._lock:
             return self._frequencies.copy()
 
-    def updates(self):
-        """How many messages it has sent since the start."""
-        return self._updates
-
     def largest_error(self):
         """Degrees by which the weights of any input have been wrong, at most, since the start."""
         return self._largest_error
@@ -317,53 +282,21 @@ class pointing(python_block):
     # ---- the block
 
     def _clear(self):
-        self._due = None         # from when on the next weights hold; None: they are to be sent
-        self._later = []         # times of the messages that do not hold yet
-        array = self._array
-        self._clock = ItemClock(array.sample_rate / self._samples)
-        self._stream = StreamBand(
-            Band(array.center_frequency, array.sample_rate / (2 if self._real else 1)), self._real,
-            self._inverted, self._samples)
+        super()._clear()
         self._set_band(self._given or self._stream.of_channels(self._channels))
         self._told = False       # that the band that was given is not the stream's
-        self._asked = False      # whether the rotation of the Earth is known
-        self._updates = 0
         self._largest_error = 0.0
 
     def _set_band(self, band):
         self._frequencies = channel_frequencies(self._channels, band.center, band.width)
 
-    def _start(self):
-        with self._lock:
-            self._clear()
-
     def _work(self, input_items, output_items):
         count = len(input_items[0])
         with self._lock:
-            begin = self._read_tags(count)
-            self._follow(begin, self._clock.at(self.nitems_read(0) + count) + self._lead)
+            self._come(count)
             for passed_on in output_items:
                 passed_on[:] = input_items[0]
         return count
-
-    def _read_tags(self, count):
-        """Follows what the stream says in these items, up to the last that does, which it
-        returns."""
-        begin = self.nitems_read(0)
-        found = {}
-        for tag in self.get_tags_in_window(0, 0, count):
-            found.setdefault(tag.offset, {})[pmt.symbol_to_string(tag.key)] = tag.value
-        if not self._clock.running:
-            self._clock.begin(begin)
-        for item in sorted(found):
-            if item > begin:
-                # what comes before it is for the clock and the band up to there
-                self._follow(begin, self._clock.at(item))
-                begin = item
-            if abs(self._clock.take(item, found[item])) > self._lead / 2:
-                self._due = None
-            self._take_band(item, found[item])
-        return begin
 
     def _take_band(self, item, found):
         before, given = self._stream.of_channels(self._channels), self._given
@@ -372,21 +305,12 @@ class pointing(python_block):
         if given is None and ours != before:
             self._set_band(ours)
             if self._due is not None:
-                self._send(self._clock.at(item), timed=True)
+                self._send(self._clock.at(item))
         if (given is not None and self._stream.tuned and not self._told
                 and not band.holds(given, given.width / self._channels)):
             self._told = True
             self.logger.warn(f"center_frequency, bandwidth: {given}, were given, but the stream's "
                              f"tags say {band}: the weights are for what was given")
-
-    def _follow(self, item, until):
-        """The stream has come to an item: sends all weights that hold from a time before
-        `until`."""
-        self._time = self._clock.at(item)
-        if self._due is None:
-            self._send(self._time, timed=False)
-        while self._due < until:
-            self._send(self._due, timed=True)
 
     def _note_error(self, error):
         """Degrees, of weights that are sent now."""
@@ -396,36 +320,29 @@ class pointing(python_block):
             self.logger.warn(f"frames of {self._frame_length:g} s are too long: phases are wrong "
                              f"by up to {error:.3g} degrees, not {self._phase_error:g}")
 
-    def _send(self, begin, timed):
+    def _send(self, begin):
         """Weights that hold from `begin` on."""
-        # the rate at which phases turn is nearly the same half an interval later
+        timed = self._due is not None
         tracked = self._made["tracked"]
         followed = self._beams if tracked is None else [*self._beams, tracked]
-        if not self._asked and any(entry.moving for entry in followed):
-            self._asked = True
-            whole = math.floor(begin)
-            if text := earth_rotation.warning(earth_rotation.julian_date(whole, begin - whole)):
-                self.logger.warn(text)
+        if any(entry.moving for entry in followed):
+            self._warn_of_rotation(begin)
+        # the rate at which phases turn is nearly the same half an interval later
         drift = Drift(self._array, self._beams, self._frequencies, begin, tracked)
         span = drift.span(self._phase_error)
         if not span >= SHORTEST:
             refuse("rx_freq", self._frequencies.max(), "such that weights hold for 1 us at least: "
                    f"at a phase error of {self._phase_error:g} degrees they would for {span:.3g} s")
-        length = update_interval(span, self._frame_length)
-        # after a change of the beams, what was sent ahead is sent once more, for the same times
-        self._later = [time for time in self._later if time > self._time]
-        self._due = min([begin + length] + [time for time in self._later if time > begin])
+        end = self._end_of(begin, update_interval(span, self._frame_length))
         middle = begin
-        if not math.isinf(self._due):
+        if not math.isinf(end):
             # each end of the time in which they hold comes up to a frame late
-            middle = (begin + self._due + self._frame_length) / 2
-            self._note_error(drift.error(self._due - begin + self._frame_length))
+            middle = (begin + end + self._frame_length) / 2
+            self._note_error(drift.error(end - begin + self._frame_length))
         weights = self.weights(middle)
         message = pmt.dict_add(pmt.make_dict(), self._port,
                                c32vector(weights))
         if timed:
             message = pmt.dict_add(message, pmt.intern(tags.time), time_tuple(begin))
         self.message_port_pub(self._port, message)
-        self._updates += 1
-        if self._due not in self._later and not math.isinf(self._due):
-            self._later.append(self._due)
+        self._sent(end)

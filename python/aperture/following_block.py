@@ -1,0 +1,142 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What the blocks share that follow the sky and send settings ahead of a stream."""
+
+import math
+import sys
+import threading
+from numbers import Real
+
+import numpy as np
+import pmt
+from gnuradio import gr
+
+from .arrays import earth_rotation
+from .arrays.array_description import ArrayDescription, load_array
+from .parameters.errors import refuse
+from .streams.item_clock import ItemClock
+from .streams.python_block import python_block
+from .streams.stream_band import Band, StreamBand
+
+LONGEST_LEAD = 3600.0    # s, for which all settings are made at the start
+MAX_CHANNELS = 1 << 24   # what the blocks take
+
+
+def is_number(value, low, high=sys.float_info.max):
+    """Whether it is one from low to high, and finite."""
+    return isinstance(value, Real) and low <= value <= high
+
+
+class following_block(python_block):
+    """
+    Follows the time and the band of a stream, which it passes on where its output is connected, and
+    sends settings that hold from a time, `lead` seconds ahead of the stream.
+
+    Subclasses have
+
+    - _send(begin): sends the settings that hold from a time on, and says by _sent() until when;
+      self._due is None if they hold at once;
+    - _take_band(item, found): takes the tags of an item, key to value, for what is sent from there
+      on;
+    - _clear(): as here, and what else begins with a run.
+    """
+
+    def __init__(self, name, array, channels, lead, item_size, inputs, real, inverted,
+                 samples_per_item):
+        if not isinstance(array, ArrayDescription):
+            array = load_array(array)
+        for parameter, value, least, most in (("channels", channels, 1, MAX_CHANNELS),
+                                              ("item_size", item_size, 1, 2**31 - 1),
+                                              ("samples_per_item", samples_per_item, 1,
+                                               2**31 - 1)):
+            if not isinstance(value, (int, np.integer)) or not least <= value <= most:
+                refuse(parameter, value, f"a whole number from {least} to {most}")
+        if not is_number(lead, 0, LONGEST_LEAD):
+            refuse("lead", lead, f"0 to {LONGEST_LEAD:g} seconds")
+        if inputs is not None and inputs != len(array.inputs):
+            refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
+        self._array, self._channels, self._lead = array, int(channels), float(lead)
+        self._real, self._inverted = bool(real), bool(inverted)
+        self._samples = int(samples_per_item)
+        self._lock = threading.RLock()
+        self._time = None        # UTC seconds since 1970 up to which the stream has come
+        # NumPy deprecates what GNU Radio makes of a vector of one
+        items = [(np.uint8, int(item_size)) if item_size > 1 else np.uint8]
+        super().__init__(name, items, gr.py_io_signature(0, 1, items))
+
+    def updates(self):
+        """How many messages with settings it has sent since the start."""
+        return self._updates
+
+    def _clear(self):
+        self._due = None         # from when on the next settings hold; None: at once
+        self._later = []         # times of the settings that do not hold yet
+        self._clock = ItemClock(self._array.sample_rate / self._samples)
+        self._stream = StreamBand(
+            Band(self._array.center_frequency,
+                 self._array.sample_rate / (2 if self._real else 1)), self._real, self._inverted,
+            self._samples)
+        self._asked = False      # whether the rotation of the Earth is known
+        self._updates = 0
+
+    def _start(self):
+        with self._lock:
+            self._clear()
+
+    def _come(self, count):
+        """The next items are there: sends what holds from a time before theirs, and the lead."""
+        begin = self._read_tags(count)
+        self._follow(begin, self._clock.at(self.nitems_read(0) + count) + self._lead)
+
+    def _read_tags(self, count):
+        """Follows what the stream says in these items, up to the last that does, which it
+        returns."""
+        begin = self.nitems_read(0)
+        found = {}
+        for tag in self.get_tags_in_window(0, 0, count):
+            found.setdefault(tag.offset, {})[pmt.symbol_to_string(tag.key)] = tag.value
+        if not self._clock.running:
+            self._clock.begin(begin)
+        for item in sorted(found):
+            if item > begin:
+                # what comes before it is for the clock and the band up to there
+                self._follow(begin, self._clock.at(item))
+                begin = item
+            if abs(self._clock.take(item, found[item])) > self._lead / 2:
+                self._due = None
+            self._take_band(item, found[item])
+        return begin
+
+    def _follow(self, item, until):
+        """The stream has come to an item: sends all settings that hold from a time before
+        `until`."""
+        self._time = self._clock.at(item)
+        if self._due is None:
+            self._send(self._time)
+        while self._due < until:
+            self._send(self._due)
+
+    def _end_of(self, begin, length):
+        """Until when settings hold that hold from a time on, for so many seconds if nothing that
+        was sent ahead says otherwise."""
+        # after a change, what was sent ahead is sent once more, for the same times
+        self._later = [time for time in self._later if time > self._time]
+        return min([begin + length] + [time for time in self._later if time > begin])
+
+    def _sent(self, end):
+        """Settings were sent that hold until a time, which may be infinite."""
+        self._updates += 1
+        self._due = end
+        if not math.isinf(end) and end not in self._later:
+            self._later.append(end)
+
+    def _warn_of_rotation(self, time):
+        """Once a run: where the Earth's rotation is not known well."""
+        if not self._asked:
+            self._asked = True
+            whole = math.floor(time)
+            if text := earth_rotation.warning(earth_rotation.julian_date(whole, time - whole)):
+                self.logger.warn(text)
