@@ -36,36 +36,24 @@ pfb_channelizer_impl::pfb_channelizer_impl(const parameters& p,
                                        { { "inputs", k.inputs_per_port },
                                          { "channels", k.channels } },
                                        size_of(k.output)))),
-      clocked_block(d,
-                    k.ports,
-                    filter_windows(k, p.most_delay, d).length(),
-                    filter_windows(k, p.most_delay, d).step()),
+      filtering_impl(kernels::pfb::make(k, d),
+                     p,
+                     k,
+                     d,
+                     d,
+                     k.ports,
+                     filter_windows(k, p.most_delay, d).length(),
+                     filter_windows(k, p.most_delay, d).step()),
       d_p(k),
-      d_windows(k, p.most_delay, d),
-      d_kernel(kernels::pfb::make(k, d)),
-      d_settings{ { k.inputs(), k.channels, p.gain == 0 ? 1 : p.gain },
-                  delay_settings(d_windows.extents()) },
       d_described(false),
       d_missing(k.inputs())
 {
-    set_latency(p.latency);
-    set_most_gap(p.most_gap);
-    set_relative_time(p.relative_time);
-    take_filled_samples();
-    set_history(d_windows.history());
-    set_relative_rate(1, d_windows.step());
-
-    take_settings("gains", [this](const pmt::pmt_t& m) { d_settings.gains.receive(m); });
-    take_settings("delays",
-                  [this](const pmt::pmt_t& m) { d_settings.delays.receive(m); });
 }
 
 bool pfb_channelizer_impl::start()
 {
     d_described = false;
-    d_windows.reset();
-    d_settings.start();
-    return clocked_block::start();
+    return filtering_impl::start();
 }
 
 void pfb_channelizer_impl::forecast(int, gr_vector_int& required)
@@ -80,19 +68,7 @@ pfb_channelizer_impl::make(int done,
                            const gr_vector_void_star& output_items)
 {
     const int64_t spectrum = position() / d_windows.step();
-    const int64_t sharing = d_settings.update(
-        spectrum,
-        { rate() > 0 ? origin().after(d_windows.middle(), rate()) : origin(),
-          rate() / d_windows.step() },
-        d_windows.samples_of(items_to_keep()),
-        { [&](int64_t late) { report("late", 0, spectrum, late); },
-          [&](const std::string& reason) { refuse(reason); },
-          [&](const delay_settings::change& delays) {
-              for (int port = 0; port < d_p.ports; port++)
-                  set_reach(port, d_windows.reach_of(port, delays));
-          } },
-        *d_kernel,
-        work_stream());
+    const int64_t sharing = update_settings(spectrum);
     const auto run = next_run(std::min<int64_t>(room, sharing));
     if (run.windows == 0)
         return {};
@@ -112,17 +88,7 @@ pfb_channelizer_impl::make(int done,
 void pfb_channelizer_impl::on_begin()
 {
     d_described = false;
-    d_settings.delays.begin();
-}
-
-void pfb_channelizer_impl::on_tag(int port, const gr::tag_t& tag)
-{
-    try {
-        d_settings.delays.read_tag(
-            port, tick_of(port, tag.offset), pmt::symbol_to_string(tag.key), tag.value);
-    } catch (const std::invalid_argument& e) {
-        refuse(e.what());
-    }
+    filtering_impl::on_begin();
 }
 
 timestamp pfb_channelizer_impl::spectrum_time(int64_t spectrum) const
@@ -160,62 +126,9 @@ void pfb_channelizer_impl::tag_spectra(uint64_t item,
         }
 }
 
-void pfb_channelizer_impl::set_gain(std::complex<float> gain, int input)
-{
-    d_settings.gains.set(gain, input);
-}
-
-void pfb_channelizer_impl::set_gains(const std::vector<std::complex<float>>& gains,
-                                     int input)
-{
-    d_settings.gains.set(gains, input);
-}
-
-std::vector<std::complex<float>> pfb_channelizer_impl::gains(int input) const
-{
-    return d_settings.gains.of(input);
-}
-
-std::vector<gain_setting> pfb_channelizer_impl::gain_settings(int input) const
-{
-    return d_settings.gains.settings(input);
-}
-
-void pfb_channelizer_impl::set_delays(const std::vector<double>& delays,
-                                      const std::vector<double>& delay_rates,
-                                      const std::vector<double>& phases,
-                                      const std::vector<double>& phase_rates,
-                                      int input,
-                                      const std::optional<setting_time>& time,
-                                      const std::string& model)
-{
-    d_settings.delays.set(
-        { model, input, timestamp_of(time) }, delays, delay_rates, phases, phase_rates);
-}
-
-std::vector<delay_setting> pfb_channelizer_impl::delays(int input) const
-{
-    return d_settings.delays.settings(input);
-}
-
-std::vector<uint64_t> pfb_channelizer_impl::clamped() const
-{
-    return d_kernel->clamped().output;
-}
-
-std::vector<uint64_t> pfb_channelizer_impl::clamped_samples() const
-{
-    return d_kernel->clamped().samples;
-}
-
 std::vector<uint64_t> pfb_channelizer_impl::missing() const
 {
     return { d_missing.begin(), d_missing.end() };
-}
-
-std::string pfb_channelizer_impl::implementation() const
-{
-    return d_kernel->implementation();
 }
 
 } // namespace gr::aperture

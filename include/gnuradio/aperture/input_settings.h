@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_INPUT_SETTINGS_H
 #define INCLUDED_APERTURE_INPUT_SETTINGS_H
 
+#include <gnuradio/aperture/block_on_device.h>
 #include <complex>
 #include <cstdint>
 #include <optional>
@@ -43,6 +44,66 @@ struct delay_setting : input_setting {
 //! Gains of an input: those of several models are multiplied.
 struct gain_setting : input_setting {
     std::vector<std::complex<float>> gains; //!< one for each channel, or one for all
+};
+
+/*!
+ * \brief What pfb_channelizer and f_engine share: gains and delays of their inputs, and
+ * what they count.
+ * \ingroup aperture
+ */
+class APERTURE_API filtering_block : virtual public block_on_device
+{
+public:
+    //! Sets the gain of all channels of an input (-1: of all inputs) from the next
+    //! spectrum on.
+    virtual void set_gain(std::complex<float> gain, int input = -1) = 0;
+    //! Sets one gain for each channel of an input (-1: of all inputs).
+    virtual void set_gains(const std::vector<std::complex<float>>& gains,
+                           int input = -1) = 0;
+    //! Gains of an input, one for each of `channels`.
+    virtual std::vector<std::complex<float>> gains(int input) const = 0;
+
+    //! All gains of an input, or of all with -1: those in force and those that wait for
+    //! their time. gains() gives the product of those in force.
+    virtual std::vector<gain_setting> gain_settings(int input = -1) const = 0;
+
+    /*!
+     * Sets a model of the delays of the inputs, in place of the one of that name. Those
+     * of several names add up. At a time t the delay is delay + delay_rate (t - time),
+     * the phase phase + phase_rate (t - time), and channel k is multiplied by exp(i
+     * (phase - 2 pi (f_k - f_c) delay)), with f_c the frequency of channel n/2.
+     *
+     * `delays` are seconds, one for each input or one for all; a positive one delays the
+     * input. `delay_rates` (seconds a second), `phases` (radians) and `phase_rates`
+     * (radians a second) are as many as delays, or none. `input` says which one, -1: all.
+     *
+     * Rates count from `time`, and the model holds from the first spectrum at or after
+     * it. Without a time it holds from the next spectrum on, and counts from its time.
+     *
+     * \throws std::invalid_argument if there is no such input, or, once samples have told
+     * their rate, a delay is longer than `most_delay`
+     */
+    virtual void set_delays(const std::vector<double>& delays,
+                            const std::vector<double>& delay_rates = {},
+                            const std::vector<double>& phases = {},
+                            const std::vector<double>& phase_rates = {},
+                            int input = -1,
+                            const std::optional<setting_time>& time = {},
+                            const std::string& model = "") = 0;
+    //! All delay models of an input, or of all with -1: those in force, with that of tags
+    //! on the samples under the name "tags", and those that wait for their time.
+    virtual std::vector<delay_setting> delays(int input = -1) const = 0;
+
+    //! For each input, output values that did not fit into 8 bits and were clamped, of
+    //! all channels, whether f_engine selects them or not.
+    virtual std::vector<uint64_t> clamped() const = 0;
+    //! For each input, 8-bit samples of -128 (4-bit: -8) that were read as -127 (-7).
+    virtual std::vector<uint64_t> clamped_samples() const = 0;
+    //! For each input, spectra that were zeros because samples were lost (the padding of
+    //! f_engine's last frame not counted).
+    virtual std::vector<uint64_t> missing() const = 0;
+    //! What computes, for example "host".
+    virtual std::string implementation() const = 0;
 };
 
 } // namespace gr::aperture

@@ -9,10 +9,8 @@
 #define INCLUDED_APERTURE_PFB_CHANNELIZER_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/aperture/block_on_device.h>
 #include <gnuradio/aperture/input_settings.h>
 #include <gnuradio/aperture/parameter.h>
-#include <complex>
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -68,7 +66,7 @@ pfb_prototype(int channels, int taps, const std::string& window = "hann");
  * A spectrum of a delayed input is read that many samples earlier. It is missing where
  * these were lost, or lie before the first one; inputs of one port are missing together.
  */
-class APERTURE_API pfb_channelizer : virtual public block_on_device
+class APERTURE_API pfb_channelizer : public filtering_block
 {
 public:
     typedef std::shared_ptr<pfb_channelizer> sptr;
@@ -150,53 +148,6 @@ public:
     }
 
     static sptr make(const parameters& p);
-
-    //! Sets the gain of all channels of an input (-1: of all inputs) from the next
-    //! spectrum on.
-    virtual void set_gain(std::complex<float> gain, int input = -1) = 0;
-    //! Sets one gain for each channel of an input (-1: of all inputs).
-    virtual void set_gains(const std::vector<std::complex<float>>& gains,
-                           int input = -1) = 0;
-    //! Gains of an input, one for each channel.
-    virtual std::vector<std::complex<float>> gains(int input) const = 0;
-
-    //! All gains of an input, or of all with -1: those in force and those that wait for
-    //! their time. gains() gives the product of those in force.
-    virtual std::vector<gain_setting> gain_settings(int input = -1) const = 0;
-
-    /*!
-     * Sets a model of the delays of the inputs, in place of the one of that name. Those
-     * of several names add up. At a time t the delay is delay + delay_rate (t - time),
-     * the phase phase + phase_rate (t - time), and channel k is multiplied by exp(i
-     * (phase - 2 pi (f_k - f_c) delay)), with f_c the frequency of channel n/2.
-     *
-     * \param delays seconds, for each input or one for all; a positive one delays the
-     * input \param delay_rates seconds a second; these and the next two as many as
-     * delays, or none \param phases radians \param phase_rates radians a second \param
-     * input which one; -1: all \param time that rates count from; holds from the first
-     * spectrum at or after it. Without one from the next spectrum on, and counts from its
-     * time \param model the name \throws std::invalid_argument if there is no such input,
-     * or, once samples have told their rate, a delay is longer than `most_delay`
-     */
-    virtual void set_delays(const std::vector<double>& delays,
-                            const std::vector<double>& delay_rates = {},
-                            const std::vector<double>& phases = {},
-                            const std::vector<double>& phase_rates = {},
-                            int input = -1,
-                            const std::optional<setting_time>& time = {},
-                            const std::string& model = "") = 0;
-    //! All delay models of an input, or of all with -1: those in force, with that of tags
-    //! on the samples under the name "tags", and those that wait for their time.
-    virtual std::vector<delay_setting> delays(int input = -1) const = 0;
-
-    //! For each input, output values that did not fit into 8 bits and were clamped.
-    virtual std::vector<uint64_t> clamped() const = 0;
-    //! For each input, 8-bit samples of -128 (4-bit: -8) that were read as -127 (-7).
-    virtual std::vector<uint64_t> clamped_samples() const = 0;
-    //! For each input, spectra that were zeros because samples were lost.
-    virtual std::vector<uint64_t> missing() const = 0;
-    //! What computes, for example "host".
-    virtual std::string implementation() const = 0;
 };
 
 } // namespace gr::aperture

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(f_engine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(3018924929b242b0955a444155bf51b3) */
+/* BINDTOOL_HEADER_FILE_HASH(c04b09d52c6168a07ce45e8b97f693c5) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -1,0 +1,183 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_CONTROL_FILTERING_IMPL_H
+#define INCLUDED_APERTURE_CONTROL_FILTERING_IMPL_H
+
+#include "control/delay_settings.h"
+#include "control/gain_settings.h"
+#include "stream/filter_windows.h"
+#include <gnuradio/aperture/pfb_channelizer.h>
+#include <algorithm>
+#include <complex>
+#include <memory>
+#include <utility>
+
+namespace gr::aperture {
+
+/*!
+ * What pfb_channelizer and f_engine share: the windows of samples under the filter, gains
+ * and delays of the inputs, and how the kernel gets them. `Interface` is the public
+ * class, `Base` the clocked_block that it is otherwise, `Kernel` a filter bank.
+ */
+template <class Interface, class Base, class Kernel>
+class filtering_impl : public Interface, public Base
+{
+public:
+    bool start() override
+    {
+        d_windows.reset();
+        d_gains.start();
+        d_delays.start();
+        return Base::start();
+    }
+
+    void set_gain(std::complex<float> gain, int input) override
+    {
+        d_gains.set(gain, input);
+    }
+    void set_gains(const std::vector<std::complex<float>>& gains, int input) override
+    {
+        d_gains.set(gains, input);
+    }
+    std::vector<std::complex<float>> gains(int input) const override
+    {
+        return d_gains.of(input);
+    }
+    std::vector<gain_setting> gain_settings(int input) const override
+    {
+        return d_gains.settings(input);
+    }
+    void set_delays(const std::vector<double>& delays,
+                    const std::vector<double>& delay_rates,
+                    const std::vector<double>& phases,
+                    const std::vector<double>& phase_rates,
+                    int input,
+                    const std::optional<setting_time>& time,
+                    const std::string& model) override
+    {
+        d_delays.set({ model, input, timestamp_of(time) },
+                     delays,
+                     delay_rates,
+                     phases,
+                     phase_rates);
+    }
+    std::vector<delay_setting> delays(int input) const override
+    {
+        return d_delays.settings(input);
+    }
+    std::vector<uint64_t> clamped() const override { return d_kernel->clamped().output; }
+    std::vector<uint64_t> clamped_samples() const override
+    {
+        return d_kernel->clamped().samples;
+    }
+    std::string implementation() const override { return d_kernel->implementation(); }
+
+protected:
+    /*!
+     * \param p of the block, \param k of the filter bank
+     * \param base what the Base is made of
+     */
+    template <class... Arguments>
+    filtering_impl(std::unique_ptr<Kernel> kernel,
+                   const pfb_channelizer::parameters& p,
+                   const kernels::pfb::parameters& k,
+                   const device& d,
+                   Arguments&&... base)
+        : Base(std::forward<Arguments>(base)...),
+          d_ports(k.ports),
+          d_windows(k, p.most_delay, d),
+          d_kernel(std::move(kernel)),
+          d_gains(k.inputs(), k.channels, p.gain == 0 ? 1 : p.gain),
+          d_delays(d_windows.extents())
+    {
+        this->set_latency(p.latency);
+        this->set_most_gap(p.most_gap);
+        this->set_relative_time(p.relative_time);
+        this->take_filled_samples();
+        this->set_history(d_windows.history());
+        // of spectra, not of frames: the buffer before this block need not hold a whole
+        // one
+        this->set_relative_rate(1, d_windows.step());
+
+        this->take_settings("gains", [this](const pmt::pmt_t& m) { d_gains.receive(m); });
+        this->take_settings("delays",
+                            [this](const pmt::pmt_t& m) { d_delays.receive(m); });
+    }
+
+    /*!
+     * Gives the kernel what it needs for a spectrum, and says which samples its windows
+     * want.
+     * \returns for how many spectra from this one on that holds
+     */
+    int64_t update_settings(int64_t spectrum)
+    {
+        const double rate = this->rate();
+        const timestamp origin = this->origin();
+        const item_clock clock{ rate > 0 ? origin.after(d_windows.middle(), rate)
+                                         : origin,
+                                rate / d_windows.step() };
+        const auto late = [&](int64_t spectra) {
+            this->report("late", 0, spectrum, spectra);
+        };
+        const int64_t same_gains =
+            d_gains.update(spectrum, clock, late, [&](const cfloat* values) {
+                d_kernel->set_gains(values, this->work_stream());
+            });
+        const int64_t same_delays = d_delays.update(
+            spectrum,
+            clock,
+            d_windows.samples_of(items_to_keep()),
+            { late,
+              [&](const std::string& reason) { this->refuse(reason); },
+              [&](const delay_settings::change& now) {
+                  d_kernel->set_delays(now.any ? now.delays.data() : nullptr,
+                                       this->work_stream());
+                  for (int port = 0; port < d_ports; port++)
+                      this->set_reach(port, d_windows.reach_of(port, now));
+              } });
+        return std::min(same_gains, same_delays);
+    }
+
+    void on_begin() override
+    {
+        Base::on_begin();
+        d_delays.begin();
+    }
+    void on_moved(int64_t ticks) override
+    {
+        Base::on_moved(ticks);
+        d_delays.shift(ticks);
+    }
+    void on_tag(int port, const gr::tag_t& tag) override
+    {
+        try {
+            d_delays.read_tag(port,
+                              this->tick_of(port, tag.offset),
+                              pmt::symbol_to_string(tag.key),
+                              tag.value);
+        } catch (const std::invalid_argument& e) {
+            this->refuse(e.what());
+        }
+    }
+    int64_t items_to_keep() const override
+    {
+        return d_windows.room_for_delays(this->rate());
+    }
+
+    const int d_ports;
+    filter_windows d_windows;
+    const std::unique_ptr<Kernel> d_kernel;
+
+private:
+    gr::aperture::gain_settings d_gains;
+    delay_settings d_delays;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_CONTROL_FILTERING_IMPL_H */
