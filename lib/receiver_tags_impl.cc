@@ -24,8 +24,6 @@ namespace {
 const pmt::pmt_t status_port = pmt::mp("status");
 const pmt::pmt_t command_port = pmt::mp("command");
 
-pmt::pmt_t key(const char* name) { return pmt::intern(name); }
-
 void require_rate(double rate)
 {
     require(std::isfinite(rate) && rate >= 0,
@@ -47,15 +45,6 @@ timestamp require_time(const char* name, const std::pair<uint64_t, double>& time
             std::to_string(time.first) + " s and " + text_of(time.second) + " s",
             "whole seconds before the year 10000 and a fraction of 0 to below 1");
     return { int64_t(time.first), time.second };
-}
-
-std::optional<double> number_of(const pmt::pmt_t& value)
-{
-    if (!pmt::is_number(value) || pmt::is_complex(value))
-        return std::nullopt;
-    const double number =
-        pmt::is_uint64(value) ? double(pmt::to_uint64(value)) : pmt::to_double(value);
-    return std::isfinite(number) ? std::optional<double>(number) : std::nullopt;
 }
 
 //! What cannot be a time is not known.

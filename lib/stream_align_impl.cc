@@ -46,8 +46,6 @@ constexpr std::chrono::milliseconds reminder_period(500);
 //! How long a call waits for an answer while the output is held back.
 constexpr std::chrono::milliseconds short_wait(5);
 
-pmt::pmt_t key(const char* name) { return pmt::intern(name); }
-
 void require_seconds(const char* name, double seconds)
 {
     require(std::isfinite(seconds) && seconds >= 0,

@@ -6,8 +6,18 @@
  */
 
 #include "control/message_text.h"
+#include <cmath>
 
 namespace gr::aperture {
+
+std::optional<double> number_of(const pmt::pmt_t& value)
+{
+    if (!pmt::is_number(value) || pmt::is_complex(value))
+        return std::nullopt;
+    const double number =
+        pmt::is_uint64(value) ? double(pmt::to_uint64(value)) : pmt::to_double(value);
+    return std::isfinite(number) ? std::optional<double>(number) : std::nullopt;
+}
 
 namespace {
 

@@ -9,9 +9,16 @@
 #define INCLUDED_APERTURE_CONTROL_MESSAGE_TEXT_H
 
 #include <pmt/pmt.h>
+#include <optional>
 #include <string>
 
 namespace gr::aperture {
+
+//! The key of a tag, or of an entry of a message.
+inline pmt::pmt_t key(const char* name) { return pmt::intern(name); }
+
+//! The finite real number that a tag or an entry of a message is, or nothing.
+std::optional<double> number_of(const pmt::pmt_t& value);
 
 /*!
  * What a message says, for people: some 200 characters of it, and of vectors of numbers

@@ -23,18 +23,6 @@ namespace {
 
 const pmt::pmt_t status_port = pmt::mp("status");
 
-pmt::pmt_t key(const char* name) { return pmt::intern(name); }
-
-//! The tag's number, or nothing (and an unknown type is nothing, too).
-std::optional<double> number_of(const pmt::pmt_t& value)
-{
-    if (!pmt::is_number(value) || pmt::is_complex(value))
-        return std::nullopt;
-    const double number =
-        pmt::is_uint64(value) ? double(pmt::to_uint64(value)) : pmt::to_double(value);
-    return std::isfinite(number) ? std::optional<double>(number) : std::nullopt;
-}
-
 //! Tuners round: to a fraction of a hertz, or some hundred at most.
 bool same_frequency(double a, double b)
 {
