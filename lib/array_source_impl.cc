@@ -63,7 +63,8 @@ simulator::parameters kernel_parameters(const array_source::parameters& p)
                              in.cable_delay });
     }
     for (const auto& s : p.sources)
-        k.sources.push_back({ s.name, s.azimuth, s.elevation, s.moving, s.flux });
+        k.sources.push_back(
+            { s.name, s.azimuth, s.elevation, s.moving, s.flux, s.drift });
     k.latitude = p.latitude;
     k.sample_rate = p.sample_rate;
     k.center_frequency = p.center_frequency;

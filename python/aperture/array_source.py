@@ -8,12 +8,16 @@
 import math
 from numbers import Real
 
+import numpy as np
+
 from . import aperture_python
 from .arrays.array_description import ArrayDescription, Source, load_array
-from .arrays.geometry import radec_to_azel
+from .arrays.geometry import direction, rotate_with_sky
+from .tracking.directions import azimuth_elevation, parse_direction
 
 DEFAULT_START_TIME = 1704067200  # 2024-01-01T00:00:00Z
 END_OF_TIME = 253402300800  # 10000-01-01T00:00:00Z
+DRIFT_INTERVAL = 3600.0  # s, over which the motion of a body is taken
 
 
 def _whole_and_fraction(start_time):
@@ -32,13 +36,23 @@ def _whole_and_fraction(start_time):
                      "before the year 10000, a number or (whole seconds, fraction of 0 to below 1)")
 
 
+def _drift(place, array, time):
+    """How fast a body moves among the stars: rad/s [east, north, up], as of the next hour."""
+    now, later = (direction(*azimuth_elevation(place, seconds, array))
+                  for seconds in (time, time + DRIFT_INTERVAL))
+    later = rotate_with_sky(later, array.latitude, -DRIFT_INTERVAL)
+    across = later - now * (later @ now)
+    sine = np.linalg.norm(across)
+    angle = math.atan2(sine, later @ now)
+    return across / sine * angle / DRIFT_INTERVAL if sine > 0 else np.zeros(3)
+
+
 def _block_source(source, array, time):
-    azimuth, elevation = source.azimuth, source.elevation
-    if source.moving:
-        azimuth, elevation = radec_to_azel(source.ra, source.dec, time, array.latitude,
-                                           array.longitude, array.height)
+    place = parse_direction(source)
+    azimuth, elevation = azimuth_elevation(place, time, array)
+    drift = (0.0, 0.0, 0.0) if place.body is None else _drift(place, array, time)
     return aperture_python.array_source.source(source.name, float(azimuth), float(elevation),
-                                               source.moving, source.flux)
+                                               source.moving, source.flux, tuple(drift))
 
 
 def array_source(array="two-dish", sources=None, type="fc32", samples=0,
@@ -58,7 +72,10 @@ def array_source(array="two-dish", sources=None, type="fc32", samples=0,
         type: fc32, sc16 or sc8
         samples: of each input, then the stream ends; 0: endless
         start_time: UTC seconds since 1970 of the first sample, a number or (whole seconds,
-            fraction); sources with ra and dec are where they are then, and move on from there
+            fraction); sources with ra and dec are where they are then, and move on from there.
+            Bodies (sun, moon, planets) also drift among the stars, as in the hour after it: the
+            Sun and the planets are good to an arc second for six hours, the Moon, whose parallax
+            changes, to 30 arc seconds for one hour
         seed: equal seeds give equal samples
         inputs_per_port: interleaved sample by sample
         noise_rms: rms of the receiver noise of an input of gain 1, in re and in im, each, in steps

@@ -15,6 +15,8 @@ import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture import Antenna, ArrayDescription, Input, Source
 from gnuradio.aperture.arrays import geometry
+from gnuradio.aperture.tracking.directions import Direction, azimuth_elevation
+from scipy.interpolate import CubicSpline
 
 ZENITH = Source("zenith", azimuth=0, elevation=90)
 
@@ -315,6 +317,27 @@ class qa_array_source(gr_unittest.TestCase):
         self.check_fringes(array, samples,
                            np.interp(np.arange(n) / rate, coarse, delays[:, 1] - delays[:, 0]), 0.1)
 
+    def test_bodies(self):
+        """Fringes of the Sun and the Moon for an hour, 187 wavelengths: among the stars these move
+        by 0.04 and half a degree, and so turn their phases by 40 and 500 degrees. An arc second is
+        0.3 degrees; the Moon's parallax bends its way by up to 30 of them."""
+        rate, n, start = 100.0, 360000, 1718960400.25  # 2024-06-21T09:00:00Z
+        array = make_array([(0, 0, 0), (38, 12, 0)], sample_rate=rate, latitude=-10.0)
+        coarse = np.linspace(0, n / rate, 361)
+        for body, limit in (("sun", 0.5), ("moon", 12)):
+            source = Source("a", body=body, flux=1e9)
+            az, el = azimuth_elevation(Direction(body, body=body), start + coarse, array)
+            if el.min() < 5:  # a full Moon: seen where the Sun is not
+                array.longitude = (array.longitude + 180) % 360
+                az, el = azimuth_elevation(Direction(body, body=body), start + coarse, array)
+            self.assertGreater(el.min(), 5)
+            samples, _, _ = collect(array, n, sources=[source], start_time=start)
+            delays = geometry.delays(array.input_positions(), geometry.direction(az, el))
+            with self.subTest(body):
+                # every 10 s, where a cubic line is good to 1e-15 s
+                self.check_fringes(array, samples, CubicSpline(coarse, delays[:, 1] - delays[:, 0])(
+                    np.arange(n) / rate), limit)
+
     def test_fast_fringes(self):
         """100 km at a rate of 2 kHz: some 20 fringes a second, their rate changing, and no jump
         where one stretch of the computation ends and the next begins. 0.2 degrees: 0.03 of them are
@@ -534,6 +557,12 @@ class qa_array_source(gr_unittest.TestCase):
                 ([block.input("a")], [block.source("s", elevation=91)], r"sources\[0\].elevation"),
                 ([block.input("a")], [block.source("s", azimuth=math.nan)], r"sources\[0\].azimu"),
                 ([block.input("a")], [block.source("s", flux=-1)], r"sources\[0\].flux: -1 "),
+                ([block.input("a")], [block.source("s", moving=True, drift=(0, 0.1, 0))],
+                 r"sources\[0\].drift: 0.1 .*up to 1e-3"),
+                ([block.input("a")], [block.source("s", drift=(0, 1e-6, 0))],
+                 r"sources\[0\].drift: 1e-06 .*stands still"),
+                ([block.input("a")], [block.source("s", moving=True, drift=(0, math.nan, 0))],
+                 r"sources\[0\].drift: nan "),
                 ([block.input(str(i)) for i in range(1025)], [], "ports .*1025 is not allowed")):
             with self.subTest(message), self.assertRaisesRegex(ValueError, message):
                 block(inputs, sources)

@@ -41,8 +41,9 @@ namespace gr::aperture {
  * The delays are exact, whole samples and fractions, over the band of the sources: their
  * spectrum is flat within 1e-4 for |f| < 0.495 of the sample rate (99 % of the band) and
  * falls to nothing at half the rate. Sources stand still, or move with the sky, from
- * azimuth and elevation at the first sample on: delay and phase follow all the time. What
- * is below the horizon is not seen (checked once every few thousand samples).
+ * azimuth and elevation at the first sample on, and drift among the stars on a great
+ * circle as the Sun does: delay and phase follow all the time. What is below the horizon
+ * is not seen (checked once every few thousand samples).
  *
  * Ports out: inputs/inputs_per_port, an item is one sample of each input of the port.
  * Item 0 carries rx_time, rx_freq and rx_rate. The samples depend on the seed, the names
@@ -92,6 +93,7 @@ public:
         double elevation = 90;
         bool moving = false;
         double flux = 1;
+        std::array<double, 3> drift = { 0, 0, 0 };
 
         //! What the members mean.
         static auto describe()
@@ -109,7 +111,12 @@ public:
                 parameter("moving", &source::moving, "whether it moves with the sky"),
                 parameter("flux",
                           &source::flux,
-                          "power in an input over that of the receiver noise"));
+                          "power in an input over that of the receiver noise"),
+                parameter("drift",
+                          &source::drift,
+                          "rad/s [east, north, up], of the direction among the stars at "
+                          "the first sample, perpendicular to it; up to 1e-3, and 0 "
+                          "where it does not move"));
         }
     };
 

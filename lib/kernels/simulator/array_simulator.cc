@@ -77,6 +77,15 @@ void check_sources(const array_simulator::parameters& p)
                         0,
                         1e15,
                         "0 to 1e15 times the power of the receiver noise");
+        double square = 0;
+        for (const double rate : source.drift)
+            square += rate * rate;
+        require_between(place + "drift",
+                        std::sqrt(square),
+                        0,
+                        source.moving ? 1e-3 : 0,
+                        source.moving ? "up to 1e-3 rad/s"
+                                      : "0 of a source that stands still");
     }
 }
 

@@ -38,6 +38,8 @@ public:
         double elevation; //!< degrees, of the first sample
         bool moving;      //!< turns with the sky
         double flux;      //!< power in an input, in units of the receiver noise
+        //! rad/s [east, north, up], among the stars, at the first sample
+        std::array<double, 3> drift;
     };
 
     struct parameters {

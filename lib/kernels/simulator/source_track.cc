@@ -39,57 +39,83 @@ source_track::source_track(const array_simulator::parameters& p,
     : d_moving(s.moving)
 {
     const double az = s.azimuth * degree, el = s.elevation * degree;
-    const vector3 start{ std::cos(el) * std::sin(az),
-                         std::cos(el) * std::cos(az),
-                         std::sin(el) };
-    // a source that stands still is one whose direction is all along the axis
-    vector3 along = start, across{}, rotated{};
-    if (d_moving) {
-        const vector3 pole{ 0,
-                            std::cos(p.latitude * degree),
-                            std::sin(p.latitude * degree) };
-        for (size_t i = 0; i < 3; i++) {
-            along[i] = pole[i] * dot(pole, start);
-            across[i] = start[i] - along[i];
-        }
-        rotated = cross(pole, start);
+    d_pole = { 0, std::cos(p.latitude * degree), std::sin(p.latitude * degree) };
+    d_start = { std::cos(el) * std::sin(az), std::cos(el) * std::cos(az), std::sin(el) };
+    // what is not across the direction is rounding, or the caller's error
+    const double inwards = dot(s.drift, d_start);
+    for (size_t i = 0; i < 3; i++)
+        d_towards[i] = s.drift[i] - inwards * d_start[i];
+    d_drift = std::sqrt(dot(d_towards, d_towards));
+    for (double& component : d_towards)
+        component = d_drift > 0 ? component / d_drift : 0;
+    for (const auto& in : p.inputs) {
+        const auto& r = in.position;
+        const vector3 axis{ -r[0] / speed_of_light,
+                            -r[1] / speed_of_light,
+                            -r[2] / speed_of_light };
+        d_delays.push_back({ in.cable_delay, std::sqrt(dot(axis, axis)), along(axis) });
     }
-    for (const auto& in : p.inputs)
-        d_delays.push_back({ in.cable_delay - dot(in.position, along) / speed_of_light,
-                             -dot(in.position, across) / speed_of_light,
-                             -dot(in.position, rotated) / speed_of_light });
-    d_up = { along[2], across[2], rotated[2] };
+    d_up = along({ 0, 0, 1 });
 }
 
-double source_track::terms::swing() const { return std::hypot(cosine, sine); }
+source_track::projection source_track::along(const vector3& axis) const
+{
+    const auto of = [&](const vector3& direction) {
+        const double whole = dot(axis, direction);
+        // a source that stands still is one whose direction is all along the pole
+        if (!d_moving)
+            return terms{ whole, 0, 0 };
+        const double constant = dot(axis, d_pole) * dot(d_pole, direction);
+        return terms{ constant, whole - constant, dot(axis, cross(d_pole, direction)) };
+    };
+    return { of(d_start), of(d_towards) };
+}
 
 source_track::angle source_track::at(double time) const
 {
-    return { std::cos(-earth_rate * time), std::sin(-earth_rate * time) };
+    return { std::cos(-earth_rate * time),
+             std::sin(-earth_rate * time),
+             std::cos(d_drift * time),
+             std::sin(d_drift * time) };
 }
 
 double source_track::delay(size_t input, const angle& a) const
 {
-    return d_delays[input].value(a);
+    return d_delays[input].cable + d_delays[input].geometric.value(a);
 }
 
 bool source_track::above_horizon(const angle& a) const { return d_up.value(a) >= 0; }
 
+double source_track::mean(size_t input) const
+{
+    // a source that drifts may come to be anywhere
+    const auto& delay = d_delays[input];
+    return delay.cable + (d_drift > 0 ? 0 : delay.geometric.start.constant);
+}
+
+double source_track::swing(size_t input) const
+{
+    const auto& delay = d_delays[input];
+    return d_drift > 0
+               ? delay.length
+               : std::hypot(delay.geometric.start.cosine, delay.geometric.start.sine);
+}
+
 double source_track::least_delay(size_t input) const
 {
-    return d_delays[input].constant - d_delays[input].swing();
+    return mean(input) - swing(input);
 }
 
 double source_track::greatest_delay(size_t input) const
 {
-    return d_delays[input].constant + d_delays[input].swing();
+    return mean(input) + swing(input);
 }
 
 double source_track::greatest_rate() const
 {
     double rate = 0;
-    for (const auto& delay : d_delays)
-        rate = std::max(rate, delay.swing() * earth_rate);
+    for (size_t input = 0; input < d_delays.size(); input++)
+        rate = std::max(rate, swing(input) * (earth_rate + d_drift));
     return rate;
 }
 

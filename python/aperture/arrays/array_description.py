@@ -22,11 +22,13 @@ One YAML file, read by everything that needs to know:
     sources:                   # for the simulator; may be left out
       - {name: Sun, azimuth: 180, elevation: 35, flux: 1}
       - {name: Cas A, ra: 350.85, dec: 58.815, flux: 0.5}
+      - {name: Moon, body: moon, flux: 0.1}
 
 gain is a voltage factor, a number or [re, im], 1 if not given; cable_delay is in seconds, 0 if not
 given. A source has azimuth (from north through east) and elevation and stands still, or ICRS
-right ascension and declination and moves, all in degrees; flux is its power in an input in units of
-the receiver noise, 1 if not given.
+right ascension and declination and moves, all in degrees, or it is a body of the solar system (sun,
+moon, mercury, ... neptune), which moves as that does; flux is its power in an input in units of the
+receiver noise, 1 if not given.
 
 Instead of inputs, `polarizations: xy` gives each antenna one input for each of these letters,
 antenna by antenna (A x, A y, B x, ...); with neither of the two each antenna has one input, x.
@@ -125,7 +127,7 @@ _INPUT = {"antenna": (_as_is, True), "polarization": (_as_is, True), "gain": (_a
           "cable_delay": (_as_number, False)}
 _SOURCE = {"name": (_as_is, True), "azimuth": (_as_number, False),
            "elevation": (_as_number, False), "ra": (_as_number, False), "dec": (_as_number, False),
-           "flux": (_as_number, False)}
+           "body": (_as_is, False), "flux": (_as_number, False)}
 
 
 class _Reader(YamlReader):
@@ -231,8 +233,11 @@ def save_array(description, path):
     if description.sources:
         lines.append("sources:")
     for source in description.sources:
-        pair = ("ra", "dec") if source.moving else ("azimuth", "elevation")
-        place = ", ".join(f"{key}: {_written(getattr(source, key))}" for key in pair)
+        if source.body is not None:
+            place = f"body: {source.body}"
+        else:
+            pair = ("ra", "dec") if source.moving else ("azimuth", "elevation")
+            place = ", ".join(f"{key}: {_written(getattr(source, key))}" for key in pair)
         flux = _written(source.flux)
         lines.append(f"  - {{name: {_quoted(source.name)}, {place}, flux: {flux}}}")
     path = os.fspath(path)

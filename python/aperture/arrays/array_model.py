@@ -12,6 +12,7 @@ from typing import Optional
 import numpy as np
 
 from ..parameters import errors
+from .bodies import BODIES
 
 POLARIZATIONS = "xylr"
 
@@ -90,22 +91,28 @@ class Input:
 
 @dataclass(frozen=True)
 class Target:
-    """A direction with a name: azimuth and elevation, or ra and dec (ICRS), in degrees."""
+    """A direction with a name: azimuth and elevation, or ra and dec (ICRS), in degrees, or a body
+    of the solar system."""
     name: str
     azimuth: Optional[float] = None
     elevation: Optional[float] = None
     ra: Optional[float] = None
     dec: Optional[float] = None
+    body: Optional[str] = None
 
     def __post_init__(self):
         object.__setattr__(self, "name", _text("name", self.name))
-        given = [key for key in ("azimuth", "elevation", "ra", "dec")
+        given = [key for key in ("azimuth", "elevation", "ra", "dec", "body")
                  if getattr(self, key) is not None]
+        if given == ["body"]:
+            if self.body not in BODIES:
+                refuse("body", self.body, ", ".join(BODIES))
+            return
         if given not in (["azimuth", "elevation"], ["ra", "dec"]):
             raise ArrayDescriptionError(
                 "", f"{type(self).__name__.lower()} {self.name!r} has "
                 f"{', '.join(given) or 'no direction'}; it must have azimuth and elevation "
-                "(stands still), or ra and dec (moves with the sky)")
+                "(stands still), or ra and dec, or body (moves with the sky)")
         limits = {"azimuth": (-360, 360), "elevation": (0, 90), "ra": (0, 360), "dec": (-90, 90)}
         for key in given:
             low, high = limits[key]
@@ -114,8 +121,8 @@ class Target:
 
     @property
     def moving(self):
-        """Turns with the sky (ra and dec) or stands still (azimuth and elevation)."""
-        return self.ra is not None
+        """Turns with the sky (ra and dec, or a body) or stands still (azimuth and elevation)."""
+        return self.azimuth is None
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ inputs:
 sources:
   - {name: Sun, azimuth: 180, elevation: 35, flux: 2}
   - {name: Cas A, ra: 350.85, dec: 58.815}
+  - {name: Moon, body: moon, flux: 0.1}
 """
 
 # what to replace in GOOD by what, the line that the error must name, and what it must say
@@ -66,6 +67,9 @@ BAD = [
     ("elevation: 35", "elevation: -1", 15, r"sources\[0\].elevation: -1.0.*0 to 90"),
     ("elevation: 35, ", "", 15, r"sources\[0\]: source 'Sun' has azimuth; it must have azimuth"),
     ("elevation: 35", "elevation: 35, ra: 1", 15, r"sources\[0\]: source 'Sun' has azimuth, elev"),
+    ("body: moon", "body: pluto", 17, r"sources\[2\].body: 'pluto' is not allowed.*sun, moon, "),
+    ("body: moon", "body: moon, ra: 1, dec: 2", 17,
+     r"sources\[2\]: source 'Moon' has ra, dec, body; it must have azimuth.* or body"),
     ("flux: 2", "flux: -2", 15, r"sources\[0\].flux: -2.0 is not allowed"),
     ("name: Cas A", "name: Sun", 16, r"sources\[1\].name: 'Sun' is not.*sources\[0\]"),
     ("name: Cas A", "name: ''", 16, r"sources\[1\].name: '' is not allowed.*1 to 64"),
@@ -98,9 +102,10 @@ class qa_array_description(gr_unittest.TestCase):
             antennas=[Antenna("1", (0, 0, 0)), Antenna("B", (10, -2.5, 0.5))],
             inputs=[Input("B", "y", 0.9 - 0.1j, 25e-9), Input("1", "x", 2)],
             sources=[Source("Sun", azimuth=180, elevation=35, flux=2),
-                     Source("Cas A", ra=350.85, dec=58.815)])
+                     Source("Cas A", ra=350.85, dec=58.815),
+                     Source("Moon", body="moon", flux=0.1)])
         self.assertEqual(array, expected)
-        self.assertEqual([source.moving for source in array.sources], [False, True])
+        self.assertEqual([source.moving for source in array.sources], [False, True, True])
 
     def test_inputs(self):
         array = self.load(GOOD)

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(array_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(39ed9ac71bbee5c47976e2ed2464cbc5) */
+/* BINDTOOL_HEADER_FILE_HASH(d9e9495cfaef56d7db179ee86f396ba9) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -42,8 +42,9 @@ r = (x + iy)/sqrt(2) and l = (x - iy)/sqrt(2).
 The delays are exact, whole samples and fractions, over the band of the sources: their
 spectrum is flat within 1e-4 for |f| < 0.495 of the sample rate (99 % of the band) and falls
 to nothing at half the rate. Sources stand still, or move with the sky, from azimuth and
-elevation at the first sample on: delay and phase follow all the time. What is below the
-horizon is not seen (checked once every few thousand samples).
+elevation at the first sample on, and drift among the stars on a great circle as the Sun does:
+delay and phase follow all the time. What is below the horizon is not seen (checked once every
+few thousand samples).
 
 Ports out: inputs/inputs_per_port, an item is one sample of each input of the port. Item 0
 carries rx_time, rx_freq and rx_rate. The samples depend on the seed, the names of inputs and

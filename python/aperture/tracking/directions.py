@@ -17,14 +17,13 @@ import re
 from dataclasses import dataclass, fields
 from numbers import Real
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
 
 from ..arrays import geometry
 from ..arrays.array_model import Target
+from ..arrays.bodies import BODIES, body_radec
 from ..parameters.errors import ParameterError, refuse
-from .bodies import BODIES, body_radec
 
 CATALOGUE = Path(__file__).parent / "catalogue.yml"
 
@@ -47,34 +46,19 @@ class Direction(Target):
 
     azimuth and elevation stand still; ra and dec (ICRS, at the epoch 2000.0) move with the sky,
     with the proper motion pm_ra, pm_dec (milli arc seconds a year on the sky); body: one of
-    `bodies.BODIES`. Angles are in degrees.
+    `arrays.bodies.BODIES`. Angles are in degrees.
     """
-    body: Optional[str] = None
     pm_ra: float = 0.0
     pm_dec: float = 0.0
 
     def __post_init__(self):
-        if self.body is None:
-            super().__post_init__()
-        else:
-            if self.body not in BODIES:
-                refuse("body", self.body, ", ".join(BODIES))
-            place = [key for key in ("azimuth", "elevation", "ra", "dec")
-                     if getattr(self, key) is not None]
-            if place:
-                refuse(place[0], getattr(self, place[0]), f"left out of the direction of the body "
-                       f"{self.body}")
+        super().__post_init__()
         for key in ("pm_ra", "pm_dec"):
             value = getattr(self, key)
             if not isinstance(value, Real) or not -1e5 <= value <= 1e5:
                 refuse(key, value, "-1e5 to 1e5 milli arc seconds a year")
         if (self.pm_ra or self.pm_dec) and self.ra is None:
             refuse("pm_ra, pm_dec", (self.pm_ra, self.pm_dec), "left out where there is no ra")
-
-    @property
-    def moving(self):
-        """Whether it moves against the ground."""
-        return self.body is not None or super().moving
 
     def __str__(self):
         if self.body is not None:
@@ -265,7 +249,8 @@ def parse_direction(value, field="direction"):
         if isinstance(value, Direction):
             return value
         if isinstance(value, Target):
-            return Direction(value.name, value.azimuth, value.elevation, value.ra, value.dec)
+            return Direction(value.name, value.azimuth, value.elevation, value.ra, value.dec,
+                             value.body)
         if isinstance(value, str):
             if not value.strip():
                 refuse(field, value, RULE)

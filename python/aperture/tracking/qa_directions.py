@@ -12,7 +12,7 @@ from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, Source
 from gnuradio.aperture.beams.beams import beams_of
 from gnuradio.aperture.beams.weights import beam_directions
-from gnuradio.aperture.tracking.bodies import BODIES, body_radec
+from gnuradio.aperture.arrays.bodies import BODIES, body_radec
 from gnuradio.aperture.tracking.directions import (Direction, azimuth_elevation, catalogue, icrs,
                                                   parse_direction)
 
