@@ -19,7 +19,7 @@ PACKAGE = SOURCE / "python/aperture"
 
 # what a package of python/aperture may import of the others; "blocks": modules of that folder
 ANYTHING = {"arguments", "arrays", "beams", "blocks", "calibration", "commands", "doctor",
-            "files", "imaging", "packages", "parameters", "plots", "streams", "testing",
+            "files", "imaging", "inputs", "packages", "parameters", "plots", "streams", "testing",
             "tracking"}
 MAY_IMPORT = {
     "arguments": set(),
@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "imaging": {"arrays", "files", "tracking"},
     "packages": set(),
     "streams": {"parameters"},
+    "inputs": {"arrays", "blocks", "files", "packages", "streams"},
     "calibration": {"arrays", "files", "parameters", "tracking"},
     "plots": {"arrays", "beams", "files", "parameters", "tracking"},
     "blocks": {"arrays", "beams", "calibration", "files", "parameters", "streams", "tracking"},

@@ -21,14 +21,16 @@ from ..arguments.argument_types import degrees, positive_seconds, whole_number
 from ..beams.beams import coherent, in_order, load_beams
 from ..beams.weights import (NORMS, TAPERS, beam_directions, beam_masks, find_polarizations,
                              incoherent_masks, live_beams)
+from ..files.regular_file import check_regular
 from ..filterbank_sink import PRODUCTS, filterbank_sink, paths_of, row_names
 from ..pointing import Drift, pointing, update_interval
+from ..streams.silent_block import silent
 from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
 from .calibrating import Calibrator, calibrated_array
 from .engines import BYTES, channelizer_parameters, frame_multiple, losses_text
-from .input_options import EPILOG, add_input_options, add_output_options
-from .inputs import check_regular, keep_what_is_read, length_of, open_input, silent, start_of
+from .input_options import EPILOG, HelpFormatter, add_input_options, add_output_options
+from .inputs import keep_what_is_read, length_of, open_input
 from .levels import fill_gains, gain_text, measure_gains
 from .output_names import check_output_name, check_writable
 from .plan import INPUT_SCHEMA, PlanParser, extend
@@ -167,7 +169,7 @@ def form_beams(options):
     signals = open_input(options)
     array = signals.description
     samples, duration = length_of(signals, options.duration)
-    seconds, fraction = start_of(signals.source(1))
+    seconds, fraction = signals.start_time
     beams = beams_to_form(options, array, seconds + fraction)
     drift = Drift(array, beams, [array.center_frequency + signals.sample_rate / 2])
     weights_hold = drift.span(options.phase_error)
@@ -188,7 +190,7 @@ def form_beams(options):
                            "polarisation")
     # before gains are measured, which takes a while
     paths = paths_of(options.output, row_names(array, beams, options.products))
-    keep_what_is_read(options, paths)
+    keep_what_is_read(options, signals, paths)
     for path in paths:
         check_writable(path, options.overwrite)
     calibrator = Calibrator(signals, plan.channels, options)
@@ -235,7 +237,7 @@ def parser():
         description="Tied-array beams: channelises all inputs of a recording or of a simulated "
         "array, adds them in phase for each direction, detects powers or Stokes parameters, "
         "integrates, and writes filterbank files.",
-        epilog=EPILOG)
+        epilog=EPILOG, formatter_class=HelpFormatter)
     add = result.add_argument
     add_input_options(add)
     add("--beams", required=True, metavar="BEAMS",

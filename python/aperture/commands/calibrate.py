@@ -19,8 +19,8 @@ from ..calibration.loads import read_powers, with_loads
 from ..calibration.measure import (MOST_MISFIT, calibrate_file, levels_of, mean_ratios)
 from ..calibration.sources import RULE, sky_model
 from ..calibration.uvcal import save_uvcal
+from ..files.regular_file import check_regular
 from ..files.uvh5_reader import Uvh5Error, VisibilityFile
-from .inputs import check_regular
 from .running import CommandError, run_command
 from .tables import seconds_text, table
 from .terminal import say, warn

@@ -13,8 +13,8 @@ import numpy as np
 from ..beams.weights import channel_frequencies
 from ..calibration.calibration_file import load_calibration
 from ..calibration.messages import apply_calibration
+from ..files.regular_file import check_regular
 from ..streams.stream_band import Band, StreamBand
-from .inputs import check_regular, start_of
 
 
 def frequencies_of(signals, channels):
@@ -42,7 +42,7 @@ class Calibrator:
         self._frequencies = frequencies_of(signals, channels)
         # complains about what it does not have
         self.calibration.bandpasses(self._frequencies, self._names, scale)
-        start = sum(start_of(signals.source(1)))
+        start = sum(signals.start_time)
         self.warnings = [f"{options.calibration}: {text}" for text in
                          self.calibration.warnings(start)]
 

@@ -10,7 +10,7 @@ import os
 
 from ..packages.environment import require
 from ..files.growing_file import check_path
-from .inputs import check_regular
+from ..files.regular_file import check_regular
 from .output_names import is_measurement_set
 from .running import CommandError, run_command
 from .sky_options import CENTRE_HELP, direction, place_of

@@ -18,14 +18,15 @@ from .. import f_engine, xengine
 from ..arguments.argument_types import positive_seconds, whole_number
 from ..tracking.directions import parse_direction
 from ..files.uvh5 import COMPRESSIONS
+from ..streams.silent_block import silent
 from ..uvh5_sink import uvh5_sink
 from .calibrating import Calibrator, calibrated_array
 from .engines import BYTES, channelizer_parameters, frame_multiple, losses_text
 from .fx_plan import make_plan
 from .fx_output import ENDINGS, FxOutput
 from .fx_report import summary
-from .input_options import EPILOG, add_input_options, add_output_options
-from .inputs import keep_what_is_read, length_of, open_input, silent
+from .input_options import EPILOG, HelpFormatter, add_input_options, add_output_options
+from .inputs import keep_what_is_read, length_of, open_input
 from .levels import TARGET_RMS, fill_gains, gain_text, measure_gains
 from .output_names import check_output_name, check_writable
 from .plan import INPUT_SCHEMA, PlanParser, extend
@@ -127,7 +128,7 @@ def correlate(options):
     output = FxOutput(PROGRAM, options)
     signals = open_input(options)
     # before gains are measured
-    keep_what_is_read(options, output.files)
+    keep_what_is_read(options, signals, output.files)
     for path in output.files:
         check_writable(path, options.overwrite)
     samples, duration = length_of(signals, options.duration)
@@ -145,7 +146,7 @@ def correlate(options):
         # what is tracked are delays without those that the calibration makes up for
         signals.description = calibrated_array(signals.description, calibrator.calibration)
     chain = Chain(signals, plan, options, output.uvh5, calibrator)
-    keep_what_is_read(options, chain.sink.files())
+    keep_what_is_read(options, signals, chain.sink.files())
     for text in (*signals.warnings, *calibrator.warnings):
         warn(PROGRAM, text)
     length = "until Ctrl-C" if plan.samples is None else \
@@ -158,7 +159,7 @@ def correlate(options):
         f"frame{'s'[:plan.frames > 1]} of {plan.spectra_per_frame} spectra")
     if chain.tracker:
         direction = chain.tracker.direction()
-        text, set_ = start_text(direction, signals.description, chain.source)
+        text, set_ = start_text(direction, signals)
         say(f"tracking {direction}: {text}")
         if set_:
             warn(PROGRAM, f"{direction.name} is below the horizon at the start")
@@ -186,7 +187,7 @@ def parser():
         SCHEMA, prog=PROGRAM,
         description="FX correlator: channelises all inputs of a recording or of a simulated "
         "array, multiplies all pairs, integrates, and writes UVH5, a measurement set or UVFITS.",
-        epilog=EPILOG)
+        epilog=EPILOG, formatter_class=HelpFormatter)
     add = result.add_argument
     add_input_options(add)
     add_output_options(add, "FILE", "visibilities: .uvh5, or .ms or .uvfits, which are made of a "

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arguments.argument_types import whole_number
 from ..files.growing_file import check_path
+from ..files.regular_file import check_regular
 from ..files.uvh5_reader import VisibilityFile
 from ..imaging.dirty_image import Field, find_peak, make_image, to_sky
 from ..imaging.visibilities import ImagingError, SkyVisibilities
@@ -20,7 +21,6 @@ from ..imaging.weighting import RULE, parse_weighting
 from ..packages.environment import require
 from ..tracking.directions import (Direction, catalogue, icrs, parse_direction, unit_vectors)
 from ..tracking.phase_center import place_at
-from .inputs import check_regular
 from .running import CommandError, run_command
 from .sky_options import CENTRE_HELP, direction
 from .tables import seconds_text, table, with_prefix

@@ -5,23 +5,45 @@
 #
 """The options of all commands that channelise an input and write files."""
 
+import argparse
+import textwrap
 
 from ..arguments.argument_types import device_name, positive_seconds, whole_number
+from ..inputs.registry import kinds, kinds_text, options_text
 from .inputs import DEFAULT_DURATION
 from .levels import TARGET_RMS
 
-EPILOG = ("Ctrl-C ends the input and writes all that was in flight; once more, it stops at once. A "
+EPILOG = (f"Inputs (--help-input KIND has their options):\n{kinds_text()}\n\n"
+          "Ctrl-C ends the input and writes all that was in flight; once more, it stops at once. A "
           "terminal that is closed does the same as Ctrl-C. Exit code: 0 only if all data were "
           "written, whether or not anybody could read what is printed; 1 after an error, 2 for "
           "wrong arguments, 130 if the input was interrupted (not for endless simulations, which "
           "end so).")
 
 
+class HelpFormatter(argparse.HelpFormatter):
+    """Leaves paragraphs of more than one line as they are."""
+
+    def _fill_text(self, text, width, indent):
+        return "\n\n".join(part if "\n" in part else textwrap.fill(part, width)
+                           for part in text.split("\n\n"))
+
+
+class _HelpInput(argparse.Action):
+    """Prints what may be said of inputs of a kind."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        print(options_text(values))
+        parser.exit()
+
+
 def add_input_options(add):
     """Those of the commands that channelise an input."""
     add("--input", required=True, metavar="INPUT",
-        help="sim:ARRAY.yaml or sim:NAME of a shipped array (simulation), or dada:FILE "
-        "(PSRDADA recording)")
+        help="where the samples come from, KIND:NAME; the kinds are listed below")
+    add("--help-input", action=_HelpInput, choices=list(kinds()), metavar="KIND",
+        dest=argparse.SUPPRESS, default=argparse.SUPPRESS,
+        help="show the options of inputs of a kind, and exit")
     add("--array", metavar="FILE",
         help="array description of a recording (default: from its header; of two streams the "
         "first is x, the second y)")

@@ -27,12 +27,12 @@ from matplotlib.ticker import MaxNLocator  # noqa: E402
 from ..arrays.array_description import shipped_arrays  # noqa: E402
 from ..arrays.geometry import SPEED_OF_LIGHT  # noqa: E402
 from ..files.growing_file import check_path  # noqa: E402
+from ..files.regular_file import check_regular  # noqa: E402
 from ..files.uvh5_reader import VisibilityFile  # noqa: E402
 from ..plots.plot_beams import filterbank_figure, pattern_figure  # noqa: E402
 from ..plots.plot_data import (PlotError, coherence, correlation_matrix, decibels,  # noqa: E402
                                find_products, finer_lags, peak_of, root_mean_square_lags,
                                spread)
-from .inputs import check_regular  # noqa: E402
 from .running import run_command  # noqa: E402
 
 MAX_PANELS = 28        # the baselines of 8 antennas; more would be too small to read

@@ -444,6 +444,18 @@ class qa_fx(gr_unittest.TestCase):
                        "--device", "--seed", "-o"):
             self.assertIn(option, text)
 
+    def test_help_of_inputs(self):
+        """--help has a line of each kind, --help-input what may be said of one."""
+        with mock.patch.dict(os.environ, COLUMNS="80"):
+            code, text, _ = run("--help")
+        self.assertEqual(code, 0)
+        self.assertRegex(text, r"\n  sim:ARRAY.yaml +a simulated array: .*\n\n")
+        self.assertRegex(text, r"\n  dada:FILE\S* +a PSRDADA recording")
+        code, text, _ = run("--help-input", "sim")
+        self.assertEqual(code, 0)
+        self.assertRegex(text, r"^sim:ARRAY.yaml\n  a simulated array")
+        self.assertEqual(run("--help-input", "wav")[0], 2)
+
     # errors: exit code, one line, no traceback
 
     def check_error(self, code, pattern, *arguments, output=None):
@@ -481,7 +493,7 @@ class qa_fx(gr_unittest.TestCase):
         with open(self.path("text.dada"), "w") as file:
             file.write("no header")
         for arguments, pattern in (
-                (("--input", "file.dada"), "--input file.dada: expected sim:ARRAY.yaml"),
+                (("--input", "file.dada"), "--input file.dada: expected KIND:NAME, where KIND"),
                 (("--input", "dada:" + absent), "absent.dada"),
                 (("--input", "dada:" + self.path("text.dada")), "text.dada"),
                 (("--input", "sim:nowhere"), "nowhere"),

@@ -13,9 +13,9 @@ import numpy as np
 from ..arrays.geometry import SPEED_OF_LIGHT
 from ..delay_tracker import delay_tracker
 from ..parameters.errors import ParameterError
+from ..streams.silent_block import silent
 from ..tracking.delay_model import longest_baseline
 from ..tracking.directions import azimuth_elevation, parse_direction
-from .inputs import silent, start_of
 
 #: the plan's section: key -> attribute of the options
 TRACKING_SCHEMA = {"tracking": {"direction": "track", "phase_centers": "phase_centers"}}
@@ -69,9 +69,9 @@ def make_tracker(options, signals, channels, source):
                   item_size=source.output_signature().sizeof_stream_item(0))
 
 
-def start_text(direction, description, source):
+def start_text(direction, signals):
     """Where a direction is at the start, and whether that is below the horizon."""
-    time = sum(start_of(source))
-    azimuth, elevation = azimuth_elevation(direction, time, description)
+    time = sum(signals.start_time)
+    azimuth, elevation = azimuth_elevation(direction, time, signals.description)
     return (f"azimuth {float(azimuth):.1f}°, elevation {float(elevation):.1f}° at the start",
             bool(elevation < 0))

@@ -1,0 +1,142 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What a kind of input is, and how the text that names an input is read.
+
+`KIND:NAME[,NAME...][,key=value...]`: what stands between commas is an option if its text before `=`
+is an option of the kind, and else a name; `\\,` is a comma in either.
+"""
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Callable, Optional
+
+from .signals import Signals
+
+
+class InputError(ValueError):
+    """
+    An input that cannot be what is said of it. The message begins with the word for what is wrong
+    and its value, `input dada:`, which is an option of the commands without its hyphens.
+    """
+
+
+@dataclass(frozen=True)
+class Option:
+    """
+    An option of a kind of input.
+
+    read: makes its value of a text, and raises ValueError that says what is expected; help: what
+    it means, for the table of options; shown: its value in that table.
+    """
+    read: Callable
+    help: str
+    shown: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """
+    What is to be opened.
+
+    text: as the user wrote it; names: of files or devices, in their order; values: of the options
+    that were given; array: the description of a recording's array (a name, a file or an
+    ArrayDescription), None for the one that the input says; seed: of a simulation, None for its
+    default.
+    """
+    text: str
+    names: tuple
+    values: dict = field(default_factory=dict)
+    array: object = None
+    seed: Optional[int] = None
+
+    def error(self, problem):
+        """An InputError about the text."""
+        return InputError(f"input {self.text}: {problem}")
+
+
+class InputFormat:
+    """
+    A kind of input; a module of the package `formats` has an instance of a derived class as FORMAT.
+
+    kind: what stands before the colon; summary: a line of --help; names: what its names are, as
+    FILE[,FILE...]; options: {key: Option}; packages: group of packages from PyPI that it needs, or
+    ""; simulates: whether it has a seed, and brings its own array.
+    """
+    kind = ""
+    summary = ""
+    names = "FILE"
+    options: dict = {}
+    packages = ""
+    simulates = False
+
+    def open(self, request: Request) -> Signals:
+        """The signals; raises ValueError, RuntimeError or OSError that tell the user why not."""
+        raise NotImplementedError
+
+    def parse(self, text, array=None, seed=None):
+        """A Request, of what stands behind the colon."""
+        whole = f"{self.kind}:{text}"
+        names, values = [], {}
+        for token in split_at(text, ","):
+            key, equals, value = token.partition("=")
+            if equals and key in self.options:
+                values[key] = self._value(whole, key, value, values)
+            elif token:
+                names.append(token)
+            elif text:
+                raise InputError(f"input {whole}: there is nothing between two commas, or at an "
+                                 f"end; expected {self.kind}:{self.names}")
+        if not names:
+            raise InputError(f"input {whole}: expected {self.kind}:{self.names}")
+        return Request(whole, tuple(names), values, array, seed)
+
+    def _value(self, whole, key, text, values):
+        if key in values:
+            raise InputError(f"input {whole}: {key} is given twice")
+        try:
+            return self.options[key].read(text)
+        except ValueError as error:
+            raise InputError(f"input {whole}: {key}={text}: {error}") from None
+
+
+def split_at(text, separator):
+    """Parts of a text between separators; a backslash before one makes it part of the text."""
+    parts = re.split(r"(?<!\\)" + re.escape(separator), text)
+    return [part.replace("\\" + separator, separator) for part in parts]
+
+
+def number(low, high, unit="", above=False):
+    """Reads a number from low (or, with `above`, above it) to high."""
+    def read(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high or not math.isfinite(value) or (above and value == low):
+            span = f"above {low:g} and up to {high:g}" if above else f"from {low:g} to {high:g}"
+            raise ValueError(f"expected a number {span}" + (f" {unit}" if unit else ""))
+        return value
+    return read
+
+
+def whole_number(low, high):
+    """Reads a whole number from low to high."""
+    def read(text):
+        value = int(text) if re.fullmatch(r"[+-]?[0-9]{1,19}", text) else None
+        if value is None or not low <= value <= high:
+            raise ValueError(f"expected a whole number from {low} to {high}")
+        return value
+    return read
+
+
+def one_of(*words):
+    """Reads one of some words."""
+    def read(text):
+        if text not in words:
+            raise ValueError(f"expected {', '.join(words[:-1])} or {words[-1]}")
+        return text
+    return read

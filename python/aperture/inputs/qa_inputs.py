@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""How the text of an input is read, and which kinds there are."""
+
+import inspect
+from unittest import mock
+
+from gnuradio import gr_unittest
+from gnuradio.aperture.inputs import input_format, registry
+from gnuradio.aperture.inputs.input_format import (InputError, InputFormat, Option, number, one_of,
+                                                   split_at, whole_number)
+from gnuradio.aperture.packages import environment
+
+
+class Made(InputFormat):
+    kind = "made"
+    summary = "made for a test"
+    names = "FILE[,FILE...]"
+    options = {"rate": Option(number(0, 1e12, "of Hz", above=True), "samples a second", "HZ"),
+               "type": Option(one_of("u8", "s8"), "of the samples", "TYPE"),
+               "skip": Option(whole_number(0, 1 << 40), "bytes of a header that is not read, of "
+                              "every file", "BYTES")}
+
+    def open(self, request):
+        return request
+
+
+class qa_inputs(gr_unittest.TestCase):
+
+    def check(self, text, problem, format=Made()):
+        with self.assertRaises(InputError) as caught:
+            format.parse(text)
+        self.assertEqual(str(caught.exception), f"input made:{text}: {problem}")
+
+    def test_texts(self):
+        request = Made().parse("a.bin,rate=2.4e6,/b/c=d.bin,type=u8")
+        self.assertEqual(request.names, ("a.bin", "/b/c=d.bin"))
+        self.assertEqual(request.values, {"rate": 2.4e6, "type": "u8"})
+        self.assertEqual(request.text, "made:a.bin,rate=2.4e6,/b/c=d.bin,type=u8")
+        self.assertEqual(Made().parse("a\\,b.bin,c\\d.bin").names, ("a,b.bin", "c\\d.bin"))
+        self.assertEqual(split_at("a;b\\;c", ";"), ["a", "b;c"])
+
+    def test_what_is_wrong_in_a_text(self):
+        for text, problem in (
+                ("", "expected made:FILE[,FILE...]"),
+                ("rate=1", "expected made:FILE[,FILE...]"),
+                ("a,,b", "there is nothing between two commas, or at an end; expected "
+                 "made:FILE[,FILE...]"),
+                ("a,rate=1,rate=2", "rate is given twice"),
+                ("a,rate=0", "rate=0: expected a number above 0 and up to 1e+12 of Hz"),
+                ("a,rate=nan", "rate=nan: expected a number above 0 and up to 1e+12 of Hz"),
+                ("a,type=u16", "type=u16: expected u8 or s8"),
+                ("a,skip=1.5", "skip=1.5: expected a whole number from 0 to 1099511627776")):
+            with self.subTest(text=text):
+                self.check(text, problem)
+
+    def test_kinds(self):
+        """Every module of `formats` has one kind, and says what it is in one line."""
+        kinds = registry.kinds()
+        self.assertTrue({"sim", "dada"} <= set(kinds))
+        for kind, entry in kinds.items():
+            self.assertEqual(entry.kind, kind)
+            self.assertRegex(entry.summary, r"^[^\n]{10,80}$")
+            self.assertIn(f"  {kind}:{entry.names}", registry.kinds_text())
+            self.assertEqual(inspect.getmodule(type(entry)).__name__.split(".")[-1], kind)
+            text = registry.options_text(kind)
+            for key, option in entry.options.items():
+                self.assertIn(f"  {key}={option.shown} ", text)
+                self.assertTrue(option.help)
+        with self.assertRaisesRegex(InputError, r"^input wav:x: expected KIND:NAME, where KIND is "
+                                    "dada, .*sim"):
+            registry.find_kind("wav:x")
+
+    def test_table_of_options(self):
+        with mock.patch.object(registry, "kinds", lambda: {"made": Made()}):
+            self.assertEqual(registry.options_text("made"), (
+                "made:FILE[,FILE...][,key=value...]\n"
+                "  made for a test\n"
+                "  rate=HZ     samples a second\n"
+                "  type=TYPE   of the samples\n"
+                "  skip=BYTES  bytes of a header that is not read, of every file"))
+
+    def test_what_goes_beside_a_text(self):
+        with self.assertRaisesRegex(InputError, "^seed 3: only simulations have one"):
+            registry.open_input("dada:x", seed=3)
+        with self.assertRaisesRegex(InputError, "^array y8: a simulation has its array in its"):
+            registry.open_input("sim:y8", array="y8")
+        self.assertEqual(input_format.Request("a:b", ()).seed, None)
+
+    def test_missing_packages(self):
+        """A kind whose packages are missing names the command that installs them."""
+        needy = Made()
+        needy.packages = "imaging"
+        with mock.patch.object(registry, "kinds", lambda: {"made": needy}), \
+                mock.patch("importlib.util.find_spec", return_value=None), \
+                self.assertRaisesRegex(environment.PackageError, "this needs ducc0 .* installs"):
+            registry.open_input("made:x")
+
+
+if __name__ == '__main__':
+    gr_unittest.run(qa_inputs)

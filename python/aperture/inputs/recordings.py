@@ -1,0 +1,61 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What recordings of all formats have in common."""
+
+import math
+import os
+
+from ..arrays.array_description import ArrayDescription, load_array
+from ..arrays.telescopes import array_of_recording
+from ..files.regular_file import check_regular
+from .input_format import InputError
+
+
+def check_recording(filename):
+    """Refuses what is no file on a disk, or cannot be read."""
+    check_regular(filename, "a recording")
+    # what keeps it from being read is said by Python, which can say every name
+    with open(filename, "rb"):
+        pass
+
+
+def describe(request, what, telescope, inputs, sample_rate, center_frequency):
+    """
+    The array description of a recording.
+
+    Parameters
+    ----------
+    request : Request
+    what : str
+        What the recording is called in messages.
+    telescope : str
+        As the recording says; may be empty.
+    inputs : int
+    sample_rate, center_frequency : float
+        Hz, as the recording says.
+
+    Returns
+    -------
+    description : ArrayDescription
+        That of the request, or one made of what the recording says.
+    warnings : list of str
+    """
+    if request.array is None:
+        description, warnings = array_of_recording(telescope, inputs, sample_rate,
+                                                   center_frequency)
+        return description, [f"{what}: {text}" for text in warnings]
+    array = request.array
+    description = array if isinstance(array, ArrayDescription) else load_array(array)
+    name = description.name if isinstance(array, ArrayDescription) else os.fspath(array)
+    if len(description.inputs) != inputs:
+        raise InputError(f"array {name}: it has {len(description.inputs)} inputs, "
+                         f"{what} has {inputs}")
+    return description, [
+        f"{name}: {quantity} {there:.10g} Hz, but {what} says {here:.10g} Hz, which is used"
+        for quantity, here, there in (
+            ("sample rate", sample_rate, description.sample_rate),
+            ("centre frequency", center_frequency, description.center_frequency))
+        if not math.isclose(here, there, rel_tol=1e-9)]

@@ -1,0 +1,90 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The kinds of inputs that there are."""
+
+import functools
+import importlib
+import pkgutil
+import textwrap
+
+from ..packages.environment import require
+from . import formats
+from .input_format import InputError
+
+
+@functools.lru_cache(maxsize=None)
+def kinds():
+    """{kind: InputFormat} of all modules of the package `formats`, in the order of their names."""
+    modules = [importlib.import_module(f"{formats.__name__}.{entry.name}")
+               for entry in pkgutil.iter_modules(formats.__path__)
+               if not entry.name.startswith("qa_")]
+    return {module.FORMAT.kind: module.FORMAT for module in modules}
+
+
+def find_kind(text):
+    """The InputFormat of an input, and what its text has behind the colon."""
+    kind, colon, rest = text.partition(":")
+    if not colon or kind not in kinds():
+        raise InputError(f"input {text}: expected KIND:NAME, where KIND is {', '.join(kinds())}")
+    return kinds()[kind], rest
+
+
+def open_input(text, array=None, seed=None):
+    """
+    The Signals of an input.
+
+    Parameters
+    ----------
+    text : str
+        As the head of input_format.py says.
+    array : str, path or ArrayDescription, optional
+        Of a recording or of receivers, instead of what the input says.
+    seed : int, optional
+        Of a simulation.
+
+    Raises
+    ------
+    InputError (a ValueError)
+        The text is not that of an input.
+    ValueError, RuntimeError, OSError
+        The input cannot be opened; the message names file, key, value and what is allowed.
+    PackageError (a RuntimeError)
+        A package is missing; the message has the command that installs it.
+    """
+    found, rest = find_kind(text)
+    request = found.parse(rest, array, seed)
+    if found.simulates and array is not None:
+        raise InputError(f"array {array}: a simulation has its array in its input, {text}")
+    if not found.simulates and seed is not None:
+        raise InputError(f"seed {seed}: only simulations have one")
+    if found.packages:
+        require(found.packages)
+    return found.open(request)
+
+
+def kinds_text():
+    """The kinds, a line each."""
+    heads = {kind: f"{kind}:{entry.names}" for kind, entry in kinds().items()}
+    width = max(map(len, heads.values()))
+    return "\n".join(f"  {head.ljust(width)}  {kinds()[kind].summary}"
+                     for kind, head in heads.items())
+
+
+def options_text(kind):
+    """What may be said of inputs of a kind, as a table."""
+    entry = kinds()[kind]
+    lines = [f"{kind}:{entry.names}" + ("[,key=value...]" if entry.options else ""),
+             f"  {entry.summary}"]
+    heads = {key: f"{key}={option.shown}" for key, option in entry.options.items()}
+    width = max(map(len, heads.values()), default=0)
+    for key, head in heads.items():
+        lines += _row(head, width, entry.options[key].help)
+    return "\n".join(lines)
+
+
+def _row(head, width, text):
+    first, *rest = textwrap.wrap(text, max(30, 96 - width))
+    return [f"  {head.ljust(width)}  {first}", *(" " * (width + 4) + line for line in rest)]

@@ -1,0 +1,70 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What an input turns out to be when it is opened."""
+
+from dataclasses import dataclass, field
+from typing import Callable, Optional
+
+REAL_TYPES = ("f32", "s16", "s8")
+
+
+@dataclass
+class Signals:
+    """
+    Where the samples come from.
+
+    Parameters
+    ----------
+    description : ArrayDescription
+        The array's.
+    sample_type : str
+        Of the samples, as pfb_channelizer has it.
+    sample_rate : float
+        Hz, samples a second of each input.
+    center_frequency : float
+        Hz, of the middle of the band.
+    samples : int or None
+        Of each input; None if the length is to be chosen.
+    source : callable
+        source(n) makes the block for n samples of each input, 0: all there are, or without end.
+        The block has finish(), which ends its stream, and may have error(), a text.
+    start_time : tuple of int, float
+        Whole seconds since 1970, and their fraction, of the first sample; of a receiver, about now.
+    inverted : bool
+        As pfb_channelizer has it.
+    files : list of str
+        All that are read, so that none of them is written over.
+    warnings : list of str
+        For the user.
+    live : bool
+        A receiver, which does not wait, and has no end.
+    ports : int
+        Of the source: 1 has all inputs interleaved, more have one input each.
+    aligned : bool
+        Whether samples of one number are of one time in all inputs. False for receivers that
+        stream_align has to line up.
+    """
+    description: object
+    sample_type: str
+    sample_rate: float
+    center_frequency: float
+    samples: Optional[int]
+    source: Callable
+    start_time: tuple
+    inverted: bool = False
+    files: list = field(default_factory=list)
+    warnings: list = field(default_factory=list)
+    live: bool = False
+    ports: int = 1
+    aligned: bool = True
+
+    @property
+    def real(self):
+        return self.sample_type in REAL_TYPES
+
+    @property
+    def inputs(self):
+        return len(self.description.inputs)
