@@ -20,6 +20,7 @@ for argument; do
     -DENABLE_CUDA=*)
         printf '%s\\n' "CMAKE_HOME_DIRECTORY:INTERNAL=$SOURCE" \\
             "ENABLE_CUDA:STRING=${argument#*=}" CPPUNIT_FOUND:INTERNAL=1 \\
+            SOAPYSDR_FOUND:INTERNAL=1 \\
             > "$APERTURE_BUILD/CMakeCache.txt"
         touch "$APERTURE_BUILD/build.ninja" ;;
     esac

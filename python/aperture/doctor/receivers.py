@@ -198,6 +198,22 @@ def equal_serials(scene):
                 f"serial={free[1]} and so on.", *tools, *(f"rtl_eeprom -s {own}" for own in free))
 
 
+def equal_serials_listed(scene):
+    """Receivers of other makes, which their drivers list under one number."""
+    by_serial = defaultdict(list)
+    for entry in scene.listed:
+        if entry.get("serial") and entry.get("driver") != RTLSDR.driver:
+            by_serial[entry.get("driver"), entry["serial"]].append(
+                entry.get("label") or entry["driver"])
+    for (driver, serial), same in by_serial.items():
+        if len(same) > 1:
+            yield problem(
+                "equal-serials", same, f"The {names(same)} have the same serial number, {serial}: "
+                f"driver={driver},serial={serial} opens the first of them only.",
+                "Give each a number of its own by the maker's program, or open them by something "
+                "else that SoapySDR lists of them.", f"SoapySDRUtil --find=driver={driver}")
+
+
 def usb_memory(scene):
     """The kernel gives all USB programs together so much memory."""
     dongles = scene.of(RTLSDR)
@@ -337,7 +353,7 @@ def losses(scene):
 
 
 BEFORE = (no_receiver, kernel_driver, no_permission, soapy_missing, dongle_too_new, equal_serials,
-          usb_memory, slow_usb)
+          equal_serials_listed, usb_memory, slow_usb)
 HINDERS = {"no-receiver", "kernel-driver", "no-permission", "no-soapy-module", "equal-serials"}
 TRIED = (not_listed, not_opened, automatic_gain, losses)
 AFTER = (clocks, crystals)
