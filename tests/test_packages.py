@@ -11,7 +11,7 @@ from unittest import mock
 
 from places import SOURCE, enter_environment, fresh_folder, main, run, run_or_fail
 
-enter_environment("conversion", "imaging")
+enter_environment("conversion", "formats", "imaging")
 
 from gnuradio.aperture.packages import environment  # noqa: E402
 
@@ -23,6 +23,7 @@ class TestPackages(unittest.TestCase):
     def test_together(self):
         """All packages load beside GNU Radio, with the system's NumPy and SciPy."""
         import astropy
+        import baseband
         import casacore
         import ducc0
         import h5py
@@ -31,9 +32,10 @@ class TestPackages(unittest.TestCase):
         from gnuradio import aperture
         from gnuradio.aperture.files import conversion  # noqa: F401 (tells pyuvdata of the tree)
         import pyuvdata
+        import sigmf
 
         inside = str(environment.folder())
-        for module in (astropy, casacore, ducc0, h5py, pyuvdata):
+        for module in (astropy, baseband, casacore, ducc0, h5py, pyuvdata, sigmf):
             self.assertTrue(module.__file__.startswith(inside), module.__file__)
         system = subprocess.run([SYSTEM_PYTHON, "-c", VERSIONS], text=True, capture_output=True,
                                 check=True)
@@ -77,7 +79,8 @@ class TestPackages(unittest.TestCase):
         """aperture_packages lists what there is, and leaves nothing half-installed."""
         program = SOURCE / "tools/run", "aperture_packages"
         listed = run_or_fail(self, *program)
-        self.assertRegex(listed, r"imaging +installed .*\n.*conversion +installed")
+        self.assertRegex(listed, r"imaging +installed .*\n.*conversion +installed .*\n.*"
+                         r"formats +installed")
         folder = fresh_folder("packages") / "venv"
         # without a network
         apart = {**os.environ, "APERTURE_VENV": str(folder), "PIP_NO_INDEX": "1",
@@ -88,7 +91,7 @@ class TestPackages(unittest.TestCase):
         self.assertRegex(run_or_fail(self, *program, env=apart), "imaging +not installed")
         code, output = run(*program, "maps", env=apart)
         self.assertEqual(code, 1)
-        self.assertIn("maps: there is no such group: imaging, conversion or all", output)
+        self.assertIn("maps: there is no such group: imaging, conversion, formats or all", output)
 
 
 if __name__ == "__main__":
