@@ -240,6 +240,29 @@ class qa_fx(gr_unittest.TestCase):
                 self.assertLess(np.abs(rotated[1:] - 1 / 3).max(), 0.05)
                 self.assertLess(abs(np.mean(rotated[1:]) - 1 / 3), 0.01)
 
+    def test_start_of_a_simulation(self):
+        """The Sun of a noon is seen, and tracked; at midnight it is not there."""
+        filename = self.path("noon.yaml")
+        with open(filename, "w", encoding="utf-8") as file:
+            file.write("name: noon\nlatitude: 52\nlongitude: 5\nheight: 0\nsample_rate: 1e5\n"
+                       "center_frequency: 1415e6\n"
+                       "antennas:\n  - {name: A, position: [0, 0, 0]}\n"
+                       "  - {name: B, position: [10, 0, 0]}\n"
+                       "sources:\n  - {name: Sun, body: sun}\n")
+        for start, seconds, coherence in (("2024-06-21T11:41:30.5Z", 1718970090.5, 0.5),
+                                          ("2024-06-21T23:41", 1719013260, 0)):
+            code, text, _ = run("--input", f"sim:{filename},start={start}", "--duration", 1,
+                                "--channels", 20, "--track", "sun", "-o", self.output)
+            self.assertEqual(code, 0, text)
+            found = visibilities(self.output)
+            times = (found["time_array"] - 2440587.5) * 86400
+            self.assertLess(np.abs(times - seconds - 0.5).max(), 0.01)
+            pairs = list(zip(found["ant_1_array"], found["ant_2_array"]))
+            cross, *autos = (found["visdata"][0, pairs.index(pair), 1:, 0].mean()
+                             for pair in ((0, 1), (0, 0), (1, 1)))
+            # 95000 values: 0.003
+            self.assertLess(abs(cross / np.sqrt(np.prod(autos)) - coherence), 0.015)
+
     def test_tracking(self):
         """
         What stands still in the simulator is tracked as such: all phases are zero, and the file
@@ -453,7 +476,8 @@ class qa_fx(gr_unittest.TestCase):
         self.assertRegex(text, r"\n  dada:FILE\S* +a PSRDADA recording")
         code, text, _ = run("--help-input", "sim")
         self.assertEqual(code, 0)
-        self.assertRegex(text, r"^sim:ARRAY.yaml\n  a simulated array")
+        self.assertRegex(text, r"^sim:ARRAY.yaml\[,key=value...\]\n  a simulated array.*\n"
+                         "  start=TIME +time of the first sample in UTC")
         self.assertEqual(run("--help-input", "wav")[0], 2)
 
     # errors: exit code, one line, no traceback

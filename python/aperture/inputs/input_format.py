@@ -11,7 +11,9 @@ is an option of the kind, and else a name; `\\,` is a comma in either.
 
 import math
 import re
+from calendar import timegm
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Callable, Optional
 
 from .signals import Signals
@@ -131,6 +133,18 @@ def whole_number(low, high):
             raise ValueError(f"expected a whole number from {low} to {high}")
         return value
     return read
+
+
+def utc_time(text):
+    """Reads a time in UTC, as (whole seconds since 1970, fraction)."""
+    try:
+        time = datetime.fromisoformat(text.removesuffix("Z"))
+        if time.tzinfo is None and time.year >= 1970:
+            seconds = timegm(time.timetuple())
+            return seconds, time.microsecond / 1e6
+    except ValueError:
+        pass
+    raise ValueError("expected a time in UTC since 1970, such as 2024-06-21T11:00:00")
 
 
 def one_of(*words):

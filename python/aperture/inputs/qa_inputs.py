@@ -58,6 +58,15 @@ class qa_inputs(gr_unittest.TestCase):
             with self.subTest(text=text):
                 self.check(text, problem)
 
+    def test_times(self):
+        for text, time in (("2024-06-21T11:00:00", (1718967600, 0.0)),
+                           ("2024-06-21 11:00:00.25Z", (1718967600, 0.25)),
+                           ("2024-06-21", (1718928000, 0.0))):
+            self.assertEqual(input_format.utc_time(text), time)
+        for text in ("", "now", "2024-06-21T25:00", "1969-12-31", "2024-06-21T11:00:00+02:00"):
+            with self.assertRaisesRegex(ValueError, "expected a time in UTC since 1970, such as"):
+                input_format.utc_time(text)
+
     def test_kinds(self):
         """Every module of `formats` has one kind, and says what it is in one line."""
         kinds = registry.kinds()
