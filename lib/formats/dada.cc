@@ -240,8 +240,8 @@ dada_file open_dada(const std::string& filename)
     file.header = parse_dada_header(read_text(stream, file.header_bytes));
 
     file.bits = int(header.integer("NBIT", 1, 64));
-    if (file.bits != 8 && file.bits != 16)
-        header.fail("NBIT", "must be 8 or 16");
+    if (file.bits != 8 && file.bits != 16 && file.bits != 32)
+        header.fail("NBIT", "must be 8, 16 or 32");
     file.dimensions = int(header.integer("NDIM", 1, 2));
     file.inputs = header.integer("NPOL", 1, 65536);
     if (header.integer("NCHAN", 1, std::numeric_limits<int>::max()) != 1)

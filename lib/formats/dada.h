@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_FORMATS_DADA_H
 #define INCLUDED_APERTURE_FORMATS_DADA_H
 
+#include "formats/coding.h"
 #include "formats/exact_time.h"
 #include <cstdint>
 #include <map>
@@ -24,7 +25,8 @@ struct dada_file {
     std::string name;
     std::map<std::string, std::string> header; //!< keyword -> value, comments removed
     int64_t header_bytes = 0;
-    int bits = 8;       //!< of a number: 8 or 16, two's complement, low byte first
+    //! Of a number, low byte first: 8 or 16, two's complement, or 32, a float.
+    int bits = 8;
     int dimensions = 2; //!< 2: complex samples, 1: real ones
     int64_t inputs = 1; //!< NPOL: signals that are interleaved
     ratio rate{ 1, 1 }; //!< samples a second of one input
@@ -42,8 +44,10 @@ struct dada_file {
     int64_t sample_bytes() const { return int64_t(bits) / 8 * dimensions; }
     //! Bytes of one sample of each input.
     int64_t item_bytes() const { return sample_bytes() * inputs; }
-    //! When a sample was taken.
-    exact_time time_of(int64_t sample) const { return start + rate.duration(sample); }
+    formats::coding coding() const
+    {
+        return bits == 8 ? coding::s8 : bits == 16 ? coding::s16 : coding::f32;
+    }
 };
 
 /*!

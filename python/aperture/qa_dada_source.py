@@ -104,6 +104,17 @@ class qa_dada_source(gr_unittest.TestCase):
                     np.testing.assert_array_equal(out, data)
                     self.assertEqual(source.clamped(), [0] * inputs)
 
+    def test_floats(self):
+        """NBIT 32: floats, and the imaginary parts of an inverted band have the other sign."""
+        data = self.rng.normal(size=(1001, 3, 2)).astype("<f4")
+        for bandwidth, sign in (("16", 1), ("-16", -1)):
+            source = dada_source(self.write(data, NBIT=32, NPOL=3, BW=bandwidth))
+            self.assertEqual((source.type(), source.inputs()), ("fc32", 3))
+            out, _ = self.run_source(source, data.dtype, (3, 2))
+            np.testing.assert_array_equal(out, data * np.float32([1, sign]))
+        source = dada_source(self.write(data, NBIT=32, NPOL=6, NDIM=1, TSAMP="0.03125"))
+        self.assertEqual(source.type(), "f32")
+
     def test_inverted_complex(self):
         for bits in (8, 16):
             data = self.integers(bits, 50000, 3, 2)
@@ -299,7 +310,8 @@ class qa_dada_source(gr_unittest.TestCase):
     def test_bad_headers(self):
         data = self.integers(8, 10, 2, 2)
         for key, value, *rules in (
-                ("NBIT", "4", "8 or 16"), ("NBIT", "32", "8 or 16"), ("NBIT", "eight", "integer"),
+                ("NBIT", "4", "8, 16 or 32"), ("NBIT", "64", "8, 16 or 32"),
+                ("NBIT", "eight", "integer"),
                 ("NBIT", "8.5", "integer"), ("NDIM", "3", "1 to 2"), ("NPOL", "0", "1 to"),
                 ("NPOL", "99999999999999999999", "1 to"), ("NCHAN", "64", "must be 1"),
                 ("FREQ", "L-band", "MHz"), ("FREQ", "nan", "MHz"), ("BW", "0", "MHz"),

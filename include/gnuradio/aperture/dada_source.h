@@ -10,13 +10,11 @@
 
 #include <gnuradio/aperture/api.h>
 #include <gnuradio/aperture/parameter.h>
-#include <gnuradio/sync_block.h>
+#include <gnuradio/aperture/recording_source.h>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 namespace gr::aperture {
 
@@ -25,8 +23,9 @@ namespace gr::aperture {
  * \ingroup aperture
  *
  * One port out: an item is one sample of each input, in the order of the file, of type
- * sc8 or sc16 (NDIM 2), s8 or s16 (NDIM 1). NBIT 8 and 16, NCHAN 1. The format does not
- * say how integers are coded: two's complement, low byte first, is assumed.
+ * sc8, sc16 or fc32 (NDIM 2), s8, s16 or f32 (NDIM 1), for NBIT 8, 16 and 32; NCHAN 1.
+ * The format does not say how numbers are coded: two's complement integers of 8 and 16
+ * bits and floats of 32 bits, low byte first, are assumed.
  *
  * Where BW is negative (the sky frequency falls with that of the baseband) complex
  * samples are conjugated, and the stream is as if BW were positive. Real samples are
@@ -41,7 +40,7 @@ namespace gr::aperture {
  * not a whole number of samples, is read as far as it goes, with a warning. A flowgraph
  * that is stopped (or locked) and started again reads from the beginning.
  */
-class APERTURE_API dada_source : virtual public gr::sync_block
+class APERTURE_API dada_source : virtual public recording_source
 {
 public:
     typedef std::shared_ptr<dada_source> sptr;
@@ -78,35 +77,8 @@ public:
 
     //! Keywords and values of the file's header, as they are written there.
     virtual std::map<std::string, std::string> header() const = 0;
-    virtual int inputs() const = 0;
-    //! sc8, sc16, s8 or s16
-    virtual std::string type() const = 0;
-    //! Samples a second of one input.
-    virtual double sample_rate() const = 0;
-    //! Hz, of the middle of the band.
-    virtual double center_frequency() const = 0;
-    //! Hz, of one input; always positive.
-    virtual double bandwidth() const = 0;
-    //! Real samples whose band is reversed; false for complex ones, which are conjugated
-    //! here.
-    virtual bool inverted() const = 0;
-    //! Samples of each input in one pass.
-    virtual int64_t samples() const = 0;
-    //! Seconds since 1970 and their fraction, of the first sample that is read.
-    virtual std::pair<uint64_t, double> start_time() const = 0;
     //! What is missing or contradictory in the file; empty if all is well.
     virtual std::string warning() const = 0;
-    //! Why reading ended before its time, or empty.
-    virtual std::string error() const = 0;
-
-    //! For each input, complex samples whose imaginary part could not be negated.
-    virtual std::vector<uint64_t> clamped() const = 0;
-
-    /*!
-     * Ends the stream: blocks downstream get all that was sent, and then end as well. Of
-     * a source that is not running the next start ends at once.
-     */
-    virtual void finish() = 0;
 };
 
 } // namespace gr::aperture

@@ -9,26 +9,26 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(dada_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(d9d78714a7b7352232d2b63cf3665773) */
+/* BINDTOOL_HEADER_FILE_HASH(424c2640bcc2d7534cbea0024fa6df4e) */
 /***********************************************************************************/
 
 #include "block_binding.h"
 #include <gnuradio/aperture/dada_source.h>
-#include <gnuradio/sync_block.h>
 
 namespace py = pybind11;
 
 void bind_dada_source(py::module& m)
 {
     using block = gr::aperture::dada_source;
-    auto c = bind_block<block, gr::sync_block>(
+    auto c = bind_block<block, gr::aperture::recording_source>(
         m,
         "dada_source",
         R"doc(Reads a PSRDADA file: samples of NPOL inputs.
 
-One port out: an item is one sample of each input, in the order of the file, of type sc8 or
-sc16 (NDIM 2), s8 or s16 (NDIM 1). NBIT is 8 or 16, NCHAN 1. The format does not say how
-integers are coded: two's complement, low byte first, is assumed.
+One port out: an item is one sample of each input, in the order of the file, of type sc8,
+sc16 or fc32 (NDIM 2), s8, s16 or f32 (NDIM 1), for NBIT 8, 16 and 32; NCHAN is 1. The format
+does not say how numbers are coded: two's complement integers of 8 and 16 bits and floats of
+32 bits, low byte first, are assumed.
 
 Where BW is negative (the sky frequency falls with that of the baseband) complex samples are
 conjugated, and the stream is as if BW were positive. Real samples are passed on as they are,
@@ -59,35 +59,7 @@ whole number of samples, is read as far as it goes, with a warning. A flowgraph 
          },
          "Keywords and values of the file's header, as text, as they are written "
          "there.")
-        .def("inputs", &block::inputs, "Number of inputs (NPOL).")
-        .def("type", &block::type, "sc8, sc16, s8 or s16")
-        .def("sample_rate", &block::sample_rate, "Samples a second of one input, in Hz.")
-        .def("center_frequency",
-             &block::center_frequency,
-             "Middle of the band in Hz, as rx_freq has it.")
-        .def("bandwidth", &block::bandwidth, "Of one input in Hz; always positive.")
-        .def("inverted",
-             &block::inverted,
-             "True for real samples whose band is reversed: give it to pfb_channelizer. "
-             "False "
-             "for complex ones, which are conjugated here.")
-        .def("samples", &block::samples, "Samples of each input in one pass.")
-        .def("start_time",
-             &block::start_time,
-             "(seconds since 1970, fraction of a second) of the first sample that is "
-             "read.")
         .def("warning",
              &block::warning,
-             "What is missing or contradictory in the file; empty if all is well.")
-        .def("error",
-             &block::error,
-             "Why reading ended before its time, or an empty string.")
-        .def("clamped",
-             &block::clamped,
-             "For each input, complex samples whose imaginary part could not be negated.")
-        .def("finish",
-             &block::finish,
-             "Ends the stream: blocks downstream get all that was sent, and then end as "
-             "well. "
-             "Of a source that is not running the next start ends at once.");
+             "What is missing or contradictory in the file; empty if all is well.");
 }

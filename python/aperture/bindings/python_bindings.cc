@@ -32,6 +32,7 @@ void bind_measure_offsets(py::module& m);
 void bind_pfb_channelizer(py::module& m);
 void bind_power_detector(py::module& m);
 void bind_receiver_tags(py::module& m);
+void bind_recording_source(py::module& m);
 void bind_replay(py::module& m);
 void bind_select(py::module& m);
 void bind_stream_align(py::module& m);
@@ -66,7 +67,8 @@ PYBIND11_MODULE(aperture_python, m)
     // Please do not delete
     /**************************************/
     // BINDING_FUNCTION_CALLS(
-    bind_block_on_device(m); // before the blocks that derive from it
+    bind_block_on_device(m);  // before the blocks that derive from it
+    bind_recording_source(m); // likewise
     bind_array_source(m);
     bind_beam_power(m);
     bind_beamformer(m);

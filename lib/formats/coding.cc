@@ -1,0 +1,223 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "formats/coding.h"
+#include "kernels/common/simd.h"
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
+
+namespace gr::aperture::formats {
+
+namespace {
+
+struct coding_facts {
+    coding what;
+    const char* name;
+    int bits;
+    bool plain;
+    sample_type real, complex;
+};
+
+constexpr auto bytes = sample_type::s8, words = sample_type::s16,
+               floats = sample_type::f32;
+constexpr auto complex_bytes = sample_type::sc8, complex_words = sample_type::sc16,
+               complex_floats = sample_type::fc32;
+
+constexpr std::array<coding_facts, 17> all_codings{ {
+    { coding::offset1, "offset1", 1, false, bytes, complex_bytes },
+    { coding::offset2, "offset2", 2, false, bytes, complex_bytes },
+    { coding::offset4, "offset4", 4, false, bytes, complex_bytes },
+    { coding::u8, "u8", 8, false, bytes, complex_bytes },
+    { coding::s8, "s8", 8, true, bytes, complex_bytes },
+    { coding::u16, "u16", 16, false, words, complex_words },
+    { coding::u16_be, "u16_be", 16, false, words, complex_words },
+    { coding::s16, "s16", 16, true, words, complex_words },
+    { coding::s16_be, "s16_be", 16, false, words, complex_words },
+    { coding::u32, "u32", 32, false, floats, complex_floats },
+    { coding::u32_be, "u32_be", 32, false, floats, complex_floats },
+    { coding::s32, "s32", 32, false, floats, complex_floats },
+    { coding::s32_be, "s32_be", 32, false, floats, complex_floats },
+    { coding::f32, "f32", 32, true, floats, complex_floats },
+    { coding::f32_be, "f32_be", 32, false, floats, complex_floats },
+    { coding::f64, "f64", 64, false, floats, complex_floats },
+    { coding::f64_be, "f64_be", 64, false, floats, complex_floats },
+} };
+
+const coding_facts& facts(coding c)
+{
+    for (const auto& f : all_codings)
+        if (f.what == c)
+            return f;
+    throw std::logic_error("coding without facts");
+}
+
+// What each byte of components of less than a byte becomes.
+template <int Bits>
+struct byte_table {
+    static constexpr int components = 8 / Bits;
+    int8_t of[256][components];
+
+    constexpr byte_table() : of()
+    {
+        for (int byte = 0; byte < 256; byte++)
+            for (int i = 0; i < components; i++)
+                of[byte][i] = level((byte >> (Bits * i)) & ((1 << Bits) - 1));
+    }
+    static constexpr int8_t level(int code)
+    {
+        return Bits == 1   ? levels_of_1_bit[code]
+               : Bits == 2 ? levels_of_2_bits[code & 3]
+                           : int8_t(step_of_4_bits * (code - 8));
+    }
+};
+
+template <int Bits>
+constexpr byte_table<Bits> table_of{};
+
+template <int Bits>
+void unpack_bits(const uint8_t* file, int skipped, int64_t count, int8_t* out)
+{
+    const auto& table = table_of<Bits>;
+    constexpr int in_byte = byte_table<Bits>::components;
+    if (skipped > 0 && count > 0) {
+        const int64_t first = std::min<int64_t>(count, in_byte - skipped);
+        std::memcpy(out, table.of[*file++] + skipped, size_t(first));
+        out += first;
+        count -= first;
+    }
+    const int64_t whole = count / in_byte;
+    for (int64_t i = 0; i < whole; i++)
+        std::memcpy(out + i * in_byte, table.of[file[i]], in_byte);
+    if (count > whole * in_byte)
+        std::memcpy(out + whole * in_byte,
+                    table.of[file[whole]],
+                    size_t(count - whole * in_byte));
+}
+
+inline uint16_t swapped(uint16_t v) { return __builtin_bswap16(v); }
+inline uint32_t swapped(uint32_t v) { return __builtin_bswap32(v); }
+inline uint64_t swapped(uint64_t v) { return __builtin_bswap64(v); }
+
+// The bits of a component of a file, which need not be aligned.
+template <class word, bool Big>
+inline word word_at(const uint8_t* file, int64_t i)
+{
+    word v;
+    std::memcpy(&v, file + i * int64_t(sizeof v), sizeof v);
+    if constexpr (Big)
+        return swapped(v);
+    else
+        return v;
+}
+
+template <class number, class word>
+inline number as(word bits)
+{
+    static_assert(sizeof(number) == sizeof(word));
+    number v;
+    std::memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+// Loops that the compiler makes for each generation of processors.
+
+APERTURE_SIMD void unpack_u8(const uint8_t* file, int64_t count, int8_t* out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] = int8_t(file[i] ^ 0x80);
+}
+
+#define APERTURE_UNPACK(name, word, big, type, value)                      \
+    APERTURE_SIMD void name(const uint8_t* file, int64_t count, type* out) \
+    {                                                                      \
+        for (int64_t i = 0; i < count; i++) {                              \
+            const word v = word_at<word, big>(file, i);                    \
+            out[i] = value;                                                \
+        }                                                                  \
+    }
+APERTURE_UNPACK(unpack_u16, uint16_t, false, int16_t, int16_t(v ^ 0x8000))
+APERTURE_UNPACK(unpack_u16_be, uint16_t, true, int16_t, int16_t(v ^ 0x8000))
+APERTURE_UNPACK(unpack_s16_be, uint16_t, true, int16_t, int16_t(v))
+// the difference is exact in 64 bits, and rounded once
+APERTURE_UNPACK(unpack_u32, uint32_t, false, float, float(int64_t(v) - 2147483648))
+APERTURE_UNPACK(unpack_u32_be, uint32_t, true, float, float(int64_t(v) - 2147483648))
+APERTURE_UNPACK(unpack_s32, uint32_t, false, float, float(int32_t(v)))
+APERTURE_UNPACK(unpack_s32_be, uint32_t, true, float, float(int32_t(v)))
+APERTURE_UNPACK(unpack_f32_be, uint32_t, true, float, as<float>(v))
+APERTURE_UNPACK(unpack_f64, uint64_t, false, float, float(as<double>(v)))
+APERTURE_UNPACK(unpack_f64_be, uint64_t, true, float, float(as<double>(v)))
+#undef APERTURE_UNPACK
+
+} // namespace
+
+coding parse_coding(const std::string& parameter, const std::string& name)
+{
+    std::string all;
+    for (const auto& f : all_codings) {
+        if (f.name == name)
+            return f.what;
+        all += (all.empty() ? "" : ", ") + std::string(f.name);
+    }
+    require(false, parameter, name, "one of " + all);
+    return {};
+}
+
+std::string name_of(coding c) { return facts(c).name; }
+int bits_of(coding c) { return facts(c).bits; }
+bool is_plain(coding c) { return facts(c).plain; }
+
+sample_type type_of(coding c, bool complex)
+{
+    return complex ? facts(c).complex : facts(c).real;
+}
+
+void unpack(coding c, const void* from, int skipped, int64_t count, void* to)
+{
+    const auto* file = static_cast<const uint8_t*>(from);
+    auto* bytes_out = static_cast<int8_t*>(to);
+    auto* words_out = static_cast<int16_t*>(to);
+    auto* floats_out = static_cast<float*>(to);
+    switch (c) {
+    case coding::offset1:
+        return unpack_bits<1>(file, skipped, count, bytes_out);
+    case coding::offset2:
+        return unpack_bits<2>(file, skipped, count, bytes_out);
+    case coding::offset4:
+        return unpack_bits<4>(file, skipped, count, bytes_out);
+    case coding::u8:
+        return unpack_u8(file, count, bytes_out);
+    case coding::s8:
+    case coding::s16:
+    case coding::f32:
+        std::memcpy(to, from, size_t(count) * bits_of(c) / 8);
+        return;
+    case coding::u16:
+        return unpack_u16(file, count, words_out);
+    case coding::u16_be:
+        return unpack_u16_be(file, count, words_out);
+    case coding::s16_be:
+        return unpack_s16_be(file, count, words_out);
+    case coding::u32:
+        return unpack_u32(file, count, floats_out);
+    case coding::u32_be:
+        return unpack_u32_be(file, count, floats_out);
+    case coding::s32:
+        return unpack_s32(file, count, floats_out);
+    case coding::s32_be:
+        return unpack_s32_be(file, count, floats_out);
+    case coding::f32_be:
+        return unpack_f32_be(file, count, floats_out);
+    case coding::f64:
+        return unpack_f64(file, count, floats_out);
+    case coding::f64_be:
+        return unpack_f64_be(file, count, floats_out);
+    }
+}
+
+} // namespace gr::aperture::formats

@@ -1,0 +1,83 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_FORMATS_CODING_H
+#define INCLUDED_APERTURE_FORMATS_CODING_H
+
+#include "kernels/common/types.h"
+#include <cstdint>
+#include <string>
+
+namespace gr::aperture::formats {
+
+/*!
+ * How a component (re or im, or a real sample) is written in a file.
+ *
+ * Components of less than a byte begin at the lowest bit of each byte, as VDIF has them;
+ * larger ones lie with their low byte first unless the name ends with `_be`.
+ */
+enum class coding {
+    offset1,
+    offset2,
+    offset4,
+    u8,
+    s8,
+    u16,
+    u16_be,
+    s16,
+    s16_be,
+    u32,
+    u32_be,
+    s32,
+    s32_be,
+    f32,
+    f32_be,
+    f64,
+    f64_be,
+};
+
+/*!
+ * What components of less than a byte become: whole numbers, in an rms of about 20 steps
+ * for noise that was digitised with the usual thresholds.
+ *
+ *  - offset1: 0, 1 become -20, 20.
+ *  - offset2: 0 to 3 become -30, -9, 9, 30. The ratio 3.333 lies between the optimum for
+ *    Gaussian noise, 3.3165, and the 3.3359 that VLBI programs use.
+ *  - offset4: c becomes 7 (c - 8).
+ */
+inline constexpr int8_t levels_of_1_bit[] = { -20, 20 };
+inline constexpr int8_t levels_of_2_bits[] = { -30, -9, 9, 30 };
+inline constexpr int8_t step_of_4_bits = 7;
+
+//! \throws std::invalid_argument naming the parameter, its value and what is allowed
+coding parse_coding(const std::string& parameter, const std::string& name);
+std::string name_of(coding c);
+//! Bits of a component in a file.
+int bits_of(coding c);
+//! Components are in a file as they are in memory.
+bool is_plain(coding c);
+//! What a sample becomes: s8 or sc8 of at most 8 bits, s16 or sc16 of 16 bits (offset
+//! binary has 128 or 32768 subtracted), else f32 or fc32.
+sample_type type_of(coding c, bool complex);
+
+/*!
+ * Turns components as they are in a file into those of type_of().
+ * \param file the byte in which the first component begins
+ * \param skipped components in that byte before the first one
+ */
+void unpack(coding c, const void* file, int skipped, int64_t components, void* out);
+
+//! Bytes from the beginning of the byte in which component `first` lies, to behind that
+//! in which the last of `components` ends.
+inline int64_t bytes_of(coding c, int64_t first, int64_t components)
+{
+    return ((first + components) * bits_of(c) + 7) / 8 - first * bits_of(c) / 8;
+}
+
+} // namespace gr::aperture::formats
+
+#endif /* INCLUDED_APERTURE_FORMATS_CODING_H */

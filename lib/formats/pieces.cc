@@ -1,0 +1,32 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "formats/pieces.h"
+#include <algorithm>
+#include <limits>
+
+namespace gr::aperture::formats {
+
+listed_pieces::listed_pieces(std::vector<std::vector<piece>> list)
+    : d_list(std::move(list))
+{
+    for (const auto& set : d_list)
+        if (!set.empty())
+            d_end = std::max(d_end, set.back().end());
+}
+
+pieces::answer listed_pieces::find(int set, int64_t sample)
+{
+    const auto& all = d_list[set];
+    const auto next = std::partition_point(
+        all.begin(), all.end(), [=](const piece& p) { return p.end() <= sample; });
+    if (next == all.end())
+        return { {}, std::numeric_limits<int64_t>::max() };
+    return { *next, 0 };
+}
+
+} // namespace gr::aperture::formats

@@ -1,0 +1,71 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_FORMATS_PIECES_H
+#define INCLUDED_APERTURE_FORMATS_PIECES_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gr::aperture::formats {
+
+//! Samples that lie in a row in a file: of all inputs of a *set*, which were recorded
+//! together.
+struct piece {
+    int file;
+    int64_t offset;  //!< bytes, of the first sample
+    int64_t samples; //!< of each input
+    int64_t first;   //!< number of the first sample on the clock of the recording
+    int64_t end() const { return first + samples; }
+};
+
+//! Where the samples of a recording are.
+class pieces
+{
+public:
+    virtual ~pieces() = default;
+
+    //! Begins anew.
+    virtual void restart() = 0;
+    //! Number of the sample behind the last one of all sets, or of one that lies at or
+    //! behind `wanted`, if there are more.
+    virtual int64_t end(int64_t wanted) = 0;
+
+    struct answer {
+        //! The first piece of the set that ends behind the sample; nothing: see below.
+        std::optional<piece> next;
+        //! Without one: up to here there is none.
+        int64_t none_before;
+    };
+    //! What a set has at or behind a sample that was not released.
+    virtual answer find(int set, int64_t sample) = 0;
+    //! Samples before this one are not asked for any more, until restart().
+    virtual void release(int64_t sample) = 0;
+};
+
+//! Pieces that are known from the start.
+class listed_pieces : public pieces
+{
+public:
+    //! \param list [set][piece], in order of time, without overlaps
+    explicit listed_pieces(std::vector<std::vector<piece>> list);
+
+    void restart() override {}
+    int64_t end(int64_t) override { return d_end; }
+    answer find(int set, int64_t sample) override;
+    void release(int64_t) override {}
+
+private:
+    const std::vector<std::vector<piece>> d_list;
+    int64_t d_end = 0;
+};
+
+} // namespace gr::aperture::formats
+
+#endif /* INCLUDED_APERTURE_FORMATS_PIECES_H */

@@ -1,0 +1,130 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_FORMATS_RECORDING_READER_H
+#define INCLUDED_APERTURE_FORMATS_RECORDING_READER_H
+
+#include "formats/coding.h"
+#include "formats/pieces.h"
+#include "formats/recorded_files.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gr::aperture::formats {
+
+//! Where an input's samples are in the pieces of a set, counted in samples (re and im are
+//! one) from the piece's first byte: sample t is at offset + t stride.
+struct input_place {
+    int set;
+    int64_t offset, stride;
+};
+
+//! How the pieces of a recording are written.
+struct recording_layout {
+    coding written = coding::s8;
+    bool complex = true;
+    std::vector<input_place> inputs;
+    int inputs_per_port = 1; //!< that are interleaved sample by sample in the output
+
+    int ports() const { return int(inputs.size()) / inputs_per_port; }
+    //! Of the output.
+    sample_type type() const { return type_of(written, complex); }
+    int components() const { return complex ? 2 : 1; }
+    //! In files.
+    int bits_of_sample() const { return bits_of(written) * components(); }
+};
+
+/*!
+ * Reads the samples of a recording: one of each input, time after time. What is in no
+ * piece becomes zeros.
+ */
+class recording_reader
+{
+public:
+    //! \param most_gap samples: a longer time without any samples is passed over
+    recording_reader(const recording_layout& layout,
+                     std::shared_ptr<recorded_files> files,
+                     std::shared_ptr<pieces> where,
+                     int64_t most_gap);
+
+    //! Begins anew at a sample, and forgets an error.
+    void restart(int64_t sample);
+    //! Number of the next sample.
+    int64_t position() const { return d_position; }
+
+    //! Samples of an input that are zeros because no piece has them.
+    struct gap {
+        int input;
+        int64_t first; //!< counted from the first sample of the call
+        int64_t count;
+    };
+    struct result {
+        int64_t samples;       //!< of each input
+        bool jumped;           //!< what comes before them was passed over
+        std::vector<gap> gaps; //!< what is missing in them
+    };
+    /*!
+     * Reads up to `samples` samples of each input, not beyond number `end`. There are
+     * fewer before a long gap and at the end, where none follow, or after an error.
+     * \param ports for each, where its items go: [sample][input of the port]
+     */
+    result read(const std::vector<char*>& ports, int64_t samples, int64_t end);
+    //! Why reading ended before its time, or empty.
+    const std::string& error() const { return d_error; }
+
+private:
+    // Inputs whose samples alternate in the pieces of a set: they are read together.
+    struct stretch {
+        int set;
+        int64_t offset; // samples from the piece's beginning to the first column
+        int64_t stride;
+        std::vector<int64_t> columns; // of each of its inputs
+        std::vector<int> inputs;
+        // Its samples, when they are unpacked, are the items of a port as they are.
+        bool direct;
+    };
+    // What a set has in a block.
+    struct part {
+        std::optional<piece> from; // nothing: it is a gap
+        int64_t skipped;           // samples of the piece before the part
+        int64_t first, samples;    // in the block
+    };
+
+    std::vector<stretch> stretches_of() const;
+    // The sample up to which no input has anything, if that is far away.
+    std::optional<int64_t> end_of_long_gap();
+    std::vector<part> parts_of(int set, int64_t samples);
+    // Finds out what all sets have in a block, d_parts. Returns its samples: fewer than
+    // asked for where no set has any behind them, so that a long gap begins a block.
+    int64_t find_parts(int64_t samples);
+    // Reads samples of a part to where they belong; returns how many there were.
+    int64_t unpack_part(const stretch& s, const part& p, char* port);
+    char* plane(int input) { return d_planes.data() + input * d_block * d_element; }
+    // From planes to the items of a port, unless they are there already.
+    void interleave_port(int port, int64_t samples, char* items);
+    // A block to behind the samples of the result; its gaps are added there.
+    int64_t read_block(const std::vector<char*>& ports, int64_t samples, result& r);
+
+    const recording_layout d_layout;
+    const std::shared_ptr<recorded_files> d_files;
+    const std::shared_ptr<pieces> d_pieces;
+    const int64_t d_most_gap;
+    const int64_t d_element; // bytes of a sample in the output
+    const std::vector<stretch> d_stretches;
+    int64_t d_block; // samples that are read at a time
+    int64_t d_position = 0;
+    std::string d_error;
+    std::vector<std::vector<part>> d_parts; // [set], of the block
+    std::vector<char> d_file_bytes, d_unpacked;
+    std::vector<char> d_planes;       // [input][sample of the block]
+    std::vector<size_t> d_newest_gap; // of each input: its place in a result, plus 1
+};
+
+} // namespace gr::aperture::formats
+
+#endif /* INCLUDED_APERTURE_FORMATS_RECORDING_READER_H */

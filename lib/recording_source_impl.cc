@@ -1,0 +1,369 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/common/number_text.h"
+#include "kernels/common/types.h"
+#include "recording_source_impl.h"
+#include "stream/timestamp.h"
+#include <gnuradio/aperture/tags.h>
+#include <gnuradio/io_signature.h>
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+namespace gr::aperture {
+
+namespace {
+
+// Large enough that a read is not dominated by its system call.
+constexpr int64_t buffer_bytes = int64_t(1) << 22;
+// Seconds; as most_gap of the blocks that read the samples.
+constexpr double most_gap = 60;
+
+//! recording_source as it is made.
+class made_recording_source : public recording_source_impl
+{
+public:
+    explicit made_recording_source(const recording& r)
+        : gr::sync_block(
+              "recording_source", gr::io_signature::make(0, 0, 0), r.output_signature()),
+          recording_source_impl(r)
+    {
+    }
+};
+
+// Negates the imaginary parts of `count` items [input][re, im]. The one integer that has
+// no negative is clamped and counted for its input.
+template <typename integer>
+void conjugate_items(integer* items,
+                     int64_t count,
+                     int64_t inputs,
+                     std::atomic<uint64_t>* clamped)
+{
+    constexpr integer lowest = std::numeric_limits<integer>::min();
+    constexpr integer highest = std::numeric_limits<integer>::max();
+    const int64_t numbers = count * inputs * 2;
+    // two passes of simple loops, because counting per input in the first would keep the
+    // compiler from using vector instructions; the second is seldom needed
+    int64_t found = 0;
+    for (int64_t i = 1; i < numbers; i += 2)
+        found += items[i] == lowest;
+    if (found != 0)
+        for (int64_t i = 1; i < numbers; i += 2)
+            if (items[i] == lowest)
+                ++clamped[(i / 2) % inputs];
+    for (int64_t i = 1; i < numbers; i += 2)
+        items[i] = items[i] == lowest ? highest : integer(-items[i]);
+}
+
+void conjugate_items(float* items, int64_t count, int64_t inputs)
+{
+    for (int64_t i = 1; i < count * inputs * 2; i += 2)
+        items[i] = -items[i];
+}
+
+// The row of a table, for errors.
+std::string place_in(const char* table, size_t row)
+{
+    return std::string(table) + "[" + std::to_string(row) + "]";
+}
+
+std::string text_of_row(const std::vector<int64_t>& row)
+{
+    std::string text = "(";
+    for (size_t i = 0; i < row.size(); i++)
+        text += (i ? ", " : "") + std::to_string(row[i]);
+    return text + ")";
+}
+
+formats::recording_layout layout_of(const recording_source::parameters& p)
+{
+    formats::recording_layout layout;
+    layout.written = formats::parse_coding("coding", p.coding);
+    layout.complex = p.complex;
+    require_range("inputs", p.inputs, 1, 65536);
+    layout.inputs_per_port = p.inputs_per_port ? p.inputs_per_port : p.inputs;
+    require(layout.inputs_per_port > 0 && p.inputs % layout.inputs_per_port == 0,
+            "inputs_per_port",
+            std::to_string(p.inputs_per_port),
+            "a divisor of the number of inputs, " + std::to_string(p.inputs) +
+                ", or 0 for all of them");
+    require(p.layout.empty() || int(p.layout.size()) == p.inputs,
+            "layout",
+            std::to_string(p.layout.size()) + " rows",
+            "empty, or a row for each of the " + std::to_string(p.inputs) + " inputs");
+    for (int i = 0; i < p.inputs && p.layout.empty(); i++)
+        layout.inputs.push_back({ 0, i, p.inputs });
+    for (size_t i = 0; i < p.layout.size(); i++) {
+        const auto& row = p.layout[i];
+        // a stride of that many bytes is more than any frame has
+        constexpr int64_t most = int64_t(1) << 40;
+        require(row.size() == 3 && row[0] >= 0 && row[0] < p.inputs && row[1] >= 0 &&
+                    row[1] < most && row[2] >= 1 && row[2] < most,
+                place_in("layout", i),
+                text_of_row(row),
+                "(set, offset, stride): a set below the number of inputs, an offset of 0 "
+                "or more and a stride of 1 or more samples, below 2^40");
+        layout.inputs.push_back({ int(row[0]), row[1], row[2] });
+    }
+    return layout;
+}
+
+// Bytes from the beginning of a piece to behind the last sample that is read of it, or
+// nothing if there are more than can be counted.
+std::optional<int64_t>
+bytes_of_piece(const formats::recording_layout& layout, int set, int64_t samples)
+{
+    int64_t most = 0;
+    for (const auto& input : layout.inputs) {
+        int64_t bits;
+        if (input.set == set) {
+            if (__builtin_mul_overflow(samples - 1, input.stride, &bits) ||
+                __builtin_add_overflow(bits, input.offset + 1, &bits) ||
+                __builtin_mul_overflow(bits, layout.bits_of_sample(), &bits))
+                return {};
+            most = std::max(most, bits / 8 + (bits % 8 != 0));
+        }
+    }
+    return most;
+}
+
+std::shared_ptr<formats::listed_pieces> pieces_of(const recording_source::parameters& p,
+                                                  const formats::recording_layout& layout,
+                                                  const formats::recorded_files& files)
+{
+    std::vector<std::vector<formats::piece>> list(size_t(p.inputs));
+    require(!p.pieces.empty(), "pieces", "an empty list", "at least one row");
+    for (size_t i = 0; i < p.pieces.size(); i++) {
+        const auto& row = p.pieces[i];
+        const auto refuse = [&](const std::string& rule) {
+            require(false, place_in("pieces", i), text_of_row(row), rule);
+        };
+        // a sum of two of them can still be counted
+        constexpr int64_t most = int64_t(1) << 62;
+        if (row.size() != 5)
+            refuse("(file, byte, samples, first sample, set)");
+        const auto [file, offset, samples, first, set] =
+            std::tie(row[0], row[1], row[2], row[3], row[4]);
+        if (file < 0 || file >= files.count())
+            refuse("of a file from 0 to " + std::to_string(files.count() - 1));
+        if (set < 0 || set >= p.inputs)
+            refuse("of a set from 0 to " + std::to_string(p.inputs - 1));
+        if (samples < 1 || samples > most || first < 0 || first > most || offset < 0)
+            refuse("of at least one sample, from byte 0 and sample 0 on, all below 2^62");
+        const auto bytes = bytes_of_piece(layout, int(set), samples);
+        int64_t end = 0;
+        if (!bytes || __builtin_add_overflow(offset, *bytes, &end))
+            refuse("of bytes that can be counted, up to 2^63");
+        if (end > files.size(int(file)))
+            refuse("within the " + std::to_string(files.size(int(file))) + " bytes of " +
+                   files.name(int(file)) + ": it would end behind byte " +
+                   std::to_string(end));
+        auto& others = list[size_t(set)];
+        if (!others.empty() && others.back().end() > first)
+            refuse("behind the last sample of the piece before it in its set, " +
+                   std::to_string(others.back().end() - 1));
+        others.push_back({ int(file), offset, samples, first });
+    }
+    return std::make_shared<formats::listed_pieces>(std::move(list));
+}
+
+} // namespace
+
+gr::io_signature::sptr recording::output_signature() const
+{
+    return gr::io_signature::make(layout.ports(),
+                                  layout.ports(),
+                                  item_size("a sample of each input",
+                                            { { "inputs", layout.inputs_per_port } },
+                                            size_of(layout.type())));
+}
+
+recording_source::sptr recording_source::make(const parameters& p)
+{
+    require(!p.files.empty(), "files", "an empty list", "at least one name");
+    constexpr int64_t most = 1000000000000000000;
+    require(p.rate.first > 0 && p.rate.second > 0 && p.rate.first <= most &&
+                p.rate.second <= most,
+            "rate",
+            std::to_string(p.rate.first) + "/" + std::to_string(p.rate.second),
+            "a numerator and a denominator from 1 to 10^18");
+    require(p.start_time.first < timestamp::end_of_time && p.start_time.second >= 0 &&
+                p.start_time.second < 1,
+            "start_time",
+            std::to_string(p.start_time.first) + " s and " +
+                text_of(p.start_time.second) + " s",
+            "whole seconds before the year 10000 and a fraction of 0 to below 1");
+    require(std::isfinite(p.center_frequency),
+            "center_frequency",
+            text_of(p.center_frequency),
+            "finite");
+    recording r;
+    r.layout = layout_of(p);
+    r.files = std::make_shared<formats::recorded_files>(p.files);
+    r.pieces = pieces_of(p, r.layout, *r.files);
+    r.rate = { p.rate.first, p.rate.second };
+    r.start = { int64_t(p.start_time.first),
+                std::llround(p.start_time.second * formats::exact_time::per_second) };
+    r.center_frequency = p.center_frequency;
+    r.inverted = p.inverted;
+    const int64_t end = r.pieces->end(0);
+    require_range("begin", p.begin, 0, end - 1);
+    require_range("samples", p.samples, 0, end - p.begin);
+    r.begin = p.begin;
+    r.samples = p.samples ? p.samples : end - p.begin;
+    r.repeat = p.repeat;
+    return gnuradio::make_block_sptr<made_recording_source>(r);
+}
+
+recording_source_impl::recording_source_impl(recording r)
+    : d_r(std::move(r)),
+      d_reader(d_r.layout,
+               d_r.files,
+               d_r.pieces,
+               int64_t(std::min(9e18, most_gap * d_r.rate.to_double()))),
+      d_clamped(d_r.layout.inputs.size()),
+      d_missing(d_r.layout.inputs.size())
+{
+    for (int port = 0; port < d_r.layout.ports(); port++)
+        set_min_output_buffer(
+            port,
+            long(std::max<int64_t>(
+                4, buffer_bytes / d_r.layout.ports() / int64_t(d_r.item_bytes()))));
+}
+
+std::pair<uint64_t, double> recording_source_impl::start_time() const
+{
+    const formats::exact_time time = d_r.start + d_r.rate.duration(d_r.begin);
+    return { uint64_t(time.seconds), time.fraction() };
+}
+
+std::string recording_source_impl::error() const
+{
+    std::lock_guard<std::mutex> lock(d_error_mutex);
+    return d_error;
+}
+
+void recording_source_impl::fail(const std::string& error)
+{
+    std::lock_guard<std::mutex> lock(d_error_mutex);
+    if (d_error.empty())
+        d_logger->error("{:s}", error);
+    d_error = error;
+}
+
+std::vector<uint64_t> recording_source_impl::clamped() const
+{
+    return { d_clamped.begin(), d_clamped.end() };
+}
+
+std::vector<uint64_t> recording_source_impl::missing() const
+{
+    return { d_missing.begin(), d_missing.end() };
+}
+
+bool recording_source_impl::start()
+{
+    // lock and unlock of a running flowgraph come by here as well; the stream goes on
+    // then
+    if (nitems_written(0) == 0) {
+        d_reader.restart(d_r.begin);
+        d_passes = 0;
+        for (auto* counts : { &d_clamped, &d_missing })
+            for (auto& count : *counts)
+                count = 0;
+        std::lock_guard<std::mutex> lock(d_error_mutex);
+        d_error.clear();
+    }
+    return true;
+}
+
+bool recording_source_impl::stop()
+{
+    d_finish = false;
+    return true;
+}
+
+void recording_source_impl::tag_clock(int64_t sample, uint64_t item)
+{
+    const auto time = d_r.start + d_r.rate.duration(sample);
+    for (int port = 0; port < d_r.layout.ports(); port++) {
+        add_item_tag(port,
+                     item,
+                     pmt::mp(tags::rx_time),
+                     pmt::make_tuple(pmt::from_uint64(uint64_t(time.seconds)),
+                                     pmt::from_double(time.fraction())));
+        add_item_tag(
+            port, item, pmt::mp(tags::rx_freq), pmt::from_double(center_frequency()));
+        add_item_tag(port, item, pmt::mp(tags::rx_rate), pmt::from_double(sample_rate()));
+    }
+}
+
+void recording_source_impl::tag_missing(const formats::recording_reader::gap& gap)
+{
+    const int port = gap.input / inputs_per_port();
+    const uint64_t item = nitems_written(port) + uint64_t(gap.first);
+    auto dict = pmt::make_dict();
+    dict = pmt::dict_add(
+        dict, pmt::mp(tags::input), pmt::from_long(gap.input % inputs_per_port()));
+    dict = pmt::dict_add(dict, pmt::mp(tags::first), pmt::from_uint64(item));
+    dict =
+        pmt::dict_add(dict, pmt::mp(tags::count), pmt::from_uint64(uint64_t(gap.count)));
+    add_item_tag(port, item, pmt::mp(tags::missing), dict);
+    d_missing[gap.input] += uint64_t(gap.count);
+}
+
+void recording_source_impl::conjugate(int port, void* items, int64_t count)
+{
+    if (!d_r.inverted || !d_r.layout.complex)
+        return;
+    const int64_t inputs = inputs_per_port();
+    auto* clamped = &d_clamped[port * inputs];
+    switch (d_r.layout.type()) {
+    case sample_type::sc8:
+        return conjugate_items(static_cast<int8_t*>(items), count, inputs, clamped);
+    case sample_type::sc16:
+        return conjugate_items(static_cast<int16_t*>(items), count, inputs, clamped);
+    default:
+        return conjugate_items(static_cast<float*>(items), count, inputs);
+    }
+}
+
+int recording_source_impl::work(int noutput_items,
+                                gr_vector_const_void_star&,
+                                gr_vector_void_star& output_items)
+{
+    if (d_finish)
+        return WORK_DONE;
+    const int64_t end = d_r.begin + d_r.samples;
+    std::vector<char*> ports;
+    for (void* items : output_items)
+        ports.push_back(static_cast<char*>(items));
+    auto got = d_reader.read(ports, noutput_items, end);
+    if (got.samples == 0 && d_r.repeat && d_reader.error().empty()) {
+        d_reader.restart(d_r.begin);
+        d_passes++;
+        got = d_reader.read(ports, noutput_items, end);
+    }
+    // the samples before an error are sent first
+    if (!d_reader.error().empty())
+        fail(d_reader.error());
+    if (got.samples == 0)
+        return WORK_DONE;
+    if (nitems_written(0) == 0 || got.jumped)
+        tag_clock(d_reader.position() - got.samples + d_passes * d_r.samples,
+                  nitems_written(0));
+    for (const auto& gap : got.gaps)
+        tag_missing(gap);
+    for (int port = 0; port < d_r.layout.ports(); port++)
+        conjugate(port, ports[port], got.samples);
+    return int(got.samples);
+}
+
+} // namespace gr::aperture

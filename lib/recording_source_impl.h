@@ -1,0 +1,94 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_RECORDING_SOURCE_IMPL_H
+#define INCLUDED_APERTURE_RECORDING_SOURCE_IMPL_H
+
+#include "formats/exact_time.h"
+#include "formats/recording_reader.h"
+#include <gnuradio/aperture/recording_source.h>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+namespace gr::aperture {
+
+//! What a recording is, whatever its format: files, where samples are in them, and when
+//! and at what frequency they were taken.
+struct recording {
+    std::shared_ptr<formats::recorded_files> files;
+    std::shared_ptr<formats::pieces> pieces;
+    formats::recording_layout layout;
+    formats::ratio rate{ 1, 1 };
+    formats::exact_time start; //!< of sample 0
+    double center_frequency = 0;
+    bool inverted = false;
+    int64_t begin = 0;
+    int64_t samples = 0; //!< in a pass
+    bool repeat = false;
+
+    size_t item_bytes() const
+    {
+        return size_t(layout.inputs_per_port) * size_of(layout.type());
+    }
+    gr::io_signature::sptr output_signature() const;
+};
+
+/*!
+ * Everything that sources of recordings have in common: reading, tags, conjugation,
+ * repetition, the end, and errors.
+ */
+class recording_source_impl : virtual public recording_source
+{
+public:
+    //! Behind gr::sync_block, which the class that is made constructs with
+    //! recording::output_signature().
+    explicit recording_source_impl(recording r);
+
+    int inputs() const override { return int(d_r.layout.inputs.size()); }
+    int inputs_per_port() const override { return d_r.layout.inputs_per_port; }
+    std::string type() const override { return name_of(d_r.layout.type()); }
+    double sample_rate() const override { return d_r.rate.to_double(); }
+    double center_frequency() const override { return d_r.center_frequency; }
+    double bandwidth() const override
+    {
+        return sample_rate() / (d_r.layout.complex ? 1 : 2);
+    }
+    bool inverted() const override { return d_r.inverted && !d_r.layout.complex; }
+    int64_t samples() const override { return d_r.samples; }
+    std::pair<uint64_t, double> start_time() const override;
+    std::string error() const override;
+    std::vector<uint64_t> clamped() const override;
+    std::vector<uint64_t> missing() const override;
+    void finish() override { d_finish = true; }
+
+    bool start() override;
+    bool stop() override;
+    int work(int noutput_items,
+             gr_vector_const_void_star& input_items,
+             gr_vector_void_star& output_items) override;
+
+private:
+    // On all ports, at an item: the time of a sample of this pass, frequency and rate.
+    void tag_clock(int64_t sample, uint64_t item);
+    void tag_missing(const formats::recording_reader::gap& gap);
+    void fail(const std::string& error);
+    // Conjugates items in place, if the band is inverted.
+    void conjugate(int port, void* items, int64_t count);
+
+    const recording d_r;
+    formats::recording_reader d_reader;
+    int64_t d_passes = 0; // that are over
+    std::atomic<bool> d_finish{ false };
+    std::vector<std::atomic<uint64_t>> d_clamped, d_missing;
+    mutable std::mutex d_error_mutex;
+    std::string d_error;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_RECORDING_SOURCE_IMPL_H */
