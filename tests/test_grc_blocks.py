@@ -103,6 +103,10 @@ REFUSED = {
     ],
     "aperture_copy": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
     "aperture_discard": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
+    "aperture_snapshot": [
+        {"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}, {"rate": "-1"},
+        {"rate": "float('nan')"}, {"rate": "2e6"}, {"depth": "0"}, {"depth": "4097"},
+    ],
     "aperture_corner_turn": [
         {"channels": "0"}, {"inputs": "0"}, {"inputs_per_port": "0"},
         {"inputs": "3", "inputs_per_port": "2"}, {"spectra_per_frame": "0"},
@@ -228,6 +232,10 @@ ALLOWED = {
     ],
     "aperture_discard": [
         {"type": "sc8", "vlen": "4095"}, {"type": "s16"}, {"device": "cpu"},
+    ],
+    "aperture_snapshot": [
+        {"type": "sc8", "vlen": "4095", "depth": "3"}, {"type": "s16", "rate": "0"},
+        {"device": "cpu"},
     ],
     "aperture_corner_turn": [
         {"first_channel": "3", "selected_channels": "5"}, {"first_channel": "1000"},

@@ -18,9 +18,9 @@ BINDINGS = SOURCE / "python/aperture/bindings"
 PACKAGE = SOURCE / "python/aperture"
 
 # what a package of python/aperture may import of the others; "blocks": modules of that folder
-ANYTHING = {"arguments", "arrays", "beams", "blocks", "calibration", "commands", "doctor",
-            "files", "imaging", "inputs", "packages", "parameters", "plots", "streams", "testing",
-            "tracking"}
+ANYTHING = {"arguments", "arrays", "beams", "blocks", "calibration", "commands", "displays",
+            "doctor", "files", "imaging", "inputs", "packages", "parameters", "plots", "streams",
+            "testing", "tracking"}
 MAY_IMPORT = {
     "arguments": set(),
     "parameters": set(),
@@ -35,7 +35,9 @@ MAY_IMPORT = {
     "inputs": {"arrays", "blocks", "files", "packages", "streams"},
     "calibration": {"arrays", "files", "parameters", "tracking"},
     "plots": {"arrays", "beams", "files", "parameters", "tracking"},
-    "blocks": {"arrays", "beams", "calibration", "files", "parameters", "streams", "tracking"},
+    "displays": {"arrays", "plots", "streams"},
+    "blocks": {"arrays", "beams", "calibration", "displays", "files", "parameters", "streams",
+               "tracking"},
     "commands": ANYTHING - {"testing"},
     "testing": ANYTHING,
 }

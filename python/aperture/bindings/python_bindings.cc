@@ -35,6 +35,7 @@ void bind_receiver_tags(py::module& m);
 void bind_recording_source(py::module& m);
 void bind_replay(py::module& m);
 void bind_select(py::module& m);
+void bind_snapshot(py::module& m);
 void bind_stream_align(py::module& m);
 void bind_tags(py::module& m);
 void bind_xengine(py::module& m);
@@ -84,6 +85,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_receiver_tags(m);
     bind_replay(m);
     bind_select(m);
+    bind_snapshot(m);
     bind_stream_align(m);
     bind_tags(m);
     bind_xengine(m);

@@ -18,11 +18,10 @@ from ..beams.beams import coherent, load_beams, offset
 from ..beams.weights import array_factor, beam_weights, live_beams
 from ..files.filterbank import FilterbankError, FilterbankFile
 from .plot_data import PlotError, decibels
+from .style import COLOURS
 
 AMPLITUDE_MAP = "viridis"
 SIGNED_MAP = "RdBu_r"
-#: Okabe and Ito's colours, told apart by colour-blind readers too, without the yellow
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MAX_TIMES = 800
 MAX_LINES = 8
 FLOOR = -40.0  # dB: lowest level of a pattern

@@ -13,17 +13,15 @@ from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..arrays.geometry import SPEED_OF_LIGHT
 from .fringes import (closure_phase, delay_rate_spectrum, find_fringe, mean_over_channels,
                       without_delay)
-from .plot_beams import COLOURS
-
-UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
+from .style import COLOURS, delay_unit, minus_signs
 
 
 def with_error(value, error):
     """A delay or such in seconds, with its standard deviation, in the unit that fits it."""
-    size, unit = next(((size, unit) for size, unit in UNITS if abs(value) >= size), UNITS[3])
+    size, unit = delay_unit(value)
     digits = 1 if error <= 0 or not np.isfinite(error) else \
         int(np.clip(np.ceil(-np.log10(error / size)), 0, 6))
-    return f"{value / size:.{digits}f} ± {error / size:.{digits}f} {unit}".replace("-", "−")
+    return minus_signs(f"{value / size:.{digits}f} ± {error / size:.{digits}f} {unit}")
 
 
 def fringe_text(fringe, several):
@@ -34,7 +32,7 @@ def fringe_text(fringe, several):
     if several:
         digits = int(np.clip(np.ceil(-np.log10(fringe.rate_error * 1e3)), 0, 6))
         text += f", rate {fringe.rate * 1e3:.{digits}f} ± {fringe.rate_error * 1e3:.{digits}f} mHz"
-    return text.replace("-", "−")
+    return minus_signs(text)
 
 
 def time_axis(axis, times, longitude):
@@ -141,8 +139,7 @@ def _draw_fringe(figure, axis, values, width, step, fringe):
     power = np.abs(spectrum)
     near = np.abs(delays - fringe.delay) <= max(12 / (width * values.shape[1]), delays.max() / 50)
     around = np.abs(rates - fringe.rate) <= 12 / (step * values.shape[0])
-    size, unit = next((size, unit) for size, unit in UNITS
-                      if np.abs(delays[near]).max(initial=1e-12) >= size)
+    size, unit = delay_unit(delays[near])
     if len(rates) == 1:
         axis.plot(delays[near] / size, power[0, near], color=COLOURS[0])
         axis.set_ylabel("amplitude", fontsize=8)

@@ -1,0 +1,95 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_SNAPSHOT_H
+#define INCLUDED_APERTURE_SNAPSHOT_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/parameter.h>
+#include <pmt/pmt.h>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace gr::aperture {
+
+/*!
+ * \brief Takes some items a second out of an edge, for displays.
+ * \ingroup aperture
+ *
+ * All items are consumed as they come. At most `rate` a second are copied to the host,
+ * the newest ones of what came together; nothing is copied of the others, and the edge
+ * never waits for whoever looks at them. The last item of a stream that ends is taken in
+ * any case. One port in, of items of any size; no port out.
+ */
+class APERTURE_API snapshot : virtual public block_on_device
+{
+public:
+    typedef std::shared_ptr<snapshot> sptr;
+
+    struct parameters {
+        int item_size = 8;
+        double rate = 10;
+        int depth = 1;
+        std::string device = "auto";
+    };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            parameter("item_size", &parameters::item_size, "bytes of an item"),
+            parameter("rate",
+                      &parameters::rate,
+                      "items a second that are taken at most; 0: one whenever "
+                      "read() or read_after() has been called since the last"),
+            parameter("depth",
+                      &parameters::depth,
+                      "items that are kept, the newest ones: 1 to 4096; with `rate`, so "
+                      "many that come at once can all be taken"),
+            parameter("device", &parameters::device, meaning_of_device));
+    }
+
+    //! An item, and what the tags up to it say of it.
+    struct item {
+        std::vector<char> data; //!< of its item_size bytes
+        uint64_t serial = 0;    //!< counts what is taken from 1 on, over all starts
+        uint64_t number = 0;    //!< of the item, since the start of the flowgraph
+        //! by rx_time and rx_rate: whole seconds and a fraction
+        std::optional<std::pair<uint64_t, double>> time;
+        std::optional<double> rate;      //!< rx_rate, items a second
+        std::optional<double> frequency; //!< rx_freq, Hz
+        //! the newest of those that hold until the next, as `bandwidth`, and all that are
+        //! on this item
+        std::map<std::string, pmt::pmt_t> tags;
+    };
+
+    //! \throws std::invalid_argument naming the parameter, its value and what is allowed
+    static sptr make(const parameters& p);
+
+    //! The newest item that was taken and has arrived on the host; of any thread, also
+    //! after the end. The next start keeps it until it takes one.
+    virtual std::optional<item> read() = 0;
+
+    //! Those of the last `depth` items whose serial is above one, oldest first.
+    virtual std::vector<item> read_after(uint64_t serial) = 0;
+
+    //! Items that came since the start.
+    virtual uint64_t items() const = 0;
+
+    //! How many of them were taken.
+    virtual uint64_t taken() const = 0;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_SNAPSHOT_H */

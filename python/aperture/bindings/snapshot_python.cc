@@ -1,0 +1,120 @@
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+/***********************************************************************************/
+/* This file is written by hand; tools/update-binding-hashes brings the sum up to date */
+/* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
+/* BINDTOOL_USE_PYGCCXML(0)                                                        */
+/* BINDTOOL_HEADER_FILE(snapshot.h) */
+/* BINDTOOL_HEADER_FILE_HASH(2c14b30f9b771601760b1eb6843ccb2c) */
+/***********************************************************************************/
+
+#include "block_binding.h"
+#include <gnuradio/aperture/snapshot.h>
+
+namespace py = pybind11;
+
+namespace {
+
+//! An item in Python: its bytes belong to the array.
+struct python_item {
+    explicit python_item(gr::aperture::snapshot::item&& taken)
+        : data(py::ssize_t(taken.data.size()),
+               reinterpret_cast<const uint8_t*>(taken.data.data()))
+    {
+        taken.data = {};
+        about = std::move(taken);
+    }
+    py::array_t<uint8_t> data;
+    gr::aperture::snapshot::item about;
+};
+
+} // namespace
+
+void bind_snapshot(py::module& m)
+{
+    using block = gr::aperture::snapshot;
+    py::module::import("pmt"); // of the tags
+
+    py::class_<python_item>(m, "snapshot_item", R"doc(An item that snapshot took.
+
+What the tags up to this item say of it: `time`, `rate` and `frequency` are None where they say
+nothing.
+)doc")
+        .def_readonly("data",
+                      &python_item::data,
+                      "Its bytes, an array of uint8; data.view(numpy.complex64) are its "
+                      "numbers.")
+        .def_property_readonly(
+            "serial",
+            [](const python_item& i) { return i.about.serial; },
+            "Counts what the block takes, from 1 on, over all starts.")
+        .def_property_readonly(
+            "number",
+            [](const python_item& i) { return i.about.number; },
+            "Of the item, since the start of the flowgraph.")
+        .def_property_readonly(
+            "time",
+            [](const python_item& i) { return i.about.time; },
+            "By rx_time and rx_rate: whole seconds (since 1970) and a fraction.")
+        .def_property_readonly(
+            "rate",
+            [](const python_item& i) { return i.about.rate; },
+            "rx_rate, items a second.")
+        .def_property_readonly(
+            "frequency",
+            [](const python_item& i) { return i.about.frequency; },
+            "rx_freq, Hz.")
+        .def_property_readonly(
+            "tags",
+            [](const python_item& i) { return i.about.tags; },
+            "A dictionary of keys and PMT values: the newest of rx_time, rx_rate, "
+            "rx_freq, rx_time_approximate, bandwidth, samples_per_item and delay, and "
+            "all others that are on this very item.");
+
+    auto c = bind_block<block>(
+        m, "snapshot", R"doc(Takes some items a second out of an edge, for displays.
+
+All items are consumed as they come. At most `rate` a second are copied to the host, the newest
+ones of what came together; nothing is copied of the others, and the edge never waits for whoever
+looks at them. The last item of a stream that ends is taken in any case. One port in, of items of
+any size; no port out.
+)doc");
+    c.def(
+        "read",
+        [](block& b) -> std::optional<python_item> {
+            std::optional<block::item> taken;
+            {
+                const py::gil_scoped_release released;
+                taken = b.read();
+            }
+            if (!taken)
+                return {};
+            return python_item(std::move(*taken));
+        },
+        R"doc(The newest item that was taken and has arrived on the host, or None.
+
+It may be called from any thread, also after the end: then it is the last item of the stream.
+)doc");
+    c.def(
+        "read_after",
+        [](block& b, uint64_t serial) {
+            std::vector<block::item> taken;
+            {
+                const py::gil_scoped_release released;
+                taken = b.read_after(serial);
+            }
+            std::vector<python_item> items;
+            for (auto& item : taken)
+                items.emplace_back(std::move(item));
+            return items;
+        },
+        py::arg("serial"),
+        "A list of those of the last `depth` items whose serial is above this, oldest "
+        "first.");
+    c.def("items", &block::items, "Items that came since the start.");
+    c.def("taken", &block::taken, "How many of them were taken.");
+}
