@@ -166,6 +166,15 @@ REFUSED = {
         {"gains": "[1.0]"},
         {"filename": ""}, {"channels": "0"}, {"inputs": "0"}, {"channels": "90000000"},
     ],
+    "aperture_voltage_sink": [
+        {"filename": "x.dat"}, {"channels": "0"}, {"inputs": "0"}, {"spectra_per_frame": "0"},
+        {"spectra_per_frame": "524288"}, {"blocks_per_file": "0"},
+        {"filename": "x-{input}.raw", "selected_channels": "None"},
+        {"filename": "x-{input}.raw", "type": "sc8"},
+        {"filename": "x.sigmf-meta", "selected_channels": "[1, 2]"},
+        {"selected_channels": "[]"}, {"selected_channels": "[1024]"}, {"selected_inputs": "[2]"},
+        {"inputs": "3", "polarizations": "2"}, {"names": "['a']"},
+    ],
 }
 
 #: block -> values other than the defaults, which work
@@ -184,6 +193,13 @@ ALLOWED = {
         {"array": "y8", "inputs": "8", "normalise": "signal", "channels": "1"},
         {"type": "s16", "inverted": "True"}, {"type": "sc4", "vlen": "2"},
         {"type": "s12", "vlen": "3", "samples_per_item": "2"},
+    ],
+    "aperture_voltage_sink": [
+        {"filename": "x-{input}-{time}.raw", "type": "sc8", "selected_channels": "range(10, 20)",
+         "names": "['a', 'b']", "array": "two-dish"},
+        {"filename": "x.raw", "type": "sc4", "polarizations": "2", "selected_channels": "None"},
+        {"filename": "x-{beam}.sigmf-meta", "kind": "beams", "inputs": "5",
+         "selected_inputs": "[4, 1]", "blocks_per_file": "7"},
     ],
     "aperture_filterbank_sink": [
         {"channels": "1"}, {"nbits": "8", "machine_id": "3", "telescope": "4"},

@@ -21,8 +21,8 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 FOLLOWERS = {
     "array_source": ("pfb_channelizer", "f_engine"),
     "pfb_channelizer": ("corner_turn",),
-    "corner_turn": ("xengine", "beamformer", "beam_power"),
-    "f_engine": ("xengine", "beamformer", "beam_power"),
+    "corner_turn": ("xengine", "beamformer", "beam_power", "voltage_sink"),
+    "f_engine": ("xengine", "beamformer", "beam_power", "voltage_sink"),
     "xengine": ("select", "uvh5_sink"),
     "beamformer": ("power_detector",),
     "power_detector": ("filterbank_sink",),

@@ -12,6 +12,7 @@ import os
 import numpy as np
 
 from . import file_lock
+from .checked_file import CheckedFile
 from .growing_file import check_path
 
 MISSING = ".missing"  # of the file that lists them
@@ -36,7 +37,7 @@ def _old_name(path):
     return os.path.join(folder, f".{name}.old")
 
 
-class SampleFile:
+class SampleFile(CheckedFile):
     """
     A file of a header and samples, to which whole samples are added. One that `replaces` another
     grows beside it, as PATH.part, until it takes its place. Nobody else can write it while it is
@@ -44,68 +45,39 @@ class SampleFile:
     """
 
     def __init__(self, path, replaces=False, overwrite=True):
-        self.path, self._size = path, None
         self.target = os.path.realpath(path)
         part = _part_name(self.target)
-        self._part = part if replaces else None
+        self._replaces = replaces
         if replaces:
             _remove_part(part, path)
-            self._file = file_lock.open_locked(part, path, exclusive=True)
-        else:
-            try:
-                self._file = file_lock.open_locked(
-                    self.target, path, others=(part, file_lock.lock_name(self.target)),
-                    exclusive=not overwrite)
-            except FileExistsError:
-                check_path(path, overwrite)
-                raise
-        found = os.fstat(self._file)
-        self._identity = found.st_dev, found.st_ino
+            super().__init__(path, part, file_lock.open_locked(part, path, exclusive=True))
+            return
+        try:
+            file = file_lock.open_locked(
+                self.target, path, others=(part, file_lock.lock_name(self.target)),
+                exclusive=not overwrite)
+        except FileExistsError:
+            check_path(path, overwrite)
+            raise
+        super().__init__(path, self.target, file)
 
     def begin(self, header):
         """Removes what was there."""
-        os.ftruncate(self._file, 0)
-        self._size = 0
+        self.empty()
         self.add(header)
 
-    def check(self):
-        """OSError: somebody else has removed, renamed, replaced, cut or extended the file."""
-        try:
-            found = os.lstat(self._part or self.target)
-        except FileNotFoundError:
-            found = None
-        if found is None or (found.st_dev, found.st_ino) != self._identity:
-            raise FileNotFoundError(errno.ENOENT, "the file was removed, renamed or replaced while "
-                                    "it was written", self.path)
-        if self._size is not None and found.st_size != self._size:
-            raise OSError(errno.EIO, "somebody else changed the file while it was written: it has "
-                          f"{found.st_size} bytes instead of {self._size}", self.path)
-
-    def add(self, data):
-        """All of these bytes; of a full disk nothing, and OSError that names the file."""
-        self.check()
-        view = memoryview(data)
-        try:
-            while len(view):
-                view = view[os.write(self._file, view):]
-        except OSError as error:
-            os.ftruncate(self._file, self._size)
-            os.lseek(self._file, self._size, os.SEEK_SET)
-            raise OSError(error.errno, error.strerror, self.path) from None
-        self._size += len(data)
-
     def take_place(self):
-        os.replace(self._part, self.target)
-        self._part = None
+        os.replace(self.name, self.target)
+        self.name, self._replaces = self.target, False
 
     def close(self):
         """Leaves nothing of a file that did not take its place."""
         try:
-            if self._part is not None:
+            if self._replaces:
                 with contextlib.suppress(FileNotFoundError):
-                    os.unlink(self._part)
+                    os.unlink(self.name)
         finally:
-            os.close(self._file)
+            super().close()
 
 
 def _remove_part(part, path):

@@ -22,7 +22,14 @@ def time_of(value):
     return seconds, fraction
 
 
-def tag_value(found, key, convert, last=None, sender="X-engine"):
+def missing_run(value):
+    """Input, first spectrum and number of spectra of a `missing` dictionary."""
+    part = lambda key: pmt.dict_ref(value, pmt.intern(key), pmt.PMT_NIL)
+    return (pmt.to_long(part(tags.input)), pmt.to_uint64(part(tags.first)),
+            pmt.to_uint64(part(tags.count)))
+
+
+def tag_value(found, key, convert, last=None, sender="X-engine", of="an integration"):
     """
     A tag's value.
 
@@ -37,6 +44,8 @@ def tag_value(found, key, convert, last=None, sender="X-engine"):
         Values of tags that need not be repeated.
     sender : str
         Whose output has this tag, for the message.
+    of : str
+        What has these tags, for the message.
 
     Raises
     ------
@@ -45,7 +54,7 @@ def tag_value(found, key, convert, last=None, sender="X-engine"):
     if key not in found:
         if last and key in last:
             return last[key]
-        raise ValueError(f"tags: an integration has no {key}: the {sender}'s output must come "
+        raise ValueError(f"tags: {of} has no {key}: the {sender}'s output must come "
                          "here as it is")
     try:
         return convert(found[key])
@@ -54,9 +63,10 @@ def tag_value(found, key, convert, last=None, sender="X-engine"):
                          "see gnuradio/aperture/tags.h") from error
 
 
-def require(found, keys, sender):
+def require(found, keys, sender, of="integration"):
     """
-    Refuses a first integration that lacks any of these tags, and says who has to send them.
+    Refuses a first integration (or what `of` says) that lacks any of these tags, and says who has
+    to send them.
 
     Raises
     ------
@@ -65,7 +75,7 @@ def require(found, keys, sender):
     missing = [key for key in keys if key not in found]
     if not missing:
         return
-    text = f"tags: the first integration has no {', '.join(missing)}"
+    text = f"tags: the first {of} has no {', '.join(missing)}"
     if any(key not in FROM_SOURCE for key in missing):
         text += f": connect the {sender}'s output as it is"
     else:

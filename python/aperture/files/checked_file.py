@@ -1,0 +1,145 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Files to which bytes are added, and which nobody else may change meanwhile."""
+
+import contextlib
+import errno
+import os
+
+from . import file_lock
+from .growing_file import check_path
+
+
+class CheckedFile:
+    """
+    A locked file to which whole pieces are added: what does not fit is not there at all.
+
+    Parameters
+    ----------
+    path : str
+        What errors name.
+    name : str
+        Where it is as long as it is written.
+    descriptor : int
+        Of that file, locked, for writing; it belongs to this object.
+    """
+
+    def __init__(self, path, name, descriptor):
+        self.path, self.name, self._file, self._size = path, name, descriptor, None
+        found = os.fstat(descriptor)
+        self._identity = found.st_dev, found.st_ino
+
+    def empty(self):
+        """Removes what was there."""
+        os.ftruncate(self._file, 0)
+        os.lseek(self._file, 0, os.SEEK_SET)
+        self._size = 0
+
+    def check(self):
+        """OSError: somebody else has removed, renamed, replaced, cut or extended the file."""
+        try:
+            found = os.lstat(self.name)
+        except FileNotFoundError:
+            found = None
+        if found is None or (found.st_dev, found.st_ino) != self._identity:
+            raise FileNotFoundError(errno.ENOENT, "the file was removed, renamed or replaced while "
+                                    "it was written", self.path)
+        if self._size is not None and found.st_size != self._size:
+            raise OSError(errno.EIO, "somebody else changed the file while it was written: it has "
+                          f"{found.st_size} bytes instead of {self._size}", self.path)
+
+    def add(self, *pieces):
+        """All of these bytes; of a full disk nothing, and OSError that names the file."""
+        self.check()
+        try:
+            for data in pieces:
+                view = memoryview(data).cast("B")
+                while len(view):
+                    view = view[os.write(self._file, view):]
+        except OSError as error:
+            os.ftruncate(self._file, self._size)
+            os.lseek(self._file, self._size, os.SEEK_SET)
+            raise OSError(error.errno, error.strerror, self.path) from None
+        self._size += sum(memoryview(data).nbytes for data in pieces)
+
+    def close(self):
+        """The file stays where it is."""
+        os.close(self._file)
+
+
+class PartFile(CheckedFile):
+    """
+    A file that has its name only when it is whole: until then it is `.NAME.part` beside it, where
+    what a process that was killed had written stays until the next writer of this name begins.
+    Without `overwrite`, nothing may be there.
+
+    Raises
+    ------
+    OSError
+        Somebody else writes this file, or it could not be made.
+    """
+
+    def __init__(self, path, overwrite=True):
+        check_path(path, overwrite)
+        self._target, self._overwrite = os.path.realpath(path), overwrite
+        name = part_name(path)
+        super().__init__(path, name, file_lock.open_locked(
+            name, path, others=(self._target, file_lock.lock_name(self._target))))
+        self.empty()
+
+    def reserve(self, size):
+        """So many bytes of the disk for replace(), of a file to which nothing is added."""
+        if size > self._size:
+            try:
+                os.posix_fallocate(self._file, self._size, size - self._size)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, self.path) from None
+            self._size = size
+
+    def replace(self, data):
+        """These bytes are all that is in the file; as many as were reserved always fit."""
+        self.check()
+        if os.pwrite(self._file, data, 0) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
+        os.ftruncate(self._file, len(data))
+        self._size = len(data)
+
+    def finish(self):
+        """Gives the file its name, and closes it."""
+        try:
+            self.check()
+            if self._overwrite:
+                os.replace(self.name, self._target)
+            else:
+                self._take_free_name()
+        finally:
+            self.close()
+
+    def _take_free_name(self):
+        try:
+            os.link(self.name, self._target)
+        except FileExistsError:
+            check_path(self.path, False)
+            raise
+        except OSError as error:
+            if error.errno not in file_lock.NO_HARD_LINKS:
+                raise
+            check_path(self.path, False)
+            os.rename(self.name, self._target)
+            return
+        os.unlink(self.name)
+
+    def abandon(self):
+        """The file never was."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.name)
+        self.close()
+
+
+def part_name(path):
+    """Where a PartFile is until it is whole."""
+    folder, name = os.path.split(os.path.realpath(path))
+    return os.path.join(folder, f".{name}.part")

@@ -1,0 +1,152 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Writes voltages as GUPPI raw, a sequence of files NAME.0000.raw, NAME.0001.raw, ..."""
+
+import contextlib
+import errno
+import glob
+import os
+import re
+
+from .checked_file import PartFile
+from .voltage_file import GUPPI_ENDING
+
+CARD = 80                # bytes
+UNIX_EPOCH = 40587       # as a modified Julian date
+
+
+def numbered(path, number):
+    """The name of one file of the sequence."""
+    return f"{path[:-len(GUPPI_ENDING)]}.{number:04d}{GUPPI_ENDING}"
+
+
+def sequence(path):
+    """The files of a sequence that are there, in order."""
+    stem = path[:-len(GUPPI_ENDING)]
+    found = [name for name in glob.glob(f"{glob.escape(stem)}.*{GUPPI_ENDING}")
+             if re.fullmatch(r"\.\d{4,}", name[len(stem):-len(GUPPI_ENDING)])]
+    return sorted(found, key=lambda name: (len(name), name))
+
+
+def card(key, value):
+    """A line of a header. What readers that split at = and quotes stumble over is not in it."""
+    if isinstance(value, str):
+        text = re.sub(r"[^ -<>-~]|'", "_", value)[:CARD - 12]
+        text = f"'{text:<8}'"
+    elif isinstance(value, float):
+        # a point, without which some readers take it for a whole number
+        text = f"{value:.16G}"
+        if "." not in text:
+            text = text.replace("E", ".0E") if "E" in text else text + ".0"
+        text = f"{text:>20}"
+    else:
+        text = f"{value:>20d}"
+    return f"{key:<8}= {text}".ljust(CARD)
+
+
+def header_bytes(values):
+    """A header of these keys. There is no padding behind it: readers do not agree from where it is
+    counted."""
+    return ("".join(card(*each) for each in values.items()) + "END".ljust(CARD)).encode("ascii")
+
+
+class GuppiWriter:
+    """
+    One sequence: voltages of neighbouring channels, of one or two polarisations.
+
+    A file has its name when it is whole; a sequence that is replaced is removed as the new one
+    grows.
+
+    Parameters
+    ----------
+    path : str
+        NAME.raw, of which NAME.0000.raw and so on become.
+    recording : Recording
+        With one or two names.
+    spectra : int
+        Samples of a channel in each block.
+    blocks : int
+        In a file, before the next one begins.
+    overwrite : bool
+        Whether existing files are replaced.
+    """
+
+    def __init__(self, path, recording, spectra, blocks, overwrite=True):
+        if not overwrite and sequence(path):
+            raise FileExistsError(errno.EEXIST, "the file exists, and overwrite is False",
+                                  sequence(path)[0])
+        self._path, self._overwrite, self._blocks = path, overwrite, blocks
+        self._recording, self._spectra = recording, spectra
+        self.paths = []
+        self._written = 0        # blocks in the current file
+        self._missing = self._total = 0
+        self._file = None
+        self._values = self._header()
+        self._open()
+
+    def _header(self):
+        recording = self._recording
+        channels, parts = len(recording.frequencies), 2 * len(recording.names)
+        middle = (recording.frequencies[0] + recording.frequencies[-1]) / 2
+        return {
+            "BACKEND": "GUPPI", "TELESCOP": recording.telescope or "unknown",
+            "SRC_NAME": recording.source, "OBSERVER": "gr-aperture", "OBS_MODE": "RAW",
+            "PKTFMT": "1SFA", "NBITS": 8, "NPOL": parts, "OBSNCHAN": channels,
+            "OBSFREQ": middle / 1e6, "OBSBW": channels * recording.width / 1e6,
+            "CHAN_BW": recording.width / 1e6, "TBIN": 1 / recording.rate,
+            "STT_IMJD": UNIX_EPOCH + recording.start.seconds // 86400,
+            "STT_SMJD": recording.start.seconds % 86400,
+            "STT_OFFS": float(recording.start.fraction),
+            # a packet is one sample of all channels
+            "PKTSIZE": channels * parts, "PIPERBLK": self._spectra, "OVERLAP": 0, "DIRECTIO": 0,
+            "BLOCSIZE": channels * parts * self._spectra,
+        }
+
+    def _open(self):
+        self._file = PartFile(numbered(self._path, len(self.paths)), self._overwrite)
+        self._written = 0
+
+    def add(self, voltages, first, missing=()):
+        """
+        Adds a block.
+
+        Parameters
+        ----------
+        voltages : array of uint16
+            [channel][time][polarisation], contiguous; each is re and im of 8 bits.
+        first : int
+            Samples from the start to the block's first one.
+        missing : list of (input, first, count)
+            Samples that are zeros because nothing was received; an input of None: of all.
+        """
+        if self._written == self._blocks:
+            self._finish_file()
+            self._open()
+        names = len(self._recording.names)
+        lost = sum(count * (names if number is None else 1) for number, _, count in missing)
+        self._missing += lost
+        self._total += self._spectra * names
+        values = {**self._values, "PKTIDX": first, "NDROP": lost // names,
+                  "DROPBLK": lost / (self._spectra * names), "DROPTOT": self._missing / self._total}
+        self._file.add(header_bytes(values), voltages)
+        self._written += 1
+
+    def _finish_file(self):
+        file, self._file = self._file, None
+        if not self._written:
+            file.abandon()
+            return
+        file.finish()
+        self.paths.append(file.path)
+
+    def finish(self):
+        """The last file has its name; OSError: it has not."""
+        if self._file is not None:
+            self._finish_file()
+        if self._overwrite and self.paths:
+            for name in sequence(self._path)[len(self.paths):]:
+                with contextlib.suppress(OSError):
+                    os.unlink(name)

@@ -1,0 +1,147 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Writes voltages of one channel as a SigMF recording, NAME.sigmf-data and NAME.sigmf-meta."""
+
+import json
+import os
+
+import numpy as np
+
+from .checked_file import PartFile
+from .voltage_file import SIGMF_ENDINGS
+
+DATATYPES = {np.dtype(np.uint16): "ci8", np.dtype(np.complex64): "cf32_le"}
+ROOM = 16384             # bytes of metadata that are reserved at a time,
+ENTRY = 400              # and those of a capture or an annotation
+
+
+def datetime_text(moment):
+    """ISO 8601 with as many digits as a double has, at most picoseconds."""
+    seconds, digits = moment.seconds, f"{moment.fraction:.12f}"
+    if digits.startswith("1"):
+        seconds += 1
+    fraction = digits[2:].rstrip("0")
+    text = str(np.datetime64(seconds, "s"))
+    return text + (f".{fraction}" if fraction else "") + "Z"
+
+
+def both_names(path):
+    """The names of the metadata and of the data, of either."""
+    stem = os.path.splitext(path)[0]
+    return [stem + ending for ending in SIGMF_ENDINGS]
+
+
+class SigmfWriter:
+    """
+    One recording: voltages of a channel, of several inputs or beams interleaved.
+
+    Both files have their names when they are whole. Room for the metadata is kept on the disk from
+    the start, so that the voltages that fitted are never without them.
+
+    Parameters
+    ----------
+    path : str
+        Of the metadata or the data.
+    recording : Recording
+        With one channel.
+    dtype : numpy.dtype
+        Of the voltages: uint16 stands for complex int8, re first.
+    overwrite : bool
+        Whether existing files are replaced.
+    """
+
+    def __init__(self, path, recording, dtype, overwrite=True):
+        self._recording, self._dtype = recording, np.dtype(dtype)
+        self.paths = both_names(path)
+        self._samples = 0
+        self._captures, self._annotations = [], []
+        self._last = {}          # what is missing -> the annotation that the next run continues
+        self._meta = PartFile(self.paths[0], overwrite)
+        try:
+            self._data = PartFile(self.paths[1], overwrite)
+        except BaseException:
+            self._meta.abandon()
+            raise
+        self.capture(recording.start, recording.frequencies[0])
+
+    def capture(self, moment, frequency):
+        """From the next sample on, time and frequency (Hz) are these."""
+        entry = {"core:sample_start": self._samples, "core:frequency": frequency,
+                 "core:datetime": datetime_text(moment)}
+        if self._captures and self._captures[-1]["core:sample_start"] == self._samples:
+            self._captures.pop()
+        self._captures.append(entry)
+        self._last = {}
+
+    def add(self, voltages, missing=()):
+        """
+        Parameters
+        ----------
+        voltages : array
+            [time][input], contiguous.
+        missing : list of (input, first, count)
+            Samples that are zeros because nothing was received; an input of None: of all.
+        """
+        entries = len(self._captures) + len(self._annotations) + len(missing)
+        size = 4096 + len(json.dumps(self._global())) + ENTRY * entries
+        self._meta.reserve(-(-size // ROOM) * ROOM)
+        self._data.add(voltages)
+        for number, first, count in missing:
+            self._annotate(number, self._samples + first, count)
+        self._samples += len(voltages)
+
+    def _annotate(self, number, first, count):
+        last = self._last.get(number)
+        if last is not None and last["core:sample_start"] + last["core:sample_count"] == first:
+            last["core:sample_count"] += count
+            return
+        entry = {"core:sample_start": first, "core:sample_count": count, "core:label": "missing",
+                 "core:comment": "nothing was received: zeros"}
+        if number is not None:
+            entry["core:comment"] = f"nothing was received of {self._recording.names[number]}: " \
+                "zeros"
+            entry["aperture:input"] = number
+        self._annotations.append(entry)
+        self._last[number] = entry
+
+    def _global(self):
+        recording = self._recording
+        found = {
+            "core:version": "1.0.0", "core:datatype": DATATYPES[self._dtype],
+            "core:sample_rate": recording.rate, "core:num_channels": len(recording.names),
+            "core:recorder": "gr-aperture",
+            "core:description": recording.description,
+            "core:extensions": [{"name": "aperture", "version": "1.0.0", "optional": True}],
+            "aperture:channel": recording.channel, "aperture:channel_width": recording.width,
+            "aperture:names": list(recording.names),
+        }
+        if recording.telescope:
+            found["core:hw"] = recording.telescope
+        if recording.site is not None:
+            latitude, longitude, height = recording.site
+            found["core:geolocation"] = {"type": "Point",
+                                         "coordinates": [longitude, latitude, height]}
+        return found
+
+    def finish(self):
+        """Both files have their names, those of no samples vanish; OSError: one has not."""
+        if not self._samples:
+            self._data.abandon()
+            self._meta.abandon()
+            return
+        # at the very end a time may have come of which there is no sample
+        captures = [entry for entry in self._captures
+                    if entry["core:sample_start"] < self._samples]
+        annotations = sorted(self._annotations, key=lambda entry: entry["core:sample_start"])
+        text = json.dumps({"global": self._global(), "captures": captures,
+                           "annotations": annotations}, indent=2)
+        try:
+            self._data.finish()
+        except BaseException:
+            self._meta.abandon()
+            raise
+        self._meta.replace(text.encode())
+        self._meta.finish()

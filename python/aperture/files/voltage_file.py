@@ -1,0 +1,62 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What files of voltages have in common, whatever their format."""
+
+from dataclasses import dataclass
+from typing import Optional
+
+import numpy as np
+
+SIGMF_ENDINGS = (".sigmf-meta", ".sigmf-data")
+GUPPI_ENDING = ".raw"
+VOLTAGE_ENDINGS = (SIGMF_ENDINGS[0], GUPPI_ENDING, SIGMF_ENDINGS[1])
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A time: whole seconds since 1970, UTC, and a fraction."""
+    seconds: int
+    fraction: float
+
+    def later(self, seconds):
+        """This many seconds later."""
+        whole = int(seconds // 1)
+        fraction = self.fraction + (seconds - whole)
+        return Moment(self.seconds + whole + int(fraction // 1), fraction % 1)
+
+    def since(self, other):
+        """Seconds from another one to this one."""
+        return (self.seconds - other.seconds) + (self.fraction - other.fraction)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """
+    What a file says of all its voltages.
+
+    frequencies: Hz, of each channel in it; width: Hz, of a channel; rate: samples a second of a
+    channel; start: Moment of the first sample; names: of each input or beam in it; source: of
+    which antenna or beam they are; channel: number of the first channel; telescope: a name, or "";
+    site: latitude and longitude in degrees and height in metres, or None; description: for people.
+    """
+    frequencies: tuple
+    width: float
+    rate: float
+    start: Moment
+    names: tuple
+    source: str
+    channel: int
+    telescope: str
+    site: Optional[tuple]
+    description: str
+
+
+def nibbles_to_bytes():
+    """What each byte of sc4 is as sc8: uint16 [256], re in the low byte; -8 becomes -7."""
+    value = np.arange(256)
+    signed = lambda nibble: np.maximum(np.where(nibble > 7, nibble - 16, nibble), -7)
+    parts = np.stack([signed(value >> 4), signed(value & 15)], axis=-1).astype(np.int8)
+    return parts.view(np.uint16)[:, 0].copy()

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Writes the files that check_voltages.py checks with the sigmf package, baseband and blimpy:
+write_voltages.py FOLDER"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pmt
+from gnuradio import aperture, blocks, gr
+from gnuradio.aperture import tags
+
+START, FRACTION = 1704067200, 0.123456789
+WIDTH, FREQUENCY = 15625.0, 1.42e9
+
+
+def write(folder, filename, frames, missing=(), **arguments):
+    """frames: [frame][channel][input][time](re, im); missing: (frame, input, first, count)"""
+    channels, inputs, spectra = frames.shape[1:4]
+    values = {tags.rx_time: pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(FRACTION)),
+              tags.rx_freq: pmt.from_double(FREQUENCY),
+              tags.rx_rate: pmt.from_double(WIDTH / spectra),
+              tags.bandwidth: pmt.from_double(WIDTH * channels)}
+    found = [gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
+             for key, value in values.items()]
+    for frame, number, first, count in missing:
+        value = pmt.make_dict()
+        for key, entry in ((tags.input, pmt.from_long(number)),
+                           (tags.first, pmt.from_uint64(first)),
+                           (tags.count, pmt.from_uint64(count))):
+            value = pmt.dict_add(value, pmt.intern(key), entry)
+        found.append(gr.tag_utils.python_to_tag((frame, pmt.intern(tags.missing), value,
+                                                 pmt.PMT_F)))
+    data = np.ascontiguousarray(frames).view(np.uint8).reshape(len(frames), -1)
+    source = blocks.vector_source_b(data.ravel().tolist(), False, data.shape[1], found)
+    sink = aperture.voltage_sink(folder / filename, channels, inputs, spectra, array="two-dish",
+                                 **arguments)
+    top = gr.top_block()
+    top.connect(source, sink)
+    top.run()
+    if sink.error() is not None:
+        raise SystemExit(sink.error())
+
+
+def main():
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(1)
+    frames = rng.integers(-127, 128, (7, 6, 2, 40, 2)).astype(np.int8)
+    floats = rng.normal(size=(3, 2, 3, 25, 2)).astype(np.float32)
+    np.savez(folder / "frames.npz", frames=frames, floats=floats, start=START, fraction=FRACTION,
+             width=WIDTH, frequency=FREQUENCY)
+    write(folder, "pair.raw", frames, type="sc8", selected_channels=None, polarizations=2,
+          names=["Cas A"], blocks_per_file=3, missing=[(2, 0, 80, 40), (2, 1, 80, 10)])
+    write(folder, "one-{input}.raw", frames, type="sc8", selected_channels=[1, 2, 3],
+          selected_inputs=[1])
+    write(folder, "bytes-{channel}.sigmf-meta", frames, type="sc8", selected_channels=[4],
+          names=["left", "right"], missing=[(1, 1, 50, 9)])
+    write(folder, "floats.sigmf-meta", floats, type="fc32", kind="beams", selected_channels=[1])
+
+
+if __name__ == "__main__":
+    main()

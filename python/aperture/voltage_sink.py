@@ -1,0 +1,457 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Block that writes voltages of channels or beams into SigMF or GUPPI raw files."""
+
+import contextlib
+import math
+import os
+import resource
+from numbers import Integral
+
+import numpy as np
+import pmt
+
+from . import tags
+from .arrays.array_description import ArrayDescription, load_array
+from .files import file_lock
+from .files.checked_file import part_name
+from .files.file_names import TIME, check_fields, name_text, time_text
+from .files.growing_file import check_path, file_name
+from .files.guppi_writer import GuppiWriter, numbered, sequence
+from .files.sigmf_writer import SigmfWriter, both_names
+from .files.voltage_file import (GUPPI_ENDING, SIGMF_ENDINGS, VOLTAGE_ENDINGS, Moment, Recording,
+                                 nibbles_to_bytes)
+from .parameters.errors import refuse
+from .streams.python_block import printable, python_block, text_of
+from .streams.tag_values import missing_run, require, tag_value, time_of
+
+LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
+NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth)
+SETTING = (tags.rx_freq, tags.bandwidth, tags.rx_rate)
+SENDER = "F-engine or beamformer"
+BYTES = {"sc8": 2, "sc4": 1, "fc32": 8}
+#: what the rows of a frame are -> the field of the file's name
+KINDS = {"inputs": "{input}", "beams": "{beam}"}
+CHANNEL = "{channel}"
+SPARE_FILES = 64         # descriptors that are left to everything else
+ROUNDING = 1e-3          # spectra, by which times that agree may differ
+
+
+def _numbers(name, values, most):
+    """A list of different whole numbers below `most`; None: all."""
+    if values is None:
+        return list(range(most))
+    try:
+        values = list(values)
+    except TypeError:
+        refuse(name, values, "None or a list of whole numbers")
+    if not values:
+        refuse(name, values, "at least one")
+    for value in values:
+        if not isinstance(value, Integral) or not 0 <= value < most:
+            refuse(name, value, f"a whole number from 0 to {most - 1}")
+    if len(set(values)) < len(values):
+        refuse(name, values, "each of them once")
+    return [int(value) for value in values]
+
+
+class voltage_sink(python_block):
+    """
+    Writes voltages of inputs or beams into SigMF recordings or GUPPI raw files.
+
+    In: frames `[channel][input][time]` of sc8, sc4 or fc32 from `f_engine` or `corner_turn`, or
+    `[channel][beam][time]` from `beamformer`, with the tags rx_time, rx_freq, rx_rate and
+    bandwidth. The samples of a channel are its spectra, one after another; the time of a sample is
+    that of the middle of the spectrum, and the frequency that of the middle of the channel.
+
+    The ending of the name chooses the format.
+
+    - .sigmf-meta (or .sigmf-data): a recording is NAME.sigmf-meta and NAME.sigmf-data and has one
+      channel, because SigMF has one frequency at a time; with several channels, {channel} in the
+      name makes a recording for each. Inputs or beams are interleaved (core:num_channels), or with
+      {input} or {beam} in recordings of their own. Of sc8 and sc4 the samples are ci8, of fc32
+      cf32_le. A jump in time, and another frequency, begin a new capture; what is missing is zeros
+      and has an annotation.
+    - .raw: GUPPI raw, 8 bits, a sequence NAME.0000.raw, NAME.0001.raw, ... of blocks
+      [channel][time][polarisation], one for each frame. A sequence has one input or beam (with
+      `polarizations=2` a pair): {input} or {beam} in the name makes one for each. Channels are at
+      least two, and neighbours. PKTIDX counts samples; DROPBLK and NDROP say how many of a block
+      are missing, which are zeros.
+
+    A file has its name when it is whole: until then it is `.NAME.part`. When a disk becomes full,
+    or anything else goes wrong, what was written until then becomes whole files; a process that is
+    killed leaves the hidden file of that moment. A flowgraph that is stopped (or locked) and
+    started again begins new files of the same names, or with {time} of others.
+
+    Where frequency, bandwidth or rate change, or rx_time jumps, new files begin if the name has
+    {time} in it; else, but for what SigMF can say in a capture, it is an error. Any error (a tag
+    that is missing, a full disk, somebody else who writes this file) is logged, ends the flowgraph,
+    and is given by `error()`.
+
+    Parameters
+    ----------
+    filename : str
+        The files to be written. {time} becomes the rx_time of the first frame in UTC, to the
+        second; {input} or {beam} (as `kind` says) a name, {channel} the number of a channel.
+    channels : int
+        Channels of a frame.
+    inputs : int
+        Inputs or beams of a frame.
+    spectra_per_frame : int
+        Spectra of a frame.
+    type : str
+        fc32, sc8 or sc4; of GUPPI raw one of the latter.
+    kind : str
+        What the voltages are of: "inputs" or "beams".
+    polarizations : int
+        1, or 2: of the inputs or beams that are written, the first and second are the two
+        polarisations of a pair, the third and fourth those of the next one, and so on.
+    selected_channels, selected_inputs : list of int
+        Those that are written, from 0; None: all. Of channels that is the first one if nothing is
+        said, since SigMF takes two files for each.
+    names : list of str
+        Of each input or beam, or pair, that is written; None: their numbers.
+    array : ArrayDescription, or str
+        An array description, or the file or shipped name of one, for the telescope's name and
+        place; None or "": they are not known.
+    description : str
+        For SigMF's core:description.
+    overwrite : bool
+        Whether existing files are replaced; if not, they are refused, at once where their names are
+        known.
+    blocks_per_file : int
+        Frames in each file of a GUPPI sequence.
+
+    Raises
+    ------
+    ValueError, OSError
+        A parameter is not allowed; a file could not be written there.
+    """
+
+    def __init__(self, filename="voltages-{time}-{channel}.sigmf-meta", channels=1024, inputs=2,
+                 spectra_per_frame=256, type="fc32", kind="inputs", polarizations=1,
+                 selected_channels=(0,), selected_inputs=None, names=None, array=None,
+                 description="", overwrite=True, blocks_per_file=128):
+        for name, value, high in (("channels", channels, 2**31 - 1), ("inputs", inputs, 2**31 - 1),
+                                  ("spectra_per_frame", spectra_per_frame, 2**31 - 1),
+                                  ("blocks_per_file", blocks_per_file, 2**31 - 1)):
+            if not isinstance(value, Integral) or not 1 <= value <= high:
+                refuse(name, value, f"a whole number from 1 to {high}")
+        if type not in BYTES:
+            refuse("type", type, ", ".join(BYTES))
+        if kind not in KINDS:
+            refuse("kind", kind, ", ".join(KINDS))
+        if polarizations not in (1, 2):
+            refuse("polarizations", polarizations, "1 or 2")
+        if not isinstance(description, str):
+            refuse("description", description, "a text")
+        self._shape = (int(channels), int(inputs), int(spectra_per_frame))
+        size = math.prod(self._shape) * BYTES[type]
+        if size > LARGEST_ITEM:
+            raise ValueError(f"spectra_per_frame: an item would be {channels} channels x {inputs} "
+                             f"inputs x {spectra_per_frame} spectra x {BYTES[type]} bytes = {size} "
+                             f"bytes: at most {LARGEST_ITEM} are allowed")
+        self._type, self._kind, self._polarizations = type, kind, int(polarizations)
+        self._nibbles = nibbles_to_bytes() if type == "sc4" else None
+        self._chosen_channels = _numbers("selected_channels", selected_channels, self._shape[0])
+        chosen = _numbers("selected_inputs", selected_inputs, self._shape[1])
+        if len(chosen) % self._polarizations:
+            refuse("polarizations", polarizations,
+                   f"1: {len(chosen)} {kind} are written, which are no pairs")
+        # numbers of the inputs of each antenna or beam
+        self._pairs = [chosen[i:i + self._polarizations]
+                       for i in range(0, len(chosen), self._polarizations)]
+        self._names = self._check_names(names)
+        if isinstance(array, str):
+            array = load_array(array) if array else None
+        if not (array is None or isinstance(array, ArrayDescription)):
+            refuse("array", array, "an array description or the name of one")
+        self._array, self._description = array, description
+        self._overwrite, self._blocks = bool(overwrite), int(blocks_per_file)
+        self._name = file_name(filename)
+        self._guppi = self._name.endswith(GUPPI_ENDING)
+        self._check_format()
+        self._patterns, self._parts = self._paths(), self._groups()
+        self._start()
+        for path in self._patterns:
+            self._check_path(path)
+        super().__init__("voltage_sink", out_sig=None,
+                         in_sig=[(np.uint8, size) if size > 1 else np.uint8])
+
+    def _check_names(self, names):
+        if names is None:
+            return [str(pair[0]) for pair in self._pairs]
+        names = list(names)
+        if len(names) != len(self._pairs) or not all(isinstance(name, str) for name in names):
+            refuse("names", names, f"{len(self._pairs)} texts, one for each of what is written")
+        return names
+
+    def _check_format(self):
+        """Refuses what the format cannot hold."""
+        field, channels = KINDS[self._kind], self._chosen_channels
+        if not self._guppi and not self._name.endswith(SIGMF_ENDINGS):
+            refuse("filename", self._name,
+                   f"a name that ends in {', '.join(VOLTAGE_ENDINGS[:2])}")
+        check_fields(self._name, ("time", field[1:-1], *([] if self._guppi else ["channel"])))
+        if not self._guppi:
+            if len(channels) > 1 and CHANNEL not in self._name:
+                refuse("filename", self._name, f"a name with {CHANNEL} in it: a SigMF recording "
+                       f"has one frequency, and {len(channels)} channels are written (or choose "
+                       "one by selected_channels)")
+        else:
+            if self._type == "fc32":
+                refuse("type", self._type, "sc8 or sc4: GUPPI raw has 8 bits")
+            if len(self._pairs) > 1 and field not in self._name:
+                refuse("filename", self._name, f"a name with {field} in it: a GUPPI raw file has "
+                       f"one of the {len(self._pairs)} {self._kind} (or pairs of them)")
+            if len(channels) < 2:
+                refuse("selected_channels", channels, "at least two channels: readers of GUPPI raw "
+                       "take those of one for real samples")
+            if channels != list(range(channels[0], channels[0] + len(channels))):
+                refuse("selected_channels", channels, "neighbours in ascending order, as GUPPI raw "
+                       "has them")
+        files = 2 * len(self._paths()) if not self._guppi else len(self._paths())
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES
+        if files > most:
+            refuse("filename", self._name, f"at most {most} files at a time, as this process may "
+                   f"open no more (ulimit -n), and these are {files}: choose channels or inputs")
+
+    def _groups(self):
+        """What each file has: channels and the numbers of antennas or beams."""
+        everything = list(range(len(self._pairs)))
+        rows = [[number] for number in everything] if KINDS[self._kind] in self._name \
+            else [everything]
+        channels = [[channel] for channel in self._chosen_channels] if CHANNEL in self._name \
+            else [self._chosen_channels]
+        return [(group, row) for group in channels for row in rows]
+
+    def _paths(self):
+        """A name for each of _groups()."""
+        paths = [self._name.replace(CHANNEL, f"{channels[0]:0{len(str(self._shape[0] - 1))}d}")
+                 .replace(KINDS[self._kind], name_text(self._names[row[0]]))
+                 for channels, row in self._groups()]
+        if len(set(paths)) < len(paths):
+            twice = next(path for path in paths if paths.count(path) > 1)
+            refuse("filename", self._name, f"such that no two {self._kind} have one file: {twice}")
+        return paths
+
+    def _check_path(self, path):
+        names = [numbered(path, 0)] if self._guppi else both_names(path)
+        for name in names:
+            check_path(name, self._overwrite)
+            file_lock.is_there(part_name(name))
+        if self._guppi and not self._overwrite:
+            for name in sequence(path):
+                check_path(name, False)
+
+    def files(self):
+        """The paths of whole files; with those of SigMF's metadata for both of a recording."""
+        return [writer.paths[0] if not self._guppi else path for writer in self._ended
+                for path in (writer.paths if self._guppi else writer.paths[:1])]
+
+    def frames(self):
+        """Frames that were written."""
+        return self._written
+
+    def missing(self):
+        """Samples that are zeros because nothing was received: of each input or beam that is
+        written, counted in each channel once."""
+        return list(self._missing)
+
+    # ---- inside
+
+    def _start(self):
+        self._setting = self._clock = None
+        self._writers, self._ended, self._used = [], [], set()
+        self._room = {}
+        self._written = 0
+        self._missing = [0] * (len(self._pairs) * self._polarizations)
+
+    def _stop(self):
+        self._finish()
+
+    def _finish(self):
+        """All files become whole, also where one cannot."""
+        writers, self._writers = self._writers, []
+        with contextlib.ExitStack() as stack:
+            for writer in reversed(writers):
+                stack.callback(self._finish_one, writer)
+
+    def _finish_one(self, writer):
+        writer.finish()
+        if self._guppi or os.path.exists(writer.paths[0]):
+            self._ended.append(writer)
+
+    def _say(self, error):
+        if isinstance(error, OSError) and error.strerror and error.filename:
+            return text_of(error)
+        return printable(f"{self._patterns[0]}: ") + text_of(error)
+
+    def _work(self, input_items, output_items):
+        try:
+            self._take(input_items[0])
+        except Exception:
+            with contextlib.suppress(OSError):
+                self._finish()
+            raise
+        return len(input_items[0])
+
+    def _take(self, items):
+        first = self.nitems_read(0)
+        found, lost = {}, {}
+        for tag in self.get_tags_in_window(0, 0, len(items)):
+            key, item = pmt.symbol_to_string(tag.key), tag.offset - first
+            if key == tags.missing:
+                lost.setdefault(item, []).append(tag.value)
+            else:
+                found.setdefault(item, {})[key] = tag.value
+        for item, frame in enumerate(items):
+            here = found.get(item, {})
+            if here or self._setting is None:
+                self._follow(here, first + item)
+            self._write(frame, self._runs(lost.get(item, [])), first + item)
+
+    def _runs(self, values):
+        """What `missing` tags of a frame say: {input: [(first, count)]}, within the frame."""
+        spectra, found = self._shape[2], {}
+        for value in values:
+            number, first, count = tag_value({tags.missing: value}, tags.missing, missing_run)
+            first %= spectra
+            found.setdefault(number, []).append((first, min(count, spectra - first)))
+        return found
+
+    # ---- time and frequency
+
+    def _follow(self, here, item):
+        """The tags of a frame: begins files, captures, or ends with an error."""
+        if self._setting is None:
+            require(here, NEEDED, SENDER, "frame")
+        old = self._setting or {}
+        new = {key: tag_value(here, key, pmt.to_double, old, SENDER, "a frame")
+               for key in SETTING}
+        if not (all(math.isfinite(value) for value in new.values())
+                and new[tags.bandwidth] > 0 and new[tags.rx_rate] > 0):
+            raise ValueError(f"tags: {new} are not allowed: finite numbers, bandwidth and rx_rate "
+                             "above 0")
+        moment = Moment(*tag_value(here, tags.rx_time, time_of, None, SENDER, "a frame")) \
+            if tags.rx_time in here else self._moment(item)
+        if self._setting is None:
+            self._begin(new, moment, item)
+            return
+        step = moment.since(self._moment(item)) * self._rate
+        changed = [key for key in SETTING if not math.isclose(new[key], old[key], rel_tol=1e-9)]
+        if abs(step) < ROUNDING and not changed:
+            return
+        drifted = abs(step) < 1 and not changed
+        if drifted or not self._guppi and TIME not in self._name and changed in (
+                [], [tags.rx_freq]):
+            self._setting, self._clock = new, (item, moment)
+            if not self._guppi:
+                for writer, (channels, _) in zip(self._writers, self._parts):
+                    writer.capture(moment, self._frequencies(channels)[0])
+            return
+        if TIME not in self._name:
+            what = (f"{changed[0]} {new[changed[0]]:.12g} after {old[changed[0]]:.12g}" if changed
+                    else f"an rx_time that jumps by {step / self._rate:.6g} s")
+            raise ValueError(f"tags: {what} does not fit into one file; with {TIME} in its name a "
+                             "new one would begin")
+        self._finish()
+        self._begin(new, moment, item)
+
+    def _moment(self, item):
+        """The time of a frame as the clock goes on."""
+        begun, moment = self._clock
+        return moment.later((item - begun) * self._shape[2] / self._rate)
+
+    @property
+    def _rate(self):
+        """Spectra a second."""
+        return self._setting[tags.rx_rate] * self._shape[2]
+
+    def _frequencies(self, channels):
+        width = self._setting[tags.bandwidth] / self._shape[0]
+        middle = self._shape[0] // 2
+        return tuple(self._setting[tags.rx_freq] + (channel - middle) * width
+                     for channel in channels)
+
+    def _begin(self, setting, moment, item):
+        """New files, from a frame on."""
+        self._setting, self._clock, self._first = setting, (item, moment), (item, moment)
+        site = None if self._array is None else (self._array.latitude, self._array.longitude,
+                                                 self._array.height)
+        for path, (channels, rows) in zip(self._names_at(moment.seconds), self._parts):
+            recording = Recording(
+                frequencies=self._frequencies(channels),
+                width=setting[tags.bandwidth] / self._shape[0], rate=self._rate, start=moment,
+                names=tuple(self._row_names(rows)), source=", ".join(self._names[row]
+                                                                     for row in rows),
+                channel=channels[0], telescope=self._array.name if self._array else "", site=site,
+                description=self._description)
+            if self._guppi:
+                writer = GuppiWriter(path, recording, self._shape[2], self._blocks,
+                                     self._overwrite)
+            else:
+                writer = SigmfWriter(path, recording, np.complex64 if self._type == "fc32"
+                                     else np.uint16, self._overwrite)
+            self._writers.append(writer)
+
+    def _row_names(self, rows):
+        if self._polarizations == 1:
+            return [self._names[row] for row in rows]
+        return [f"{self._names[row]} {number}" for row in rows for number in (1, 2)]
+
+    def _names_at(self, seconds):
+        """The paths of files that begin at a time, none of which is that of one that ended."""
+        text = time_text(seconds)
+        names, number = [path.replace(TIME, text) for path in self._patterns], 1
+        while set(names) & self._used:
+            number += 1
+            names = [path.replace(TIME, f"{text}-{number}") for path in self._patterns]
+        self._used.update(names)
+        return names
+
+    # ---- voltages
+
+    def _write(self, frame, lost, item):
+        frame = frame.view(np.complex64 if self._type == "fc32" else
+                           np.uint8 if self._type == "sc4" else np.uint16).reshape(self._shape)
+        for writer, (channels, rows) in zip(self._writers, self._parts):
+            numbers = [number for row in rows for number in self._pairs[row]]
+            voltages = self._arranged(frame, channels, numbers)
+            missing = self._missing_of(numbers, lost)
+            if self._guppi:
+                begun, moment = self._first
+                first = round(self._moment(item).since(moment) * self._rate)
+                writer.add(voltages, first, missing)
+            else:
+                writer.add(voltages[0], missing)
+        for place, number in enumerate(number for pair in self._pairs for number in pair):
+            self._missing[place] += sum(count for _, count in lost.get(number, ()))
+        self._written += 1
+
+    def _arranged(self, frame, channels, numbers):
+        """[channel][time][input] of these channels and inputs, contiguous, until the next call."""
+        part = frame[channels[0]:channels[0] + len(channels)]
+        out = self._room.get(len(numbers))
+        if out is None:
+            # one for all frames: new memory would cost more than what is done with it
+            out = self._room[len(numbers)] = np.empty(
+                (len(channels), self._shape[2], len(numbers)),
+                np.complex64 if self._type == "fc32" else np.uint16)
+        for place, number in enumerate(numbers):
+            row = part[:, number]
+            out[:, :, place] = row if self._nibbles is None else self._nibbles[row]
+        return out
+
+    @staticmethod
+    def _missing_of(numbers, lost):
+        """(place in the file, first, count); a place of None: all of them."""
+        if not lost:
+            return []
+        runs = [lost.get(number, []) for number in numbers]
+        if all(run == runs[0] for run in runs):
+            return [(None, *run) for run in runs[0]]
+        return [(place, *run) for place, several in enumerate(runs) for run in several]
