@@ -7,7 +7,6 @@
 """Voltages in SigMF and GUPPI raw files, read back byte by byte; python/aperture/testing/outside
 has the sigmf package and baseband."""
 
-import json
 import os
 import resource
 import shutil
@@ -21,6 +20,7 @@ from gnuradio.aperture import tags, voltage_sink
 from gnuradio.aperture.files.checked_file import PartFile
 from gnuradio.aperture.files.voltage_file import nibbles_to_bytes
 from gnuradio.aperture.testing.disks import small_disk
+from gnuradio.aperture.testing.voltage_files import read_guppi, read_sigmf
 
 START = 1704067200
 WIDTH, FREQUENCY = 15625.0, 1.42e9
@@ -48,38 +48,6 @@ def missing_tag(item, number, first, count):
                        (tags.count, pmt.from_uint64(count))):
         value = pmt.dict_add(value, pmt.intern(key), entry)
     return tag(item, tags.missing, value)
-
-
-def read_guppi(path):
-    """A model of a reader: (header, int8 [channel][time][polarisation][re, im]) of each block."""
-    data, found = Path(path).read_bytes(), []
-    while data:
-        header, place = {}, 0
-        while not data[place:place + 80].startswith(b"END "):
-            key, value = data[place:place + 80].decode("ascii").split("=")
-            value = value.strip()
-            header[key.strip()] = value[1:-1].strip() if value[0] == "'" else \
-                float(value) if "." in value else int(value)
-            place += 80
-        place += 80
-        end = place + header["BLOCSIZE"]
-        block = np.frombuffer(data[place:end], np.int8).reshape(
-            header["OBSNCHAN"], -1, header["NPOL"] // 2, 2)
-        found.append((header, block))
-        data = data[end:]
-    return found
-
-
-def read_sigmf(path):
-    """Metadata, and samples [time][input]."""
-    meta = json.loads(Path(path).read_text())
-    kind = {"ci8": np.dtype((np.int8, 2)), "cf32_le": np.dtype(np.complex64)}[
-        meta["global"]["core:datatype"]]
-    data = Path(path).with_suffix(".sigmf-data").read_bytes()
-    inputs = meta["global"]["core:num_channels"]
-    if kind.kind == "c":
-        return meta, np.frombuffer(data, np.complex64).reshape(-1, inputs)
-    return meta, np.frombuffer(data, np.int8).reshape(-1, inputs, 2)
 
 
 class qa_voltage_sink(gr_unittest.TestCase):

@@ -7,7 +7,6 @@
 
 import contextlib
 import math
-import os
 import resource
 from numbers import Integral
 
@@ -18,7 +17,7 @@ from . import tags
 from .arrays.array_description import ArrayDescription, load_array
 from .files import file_lock
 from .files.checked_file import part_name
-from .files.file_names import TIME, check_fields, name_text, time_text
+from .files.file_names import TIME, check_fields, check_text, name_text, time_text
 from .files.growing_file import check_path, file_name
 from .files.guppi_writer import GuppiWriter, numbered, sequence
 from .files.sigmf_writer import SigmfWriter, both_names
@@ -146,8 +145,7 @@ class voltage_sink(python_block):
             refuse("kind", kind, ", ".join(KINDS))
         if polarizations not in (1, 2):
             refuse("polarizations", polarizations, "1 or 2")
-        if not isinstance(description, str):
-            refuse("description", description, "a text")
+        check_text("description", description)
         self._shape = (int(channels), int(inputs), int(spectra_per_frame))
         size = math.prod(self._shape) * BYTES[type]
         if size > LARGEST_ITEM:
@@ -239,18 +237,23 @@ class voltage_sink(python_block):
         return paths
 
     def _check_path(self, path):
-        names = [numbered(path, 0)] if self._guppi else both_names(path)
-        for name in names:
+        for name in self._first_names(path):
             check_path(name, self._overwrite)
             file_lock.is_there(part_name(name))
         if self._guppi and not self._overwrite:
             for name in sequence(path):
                 check_path(name, False)
 
+    def _first_names(self, path):
+        return [numbered(path, 0)] if self._guppi else both_names(path)
+
     def files(self):
-        """The paths of whole files; with those of SigMF's metadata for both of a recording."""
-        return [writer.paths[0] if not self._guppi else path for writer in self._ended
-                for path in (writer.paths if self._guppi else writer.paths[:1])]
+        """The paths of all files that were begun, whole ones and those that will be; before the
+        first frame the first ones, with {time} in them."""
+        writers = self._ended + self._writers
+        if not writers:
+            return [name for path in self._patterns for name in self._first_names(path)]
+        return [name for writer in writers for name in writer.paths]
 
     def frames(self):
         """Frames that were written."""
@@ -281,9 +284,8 @@ class voltage_sink(python_block):
                 stack.callback(self._finish_one, writer)
 
     def _finish_one(self, writer):
+        self._ended.append(writer)
         writer.finish()
-        if self._guppi or os.path.exists(writer.paths[0]):
-            self._ended.append(writer)
 
     def _say(self, error):
         if isinstance(error, OSError) and error.strerror and error.filename:

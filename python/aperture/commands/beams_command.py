@@ -7,7 +7,8 @@
 
 source -> f_engine -> beam_power -> filterbank_sink, all inputs in one port;
 `pointing`, between source and f_engine, sends weights to beam_power, unless all beams are
-incoherent.
+incoherent. With --voltages, f_engine -> beamformer -> voltage_sink stands beside it, with the same
+weights.
 """
 
 import os
@@ -16,13 +17,14 @@ from dataclasses import replace
 import numpy as np
 from gnuradio import gr
 
-from .. import beam_power, f_engine
+from .. import beam_power, beamformer, f_engine
 from ..arguments.argument_types import degrees, positive_seconds, whole_number
 from ..beams.beams import coherent, in_order, load_beams
 from ..beams.weights import (NORMS, TAPERS, beam_directions, beam_masks, find_polarizations,
                              incoherent_masks, live_beams)
 from ..files.regular_file import check_regular
 from ..filterbank_sink import PRODUCTS, filterbank_sink, paths_of, row_names
+from ..streams.python_block import printable
 from ..pointing import Drift, pointing, update_interval
 from ..streams.silent_block import silent
 from .beams_plan import make_beams_plan
@@ -37,12 +39,13 @@ from .plan import INPUT_SCHEMA, PlanParser, extend
 from .running import CommandError, observe, run_command
 from .tables import seconds_text, with_prefix
 from .terminal import say, warn
+from .voltages import VOLTAGES_SCHEMA, add_voltage_options, check_voltages, make_voltage_sink
 
 PROGRAM = "aperture_beams"
 ENDING = ".fil"
-SCHEMA = extend(INPUT_SCHEMA, outputs={"nbits": "nbits"}, engines={
+SCHEMA = {**extend(INPUT_SCHEMA, outputs={"nbits": "nbits"}, engines={
     name: name for name in ("beams", "incoherent", "products", "sum_channels", "taper", "normalise",
-                            "phase_error")})
+                            "phase_error")}), **VOLTAGES_SCHEMA}
 
 
 class BeamChain(gr.top_block):
@@ -78,7 +81,15 @@ class BeamChain(gr.top_block):
         self.sink = silent(filterbank_sink, filename=options.output, array=array, beams=beams,
                            channels=channels // options.sum_channels, products=options.products,
                            nbits=options.nbits, overwrite=options.overwrite)
-        for block in (self.f_engine, self.beamformer):
+        # incoherent beams have no voltages
+        self.voltages = make_voltage_sink(
+            options, plan, array, kind="beams", inputs=len(pointed) * len(polarizations),
+            polarizations=len(polarizations), names=[beam.name for beam in pointed],
+            description=f"{PROGRAM}: " + printable(options.input)) if pointed else None
+        self.voltage_beams = beamformer(
+            beams=len(pointed) * len(polarizations), masks=masks[0], output_type=options.format,
+            **sizes) if self.voltages else None
+        for block in filter(None, (self.f_engine, self.beamformer, self.voltage_beams)):
             block.set_log_level("warning")  # lost samples, for example
 
     def set_levels(self, gains):
@@ -93,6 +104,9 @@ class BeamChain(gr.top_block):
                                            self.beamformer, self.sink) if block])
         if self.pointing:
             self.msg_connect(self.pointing, "weights", self.beamformer, "weights")
+        if self.voltages:
+            self.connect(self.f_engine, self.voltage_beams, self.voltages)
+            self.msg_connect(self.pointing, "weights", self.voltage_beams, "weights")
 
     def _make_pointing(self, gains):
         """What sends weights of the coherent beams."""
@@ -124,7 +138,7 @@ class BeamChain(gr.top_block):
     def errors(self):
         """What went wrong while it ran, as texts."""
         return [text for block in (self.source, self.pointing, self.f_engine, self.beamformer,
-                                   self.sink)
+                                   self.sink, self.voltage_beams, self.voltages)
                 for text in [getattr(block, "error", lambda: "")()] if text]
 
 
@@ -166,6 +180,7 @@ def form_beams(options):
     """Does what the options say; returns the exit code. Raises CommandError and what the blocks
     raise for parameters that they refuse."""
     check_output_name(options.output, ENDING, ["beam", "time"])
+    check_voltages(options, "beam")
     signals = open_input(options)
     array = signals.description
     samples, duration = length_of(signals, options.duration)
@@ -193,12 +208,20 @@ def form_beams(options):
     keep_what_is_read(options, signals, paths)
     for path in paths:
         check_writable(path, options.overwrite)
+    if options.voltages is not None:
+        if not coherent(beams):
+            raise CommandError(f"--voltages {options.voltages}: incoherent beams have none")
+        if options.format == "sc8" and options.normalise != "noise":
+            raise CommandError(f"--normalise {options.normalise}: --voltages of 8 bits need noise, "
+                               "with which they fit these (or --format fc32)")
     calibrator = Calibrator(signals, plan.channels, options)
     if calibrator:
         # weights are for what the F-engine makes of it
         array = signals.description = calibrated_array(array, calibrator.calibration)
     # what the blocks refuse is to be known before anything is said, or computed
     chain = BeamChain(signals, plan, options, beams, calibrator)
+    if chain.voltages:
+        keep_what_is_read(options, signals, chain.voltages.files(), "--voltages")
     for text in (*signals.warnings, *calibrator.warnings,
                  *blind_beams(beams, array, seconds + fraction)):
         warn(PROGRAM, text)
@@ -255,6 +278,7 @@ def parser():
         "(default: 0.001)")
     add("--sum-channels", type=whole_number(1, 65536), default=1, metavar="N",
         help="neighbours that become one in the file (default: %(default)s)")
+    add_voltage_options(add, "beam")
     add("--nbits", type=int, choices=(8, 32), default=32, help="(default: %(default)s)")
     add("--taper", choices=TAPERS, default="none",
         help="of the weights from the middle of the array to its edge (default: %(default)s)")

@@ -11,6 +11,7 @@ import numpy as np
 
 from .fx_plan import spectra_of
 from .tables import device_text, seconds_text, speed_text, table, with_prefix
+from .voltages import voltages_row
 
 
 def beam_text(beam):
@@ -70,6 +71,7 @@ def summary(chain, signals, plan, options, run):
         ("rate", rate),
         ("real time", real_time),
         ("device", device_text(("F-engine", chain.f_engine), ("beams", chain.beamformer))),
+        *([voltages_row(chain.voltages)] if chain.voltages else []),
         ("file" if len(files) == 1 else "files",
          (files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}")
          + f", {with_prefix(size, 'B')}")]

@@ -6,8 +6,8 @@
 """aperture_fx: an FX correlator from samples to a file of visibilities.
 
 source -> f_engine -> xengine -> uvh5_sink, all inputs in one port; with --track, `delay_tracker` is
-between source and f_engine and sends that its delays. A measurement set or a UVFITS file is made of
-the UVH5 file at the end.
+between source and f_engine and sends that its delays; with --voltages, a `voltage_sink` is behind
+f_engine, too. A measurement set or a UVFITS file is made of the UVH5 file at the end.
 """
 
 import os
@@ -35,12 +35,14 @@ from .tables import seconds_text, with_prefix
 from .terminal import say, warn
 from .tracking import (TRACKING_SCHEMA, add_tracking_options, make_tracker, most_delay,
                        phase_centers_of, start_text)
+from .voltages import (VOLTAGES_SCHEMA, add_voltage_options, check_voltages, make_voltage_sink,
+                       pairs_of)
 
 PROGRAM = "aperture_fx"
 SCHEMA = {**extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame"},
                    calibration={"by": "calibrate", "scale": "scale"},
                    outputs={name: name for name in ("keep_uvh5", "compression")}),
-          **TRACKING_SCHEMA}
+          **TRACKING_SCHEMA, **VOLTAGES_SCHEMA}
 #: who applies a calibration -> what the sink is told
 CALIBRATE = {"f-engine": "applied", "sink": "apply", "nobody": "note"}
 
@@ -81,6 +83,11 @@ class Chain(gr.top_block):
                                   integration=plan.frames, integration_unit="frames",
                                   device=options.device)
         self.sink = self._make_sink("", None)  # complains about what no file can hold
+        polarizations, order, names = pairs_of(signals.description)
+        self.voltages = make_voltage_sink(
+            options, plan, signals.description, inputs=signals.inputs,
+            polarizations=polarizations, selected_inputs=order, names=names,
+            description=history(options, plan, None))
         for block in (self.f_engine, self.correlator):
             block.set_log_level("warning")  # lost samples, for example
 
@@ -102,6 +109,8 @@ class Chain(gr.top_block):
         self.sink = self._make_sink(history(self._options, self._plan, gains), gains)
         self.connect(*[block for block in (self.source, self.tracker, self.f_engine,
                                            self.correlator, self.sink) if block])
+        if self.voltages:
+            self.connect(self.f_engine, self.voltages)
         if self.tracker:
             self.msg_connect(self.tracker, "delays", self.f_engine, "delays")
 
@@ -117,7 +126,7 @@ class Chain(gr.top_block):
     def errors(self):
         """What went wrong while it ran, as texts."""
         return [text for block in (self.source, self.tracker, self.f_engine, self.correlator,
-                                   self.sink)
+                                   self.sink, self.voltages)
                 for text in [getattr(block, "error", lambda: "")()] if text]
 
 
@@ -125,6 +134,7 @@ def correlate(options):
     """Does what the options say; returns the exit code. Raises CommandError and what the blocks
     raise for parameters that they refuse."""
     check_output_name(options.output, ENDINGS, ["time", "phase_center"])
+    check_voltages(options, "input")
     output = FxOutput(PROGRAM, options)
     signals = open_input(options)
     # before gains are measured
@@ -147,6 +157,8 @@ def correlate(options):
         signals.description = calibrated_array(signals.description, calibrator.calibration)
     chain = Chain(signals, plan, options, output.uvh5, calibrator)
     keep_what_is_read(options, signals, chain.sink.files())
+    if chain.voltages:
+        keep_what_is_read(options, signals, chain.voltages.files(), "--voltages")
     for text in (*signals.warnings, *calibrator.warnings):
         warn(PROGRAM, text)
     length = "until Ctrl-C" if plan.samples is None else \
@@ -198,6 +210,7 @@ def parser():
     add("--compression", choices=tuple(COMPRESSIONS), default="none",
         help="of the visibilities, without loss: lzf is fast, gzip smaller (default: %(default)s)")
     add_tracking_options(add)
+    add_voltage_options(add, "input")
     add("--spectra-per-frame", type=whole_number(1, 1 << 24), metavar="N",
         help="spectra that the X-engine gets at once (default: so that a frame has 1 to 128 MB "
         "where possible, and an integration is a whole number of frames)")

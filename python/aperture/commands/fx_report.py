@@ -13,6 +13,7 @@ import numpy as np
 from .fx_plan import spectra_of
 from .levels import gain_text
 from .tables import device_text, seconds_text, speed_text, table, with_prefix
+from .voltages import voltages_row
 
 
 def delays_in_force(f_engine, inputs):
@@ -70,6 +71,8 @@ def summary(chain, signals, plan, options, gains, run):
     if chain.tracker:
         rows.append(("tracked", f"{chain.tracker.direction()}, {chain.tracker.updates()} "
                      "models of the delays"))
+    if chain.voltages:
+        rows.append(voltages_row(chain.voltages))
     rows += [("file", f"{path}, {with_prefix(os.path.getsize(path), 'B')}") for path in paths]
     lines = [table(rows)]
     if len(signals.description.inputs) > 1:

@@ -26,16 +26,17 @@ def open_input(options):
         raise CommandError(f"--{error}") from None
 
 
-def keep_what_is_read(options, signals, outputs):
-    """Refuses files to write that are among those to read, which would be lost."""
+def keep_what_is_read(options, signals, outputs, written="-o"):
+    """Refuses files to write, which the option `written` names, that are among those to read, and
+    would be lost."""
     read = [*(("--input", name) for name in signals.files), ("--array", options.array),
             ("--beams", getattr(options, "beams", None)), ("--calibration", options.calibration)]
     for option, name in read:
         for path in outputs:
             if name and os.path.exists(path) and os.path.exists(os.path.expanduser(name)) \
                     and os.path.samefile(path, os.path.expanduser(name)):
-                raise CommandError(f"-o {path}: is the file that {option} names, and would be "
-                                   "replaced")
+                raise CommandError(f"{written} {path}: is the file that {option} names, and would "
+                                   "be replaced")
 
 
 def length_of(signals, duration):

@@ -13,10 +13,11 @@ from .running import CommandError
 
 #: what may stand in braces -> what it becomes
 FIELDS = {"beam": "the name of a beam", "time": "the UTC time of the first integration",
-          "phase_center": "the name of a phase centre"}
+          "phase_center": "the name of a phase centre", "input": "the name of an input or antenna",
+          "channel": "the number of a channel"}
 
 
-def check_output_name(name, endings, fields):
+def check_output_name(name, endings, fields, option="-o"):
     """
     Refuses what is not the name of a file of this kind.
 
@@ -29,6 +30,8 @@ def check_output_name(name, endings, fields):
         the ending of that format.
     fields : list of str
         Those of FIELDS that may stand in braces.
+    option : str
+        That names the file.
 
     Raises
     ------
@@ -38,16 +41,16 @@ def check_output_name(name, endings, fields):
     wanted = f"expected the name of a file that ends in {' or '.join(endings)}, such as " \
         f"out{endings[0]}"
     if not name:
-        raise CommandError(f"-o '': {wanted}")
+        raise CommandError(f"{option} '': {wanted}")
     ending = os.path.splitext(name)[1]
     is_folder = os.path.isdir(name) and not is_measurement_set(name)
     if is_folder or os.path.basename(name) in ("", ".", ".."):
-        raise CommandError(f"-o {name}: this is a folder; {wanted}")
+        raise CommandError(f"{option} {name}: this is a folder; {wanted}")
     if ending not in endings:
-        raise CommandError(f"-o {name}: {wanted}; this command writes no other format")
+        raise CommandError(f"{option} {name}: {wanted}; this command writes no other format")
     for found in re.findall(r"\{[^{}]*\}?|\}", re.sub(r"\{(%s)\}" % "|".join(fields), "", name)):
         allowed = ", ".join(f"{{{field}}} ({FIELDS[field]})" for field in fields)
-        raise CommandError(f"-o {name}: {found} is not known; in braces may stand: {allowed}")
+        raise CommandError(f"{option} {name}: {found} is not known; in braces may stand: {allowed}")
 
 
 def is_measurement_set(path):

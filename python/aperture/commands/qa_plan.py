@@ -28,7 +28,8 @@ class qa_plan(Observations, gr_unittest.TestCase):
         """What is written and read gives the same options; all of them are in the schema."""
         for command, given in ((fx, self.FX), (beams_command, self.BEAMS)):
             parser = command.parser()
-            given = ["--input", "sim:y8", "-o", "a: #\u00e4'\"x", *map(str, given)]
+            given = ["--input", "sim:y8", "-o", "a: #\u00e4'\"x", *map(str, given),
+                     "--voltages", "v-{channel}.sigmf-meta", "--voltage-channels", "3,5-6"]
             options = parser.parse_args(given)
             name = self.path("plan.yml")
             with open(name, "w", encoding="utf-8") as file:

@@ -107,6 +107,7 @@ class GuppiWriter:
 
     def _open(self):
         self._file = PartFile(numbered(self._path, len(self.paths)), self._overwrite)
+        self.paths.append(self._file.path)
         self._written = 0
 
     def add(self, voltages, first, missing=()):
@@ -138,9 +139,9 @@ class GuppiWriter:
         file, self._file = self._file, None
         if not self._written:
             file.abandon()
+            self.paths.pop()
             return
         file.finish()
-        self.paths.append(file.path)
 
     def finish(self):
         """The last file has its name; OSError: it has not."""

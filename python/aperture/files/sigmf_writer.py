@@ -131,6 +131,7 @@ class SigmfWriter:
         if not self._samples:
             self._data.abandon()
             self._meta.abandon()
+            self.paths = []
             return
         # at the very end a time may have come of which there is no sample
         captures = [entry for entry in self._captures

@@ -1,0 +1,103 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What a plan says about voltages: files of them that are written beside what a command makes."""
+
+import argparse
+import os
+import re
+
+from ..files.voltage_file import VOLTAGE_ENDINGS
+from ..streams.silent_block import silent
+from ..voltage_sink import voltage_sink
+from .output_names import check_output_name
+from .tables import with_prefix
+
+#: the plan's section: key -> attribute of the options
+VOLTAGES_SCHEMA = {"voltages": {"file": "voltages", "channels": "voltage_channels"}}
+PART = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+
+
+def numbers_of(text):
+    """The numbers that "3,7,500-503" names, both ends of a range included."""
+    found = []
+    for part in text.split(","):
+        match = PART.fullmatch(part.strip())
+        if match is None:
+            raise ValueError(part)
+        first, last = int(match[1]), int(match[2] or match[1])
+        if not first <= last <= 65536:
+            raise ValueError(part)
+        found += range(first, last + 1)
+    return found
+
+
+def channel_text(text):
+    """A type of argparse: a text that names channels."""
+    try:
+        numbers_of(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not allowed: channels from 0, such as 512, "
+                                         "3,7 or 500-503") from None
+    return text
+
+
+def add_voltage_options(add, what):
+    """The options of a command that may write voltages; what: input or beam."""
+    add("--voltages", metavar="FILE",
+        help=f"also write the voltages of each {what}: .raw (GUPPI raw, with {{{what}}} in the "
+        "name) or .sigmf-meta (SigMF, with {channel} in it); {time} becomes the UTC time of the "
+        "first frame")
+    add("--voltage-channels", type=channel_text, metavar="N,N-N",
+        help="of --voltages: these channels, from 0, both ends of a range included (default: all)")
+
+
+def check_voltages(options, what):
+    """Refuses, before anything else, what is no name of a file of voltages."""
+    if options.voltages is not None:
+        check_output_name(options.voltages, VOLTAGE_ENDINGS[:2], ["time", what, "channel"],
+                          "--voltages")
+
+
+def pairs_of(array):
+    """
+    How the inputs of an array are written.
+
+    Returns
+    -------
+    polarizations : int
+        2 where each antenna has both, else 1.
+    inputs : list of int
+        Their order, such that those of an antenna follow on each other.
+    names : list of str
+        Of the antennas, or of the inputs.
+    """
+    antennas = {}
+    for number, entry in enumerate(array.inputs):
+        antennas.setdefault(entry.antenna, []).append((entry.polarization in "yl", number))
+    if all(sorted(first for first, _ in each) == [False, True] for each in antennas.values()):
+        return 2, [number for each in antennas.values() for _, number in sorted(each)], \
+            list(antennas)
+    return 1, list(range(len(array.inputs))), list(array.input_names)
+
+
+def make_voltage_sink(options, plan, array, **parameters):
+    """The block for --voltages, or None; parameters: of voltage_sink, beside those of the plan."""
+    if options.voltages is None:
+        return None
+    channels = options.voltage_channels
+    return silent(
+        voltage_sink, filename=options.voltages, channels=plan.channels,
+        spectra_per_frame=plan.spectra_per_frame, type=options.format, array=array,
+        selected_channels=None if channels is None else numbers_of(channels),
+        overwrite=options.overwrite, **parameters)
+
+
+def voltages_row(sink):
+    """A row of the table at the end."""
+    files = sink.files()
+    size = sum(os.path.getsize(path) for path in files)
+    text = files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}, {len(files)} files"
+    return "voltages", f"{text}, {with_prefix(size, 'B')}"
