@@ -4,7 +4,8 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Files of voltages as the sigmf package, baseband and blimpy read them: check_voltages.py FOLDER"""
+"""Files of voltages as the sigmf package, baseband and blimpy read them: check_voltages.py
+FOLDER"""
 
 import sys
 import unittest
