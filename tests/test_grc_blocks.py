@@ -16,11 +16,15 @@ import time
 import unittest
 
 import numpy as np
+from PyQt5 import Qt
 from gnuradio import aperture, gr
 from gnuradio.aperture.qa_defaults import chains
 from gnuradio.grc.core.platform import Platform
 
 from places import SOURCE, fresh_folder, main, run_or_fail
+
+# windows of displays need no screen here
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 #: parameters that have no default that could work
 NEEDED = {}
@@ -106,6 +110,11 @@ REFUSED = {
     "aperture_snapshot": [
         {"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}, {"rate": "-1"},
         {"rate": "float('nan')"}, {"rate": "2e6"}, {"depth": "0"}, {"depth": "4097"},
+    ],
+    "aperture_sky_display": [
+        {"channels": "0"}, {"inputs": "0"}, {"channels": "90000000"}, {"width": "111"},
+        {"averaging": "-1"}, {"averaging": "float('nan')"}, {"dynamic_range": "101"},
+        {"pixels": "15"}, {"pixels": "4096"}, {"rate": "0"}, {"rate": "6"},
     ],
     "aperture_corner_turn": [
         {"channels": "0"}, {"inputs": "0"}, {"inputs_per_port": "0"},
@@ -253,6 +262,11 @@ ALLOWED = {
         {"type": "sc8", "vlen": "4095", "depth": "3"}, {"type": "s16", "rate": "0"},
         {"device": "cpu"},
     ],
+    "aperture_sky_display": [
+        {"array": "y16", "inputs": "16", "channels": "64", "dynamic_range": "20"},
+        {"centre": "Cas A", "width": "5", "weight": "natural", "averaging": "0", "pixels": "64"},
+        {"tracked": "sun", "centre": "sun", "title": "Sun", "rate": "5"},
+    ],
     "aperture_corner_turn": [
         {"first_channel": "3", "selected_channels": "5"}, {"first_channel": "1000"},
         {"inputs": "6", "inputs_per_port": "3", "spectra_per_frame": "7"}, {"align": "0.5"},
@@ -301,6 +315,7 @@ class TestGrcBlocks(unittest.TestCase):
             version_parts=(gr.major_version(), gr.api_version(), gr.minor_version()))
         cls.platform.build_library()
         cls.names = sorted(name for name in cls.platform.blocks if name.startswith("aperture_"))
+        cls.application = Qt.QApplication.instance() or Qt.QApplication(["test_grc_blocks"])
 
     def block(self, name, values={}):
         """A block in a flowgraph of GRC's, with parameters set as in its window."""
@@ -324,7 +339,7 @@ class TestGrcBlocks(unittest.TestCase):
     def make(self, block):
         """Runs what GRC would write for this block; returns the flowgraph object of it."""
         class Flowgraph:
-            pass
+            top_layout = Qt.QVBoxLayout()  # where windows of displays go
 
         scope = {"self": Flowgraph()}
         exec(block.templates.render("imports"), scope)
@@ -332,11 +347,15 @@ class TestGrcBlocks(unittest.TestCase):
         return scope["self"], scope
 
     def test_all_are_there(self):
-        """GRC finds every file of grc/, under the id that its name says, in [Aperture]."""
+        """GRC finds every file of grc/, under the id that its name says, in [Aperture]; displays
+        in a folder of their own, and only in flowgraphs that have a window."""
         files = {path.name[:-len(".block.yml")] for path in SOURCE.glob("grc/*.block.yml")}
         self.assertEqual(set(self.names), files)
         for name in self.names:
-            self.assertEqual(list(self.platform.blocks[name].category), ["Aperture"], name)
+            display = name.endswith("_display")
+            self.assertEqual(list(self.platform.blocks[name].category),
+                             ["Aperture", "Displays"] if display else ["Aperture"], name)
+            self.assertEqual("need_qt_gui" in self.platform.blocks[name].flags, display, name)
 
     def test_documentation(self):
         """Every block says what it does, what its items are, and which tags they carry."""
@@ -426,7 +445,8 @@ class TestGrcBlocks(unittest.TestCase):
     def check_chain(self, folder, title, names):
         flowgraph = self.platform.make_flow_graph()
         options = flowgraph.options_block.params
-        for key, value in (("id", title), ("generate_options", "no_gui"), ("title", title)):
+        window = "qt_gui" if names[-1].endswith("_display") else "no_gui"
+        for key, value in (("id", title), ("generate_options", window), ("title", title)):
             options[key].set_value(value)
         made = [flowgraph.new_block(f"aperture_{name}") for name in names]
         if names[-1] == "select":

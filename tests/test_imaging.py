@@ -26,7 +26,10 @@ from gnuradio.aperture.commands import image as command  # noqa: E402
 from gnuradio.aperture.files.growing_file import GrowingFile  # noqa: E402
 from gnuradio.aperture.files.uvh5_reader import VisibilityFile  # noqa: E402
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout  # noqa: E402
-from gnuradio.aperture.imaging.dirty_image import Field, make_image, to_sky  # noqa: E402
+from gnuradio.aperture.imaging.direct_image import make_direct_image  # noqa: E402
+from gnuradio.aperture.imaging.dirty_image import Field, find_peak, make_image, to_sky  # noqa: E402
+from gnuradio.aperture.imaging.live_visibilities import VisibilityMatrices  # noqa: E402
+from gnuradio.aperture.imaging.names import names_near  # noqa: E402
 from gnuradio.aperture.imaging.visibilities import SkyVisibilities  # noqa: E402
 from gnuradio.aperture.imaging.weighting import Weighting, parse_weighting  # noqa: E402
 from gnuradio.aperture.testing.observations import array_of, run  # noqa: E402
@@ -47,22 +50,27 @@ def write_sources(path, array, sources, seconds, phase_center=None, autos=None):
     """
     layout = Uvh5Layout(array, FREQUENCIES, 2e5, phase_center=phase_center)
     file = GrowingFile(path, layout.create, layout.append, layout.bytes)
-    a, b = np.tril_indices(len(array.inputs))
     for number, time in enumerate(seconds):
-        sums = np.zeros((len(FREQUENCIES), len(a)), complex)
-        for source, flux in sources:
-            place = place_of(source, time, array)
-            delays = geometry.delays(array.input_positions(), place)
-            voltages = np.exp(-2j * np.pi * np.multiply.outer(FREQUENCIES, delays))
-            sums += flux * voltages[:, a] * voltages[:, b].conj()
-        if autos is not None:
-            sums[:, a == b] = autos
-        # some of it is missing, and one product in whole
-        counted = 10 - (np.arange(len(a)) + number) % 4
-        counted[7] = 0
-        file.add([layout.integration(sums.astype(np.complex64),
-                                     earth_rotation.julian_date(time), 10, counted, 1e-4)])
+        sums, counted = integration_of(array, sources, time, number, autos)
+        file.add([layout.integration(sums, earth_rotation.julian_date(time), 10, counted, 1e-4)])
     file.close()
+
+
+def integration_of(array, sources, time, number=0, autos=None):
+    """Products [channel][product], and how many of 10 spectra were counted of each product."""
+    a, b = np.tril_indices(len(array.inputs))
+    sums = np.zeros((len(FREQUENCIES), len(a)), complex)
+    for source, flux in sources:
+        place = place_of(source, time, array)
+        delays = geometry.delays(array.input_positions(), place)
+        voltages = np.exp(-2j * np.pi * np.multiply.outer(FREQUENCIES, delays))
+        sums += flux * voltages[:, a] * voltages[:, b].conj()
+    if autos is not None:
+        sums[:, a == b] = autos
+    # some of it is missing, and one product in whole
+    counted = 10 - (np.arange(len(a)) + number) % 4
+    counted[7] = 0
+    return sums.astype(np.complex64), counted
 
 
 def place_of(source, time, array):
@@ -135,6 +143,29 @@ class TestImages(unittest.TestCase):
             self.assertAlmostEqual(found.psf[field.pixels // 2, field.pixels // 2], 1, 5)
         # 45 baselines, one of which is missing
         self.assertEqual(found.visibilities, 44 * len(self.times) * len(FREQUENCIES))
+
+    def test_live_images(self):
+        """The display's exact sums give the image of the same integration in a file."""
+        path = str(self.folder / "live.uvh5")
+        array = array_of("xy", gains=False)
+        write_sources(path, array, self.sources, self.times[1:2], autos=9.0)
+        values, counted = integration_of(array, self.sources, self.times[1], autos=9.0)
+        for field in (Field(self.zenith, 96, 2.04 / 96), Field(self.source, 50, 0.005)):
+            to_uvw = place_at(field.centre, self.times[1], array).to_uvw
+            live = VisibilityMatrices(array, len(FREQUENCIES)).reduce(
+                values, counted, FREQUENCIES, to_uvw, len(FREQUENCIES))
+            with VisibilityFile(path) as file:
+                visibilities = SkyVisibilities(file, ["xx", "yy"], True)
+                for text in ("natural", "uniform", "briggs=0.5"):
+                    expected = make_image(visibilities, field, parse_weighting(text))
+                    found, peak = make_direct_image(live, field, parse_weighting(text))
+                    # the gridder's accuracy, of all visibilities in phase
+                    np.testing.assert_allclose(found.image, expected.image, atol=1e-4)
+                    if field.centre is self.zenith:
+                        continue  # whose pixels are wider than the beam
+                    value, l, m = find_peak(expected.image, field)
+                    self.assertLess(np.hypot(peak.l - l, peak.m - m), field.cell)
+                    self.assertGreaterEqual(peak.value, value - 1e-4)
 
     def test_phased_files(self):
         """Visibilities that were phased to one place give the same image of another."""
@@ -209,8 +240,9 @@ class TestImages(unittest.TestCase):
         with VisibilityFile(self.uvh5) as file:
             visibilities = SkyVisibilities(file, ["xx"], True)
             field = Field(self.zenith, 64, 2.04 / 64)
-            names = {name: (l, m) for name, l, m in command.names_near(
-                field, visibilities, place_at(self.zenith, START + 600, self.array).to_uvw, True)}
+            names = {name: (l, m) for name, l, m in names_near(
+                field, visibilities.middle, visibilities.array,
+                place_at(self.zenith, START + 600, self.array).to_uvw, True)}
         self.assertIn("Cas A", names)
         ra, dec = to_sky(*names["Cas A"], self.zenith.ra, self.zenith.dec)
         cas = parse_direction("Cas A")

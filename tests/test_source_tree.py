@@ -35,9 +35,9 @@ MAY_IMPORT = {
     "inputs": {"arrays", "blocks", "files", "packages", "streams"},
     "calibration": {"arrays", "files", "parameters", "tracking"},
     "plots": {"arrays", "beams", "files", "parameters", "tracking"},
-    "displays": {"arrays", "plots", "streams"},
-    "blocks": {"arrays", "beams", "calibration", "displays", "files", "parameters", "streams",
-               "tracking"},
+    "displays": {"arrays", "imaging", "parameters", "plots", "streams", "tracking"},
+    "blocks": {"arrays", "beams", "calibration", "displays", "files", "imaging", "parameters",
+               "streams", "tracking"},
     "commands": ANYTHING - {"testing"},
     "testing": ANYTHING,
 }

@@ -26,10 +26,12 @@ from .calibrator import calibrator
 from .delay_tracker import delay_tracker
 from .filterbank_sink import filterbank_sink
 from .pointing import pointing
+from .sky_display import sky_display
 from .uvh5_sink import uvh5_sink
 from .voltage_sink import voltage_sink
 
 array_source = clear_errors(array_source)
-for _block in (calibrator, delay_tracker, filterbank_sink, pointing, uvh5_sink, voltage_sink):
+for _block in (calibrator, delay_tracker, filterbank_sink, pointing, sky_display, uvh5_sink,
+               voltage_sink):
     clear_errors(_block)
 del _block, clear_errors, clear_errors_of

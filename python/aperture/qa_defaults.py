@@ -23,7 +23,7 @@ FOLLOWERS = {
     "pfb_channelizer": ("corner_turn",),
     "corner_turn": ("xengine", "beamformer", "beam_power", "voltage_sink"),
     "f_engine": ("xengine", "beamformer", "beam_power", "voltage_sink"),
-    "xengine": ("select", "uvh5_sink"),
+    "xengine": ("select", "uvh5_sink", "sky_display"),
     "beamformer": ("power_detector",),
     "power_detector": ("filterbank_sink",),
     "beam_power": ("filterbank_sink",),

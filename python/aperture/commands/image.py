@@ -15,11 +15,13 @@ from ..arguments.argument_types import whole_number
 from ..files.growing_file import check_path
 from ..files.regular_file import check_regular
 from ..files.uvh5_reader import VisibilityFile
-from ..imaging.dirty_image import Field, find_peak, make_image, to_sky
+from ..imaging.dirty_image import (WHOLE_SKY, Field, find_peak, horizontal, make_image, to_sky)
+from ..imaging.names import names_near
 from ..imaging.visibilities import ImagingError, SkyVisibilities
 from ..imaging.weighting import RULE, parse_weighting
 from ..packages.environment import require
-from ..tracking.directions import (Direction, catalogue, icrs, parse_direction, unit_vectors)
+from ..tracking.angle_text import angle_text, hours_text
+from ..tracking.directions import Direction, icrs, parse_direction, unit_vectors
 from ..tracking.phase_center import place_at
 from .running import CommandError, run_command
 from .sky_options import CENTRE_HELP, direction
@@ -31,9 +33,6 @@ PIXELS_PER_BEAM = 4
 FIELD_PIXELS = 512
 #: of an image of the whole sky: more would be a field
 MOST_SKY_PIXELS = 2048
-WHOLE_SKY = 2.04  # direction cosines: the horizon and a little more
-#: those of the catalogue that a small array sees, of which the pulsars are too weak
-BRIGHT = re.compile(r"Sun|Moon|Jupiter|\w{3} A\*?")
 ENDINGS = (".png", ".pdf", ".svg", ".fits")
 
 
@@ -152,17 +151,6 @@ def phase_centre_of(file):
         {"name": centre[0], "ra": centre[1] % 360, "dec": centre[2]})
 
 
-def names_near(field, visibilities, to_uvw, whole_sky):
-    """Names of the catalogue's sources in a field, and their direction cosines."""
-    sources = [source for source in catalogue() if source.name != "zenith"
-               and (not whole_sky or BRIGHT.fullmatch(source.name))]
-    places = unit_vectors(sources, visibilities.middle, visibilities.array)
-    cosines = places @ to_uvw.T
-    return [(source.name, float(l), float(m)) for source, place, (l, m, n) in
-            zip(sources, places, cosines)
-            if n > 0 and place[2] > 0 and max(abs(l), abs(m)) < field.width / 2]
-
-
 def check_outputs(options):
     """Refuses files that could not be written, before anything is computed."""
     for path in options.output:
@@ -203,16 +191,13 @@ def image_file(options):
 
 def write_outputs(options, file, visibilities, image, stokes, coherence, whole_sky):
     """Writes the files, and tells what is in them."""
-    from ..plots.plot_sky import angle_text, hours_text
     field = image.field
     ra, dec = (float(value) for value in icrs(field.centre, visibilities.middle,
                                               visibilities.array)[:2])
     to_uvw = place_at(field.centre, visibilities.middle, visibilities.array).to_uvw
     peak, l, m = find_peak(image.image, field)
     peak_ra, peak_dec = (float(value) for value in to_sky(l, m, ra, dec))
-    up = np.array([l, m, np.sqrt(max(0, 1 - l * l - m * m))]) @ to_uvw
-    azimuth, elevation = np.degrees([np.arctan2(up[0], up[1]) % (2 * np.pi),
-                                     np.arcsin(np.clip(up[2], -1, 1))])
+    azimuth, elevation = horizontal(l, m, to_uvw)
     beam = f"{angle_text(image.beam.major)} × {angle_text(image.beam.minor)}"
     length = file.integration_time or 0
     start = visibilities.times[0] - length / 2
@@ -238,7 +223,8 @@ def write_outputs(options, file, visibilities, image, stokes, coherence, whole_s
             write_image(path, image.image, image, (ra, dec), about)
             continue
         draw(path, options.dpi, image, whole_sky, names_near(
-            field, visibilities, to_uvw, whole_sky) if options.names else [],
+            field, visibilities.middle, visibilities.array, to_uvw, whole_sky)
+            if options.names else [],
             f"{file.telescope}: {field.centre.name}" if not whole_sky else
             f"{file.telescope}: the whole sky",
             [f"{with_prefix(frequency, 'Hz')}, {width}, {len(visibilities.times)} "

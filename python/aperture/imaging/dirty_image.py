@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import ndimage
 
+from ..arrays import geometry
 from ..arrays.geometry import SPEED_OF_LIGHT
 from ..tracking.directions import Direction
 from .visibilities import ImagingError
@@ -18,8 +19,8 @@ from .weighting import UVDensity
 
 #: of the result, against an exact sum over all visibilities
 ACCURACY = 1e-5
-#: degrees: angles are written so
-ARCSECOND = 1 / 3600
+#: direction cosines across an image of all that is above the horizon, and a little more
+WHOLE_SKY = 2.04
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,17 @@ def find_peak(image, field):
                 offset = 0.5 * (before - after) / bend
         offsets.append(place + offset - field.pixels // 2)
     return float(image[x, y]), -offsets[0] * field.cell, offsets[1] * field.cell
+
+
+def towards(l, m, to_uvw):
+    """Unit vector (east, north, up) of direction cosines; to_uvw: from the former to (l, m, n)."""
+    return np.array([l, m, np.sqrt(max(0.0, 1 - l * l - m * m))]) @ to_uvw
+
+
+def horizontal(l, m, to_uvw):
+    """Azimuth (0 to 360) and elevation, in degrees, of direction cosines, as towards() has them."""
+    azimuth, elevation = geometry.azimuth_elevation(towards(l, m, to_uvw))
+    return float(azimuth), float(elevation)
 
 
 def to_sky(l, m, ra, dec):

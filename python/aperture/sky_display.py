@@ -1,0 +1,237 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Block that shows the sky above a small array while a flowgraph runs."""
+
+import threading
+import time
+from numbers import Integral, Real
+
+import numpy as np
+import pmt
+
+from .arrays.array_description import ArrayDescription, load_array
+from .imaging.visibilities import ImagingError
+from .parameters.errors import refuse
+from .streams.integration_tags import IntegrationTags
+from .streams.python_block import python_block, text_of
+
+LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
+#: images a second that a window can show
+MOST_RATE = 5.0
+
+
+class sky_display(python_block):
+    """
+    Shows dirty images of the sky above a small array, live.
+
+    In: `[channel][product]` of fc32 from `xengine`, one item an integration, with the tags
+    rx_time, rx_freq, bandwidth, spectra and counted.
+
+    The image is of the whole sky above the horizon, seen from the ground, looking up: north is at
+    the top, east on the left; or of a field around a direction. Named sources, the Sun and the Moon
+    are marked where they are at the time of the data, whether or not they are seen, and what is
+    brightest is said in words. Visibilities are divided by the root of the powers of both inputs,
+    so that the unit is a correlation coefficient; autocorrelations are left out; what is missing
+    has no weight. Sums are exact (see `imaging.direct_image`).
+
+    All integrations count, whatever the rate of the images, which are made in a thread of their
+    own: the flowgraph does not wait for them. `qwidget()` makes the window, which needs a
+    QApplication; without one the block computes all the same, and `picture()` gives the result.
+
+    Parameters
+    ----------
+    array : ArrayDescription, or str
+        An array description, or the file or shipped name of one; its inputs are the X-engine's.
+    channels : int
+        Channels of an item.
+    inputs : int
+        If given, how many inputs the array must have.
+    centre : Direction or str
+        "sky": all that is above the horizon; otherwise what a field is around: "Cas A", "sun",
+        "23:23:24 +58:48:54", "az=180, el=45".
+    width : float
+        Of a field, in degrees; 0: 64 beams.
+    pixels : int
+        Along each side; 0: enough for the longest baseline, as far as two images a second allow.
+        Baselines whose fringes pixels cannot show are left out, and the window says so.
+    weight : str
+        natural, uniform, briggs, or briggs=R with R from -2 to 2.
+    averaging : float
+        Seconds of visibilities in an image; 0: the newest only.
+    dynamic_range : float
+        dB from the brightest to the darkest colour; 0: linear, all values.
+    rate : float
+        Images a second at most, up to 5.
+    tracked : Direction or str
+        What the F-engine's delays track (see `delay_tracker`); "" or None: nothing.
+    title : str
+        Of the window; "": that of the array.
+
+    Raises
+    ------
+    ValueError, OSError
+        A parameter is not allowed; the array's file cannot be read.
+    """
+
+    def __init__(self, array="two-dish", channels=1024, inputs=None, centre="sky", width=0.0,
+                 pixels=0, weight="briggs", averaging=2.0, dynamic_range=0.0, rate=2.5,
+                 tracked="", title=""):
+        if not isinstance(array, ArrayDescription):
+            array = load_array(array)
+        if not isinstance(channels, Integral) or channels < 1:
+            refuse("channels", channels, "an integer from 1")
+        if inputs is not None and inputs != len(array.inputs):
+            refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
+        products = len(array.inputs) * (len(array.inputs) + 1) // 2
+        if channels * products * 8 > LARGEST_ITEM:
+            refuse("channels", channels, f"such that an item of {products} products has less than "
+                   "2^31 bytes")
+        if not isinstance(rate, Real) or not 0 < rate <= MOST_RATE:
+            refuse("rate", rate, f"above 0, up to {MOST_RATE:g} images a second")
+        # not at the top: SciPy takes as long to load as all else of gnuradio.aperture
+        from .displays.sky_view import SkyView
+        self._view = SkyView(array, int(channels), centre, width, pixels, weight, averaging,
+                             tracked)
+        self._shape = int(channels), products
+        self._rate = float(rate)
+        self._title = title or array.name
+        self._condition = threading.Condition()
+        self._widget = None
+        self.set_dynamic_range(dynamic_range)
+        self._tags, self._thread = IntegrationTags(*self._shape), None
+        self._picture, self._text, self._images = None, "", 0
+        self._clear()
+        # NumPy deprecates what GNU Radio makes of a vector of one
+        size = self._shape[0] * products
+        super().__init__("sky_display", out_sig=None,
+                         in_sig=[(np.complex64, size) if size > 1 else np.complex64])
+
+    # ---- what can be asked for and set
+
+    def qwidget(self):
+        """The window, a QWidget, made when it is first asked for; in Qt's thread."""
+        if self._widget is None:
+            from .displays.sky_widget import SkyPanel
+            self._widget = SkyPanel(self._newest, self._title, self._dynamic_range)
+        return self._widget
+
+    def picture(self):
+        """The newest SkyPicture, or None."""
+        with self._condition:
+            return self._picture
+
+    def images(self):
+        """How many have been made since the start."""
+        with self._condition:
+            return self._images
+
+    def set_centre(self, centre):
+        """Shows another part of the sky: "sky", or a direction."""
+        self._view.set_centre(centre)
+
+    def set_width(self, width):
+        """Of a field, in degrees; 0: 64 beams."""
+        self._view.set_width(width)
+
+    def set_weight(self, weight):
+        """natural, uniform, briggs, or briggs=R."""
+        self._view.set_weight(weight)
+
+    def set_averaging(self, averaging):
+        """Seconds of visibilities in an image; 0: the newest only."""
+        self._view.set_averaging(averaging)
+
+    def set_dynamic_range(self, dynamic_range):
+        """dB from the brightest to the darkest colour; 0: linear."""
+        if not isinstance(dynamic_range, Real) or not 0 <= dynamic_range <= 100:
+            refuse("dynamic_range", dynamic_range, "0 (linear), or up to 100 dB")
+        self._dynamic_range = float(dynamic_range)
+        if self._widget is not None:
+            self._widget.set_dynamic_range(self._dynamic_range)
+
+    # ---- the block
+
+    def _clear(self):
+        """Nothing waits for an image."""
+        self._sum = self._weights = None
+        self._begin = self._end = 0.0
+        self._frequencies = None
+
+    def _start(self):
+        self._tags = IntegrationTags(*self._shape)
+        self._view.forget()
+        with self._condition:
+            self._clear()
+            self._picture, self._text, self._images = None, "", 0
+            self._running = True
+        self._thread = threading.Thread(target=self._make_images, name="sky_display", daemon=True)
+        self._thread.start()
+
+    def _stop(self):
+        with self._condition:
+            self._running = False
+            self._condition.notify()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _work(self, input_items, output_items):
+        first, found = self.nitems_read(0), {}
+        for tag in self.get_tags_in_window(0, 0, len(input_items[0])):
+            found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
+        for number, item in enumerate(input_items[0]):
+            self._take(np.reshape(item, self._shape), self._tags.take(found.get(number, {})))
+        return len(input_items[0])
+
+    def _take(self, values, integration):
+        """Adds an integration to what waits for an image."""
+        counted = integration.counted.astype(np.float32)
+        with self._condition:
+            if self._frequencies is not integration.frequencies:
+                self._clear()
+                self._frequencies = integration.frequencies
+            if self._sum is None:
+                self._sum, self._weights = values * counted, counted
+                self._begin = integration.begin
+            else:
+                self._sum += values * counted
+                self._weights = self._weights + counted
+            self._end = integration.end
+            self._condition.notify()
+
+    def _make_images(self):
+        """What the thread does: an image whenever something has come, at the rate at most."""
+        following = time.monotonic()
+        while True:
+            with self._condition:
+                while self._running and (self._sum is None or time.monotonic() < following):
+                    left = following - time.monotonic()
+                    self._condition.wait(max(left, 1e-3) if self._sum is not None else None)
+                if self._sum is None:
+                    return  # it ended, and all that came is seen
+                total, weights, frequencies = self._sum, self._weights, self._frequencies
+                begin, end = self._begin, self._end
+                self._clear()
+                self._frequencies = frequencies
+            following = time.monotonic() + 1 / self._rate
+            picture, text = None, ""
+            try:
+                total /= np.maximum(weights, 1)
+                picture = self._view.picture(total, weights, frequencies, (begin + end) / 2,
+                                             end - begin)
+            except ImagingError as error:
+                text = text_of(error)
+            except Exception as error:  # an image less, and not a thread that is gone
+                text = text_of(error)
+                self.logger.error(text)
+            with self._condition:
+                self._picture, self._text = picture or self._picture, text
+                self._images += picture is not None
+
+    def _newest(self):
+        """For the window: the newest picture, and what is to be said instead."""
+        with self._condition:
+            return self._picture, self.error() or self._text
