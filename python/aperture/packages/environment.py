@@ -39,8 +39,8 @@ GROUPS = {
     "imaging": Group(("ducc0",), "aperture_image: dirty images of the sky (ducc0)"),
     "conversion": Group(("pyuvdata", "casacore"), "aperture_convert and aperture_fx -o x.ms or "
                         "x.uvfits (pyuvdata, python-casacore)"),
-    "formats": Group(("sigmf", "baseband"), "recordings as inputs: sigmf:, vdif: and guppi: (sigmf, "
-                     "baseband)"),
+    "formats": Group(("sigmf", "baseband"), "recordings as inputs: sigmf:, vdif: and guppi: "
+                     "(sigmf, baseband)"),
 }
 
 
