@@ -5,14 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/number_text.h"
-#include "kernels/common/types.h"
 #include "recording_source_impl.h"
-#include "stream/timestamp.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/io_signature.h>
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
@@ -88,12 +84,6 @@ formats::recording_layout layout_of(const recording_source::parameters& p)
     layout.written = formats::parse_coding("coding", p.coding);
     layout.complex = p.complex;
     require_range("inputs", p.inputs, 1, 65536);
-    layout.inputs_per_port = p.inputs_per_port ? p.inputs_per_port : p.inputs;
-    require(layout.inputs_per_port > 0 && p.inputs % layout.inputs_per_port == 0,
-            "inputs_per_port",
-            std::to_string(p.inputs_per_port),
-            "a divisor of the number of inputs, " + std::to_string(p.inputs) +
-                ", or 0 for all of them");
     require(p.layout.empty() || int(p.layout.size()) == p.inputs,
             "layout",
             std::to_string(p.layout.size()) + " rows",
@@ -187,38 +177,20 @@ gr::io_signature::sptr recording::output_signature() const
 
 recording_source::sptr recording_source::make(const parameters& p)
 {
-    require(!p.files.empty(), "files", "an empty list", "at least one name");
     constexpr int64_t most = 1000000000000000000;
     require(p.rate.first > 0 && p.rate.second > 0 && p.rate.first <= most &&
                 p.rate.second <= most,
             "rate",
             std::to_string(p.rate.first) + "/" + std::to_string(p.rate.second),
             "a numerator and a denominator from 1 to 10^18");
-    require(p.start_time.first < timestamp::end_of_time && p.start_time.second >= 0 &&
-                p.start_time.second < 1,
-            "start_time",
-            std::to_string(p.start_time.first) + " s and " +
-                text_of(p.start_time.second) + " s",
-            "whole seconds before the year 10000 and a fraction of 0 to below 1");
-    require(std::isfinite(p.center_frequency),
-            "center_frequency",
-            text_of(p.center_frequency),
-            "finite");
     recording r;
     r.layout = layout_of(p);
-    r.files = std::make_shared<formats::recorded_files>(p.files);
+    set_common(r, p, { p.rate.first, p.rate.second });
     r.pieces = pieces_of(p, r.layout, *r.files);
-    r.rate = { p.rate.first, p.rate.second };
-    r.start = { int64_t(p.start_time.first),
-                std::llround(p.start_time.second * formats::exact_time::per_second) };
-    r.center_frequency = p.center_frequency;
-    r.inverted = p.inverted;
     const int64_t end = r.pieces->end(0);
     require_range("begin", p.begin, 0, end - 1);
     require_range("samples", p.samples, 0, end - p.begin);
-    r.begin = p.begin;
     r.samples = p.samples ? p.samples : end - p.begin;
-    r.repeat = p.repeat;
     return gnuradio::make_block_sptr<made_recording_source>(r);
 }
 

@@ -10,8 +10,12 @@
 
 #include "formats/exact_time.h"
 #include "formats/recording_reader.h"
+#include "kernels/common/number_text.h"
+#include "kernels/common/types.h"
+#include "stream/timestamp.h"
 #include <gnuradio/aperture/recording_source.h>
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <mutex>
 
@@ -37,6 +41,43 @@ struct recording {
     }
     gr::io_signature::sptr output_signature() const;
 };
+
+/*!
+ * Takes what parameters of sources of recordings have in common: files, rate, times,
+ * frequency, begin, repetition. The layout's inputs must be known.
+ * \throws std::invalid_argument naming the parameter, its value and what is allowed
+ * \throws std::runtime_error if a file cannot be read
+ */
+template <class Parameters>
+void set_common(recording& r, const Parameters& p, const formats::ratio& rate)
+{
+    const int inputs = int(r.layout.inputs.size());
+    r.layout.inputs_per_port = p.inputs_per_port ? p.inputs_per_port : inputs;
+    require(r.layout.inputs_per_port > 0 && inputs % r.layout.inputs_per_port == 0,
+            "inputs_per_port",
+            std::to_string(p.inputs_per_port),
+            "a divisor of the number of inputs, " + std::to_string(inputs) +
+                ", or 0 for all of them");
+    require(!p.files.empty(), "files", "an empty list", "at least one name");
+    require(p.start_time.first < timestamp::end_of_time && p.start_time.second >= 0 &&
+                p.start_time.second < 1,
+            "start_time",
+            std::to_string(p.start_time.first) + " s and " +
+                text_of(p.start_time.second) + " s",
+            "whole seconds before the year 10000 and a fraction of 0 to below 1");
+    require(std::isfinite(p.center_frequency),
+            "center_frequency",
+            text_of(p.center_frequency),
+            "finite");
+    r.files = std::make_shared<formats::recorded_files>(p.files);
+    r.rate = rate;
+    r.start = { int64_t(p.start_time.first),
+                std::llround(p.start_time.second * formats::exact_time::per_second) };
+    r.center_frequency = p.center_frequency;
+    r.inverted = p.inverted;
+    r.begin = p.begin;
+    r.repeat = p.repeat;
+}
 
 /*!
  * Everything that sources of recordings have in common: reading, tags, conjugation,

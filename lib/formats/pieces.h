@@ -47,6 +47,8 @@ public:
     virtual answer find(int set, int64_t sample) = 0;
     //! Samples before this one are not asked for any more, until restart().
     virtual void release(int64_t sample) = 0;
+    //! Why what a file has cannot be found out any more, or empty.
+    virtual std::string error() const { return {}; }
 };
 
 //! Pieces that are known from the start.

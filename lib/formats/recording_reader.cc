@@ -257,8 +257,11 @@ recording_reader::read(const std::vector<char*>& ports, int64_t samples, int64_t
     while (r.samples < samples && d_error.empty()) {
         int64_t n = std::min(samples - r.samples, d_block);
         n = std::min({ n, end - d_position, d_pieces->end(d_position + n) - d_position });
-        if (n <= 0)
+        // what was found before an error is read first
+        if (n <= 0) {
+            d_error = d_pieces->error();
             break;
+        }
         d_pieces->release(d_position);
         if (const auto behind = end_of_long_gap()) {
             if (r.samples > 0)

@@ -1,0 +1,248 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "formats/vdif_frames.h"
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace gr::aperture::formats {
+
+namespace {
+
+constexpr int64_t search_bytes = 1 << 20;
+constexpr uint32_t mask_of_thread = 0x3ffu << 16;
+
+// VDIF is little-endian, as the processors that this runs on
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+
+} // namespace
+
+vdif_frames::vdif_frames(const vdif_stream& stream, std::shared_ptr<recorded_files> files)
+    : d_stream(stream),
+      d_samples(stream.samples()),
+      d_files(std::move(files)),
+      // the version, in the highest three bits, may be any
+      d_word_2(uint32_t(stream.log2_channels) << 24 | uint32_t(stream.frame_bytes / 8)),
+      d_word_3(uint32_t(stream.complex) << 31 | uint32_t(stream.bits - 1) << 26 |
+               uint32_t(stream.station)),
+      d_sets(stream.threads.size())
+{
+    restart();
+}
+
+void vdif_frames::restart()
+{
+    d_file = 0;
+    d_offset = 0;
+    d_pending.reset();
+    d_begun = d_ended = false;
+    d_newest = d_previous = -1;
+    d_released = 0;
+    for (auto& set : d_sets)
+        set.clear();
+    for (auto* count : { &d_counts.invalid,
+                         &d_counts.repeated,
+                         &d_counts.late,
+                         &d_counts.damaged,
+                         &d_counts.skipped })
+        *count = 0;
+    d_error.clear();
+}
+
+bool vdif_frames::is_ours(const uint32_t* words) const
+{
+    const bool legacy = words[0] >> 30 & 1;
+    return legacy == (d_stream.header_bytes == 16) &&
+           int(words[1] >> 24 & 63) == d_stream.epoch &&
+           int64_t(words[1] & 0xffffff) < d_stream.frames_per_second &&
+           (words[2] & 0x1fffffff) == d_word_2 &&
+           (words[3] & ~mask_of_thread) == d_word_3;
+}
+
+bool vdif_frames::has_header(int file, int64_t offset)
+{
+    header words;
+    return d_files->size(file) - offset >= int64_t(sizeof words) &&
+           d_files->read(file, offset, sizeof words, words.data()) == sizeof words &&
+           is_ours(words.data());
+}
+
+int64_t vdif_frames::search(int file, int64_t offset)
+{
+    std::vector<char> bytes(search_bytes + sizeof(header));
+    const int64_t size = d_files->size(file);
+    for (; offset + int64_t(sizeof(header)) <= size; offset += search_bytes) {
+        const int64_t got =
+            d_files->read(file,
+                          offset,
+                          std::min<int64_t>(int64_t(bytes.size()), size - offset),
+                          bytes.data());
+        for (int64_t i = 0; i < search_bytes && i + int64_t(sizeof(header)) <= got; i++) {
+            header words;
+            std::memcpy(words.data(), bytes.data() + i, sizeof words);
+            const int64_t behind = offset + i + d_stream.frame_bytes;
+            // samples may look like a header, but not twice at this distance
+            if ((words[2] & 0x1fffffff) == d_word_2 && is_ours(words.data()) &&
+                (behind == size || has_header(file, behind)))
+                return offset + i;
+        }
+    }
+    return size;
+}
+
+void vdif_frames::find_header()
+{
+    // Where only this header is damaged, the frames behind it are where they should be.
+    if (has_header(d_file, d_offset + d_stream.frame_bytes)) {
+        d_counts.damaged++;
+        d_counts.skipped += uint64_t(d_stream.frame_bytes);
+        d_offset += d_stream.frame_bytes;
+        return;
+    }
+    // Otherwise bytes are missing or too many, perhaps within the frame before.
+    const bool behind_frame =
+        d_pending && d_pending->where.file == d_file &&
+        d_pending->where.offset + d_stream.frame_bytes - d_stream.header_bytes ==
+            d_offset;
+    const int64_t from = behind_frame ? d_offset - d_stream.frame_bytes : d_offset;
+    d_offset = search(d_file, from + 1);
+    d_counts.skipped += uint64_t(d_offset - from);
+    d_counts.damaged++;
+    if (behind_frame)
+        d_pending.reset();
+}
+
+std::optional<vdif_frames::frame> vdif_frames::next_frame()
+{
+    while (d_file < d_files->count()) {
+        const int64_t left = d_files->size(d_file) - d_offset;
+        if (left < d_stream.frame_bytes) {
+            d_counts.skipped += uint64_t(left);
+            d_file++;
+            d_offset = 0;
+            continue;
+        }
+        header words;
+        if (d_files->read(d_file, d_offset, sizeof words, words.data()) !=
+            int64_t(sizeof words)) {
+            d_error = d_files->error();
+            return {};
+        }
+        if (!is_ours(words.data())) {
+            find_header();
+            continue;
+        }
+        frame f;
+        f.invalid = words[0] >> 31;
+        f.thread = int(words[3] >> 16 & 0x3ff);
+        f.number = (int64_t(words[0] & 0x3fffffff) - d_stream.second) *
+                       d_stream.frames_per_second +
+                   int64_t(words[1] & 0xffffff) - d_stream.frame;
+        f.where = {
+            d_file, d_offset + d_stream.header_bytes, d_samples, f.number * d_samples
+        };
+        d_offset += d_stream.frame_bytes;
+        return f;
+    }
+    return {};
+}
+
+bool vdif_frames::walk()
+{
+    if (!d_begun)
+        d_pending = next_frame();
+    d_begun = true;
+    if (!d_pending) {
+        d_ended = true;
+        return false;
+    }
+    const auto next = next_frame(); // may find that the pending one is not whole
+    const auto before = d_pending;
+    d_pending = next;
+    if (!before)
+        return true;
+    const frame f = *before;
+    const auto near = [](int64_t a, int64_t b) { return std::abs(a - b) <= window; };
+    // a damaged time is alone; a gap is not, unless it is behind the last frame but one
+    const bool expected = near(f.number, d_previous);
+    if (expected || (d_pending && near(f.number, d_pending->number))) {
+        d_previous = f.number;
+        take(f);
+    } else {
+        d_counts.damaged++;
+    }
+    return true;
+}
+
+void vdif_frames::take(const frame& f)
+{
+    const auto set =
+        std::find(d_stream.threads.begin(), d_stream.threads.end(), f.thread);
+    if (f.number < 0) {
+        d_counts.late += set != d_stream.threads.end();
+        return;
+    }
+    d_newest = std::max(d_newest, f.number);
+    if (set == d_stream.threads.end())
+        return;
+    if (f.invalid) {
+        d_counts.invalid++;
+        return;
+    }
+    if (f.where.end() <= d_released) {
+        d_counts.late++;
+        return;
+    }
+    auto& frames = d_sets[size_t(set - d_stream.threads.begin())];
+    auto at = frames.end();
+    while (at != frames.begin() && (at - 1)->first > f.where.first)
+        --at;
+    if (at != frames.begin() && (at - 1)->first == f.where.first)
+        d_counts.repeated++;
+    else
+        frames.insert(at, f.where);
+}
+
+int64_t vdif_frames::end(int64_t wanted)
+{
+    while (!d_ended && number_of_end() < wanted)
+        walk();
+    return number_of_end();
+}
+
+pieces::answer vdif_frames::find(int set, int64_t sample)
+{
+    const auto& frames = d_sets[size_t(set)];
+    for (;;) {
+        const auto next =
+            std::partition_point(frames.begin(), frames.end(), [=](const piece& p) {
+                return p.end() <= sample;
+            });
+        const bool found = next != frames.end();
+        if (found && next->first <= sample)
+            return { *next, 0 };
+        // frames that would come before it may still be behind others in the file
+        const int64_t passed = (d_newest - window) * d_samples;
+        if (d_ended || passed >= (found ? next->first : sample + d_samples)) {
+            if (found)
+                return { *next, 0 };
+            return { {}, d_ended ? std::numeric_limits<int64_t>::max() : passed };
+        }
+        walk();
+    }
+}
+
+void vdif_frames::release(int64_t sample)
+{
+    d_released = sample;
+    for (auto& frames : d_sets)
+        while (!frames.empty() && frames.front().end() <= sample)
+            frames.pop_front();
+}
+
+} // namespace gr::aperture::formats

@@ -1,0 +1,116 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_FORMATS_VDIF_FRAMES_H
+#define INCLUDED_APERTURE_FORMATS_VDIF_FRAMES_H
+
+#include "formats/pieces.h"
+#include "formats/recorded_files.h"
+#include <array>
+#include <atomic>
+#include <deque>
+#include <memory>
+
+namespace gr::aperture::formats {
+
+//! What all frames of a VDIF recording have in common.
+struct vdif_stream {
+    int frame_bytes = 0;  //!< with its header
+    int header_bytes = 0; //!< 32, or 16 of the legacy form
+    int log2_channels = 0;
+    int bits = 0; //!< of a component
+    bool complex = false;
+    int station = 0;
+    int64_t frames_per_second = 0;
+    //! The frame whose first sample is number 0.
+    int epoch = 0; //!< half years since 2000
+    int64_t second = 0, frame = 0;
+    std::vector<int> threads; //!< those that are read: a set each
+
+    //! Of each channel, in a frame.
+    int64_t samples() const
+    {
+        return (int64_t(frame_bytes - header_bytes) * 8) /
+               (int64_t(bits) * (complex ? 2 : 1) << log2_channels);
+    }
+};
+
+/*!
+ * The frames of VDIF files that follow each other. Headers are read one by one while
+ * samples are asked for, never all of them first.
+ *
+ * Frames need not be in order, nor complete: where a thread has no frame for a time, up
+ * to `window` later ones are looked at before that is believed. A header that says
+ * something else than the others is damaged; if those that follow are not where they
+ * should be, the next one is searched for, and the frame before is not used, as it may
+ * not be whole. A frame far from those on both sides of it in the file has a damaged
+ * time, and is not used.
+ */
+class vdif_frames : public pieces
+{
+public:
+    static constexpr int window = 64; //!< frames of a thread
+
+    vdif_frames(const vdif_stream& stream, std::shared_ptr<recorded_files> files);
+
+    void restart() override;
+    int64_t end(int64_t wanted) override;
+    answer find(int set, int64_t sample) override;
+    void release(int64_t sample) override;
+    std::string error() const override { return d_error; }
+
+    //! Frames that were not used, since restart(). They can be read at any time.
+    struct counts {
+        std::atomic<uint64_t> invalid{ 0 };  //!< marked so by the recorder
+        std::atomic<uint64_t> repeated{ 0 }; //!< of a time that there was already
+        std::atomic<uint64_t> late{ 0 };     //!< behind too many later ones
+        std::atomic<uint64_t> damaged{ 0 };  //!< headers that cannot be
+        std::atomic<uint64_t> skipped{ 0 };  //!< bytes in which there was no frame
+    };
+    const counts& counted() const { return d_counts; }
+
+private:
+    using header = std::array<uint32_t, 4>;
+    struct frame {
+        piece where;
+        int thread;
+        bool invalid;
+        int64_t number; // counted from that of sample 0
+    };
+
+    bool is_ours(const uint32_t* words) const;
+    bool has_header(int file, int64_t offset);
+    // Where the next frame begins, at or behind a place of the file, or its end
+    int64_t search(int file, int64_t offset);
+    // Goes on to the next frame from where there is none.
+    void find_header();
+    std::optional<frame> next_frame();
+    // Reads one frame more and puts it into its set; false at the end.
+    bool walk();
+    void take(const frame& f);
+    int64_t number_of_end() const { return (d_newest + 1) * d_samples; }
+
+    const vdif_stream d_stream;
+    const int64_t d_samples; // of a frame
+    const std::shared_ptr<recorded_files> d_files;
+    uint32_t d_word_2, d_word_3; // what headers have there, but for the thread
+
+    int d_file;                     // where the next header is
+    int64_t d_offset;               // likewise
+    std::optional<frame> d_pending; // was read, and waits for the one behind it
+    bool d_begun, d_ended;
+    int64_t d_newest;                      // number of the latest frame that was taken
+    int64_t d_previous;                    // of the last one that was taken
+    int64_t d_released;                    // sample
+    std::vector<std::deque<piece>> d_sets; // in order of time
+    counts d_counts;
+    std::string d_error;
+};
+
+} // namespace gr::aperture::formats
+
+#endif /* INCLUDED_APERTURE_FORMATS_VDIF_FRAMES_H */

@@ -1,0 +1,115 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""`vdif:`, recordings of the VLBI Data Interchange Format."""
+
+import os
+
+from ... import aperture_python
+from ...packages.environment import require
+from ...streams.silent_block import silent
+from ..input_format import InputFormat, Option, one_of
+from ..recordings import check_recording, describe
+from ..signals import Signals
+from ..values import CENTER, RATE
+from ..vdif_files import read_stream
+
+MOST_INPUTS = 65536
+
+
+def numbers(highest):
+    """Reads whole numbers from 0 on, with a plus between them."""
+    def read(text):
+        values = [int(part) if part.isdecimal() and len(part) < 9 else -1
+                  for part in text.split("+")]
+        if not all(0 <= value <= highest for value in values):
+            raise ValueError(f"expected whole numbers from 0 to {highest} with a plus between "
+                             "them, as 0+1")
+        if len(set(values)) < len(values):
+            raise ValueError("expected each number once")
+        return values
+    return read
+
+
+class Vdif(InputFormat):
+    kind = "vdif"
+    summary = "VDIF recordings of VLBI; each channel of each thread is an input"
+    names = "FILE[,FILE...]"
+    packages = "formats"
+    options = {
+        "thread": Option(numbers(1023), "threads that are read; default: all, in the order of "
+                         "their numbers", "N[+N...]"),
+        "channel": Option(numbers(65535), "channels of each thread that are read; default: all",
+                          "N[+N...]"),
+        "rate": Option(RATE, "samples a second of a channel; default: what the headers say, or how "
+                       "many frames a second has", "HZ"),
+        "freq": Option(CENTER, "sky frequency of the middle of the band of each channel, which "
+                       "VDIF does not say; default: that of --array, or 0", "HZ"),
+        "inverted": Option(one_of("yes", "no"), "yes: lower sideband; default: no", "yes|no"),
+    }
+
+    def open(self, request):
+        require(self.packages)
+        values = request.values
+        for name in request.names:
+            check_recording(name)
+        stream = read_stream(request.names, values.get("rate"))
+        what = ", ".join(request.names[:4]) + (", ..." if len(request.names) > 4 else "")
+        selected = self._selected(request, stream)
+        warnings = []
+        rate = stream.frames_per_second * stream.samples
+        if not stream.exact:
+            warnings.append(f"{what}: {rate} samples a second were found by counting the frames of "
+                            "a second, since no header says it; rate= would")
+        center = float(values.get("freq", 0))
+        if "freq" not in values:
+            center = getattr(describe(request, what, "", len(selected), float(rate), 0.0)[0],
+                             "center_frequency", 0.0) if request.array is not None else 0.0
+            if not center:
+                warnings.append(f"{what}: VDIF does not say at which frequency it was recorded: "
+                                "0 Hz is taken; freq= or --array says it")
+        per_second, first, last = stream.frames_per_second, stream.first, stream.last
+        frames = (last[0] - first[0]) * per_second + last[1] - first[1] + 1
+        parameters = dict(
+            # a name need not be UTF-8, which text would become on its way to C++
+            files=[os.fsencode(name) for name in request.names],
+            frame_bytes=stream.frame_bytes, legacy=stream.legacy, bits=stream.bits,
+            complex=stream.complex, channels=stream.channels, station=stream.station,
+            frames_per_second=per_second, selected=selected,
+            first_frame=[stream.epoch, *first],
+            start_time=(stream.start + first[0], first[1] / per_second),
+            center_frequency=center, inverted=values.get("inverted") == "yes")
+        everything = frames * stream.samples
+
+        def source(samples):
+            return silent(aperture_python.vdif_source, samples=samples or everything,
+                          **parameters)
+
+        made = source(0)
+        description, more = describe(request, what, "", len(selected), float(rate), center)
+        return Signals(description, made.type(), float(rate), center, everything, source,
+                       made.start_time(), made.inverted(), files=list(request.names),
+                       warnings=[*warnings, *more])
+
+    @staticmethod
+    def _selected(request, stream):
+        """(thread, channel) of each input."""
+        threads = request.values.get("thread", stream.threads)
+        channels = request.values.get("channel", range(stream.channels))
+        for thread in threads:
+            if thread not in stream.threads:
+                raise request.error(f"there is no thread {thread}: expected some of "
+                                    + ", ".join(map(str, stream.threads)))
+        for channel in channels:
+            if channel >= stream.channels:
+                raise request.error(f"there is no channel {channel}: expected some of 0 to "
+                                    f"{stream.channels - 1}")
+        if len(threads) * len(channels) > MOST_INPUTS:
+            raise request.error(f"{len(threads)} threads of {len(channels)} channels are more than "
+                                f"{MOST_INPUTS} inputs; thread= and channel= choose")
+        return [(thread, channel) for thread in threads for channel in channels]
+
+
+FORMAT = Vdif()

@@ -1,0 +1,317 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+VDIF recordings as inputs: files that baseband's writer made, and what its reader decodes of them,
+against what the source sends, exactly.
+"""
+
+import unittest
+
+from places import enter_environment, fresh_folder, main
+
+enter_environment("formats")
+
+import warnings  # noqa: E402
+
+import baseband.data  # noqa: E402
+import numpy as np  # noqa: E402
+import pmt  # noqa: E402
+from astropy import units as u  # noqa: E402
+from astropy.time import Time  # noqa: E402
+from baseband import vdif  # noqa: E402
+from baseband.base.encoding import EIGHT_BIT_1_SIGMA, FOUR_BIT_1_SIGMA  # noqa: E402
+from gnuradio import blocks, gr  # noqa: E402
+from gnuradio.aperture.inputs.registry import open_input  # noqa: E402
+
+# ERFA calls dates in the future dubious
+warnings.simplefilter("ignore")
+
+START = Time("2020-02-29T23:59:59.75", format="isot", scale="utc")
+
+
+def expected_levels(bits, decoded):
+    """What the source is to send for what baseband decodes, as components [...]."""
+    if bits == 1:
+        return np.where(decoded > 0, 20, -20)
+    if bits == 2:
+        return np.where(np.abs(decoded) > 2, 30, 9) * np.sign(decoded)
+    if bits == 4:
+        return np.rint(7 * FOUR_BIT_1_SIGMA * decoded)
+    return np.rint(decoded * EIGHT_BIT_1_SIGMA + 127.5) - 128
+
+
+def run(signals, samples=0):
+    """What the source sends, as components [item][input][re, im], and its tags."""
+    source = signals.source(samples)
+    dtype = np.dtype(np.int16 if "16" in signals.sample_type else np.int8)
+    dimensions = 2 if "c" in signals.sample_type else 1
+    sink = blocks.vector_sink_b(signals.inputs * dimensions * dtype.itemsize)
+    top = gr.top_block()
+    top.connect(source, sink)
+    top.run()
+    data = np.array(sink.data(), np.uint8).view(dtype).reshape(-1, signals.inputs, dimensions)
+    return data, sink.tags(), source
+
+
+def gaps(tags):
+    found = [pmt.to_python(tag.value) for tag in tags
+             if pmt.symbol_to_string(tag.key) == "missing"]
+    return sorted((gap["input"], gap["first"], gap["count"]) for gap in found)
+
+
+class TestVdif(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = fresh_folder("vdif")
+        cls.rng = np.random.default_rng(34)
+
+    def write(self, name, bits, is_complex=False, threads=1, channels=1, edv=1, frames=5,
+              samples_per_frame=640, rate=6.4e4, **more):
+        """A file of noise by baseband, and what it decodes of that, as [time][input][re, im]."""
+        path = self.folder / name
+        samples = frames * samples_per_frame
+        shape = (samples, threads, channels)
+        data = 2.2 * self.rng.normal(size=shape)
+        if is_complex:
+            data = data + 2.2j * self.rng.normal(size=shape)
+        settings = dict(edv=edv, samples_per_frame=samples_per_frame, nchan=channels,
+                        complex_data=is_complex, bps=bits, station=more.pop("station", "Ab"))
+        header = vdif.VDIFHeader.fromvalues(
+            **settings, **({"sample_rate": rate * u.Hz} if edv in (1, 3) else {}),
+            **({"frame_length": 629} if edv == 3 else {}), time=START,
+            **({} if edv in (1, 3) else {"frame_rate": rate / samples_per_frame * u.Hz}))
+        with vdif.open(str(path), "ws", header0=header, nthread=threads,
+                       sample_rate=rate * u.Hz, squeeze=False) as file:
+            file.write(data)
+        with vdif.open(str(path), "rs", sample_rate=rate * u.Hz, squeeze=False) as file:
+            decoded = file.read()
+        decoded = decoded.reshape(samples, threads * channels)
+        parts = np.stack([decoded.real, decoded.imag], -1) if is_complex else decoded[..., None]
+        return path, expected_levels(bits, parts)
+
+    def test_all_forms(self):
+        number = 0
+        for bits in (1, 2, 4, 8):
+            for is_complex in (False, True):
+                for threads, channels in ((1, 1), (3, 1), (1, 4), (2, 2), (5, 8)):
+                    for edv in (1, 0, False):
+                        number += 1
+                        with self.subTest(bits=bits, complex=is_complex, threads=threads,
+                                          channels=channels, edv=edv):
+                            path, expected = self.write(f"{number}.vdif", bits, is_complex,
+                                                        threads, channels, edv)
+                            rate = "" if edv == 1 else ",rate=64e3"
+                            signals = open_input(f"vdif:{path}{rate},freq=1.4e9")
+                            self.assertEqual(signals.sample_type, "sc8" if is_complex else "s8")
+                            self.assertEqual(signals.inputs, threads * channels)
+                            self.assertEqual((signals.samples, signals.sample_rate), (3200, 64e3))
+                            self.assertEqual(signals.start_time, (1583020799, 0.75))
+                            data, tags, source = run(signals)
+                            np.testing.assert_array_equal(data, expected)
+                            self.assertEqual(len(tags), 3)
+                            self.assertEqual(source.error(), "")
+                            self.assertEqual(set(source.counts().values()), {0})
+
+    def test_edv_3_and_a_station_of_numbers(self):
+        path, expected = self.write("edv3.vdif", 2, edv=3, samples_per_frame=20000, rate=1e6,
+                                    station=65)
+        data, _, _ = run(open_input(f"vdif:{path},freq=1e9"))
+        np.testing.assert_array_equal(data, expected)
+
+    def test_16_bits(self):
+        """baseband has no 16 bits: the payload is made here."""
+        header = vdif.VDIFHeader.fromvalues(
+            edv=1, samples_per_frame=100, nchan=2, complex_data=True, bps=16, station=3,
+            sample_rate=1e4 * u.Hz, time=START)
+        values = self.rng.integers(0, 65536, (2, 100, 2, 2), dtype="<u2")
+        path = self.folder / "16.vdif"
+        with open(path, "wb") as file:
+            for frame, part in enumerate(values):
+                header["frame_nr"] = 75 + frame
+                header.tofile(file)
+                file.write(part.tobytes())
+        signals = open_input(f"vdif:{path},freq=1e9")
+        self.assertEqual(signals.sample_type, "sc16")
+        data, _, _ = run(signals)
+        np.testing.assert_array_equal(data, values.reshape(200, 2, 2).astype(int) - 32768)
+
+    def test_choice(self):
+        path, expected = self.write("choice.vdif", 2, True, 4, 2)
+        data, _, _ = run(open_input(f"vdif:{path},thread=3+0,channel=1,freq=1e9"))
+        np.testing.assert_array_equal(data, expected[:, [7, 1]])
+        data, _, _ = run(open_input(f"vdif:{path},thread=2,freq=1e9,inverted=yes"))
+        np.testing.assert_array_equal(data, expected[:, 4:6] * [1, -1])
+        for text, problem in (("thread=4", "there is no thread 4: expected some of 0, 1, 2, 3"),
+                              ("channel=2", "there is no channel 2: expected some of 0 to 1"),
+                              ("thread=1+1", "thread=1+1: expected each number once"),
+                              ("thread=a", "thread=a: expected whole numbers from 0 to 1023"),
+                              ("rate=1e3", "rate= 1000 samples a second, but frames have 640")):
+            with self.assertRaises(ValueError) as caught:
+                open_input(f"vdif:{path},{text}")
+            self.assertIn(problem, str(caught.exception))
+
+    def test_rate_that_is_counted(self):
+        """No header says it, but a second ends in the file; or none does."""
+        path, expected = self.write("counted.vdif", 2, threads=3, edv=0, frames=120, rate=6.4e4)
+        signals = open_input(f"vdif:{path},freq=1e9")
+        self.assertEqual((signals.sample_rate, signals.samples), (64e3, 76800))
+        self.assertIn("64000 samples a second were found by counting", signals.warnings[0])
+        np.testing.assert_array_equal(run(signals)[0], expected)
+        path, _ = self.write("short.vdif", 2, edv=0)
+        with self.assertRaisesRegex(ValueError, "nothing says its rate.*add ,rate=,"):
+            open_input(f"vdif:{path}")
+
+    def test_frequency(self):
+        path, _ = self.write("frequency.vdif", 2)
+        signals = open_input(f"vdif:{path}")
+        self.assertEqual(signals.center_frequency, 0)
+        self.assertIn("freq= or --array says it", signals.warnings[0])
+
+    def test_files_in_a_row(self):
+        path, expected = self.write("row.vdif", 4, True, 3, frames=10)
+        content = path.read_bytes()
+        frame = len(content) // 30
+        parts = [self.folder / f"row.{i}" for i in range(3)]
+        for part, (begin, end) in zip(parts, ((0, 7), (7, 8), (8, 30))):
+            part.write_bytes(content[begin * frame:end * frame])
+        data, _, _ = run(open_input("vdif:" + ",".join(map(str, parts)) + ",freq=1e9"))
+        np.testing.assert_array_equal(data, expected)
+
+    # ---- frames that are not as they should be
+
+    def changed(self, name, change, **form):
+        """What is sent of a file of 40 frames of two threads that change() has changed."""
+        path, expected = self.write(name, 2, threads=2, frames=40, **form)
+        content = path.read_bytes()
+        size = len(content) // 80
+        frames = [bytearray(content[i * size:(i + 1) * size]) for i in range(80)]
+        path.write_bytes(b"".join(change(frames)))
+        signals = open_input(f"vdif:{path},freq=1e9")
+        data, tags, source = run(signals)
+        self.assertEqual(source.error(), "")
+        return expected[..., 0], data[..., 0], gaps(tags), source, signals
+
+    def check_missing(self, expected, data, found, missing):
+        """missing: (frame, thread) that are to be zeros, and nothing else."""
+        expected = expected.copy()
+        for frame, thread in missing:
+            expected[640 * frame:640 * (frame + 1), thread] = 0
+        np.testing.assert_array_equal(data, expected[:len(data)])
+        tagged = {(first + i, thread) for thread, first, count in found
+                  for i in range(0, count, 640)}
+        self.assertEqual(tagged, {(640 * frame, thread) for frame, thread in missing})
+
+    def test_lost(self):
+        for lost in ({7}, {0}, {1}, {79}, {10, 11, 12, 13}, {20, 22, 24, 51}, set(range(4, 60))):
+            expected, data, found, source, _ = self.changed(
+                "lost.vdif", lambda all: [f for i, f in enumerate(all) if i not in lost])
+            self.check_missing(expected, data, found, {divmod(i, 2) for i in lost})
+            self.assertEqual(len(data), 40 * 640)
+            self.assertEqual(sum(source.missing()), 640 * len(lost))
+
+    def test_invalid(self):
+        def change(frames):
+            for i in (5, 8, 9):
+                frames[i][3] |= 0x80
+            return frames
+        expected, data, found, source, _ = self.changed("invalid.vdif", change)
+        self.check_missing(expected, data, found, {(2, 1), (4, 0), (4, 1)})
+        self.assertEqual(source.counts()["invalid"], 3)
+
+    def test_order(self):
+        order = np.concatenate([np.random.default_rng(i).permutation(20) + 20 * i
+                                for i in range(4)])
+        expected, data, found, source, _ = self.changed(
+            "order.vdif", lambda frames: [frames[i] for i in order])
+        self.check_missing(expected, data, found, set())
+        self.assertEqual(set(source.counts().values()), {0})
+
+    def test_repeated(self):
+        expected, data, found, source, _ = self.changed(
+            "repeated.vdif", lambda frames: frames[:30] + frames[20:])
+        self.check_missing(expected, data, found, set())
+        self.assertGreaterEqual(source.counts()["repeated"] + source.counts()["late"], 10)
+
+    def test_damaged_headers(self):
+        """One bit of a header that all frames share, or one in the time."""
+        for byte, bit in ((8, 0), (10, 7), (11, 1), (15, 2), (15, 7), (7, 0), (2, 5), (5, 1),
+                          (3, 6)):
+            def change(frames):
+                frames[33][byte] ^= 1 << bit
+                return frames
+            with self.subTest(byte=byte, bit=bit):
+                expected, data, found, source, _ = self.changed("damaged.vdif", change)
+                self.check_missing(expected, data, found, {(16, 1)})
+                self.assertEqual(source.counts()["damaged"], 1)
+
+    def test_bytes_that_are_missing_or_more(self):
+        # 32 bytes of header and 2 bits of 640 samples
+        size = 192
+        for name, change, missing, skipped in (
+                ("some are cut out of a frame",
+                 lambda f: f[:21] + [f[21][:77]] + f[22:], {(10, 1)}, 77),
+                ("more than the header is cut out",
+                 lambda f: f[:21] + [f[21][40:]] + f[22:], {(10, 0), (10, 1)}, 2 * size - 40),
+                # nobody knows whether they are in the frame before
+                ("zeros between frames", lambda f: f[:30] + [bytes(1001)] + f[30:], {(14, 1)},
+                 size + 1001),
+                ("noise at the beginning",
+                 lambda f: [self.rng.bytes(12347)] + f, set(), 12347),
+                ("the last one is cut off", lambda f: f[:79] + [f[79][:100]], {(39, 1)}, 100)):
+            with self.subTest(name):
+                expected, data, found, source, _ = self.changed("bytes.vdif", change)
+                self.check_missing(expected, data, found, missing)
+                self.assertEqual(source.counts()["skipped"], skipped)
+
+    def test_restart_and_part(self):
+        path, expected = self.write("restart.vdif", 2, True, 2, frames=30)
+        signals = open_input(f"vdif:{path},freq=1e9")
+        source, sink = signals.source(10001), blocks.vector_sink_b(4)
+        top = gr.top_block()
+        top.connect(source, sink)
+        for _ in range(2):
+            sink.reset()
+            top.run()
+            data = np.array(sink.data(), np.uint8).view(np.int8).reshape(-1, 2, 2)
+            np.testing.assert_array_equal(data, expected[:10001])
+            self.assertEqual(len(sink.tags()), 3)
+
+    def test_recordings(self):
+        """Files of telescopes, which come with baseband."""
+        for name, rate, options in (("SAMPLE_VDIF", 32e6, ""), ("SAMPLE_BPS1_VDIF", 8e6, ",rate="),
+                                    ("SAMPLE_AROCHIME_VDIF", 390625, ",rate="),
+                                    ("SAMPLE_MWA_VDIF", 1.28e6, ",rate=")):
+            path = getattr(baseband.data, name)
+            with vdif.open(path, "rs", sample_rate=rate * u.Hz, squeeze=False) as file:
+                decoded, bits = file.read(), file.header0.bps
+                # baseband fills what a file marks as invalid
+                invalid = not file.header0["invalid_data"] == 0
+            decoded = decoded.reshape(len(decoded), -1)
+            parts = np.stack([decoded.real, decoded.imag], -1) if np.iscomplexobj(decoded) else \
+                decoded[..., None]
+            signals = open_input(f"vdif:{path},freq=1e9{options}{rate if options else ''}")
+            data, _, _ = run(signals)
+            if not invalid:
+                np.testing.assert_array_equal(data, expected_levels(bits, parts)[:len(data)], name)
+        # half of its threads have another second than the others
+        signals = open_input(f"vdif:{baseband.data.SAMPLE_VLBI_VDIF},freq=1e9")
+        data, _, source = run(signals)
+        self.assertEqual(signals.samples, 40000)
+        self.assertEqual([bool(count) for count in source.missing()], [True, False] * 4)
+
+    def test_mark5b(self):
+        with vdif.open(baseband.data.SAMPLE_VDIF, "rb") as file:
+            frame = file.read_frame()
+        with open(baseband.data.SAMPLE_VDIF, "rb") as file:
+            content = bytearray(file.read())
+        size = frame.header.frame_nbytes
+        for i in range(len(content) // size):
+            content[i * size + 19] = 0xab
+        path = self.folder / "mark5b.vdif"
+        path.write_bytes(content)
+        with self.assertRaisesRegex(ValueError, "VDIF"):
+            open_input(f"vdif:{path},freq=1e9")
+
+
+main()
