@@ -11,7 +11,7 @@ from unittest import mock
 
 from places import SOURCE, enter_environment, fresh_folder, main, run, run_or_fail
 
-enter_environment("conversion", "formats", "imaging")
+enter_environment("compression", "conversion", "formats", "imaging")
 
 from gnuradio.aperture.packages import environment  # noqa: E402
 
@@ -27,6 +27,7 @@ class TestPackages(unittest.TestCase):
         import casacore
         import ducc0
         import h5py
+        import hdf5plugin
         import numpy
         import scipy
         from gnuradio import aperture
@@ -35,7 +36,7 @@ class TestPackages(unittest.TestCase):
         import sigmf
 
         inside = str(environment.folder())
-        for module in (astropy, baseband, casacore, ducc0, h5py, pyuvdata, sigmf):
+        for module in (astropy, baseband, casacore, ducc0, h5py, hdf5plugin, pyuvdata, sigmf):
             self.assertTrue(module.__file__.startswith(inside), module.__file__)
         system = subprocess.run([SYSTEM_PYTHON, "-c", VERSIONS], text=True, capture_output=True,
                                 check=True)
@@ -75,12 +76,48 @@ class TestPackages(unittest.TestCase):
                                         "tools/setup --with conversion installs it"):
                 environment.require("conversion")
 
+    def test_bitshuffle(self):
+        """The system's Python writes it without entering the environment; that, and pyuvdata, read
+        it, and aperture_convert writes it, too."""
+        import numpy
+        from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+        folder = fresh_folder("bitshuffle")
+        tool = SOURCE / "tools/run"
+        paths = [folder / f"{name}.uvh5" for name in ("none", "bitshuffle", "converted")]
+        for path in paths[:2]:
+            run_or_fail(self, tool, "aperture_fx", "--input", "sim:y8", "--channels", "64",
+                        "--duration", "0.2", "--integration", "0.05", "-o", path, "--compression",
+                        path.stem)
+        run_or_fail(self, tool, "aperture_convert", *paths[1:], "--compression", "bitshuffle")
+        values = []
+        for path in paths:
+            with VisibilityFile(str(path)) as file:
+                values.append(file.read(file.crosses())[0])
+        numpy.testing.assert_array_equal(values[0], values[1])
+        numpy.testing.assert_array_equal(values[0], values[2])
+        # the header, which is not compressed, is much of such short files
+        self.assertLess(paths[1].stat().st_size, 0.96 * paths[0].stat().st_size)
+        path = paths[1]
+        code, output = run(tool, "aperture_convert", path, folder / "x.ms", "--compression", "lzf")
+        self.assertEqual(code, 1)
+        self.assertIn("--compression lzf: is for UVH5", output)
+        # where it is not installed, all say what to type
+        apart = {**os.environ, "APERTURE_VENV": "/nowhere"}
+        for command in (["aperture_fx", "--input", "sim:y8", "-o", folder / "y.uvh5",
+                         "--compression", "bitshuffle"], ["aperture_plot", path, "-o",
+                                                          folder / "y.png"]):
+            code, output = run(tool, *command, env=apart)
+            self.assertEqual(code, 1)
+            self.assertRegex(output, "this needs hdf5plugin from PyPI: tools/setup --with "
+                             "compression installs it")
+        self.assertFalse((folder / "y.uvh5").exists())
+
     def test_command(self):
         """aperture_packages lists what there is, and leaves nothing half-installed."""
         program = SOURCE / "tools/run", "aperture_packages"
         listed = run_or_fail(self, *program)
         self.assertRegex(listed, r"imaging +installed .*\n.*conversion +installed .*\n.*"
-                         r"formats +installed")
+                         r"formats +installed .*\n.*compression +installed")
         folder = fresh_folder("packages") / "venv"
         # without a network
         apart = {**os.environ, "APERTURE_VENV": str(folder), "PIP_NO_INDEX": "1",
@@ -91,7 +128,8 @@ class TestPackages(unittest.TestCase):
         self.assertRegex(run_or_fail(self, *program, env=apart), "imaging +not installed")
         code, output = run(*program, "maps", env=apart)
         self.assertEqual(code, 1)
-        self.assertIn("maps: there is no such group: imaging, conversion, formats or all", output)
+        self.assertIn("maps: there is no such group: imaging, conversion, formats, compression or all",
+                      output)
 
 
 if __name__ == "__main__":

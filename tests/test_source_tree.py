@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "tracking": {"arrays", "parameters"},
     "beams": {"arrays", "parameters", "tracking"},
     "doctor": set(),
-    "files": {"arrays", "parameters", "tracking"},
+    "files": {"arrays", "packages", "parameters", "tracking"},
     "imaging": {"arrays", "files", "tracking"},
     "packages": set(),
     "streams": {"parameters"},

@@ -644,7 +644,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
                 ((self.path, array, 1, True, "", "tripod"), "mount", "tripod", "alt-az"),
                 ((self.path, array, 1, True, "", "fixed", 2), "inputs", "2", "has 1"),
                 ((self.path, array, 1, True, "", "fixed", 1, None, None, "", "apply", "model",
-                  None, "zip"), "compression", "'zip'", "none, lzf, gzip"),
+                  None, "zip"), "compression", "'zip'", "none, lzf, gzip, bitshuffle"),
                 ((None, array, 1), "filename", "None", "the name of a file"),
                 ((self.folder / "{tim}.uvh5", array, 1), "filename", "{tim}",
                  "{time} and {phase_center} may"),

@@ -20,7 +20,7 @@ from .calibration.calibration_file import load_calibration
 from .files.file_names import (PHASE_CENTER, TIME, check_fields, check_text, name_text,
                                time_text)
 from .files.growing_file import GrowingFile, check_path, file_name
-from .files.uvh5 import COMPRESSIONS, MOUNTS, map_products
+from .files.uvh5 import COMPRESSIONS, MOUNTS, load_bitshuffle, map_products
 from .parameters.errors import refuse
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import require, tag_value, time_of
@@ -138,13 +138,16 @@ class uvh5_sink(python_block):
         `aperture_fx` measures it. Of calibrated visibilities it is taken out, of others it is
         noted (extra keyword GAINS, which aperture_calibrate heeds). None: 1.
     compression : str
-        Of the visibilities, without loss, which all that reads UVH5 by h5py reads: "none"; "lzf",
-        fast; "gzip", smaller, and read by all HDF5 libraries.
+        Of the visibilities, without loss: "none"; "lzf", fast, and read by all that reads by h5py;
+        "gzip", smaller, and read by all HDF5 libraries; "bitshuffle", fast and smaller than lzf,
+        and read where hdf5plugin is installed, which it needs, too.
 
     Raises
     ------
     ValueError, OSError
         A parameter is not allowed; the file could not be written there.
+    RuntimeError
+        The package for bitshuffle is not there: the message has the command that installs it.
     """
 
     def __init__(self, filename="visibilities-{time}.uvh5", array="two-dish", channels=1024,
@@ -160,6 +163,8 @@ class uvh5_sink(python_block):
         if compression not in COMPRESSIONS:
             raise ValueError(f"compression: {compression!r} is not allowed: "
                              f"{', '.join(COMPRESSIONS)}")
+        if compression == "bitshuffle":
+            load_bitshuffle()
         self._compression = compression
         if inputs is not None and inputs != len(array.inputs):
             raise ValueError(f"inputs: {inputs} is not allowed: array {array.name!r} has "

@@ -11,6 +11,7 @@ import os
 from ..packages.environment import require
 from ..files.growing_file import check_path
 from ..files.regular_file import check_regular
+from ..files.uvh5 import COMPRESSIONS
 from .output_names import is_measurement_set
 from .running import CommandError, run_command
 from .sky_options import CENTRE_HELP, direction, place_of
@@ -32,6 +33,8 @@ def parser():
     add("--centre", type=direction, metavar="DIRECTION",
         help=f"phase centre: {CENTRE_HELP} (default: the one that the file has, else what was in "
         "the zenith in the middle of the observation)")
+    add("--compression", choices=tuple(COMPRESSIONS),
+        help="of the visibilities in a .uvh5 (default: none), as aperture_fx has it")
     add("--no-overwrite", dest="overwrite", action="store_false",
         help="refuse to replace a file (default: it is replaced when the new one is whole)")
     return result
@@ -53,10 +56,15 @@ def convert(options):
         check_regular(options.input, "the file of visibilities")
     if os.path.exists(options.output) and os.path.samefile(options.input, options.output):
         raise CommandError(f"{options.output}: this is what is read")
+    if options.compression is not None and conversion.format_of(options.output) != ".uvh5":
+        raise CommandError(f"--compression {options.compression}: is for UVH5, not for "
+                           f"{options.output}")
+    if options.compression == "bitshuffle":
+        require("compression")
     centre = options.centre
     summary, notes = conversion.convert(
         options.input, options.output, centre and place_of(centre), centre and centre.name,
-        options.overwrite)
+        options.overwrite, options.compression or "none")
     for note in notes:
         warn(PROGRAM, note)
     say(f"{options.output}: {summary}")

@@ -208,7 +208,8 @@ def parser():
     add("--keep-uvh5", action="store_true",
         help="of -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)")
     add("--compression", choices=tuple(COMPRESSIONS), default="none",
-        help="of the visibilities, without loss: lzf is fast, gzip smaller (default: %(default)s)")
+        help="of the visibilities, without loss: lzf is fast, gzip smaller, bitshuffle both, where "
+        "hdf5plugin is installed (default: %(default)s)")
     add_tracking_options(add)
     add_voltage_options(add, "input")
     add("--spectra-per-frame", type=whole_number(1, 1 << 24), metavar="N",

@@ -10,11 +10,13 @@ that are not (phase centre `unprojected`, as the X-engine makes them) are phased
 phase of a source there becomes 0, and u, v, w are along its east, north and line of sight.
 """
 
+import contextlib
 import os
 import shutil
 import sys
 import warnings
 
+import h5py
 import numpy as np
 from astropy.utils import iers
 
@@ -28,6 +30,7 @@ os.environ.setdefault("GIT_CEILING_DIRECTORIES", os.path.join(sys.prefix, "lib")
 from pyuvdata import UVData  # noqa: E402 (it reads what is set above)
 
 from ..arrays import geometry  # noqa: E402
+from .uvh5 import has_bitshuffle, load_bitshuffle  # noqa: E402
 
 UNIX_EPOCH_JD = 2440587.5
 SECONDS_PER_DAY = 86400.0
@@ -64,12 +67,22 @@ def is_phased(data):
     return all(centre["cat_type"] == "sidereal" for centre in data.phase_center_catalog.values())
 
 
+def _prepare(path):
+    """Loads what h5py needs for the compression of a file; of one that is no UVH5, pyuvdata
+    tells."""
+    with contextlib.suppress(OSError, KeyError), h5py.File(path) as file:
+        if has_bitshuffle(file["Data/visdata"]):
+            load_bitshuffle()
+
+
 def read(path):
     """The visibilities as a pyuvdata.UVData object, and what it warned of, as texts."""
     path = str(path).rstrip("/")
     if not os.path.exists(path):
         raise ConversionError(f"{path}: no such file")
     format_of(path)
+    if path.endswith(".uvh5"):
+        _prepare(path)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -148,10 +161,11 @@ def _remove(path):
         os.unlink(path)
 
 
-def write(data, path, overwrite=True):
+def write(data, path, overwrite=True, compression="none"):
     """
     Writes a pyuvdata.UVData object in the format of the path's ending, after all of pyuvdata's
-    checks. The file appears when it is whole. Returns what pyuvdata warned of, as texts.
+    checks. The file appears when it is whole. compression: of UVH5, one of `COMPRESSIONS`. Returns
+    what pyuvdata warned of, as texts.
     """
     path = str(path).rstrip("/")
     ending = format_of(path)
@@ -169,7 +183,8 @@ def write(data, path, overwrite=True):
             elif ending == ".uvfits":
                 data.write_uvfits(partial, **common)
             else:
-                data.write_uvh5(partial, **common)
+                data.write_uvh5(partial, data_compression=None if compression == "none" else
+                                compression, **common)
             _remove(path)
             os.rename(partial, path)
         except OSError:
@@ -182,7 +197,7 @@ def write(data, path, overwrite=True):
             if not str(warning.message).startswith(UNITS_WARNING)]
 
 
-def convert(source, target, centre=None, name="centre", overwrite=True):
+def convert(source, target, centre=None, name="centre", overwrite=True, compression="none"):
     """
     Converts a file.
 
@@ -195,6 +210,8 @@ def convert(source, target, centre=None, name="centre", overwrite=True):
         and others are phased to the zenith if the format asks for a phase centre.
     overwrite : bool
         Whether an existing target is replaced.
+    compression : str
+        Of UVH5, one of `COMPRESSIONS`.
 
     Returns
     -------
@@ -217,7 +234,7 @@ def convert(source, target, centre=None, name="centre", overwrite=True):
     if ending == ".uvfits":
         _number_from_one(data)
     data.history += f"; converted from {os.path.basename(str(source).rstrip('/'))} by gr-aperture"
-    notes += write(data, target, overwrite)
+    notes += write(data, target, overwrite, compression)
     counts = f"{data.Nants_data} antennas, {data.Ntimes} times, {data.Nfreqs} channels, " \
         f"{data.Npols} polarisation{'s'[:data.Npols > 1]}"
     return "; ".join([counts, *done]), notes

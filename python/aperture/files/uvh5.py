@@ -15,16 +15,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..packages import environment
+
 #: polarisation products -> code of the format (AIPS memo 117): first of ant_1, then of ant_2
 POLARIZATIONS = {"xx": -5, "yy": -6, "xy": -7, "yx": -8, "rr": -1, "ll": -2, "rl": -3, "lr": -4}
 
 MOUNTS = ("fixed", "alt-az", "equatorial", "x-y", "phased", "orbiting", "alt-az+nasmyth-r",
           "alt-az+nasmyth-l", "other", "bizarre")
 
-#: how visibilities are compressed -> what h5py is told; all without loss, and every installation of
-#: h5py reads them. Their bytes are shuffled, since the exponents of neighbours are alike.
+BITSHUFFLE = 32008  # the HDF5 Group's number of this filter
+#: how visibilities are compressed -> what h5py is told; all without loss. Every installation of h5py
+#: reads the first three; their bytes are shuffled, since the exponents of neighbours are alike.
 COMPRESSIONS = {"none": {}, "lzf": {"compression": "lzf", "shuffle": True},
-                "gzip": {"compression": "gzip", "compression_opts": 4, "shuffle": True}}
+                "gzip": {"compression": "gzip", "compression_opts": 4, "shuffle": True},
+                # blocks of a size that it chooses, each compressed by LZ4
+                "bitshuffle": {"compression": BITSHUFFLE, "compression_opts": (0, 2)}}
+
+
+def has_bitshuffle(dataset):
+    """Whether a dataset of h5py's is compressed with it."""
+    filters = dataset.id.get_create_plist()
+    return BITSHUFFLE in (filters.get_filter(i)[0] for i in range(filters.get_nfilters()))
+
+
+def load_bitshuffle():
+    """Makes h5py know bitshuffle; PackageError, with the command that installs it: it cannot."""
+    # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
+    import h5py
+    if not h5py.h5z.filter_avail(BITSHUFFLE):
+        environment.load("hdf5plugin", "compression")
 
 
 def _name_key(name):

@@ -19,6 +19,7 @@ import h5py
 import numpy as np
 
 from ..arrays.geometry import enu_to_ecef_rotation
+from ..packages import environment
 from . import uvh5
 
 #: code of the format -> polarisation product, or Stokes parameter
@@ -131,6 +132,11 @@ class VisibilityFile:
             raise Uvh5Error(f"{filename}: not a UVH5 file: it lacks {', '.join(absent)}")
         header = self._file["Header"]
         self._data = self._dataset("Data/visdata", "cV")
+        if uvh5.has_bitshuffle(self._data):
+            try:
+                uvh5.load_bitshuffle()
+            except environment.PackageError as error:
+                raise Uvh5Error(f"{filename}: compressed with bitshuffle: {error}") from None
         self.first = self._numbers("Header/ant_1_array", "iu")
         self.second = self._numbers("Header/ant_2_array", "iu")
         times = self._numbers("Header/time_array", "f", DATES)

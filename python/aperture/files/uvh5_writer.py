@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..arrays.geometry import SPEED_OF_LIGHT, enu_to_ecef_rotation
 from ..tracking.phase_center import catalogue_entry, ephemeris, has_ephemeris, place_at
-from .uvh5 import COMPRESSIONS, MOUNTS, POLARIZATIONS, map_products
+from .uvh5 import COMPRESSIONS, MOUNTS, POLARIZATIONS, load_bitshuffle, map_products
 
 NOMINAL_SPACING = 0.002  # m
 
@@ -91,6 +91,8 @@ class Uvh5Layout:
         if compression not in COMPRESSIONS:
             raise ValueError(f"compression: {compression!r} is not allowed: "
                              f"{', '.join(COMPRESSIONS)}")
+        if compression == "bitshuffle":
+            load_bitshuffle()
         self._compression = COMPRESSIONS[compression]
         self.array = array
         self.map = map_products(array)

@@ -12,6 +12,7 @@ a process. Groups of packages are installed when they are wanted, in exact versi
 hashes of their files.
 """
 
+import importlib
 import importlib.util
 import os
 import subprocess
@@ -41,6 +42,7 @@ GROUPS = {
                         "x.uvfits (pyuvdata, python-casacore)"),
     "formats": Group(("sigmf", "baseband"), "recordings as inputs: sigmf:, vdif: and guppi: "
                      "(sigmf, baseband)"),
+    "compression": Group(("hdf5plugin",), "UVH5 files compressed with bitshuffle (hdf5plugin)"),
 }
 
 
@@ -99,6 +101,34 @@ def require(*groups):
         if missing:
             raise PackageError(f"this needs {' and '.join(missing)} from PyPI: "
                                f"{command_to_install(group)} installs it")
+
+
+def load(name, group):
+    """
+    A package of a group, for a process that may be outside of the environment, which it need not
+    enter for it.
+
+    Only for packages that do not care which versions of others the process has: hdf5plugin is a
+    folder of shared libraries, which it gives to the HDF5 library of the h5py that is there.
+
+    Raises
+    ------
+    PackageError
+        With the command that installs it.
+    """
+    if name in sys.modules or importlib.util.find_spec(name) is not None:
+        return importlib.import_module(name)
+    for place in sorted(folder().glob(f"lib/python3*/site-packages/{name}/__init__.py")):
+        spec = importlib.util.spec_from_file_location(
+            name, place, submodule_search_locations=[str(place.parent)])
+        sys.modules[name] = module = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except ImportError:
+            del sys.modules[name]
+            raise
+        return module
+    require(group)
 
 
 def require_installed(group):
