@@ -235,6 +235,14 @@ class check_uvh5(unittest.TestCase):
         for key in one:
             np.testing.assert_array_equal(one[key], two[key], key)
 
+    def test_compressed(self):
+        """pyuvdata reads bitshuffle, which hdf5plugin brings."""
+        plain, compressed = (read(FOLDER / f"compressed-{name}.uvh5")
+                             for name in ("none", "bitshuffle"))
+        self.assertEqual(plain.data_array.shape, (30, 6, 1))
+        self.assertGreater(np.abs(plain.data_array).min(), 0)
+        np.testing.assert_array_equal(compressed.data_array, plain.data_array)
+
     def test_killed(self):
         data = read(FOLDER / "killed.uvh5")
         self.assertGreater(data.Ntimes, 1)

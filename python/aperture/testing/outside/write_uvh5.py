@@ -26,6 +26,7 @@ from gnuradio.aperture.arrays.array_description import (Antenna, ArrayDescriptio
 from gnuradio.aperture.commands import fx
 from gnuradio.aperture.files.growing_file import GrowingFile
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
+from gnuradio.aperture.packages.environment import PackageError
 
 DATA = os.environ.get("APERTURE_DATA", Path(__file__).resolve().parents[4] / "../shared/data")
 RECORDING = Path(DATA, "effelsberg-b2016+28.dada")
@@ -216,6 +217,23 @@ def write_one_place(folder):
         np.ones((6, 10), np.complex64), earth_rotation.julian_date(1704067200), 1, [1], 1.0)])
 
 
+def write_compressed(folder):
+    """The same visibilities with and without bitshuffle, which comes from the venv of the check."""
+    os.environ["APERTURE_VENV"] = str(folder.parents[4] / "outside-venv")
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(3, 6, 10, 2)).astype(np.float32).view(np.complex64)[..., 0]
+    for compression in ("none", "bitshuffle"):
+        try:
+            layout = Uvh5Layout(array_of(["A9x", "A10x", "B2x", "C" "x"]),
+                                1.4e9 + 1e5 * np.arange(6), 1e5, compression=compression)
+        except PackageError:
+            print("there is no hdf5plugin: no file with bitshuffle")
+            return
+        write(folder / f"compressed-{compression}.uvh5", layout, [layout.integration(
+            each, earth_rotation.julian_date(1704067200 + number), 1, [1], 1.0)
+            for number, each in enumerate(values)])
+
+
 def write_killed(folder):
     """What a process that is killed leaves behind."""
     layout = Uvh5Layout(array_of(["A9x", "A9y", "C" "x"]), 1.4e9 + 1e5 * np.arange(6), 1e5)
@@ -245,6 +263,7 @@ if __name__ == "__main__":
     write_source(target)
     write_phase_centers(target)
     write_one_place(target)
+    write_compressed(target)
     write_killed(target)
     write_chain(target)
     write_tracked(target)
