@@ -24,8 +24,9 @@ MOUNTS = ("fixed", "alt-az", "equatorial", "x-y", "phased", "orbiting", "alt-az+
           "alt-az+nasmyth-l", "other", "bizarre")
 
 BITSHUFFLE = 32008  # the HDF5 Group's number of this filter
-#: how visibilities are compressed -> what h5py is told; all without loss. Every installation of h5py
-#: reads the first three; their bytes are shuffled, since the exponents of neighbours are alike.
+#: how visibilities are compressed -> what h5py is told; all without loss. Every installation of
+#: h5py reads the first three; their bytes are shuffled, since the exponents of neighbours are
+#: alike.
 COMPRESSIONS = {"none": {}, "lzf": {"compression": "lzf", "shuffle": True},
                 "gzip": {"compression": "gzip", "compression_opts": 4, "shuffle": True},
                 # blocks of a size that it chooses, each compressed by LZ4
