@@ -111,6 +111,14 @@ REFUSED = {
         {"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}, {"rate": "-1"},
         {"rate": "float('nan')"}, {"rate": "2e6"}, {"depth": "0"}, {"depth": "4097"},
     ],
+    "aperture_fringe_display": [
+        {"channels": "0"}, {"inputs": "1"}, {"inputs": "4097"}, {"history": "9"},
+        {"window": "257"}, {"names": "['A']"}, {"channels": "2**27"}, {"device": "gpu"},
+    ],
+    "aperture_waterfall_display": [
+        {"channels": "0"}, {"rows": "0"}, {"history": "9"}, {"names": "['A', 'B']"},
+        {"channels": "2**28"}, {"device": "gpu"},
+    ],
     "aperture_sky_display": [
         {"channels": "0"}, {"inputs": "0"}, {"channels": "90000000"}, {"width": "111"},
         {"averaging": "-1"}, {"averaging": "float('nan')"}, {"dynamic_range": "101"},
@@ -261,6 +269,15 @@ ALLOWED = {
     "aperture_snapshot": [
         {"type": "sc8", "vlen": "4095", "depth": "3"}, {"type": "s16", "rate": "0"},
         {"device": "cpu"},
+    ],
+    "aperture_fringe_display": [
+        {"inputs": "5", "channels": "7", "baselines": "[(0, 4), (3, 2)]"},
+        {"array": "'two-dish'"}, {"names": "['A', 'B']", "baselines": "[('B', 'A')]"},
+        {"device": "cpu", "history": "10", "window": "1"},
+    ],
+    "aperture_waterfall_display": [
+        {"type": "f32", "rows": "4", "names": "list('IQUV')", "scale": "linear"},
+        {"type": "sc8", "channels": "63"}, {"device": "cpu"},
     ],
     "aperture_sky_display": [
         {"array": "y16", "inputs": "16", "channels": "64", "dynamic_range": "20"},

@@ -9,7 +9,7 @@ import unittest
 from places import main, run_or_fail
 
 #: what only some of the package's modules need, and is large
-HEAVY = ("astropy", "erfa", "h5py", "matplotlib", "scipy")
+HEAVY = ("PyQt5", "astropy", "erfa", "h5py", "matplotlib", "pyqtgraph", "scipy")
 MOST_MEGABYTES = 15
 #: s; it takes 0.05 s, but other tests may have the processor
 LONGEST = 1.0

@@ -10,6 +10,7 @@ Qt and pyqtgraph are needed to import this module, and a QApplication to use it.
 computes belongs into modules that do not import this one.
 """
 
+import functools
 import os
 import traceback
 
@@ -208,16 +209,25 @@ def note(text=""):
     return made
 
 
+#: widgets by number. The garbage collector may run in the thread of a block in Python, where a
+#: widget must not be destroyed: so they live until Qt destroys them
+_alive = {}
+
+
 class Panel(QtWidgets.QWidget):
     """
-    The widget of a display: white, with a headline and a grid below for its plots.
+    The widget of a display: white, with a headline, `choices` below and a `grid` for plots.
 
     size: width and height in pixels that it has by itself, and which it never goes below two
     thirds of
+
+    It lives until its parent is destroyed, or deleteLater() is called.
     """
 
     def __init__(self, size, parent=None):
         super().__init__(parent)
+        _alive[id(self)] = self
+        self.destroyed.connect(functools.partial(_alive.pop, id(self), None))
         self._size = QtCore.QSize(*size)
         self.setMinimumSize(self._size * 2 / 3)
         self.setAutoFillBackground(True)
@@ -229,10 +239,10 @@ class Panel(QtWidgets.QWidget):
         box = QtWidgets.QVBoxLayout(self)
         box.setContentsMargins(4, 4, 4, 4)
         box.setSpacing(4)
-        self.top = QtWidgets.QHBoxLayout()   # the headline, and what the user chooses
         self.headline = headline()
-        self.top.addWidget(self.headline, 1)
-        box.addLayout(self.top)
+        box.addWidget(self.headline)
+        self.choices = QtWidgets.QHBoxLayout()   # below it: what the user chooses
+        box.addLayout(self.choices)
         self.grid = QtWidgets.QGridLayout()
         self.grid.setSpacing(4)
         box.addLayout(self.grid, 1)

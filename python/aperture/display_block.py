@@ -1,0 +1,58 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What the blocks share that show a stream in a window."""
+
+from gnuradio import gr
+
+from .aperture_python import snapshot
+
+#: bytes of items on the host that a display keeps at most until they are drawn
+MOST_BYTES = 64 << 20
+#: items that a display reads at once, at most
+MOST_ITEMS = 64
+
+
+class display_block(gr.hier_block2):
+    """
+    Takes items out of an edge, on the host or a device, and shows them in a widget of Qt's.
+
+    The stream is never held up: what the display has no time for is left out. A flowgraph runs
+    with it also where its widget is never made.
+
+    Subclasses have _make_widget(), which returns it.
+    """
+
+    def __init__(self, name, item_size, rate, device, depth=MOST_ITEMS):
+        gr.hier_block2.__init__(self, name, gr.io_signature(1, 1, item_size),
+                                gr.io_signature(0, 0, 0))
+        self._snapshot = snapshot(item_size=item_size, rate=rate,
+                                  depth=max(1, min(depth, MOST_BYTES // item_size)),
+                                  device=device)
+        self._serial, self._widget = 0, None
+        self.connect(self, self._snapshot)
+
+    def new_items(self):
+        """The items that were taken since the last call, oldest first."""
+        items = self._snapshot.read_after(self._serial)
+        if items:
+            self._serial = items[-1].serial
+        return items
+
+    def items(self):
+        """How many items have come since the start."""
+        return self._snapshot.items()
+
+    def qwidget(self):
+        """
+        The QWidget that shows the stream, which is made at the first call and belongs to the block;
+        there must be a QApplication, and the caller must be its thread.
+        """
+        if self._widget is None:
+            self._widget = self._make_widget()
+        return self._widget
+
+    def _make_widget(self):
+        raise NotImplementedError

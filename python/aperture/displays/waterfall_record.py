@@ -1,0 +1,121 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Powers of the last spectra of an edge, for waterfall_display; no Qt."""
+
+from collections import deque
+
+import numpy as np
+
+from .band import on_grid, usual_step
+
+#: NumPy's type of a value of an edge, and how many of it a value has
+VALUES = {"f32": (np.float32, 1), "fc32": (np.complex64, 1), "sc8": (np.int8, 2)}
+#: steps of a fast edge's picture that a line covers, at most, until the next one
+MOST_FILLED = 2
+
+
+def powers(data, sample_type, rows, channels):
+    """
+    Powers float64 [row][channel] of the bytes of an item.
+
+    Of fc32 and sc8 the square of the magnitude, of f32 the values themselves, which are powers
+    already.
+    """
+    kind, components = VALUES[sample_type]
+    values = data.view(kind).reshape(rows, channels, components)
+    if sample_type == "f32":
+        return values[..., 0].astype(np.float64)
+    if sample_type == "sc8":
+        return np.sum(values.astype(np.float64) ** 2, axis=-1)
+    return values[..., 0].real.astype(np.float64) ** 2 + values[..., 0].imag ** 2
+
+
+class WaterfallRecord:
+    """
+    Keeps the lines of a waterfall of all rows of an edge's items [row][channel].
+
+    Parameters
+    ----------
+    rows, channels : int
+        Of an item.
+    history : int
+        Lines that are kept.
+    """
+
+    def __init__(self, rows, channels, history=200):
+        self._rows, self._count, self._history = rows, channels, history
+        self.channels = None      # the Channels of the newest line, None where they are not known
+        self.clear()
+
+    def clear(self):
+        """Forgets all lines."""
+        self._times = deque(maxlen=self._history)
+        self._lines = deque(maxlen=self._history)
+        self._interval = None
+
+    def add(self, time, interval, channels, values):
+        """
+        A line.
+
+        Parameters
+        ----------
+        time : float
+            Seconds since 1970.
+        interval : float or None
+            Seconds from one to the next if none is left out.
+        channels : Channels or None
+        values : float [row][channel]
+            Powers; NaN where there are none.
+        """
+        if channels != self.channels or (self._times and time <= self._times[-1]):
+            self.clear()
+        self.channels, self._interval = channels, interval
+        self._times.append(time)
+        self._lines.append(np.asarray(values, np.float32))
+
+    @property
+    def newest_time(self):
+        """Seconds since 1970, of the newest line; None before the first."""
+        return self._times[-1] if self._times else None
+
+    def spectrum(self, row):
+        """Powers [channel] of the newest line."""
+        return self._lines[-1][row]
+
+    def picture(self, row):
+        """Powers [time][channel] of a row on an even grid of times, NaN where lines are missing;
+        the begin of the first in seconds, and the length of the grid's step."""
+        if not self._times:
+            return np.zeros((0, self._count), np.float32), 0.0, 1.0
+        times = np.array(self._times)
+        step = usual_step(times, self._interval)
+        places, length = on_grid(times, step, self._history)
+        values = np.full((length, self._count), np.nan, np.float32)
+        for place, line in zip(places, self._lines):
+            if place >= 0:
+                values[place] = line[row]
+        if self._interval is None:
+            # lines are as far apart as drawing takes, which is no gap of the stream
+            for place in range(1, length):
+                if np.isnan(values[place]).all() and place not in places:
+                    near = places[(places > place - MOST_FILLED - 1) & (places < place)]
+                    if near.size:
+                        values[place] = values[near[-1]]
+        return values, float(times[-1] - (length - 0.5) * step), step
+
+
+def levels_of(values):
+    """The values of the first and the last colour: nearly the lowest and the highest, so that a
+    single strong channel does not make all others dark."""
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return 0.0, 1.0
+    low, high = np.percentile(finite, [1, 99.5])
+    if high - low < 1e-3 * max(abs(high), 1.0):
+        # one level all over
+        margin = max(abs(high) * 0.1, 1.0)
+        return float(low - margin), float(high + margin)
+    return float(low), float(high)

@@ -1,0 +1,134 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""A live display of the fringes of an interferometer."""
+
+from numbers import Integral
+
+import numpy as np
+
+from .arrays.array_description import ArrayDescription, load_array
+from .display_block import display_block
+from .displays.band import Times, channels_of
+from .parameters.errors import refuse
+
+#: baselines that are followed by default, at most
+MOST_BASELINES = 6
+#: integrations a second that are taken at most
+MOST_RATE = 640.0
+
+
+class fringe_display(display_block):
+    """
+    Shows coherence, phase, delay and a waterfall of the fringes of some baselines while they are
+    measured.
+
+    One port in, of the integrations [channel][product] of xengine, in fc32. No port out. What is
+    shown is documented in docs/displays.md. The widget is `qwidget()`.
+
+    Args:
+        channels: of an integration
+        inputs: of the correlator
+        names: of the inputs, a list of str; by default those of `array`, or the inputs' numbers
+            from 0
+        array: an ArrayDescription, the path of a YAML file or the name of a shipped description,
+            for names; None: there is none
+        baselines: pairs of inputs, by number or name, whose curves are drawn, each first and
+            second; by default the first ones of all pairs. Any other can be chosen in the window
+        history: integrations that are drawn, 10 to 10000
+        window: of the newest integrations, of which coherence, delay and rate are taken, 1 to 256
+        device: that of xengine: auto, cpu, cuda or cuda:N
+
+    Raises:
+        ValueError: names the parameter, its value and what is allowed
+    """
+
+    def __init__(self, channels=1024, inputs=2, names=None, array=None, baselines=None,
+                 history=300, window=16, device="auto"):
+        for parameter, value, least, most in (
+                ("channels", channels, 1, 1 << 24), ("inputs", inputs, 2, 4096),
+                ("history", history, 10, 10000), ("window", window, 1, 256)):
+            if not isinstance(value, Integral) or not least <= value <= most:
+                refuse(parameter, value, f"a whole number from {least} to {most}")
+        size = channels * inputs * (inputs + 1) // 2 * 8
+        if size >= 2**31:
+            refuse("channels", channels, f"fewer with {inputs} inputs: an integration of {size} "
+                   "bytes is more than GNU Radio's items hold, 2147483647")
+        self._channels, self._inputs = int(channels), int(inputs)
+        self.names = self._names(names, array)
+        #: all pairs of inputs (first, second), as the window offers them
+        self.pairs = [(b, a) for a in range(inputs) for b in range(a)]
+        self.pairs.sort()
+        chosen = self.pairs[:MOST_BASELINES] if not baselines else self._pairs(baselines)
+        # not before one is made: it brings SciPy, which most flowgraphs do without
+        from .displays.fringe_record import FringeRecord
+        self._times = Times()
+        #: a FringeRecord: what is drawn
+        self.record = FringeRecord(self._inputs, chosen, int(history), int(window))
+        super().__init__("fringe_display", size, MOST_RATE, device)
+
+    def _names(self, names, array):
+        if names is None or len(names) == 0:
+            if not array:
+                return [str(number) for number in range(self._inputs)]
+            if not isinstance(array, ArrayDescription):
+                array = load_array(array)
+            if len(array.inputs) != self._inputs:
+                refuse("inputs", self._inputs,
+                       f"{len(array.inputs)}, as array {array.name!r} has so many")
+            several = len({entry.polarization for entry in array.inputs}) > 1
+            return [entry.antenna + (entry.polarization if several else "")
+                    for entry in array.inputs]
+        names = [str(name) for name in names]
+        if len(names) != self._inputs or len(set(names)) != len(names):
+            refuse("names", names, f"a list of {self._inputs} different names, one for each input")
+        return names
+
+    def _pairs(self, baselines):
+        pairs = []
+        for entry in baselines:
+            pair = []
+            try:
+                for one in entry:
+                    pair.append(self.names.index(one) if isinstance(one, str) else int(one))
+            except (TypeError, ValueError):
+                pair = []
+            if len(pair) != 2 or pair[0] == pair[1] or not all(
+                    0 <= one < self._inputs for one in pair):
+                refuse("baselines", entry, "a list of pairs of different inputs, by number from 0 "
+                       f"to {self._inputs - 1} or by name: {', '.join(self.names[:12])}")
+            pairs.append(tuple(pair))
+        return list(dict.fromkeys(pairs))
+
+    def update(self):
+        """
+        Takes the integrations that have come since the last call into the record; of the thread
+        that draws.
+
+        Returns whether there were any, or the text of what is wrong with the stream.
+        """
+        items = self.new_items()
+        for item in items:
+            channels = channels_of(item, self._channels)
+            if channels is None:
+                return ("the visibilities do not say their bandwidth: connect the output of "
+                        "xengine, whose tags say it")
+            self.record.add(self._times.of(item), 1 / item.rate if item.rate else None, channels,
+                            item.data.view(np.complex64).reshape(self._channels, -1))
+        return bool(items)
+
+    @property
+    def told_time(self):
+        """Whether times are those of the stream, and not of the host's clock."""
+        return self._times.told
+
+    def fringe(self, pair=None):
+        """The displays.fringe_record.LiveFringe of a pair of inputs (first, second) that is
+        followed, by default the first one; None without data."""
+        return self.record.fringe(pair or self.record.baselines[0])
+
+    def _make_widget(self):
+        from .displays.fringe_widget import FringeWidget
+        return FringeWidget(self)

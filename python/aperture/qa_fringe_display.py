@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""fringe_display: what its window says is what was simulated, on every device."""
+
+import dataclasses
+import os
+import re
+import time
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+import numpy as np
+from PyQt5 import QtWidgets
+from gnuradio import aperture, blocks, gr, gr_unittest
+from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE
+
+DEVICES = sorted({"cpu", "emulated", DEVICE})
+CHANNELS, SPECTRA = 62, 33
+#: of two-dish: B is 10 m east of A, the source at azimuth 150, elevation 30, degrees
+DELAY = -10 * np.sin(np.radians(150)) * np.cos(np.radians(30)) / 299792458
+
+application = QtWidgets.QApplication([])
+
+
+def chain(display, device="cpu", samples=2_000_000, **options):
+    """A simulated interferometer, its correlator with integrations of 0.1 s, and a display."""
+    top = gr.top_block()
+    source = aperture.array_source(samples=samples, **options)
+    engine = aperture.f_engine(channels=CHANNELS, spectra_per_frame=SPECTRA, device=device,
+                               inputs=display.record._inputs)
+    correlator = aperture.xengine(channels=CHANNELS, spectra_per_frame=SPECTRA, integration=0.1,
+                                  integration_unit="seconds", device=device,
+                                  inputs=display.record._inputs)
+    for port in range(display.record._inputs):
+        top.connect((source, port), (engine, port))
+    top.connect(engine, correlator, display)
+    return top
+
+
+def settle(widget, until):
+    """Lets the window draw until something holds."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        application.processEvents()
+        if until():
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"the window says {widget.text()!r}")
+
+
+class qa_fringe_display(gr_unittest.TestCase):
+    def test_says_what_was_simulated(self):
+        for device in DEVICES:
+            with self.subTest(device=device):
+                display = aperture.fringe_display(CHANNELS, 2, array="two-dish", device=device)
+                widget = display.qwidget()
+                widget.show()
+                self.assertEqual(widget.text(), "no integrations yet")
+                top = chain(display, device)
+                top.run()
+                settle(widget, lambda widget=widget: "coherence" in widget.text())
+                said = re.fullmatch(r"inputs A and B: coherence (\S+), delay (\S+) ns, "
+                                    r"phase standing still", widget.text())
+                self.assertTrue(said, widget.text())
+                # a coherence of 1/2 over 8 integrations of 0.1 s of 2.4 MHz: 5e-4, and a delay to
+                # 0.3 ns; some of the outer channels are in the simulator's filters
+                self.assertAlmostEqual(float(said[1]), 0.5, delta=0.011)
+                delay = float(said[2].replace("−", "-")) * 1e-9
+                self.assertAlmostEqual(delay, DELAY, delta=1.3e-9)
+                self.assertEqual(widget.delay_marked(), f"{said[2]} ns")
+                # at the middle of the band
+                phase = -2 * np.pi * display.record.channels.middle * DELAY
+                self.assertLess(abs(np.angle(np.exp(1j * (display.fringe().phase - phase)))),
+                                np.radians(1))
+                self.assertEqual(display.record.channels.count, CHANNELS)
+                # channel n/2 has that frequency: the middle is half a channel below
+                self.assertAlmostEqual(display.record.channels.middle,
+                                       1420.4e6 - 1.2e6 / CHANNELS, delta=1)
+                # the middle of the first integration, of 2009-12-01's ... of 2024-01-01
+                times = display.record.curves((0, 1))[0]
+                self.assertLess(abs(times[0] - 1704067200.05), 2e-3)
+                self.assertEqual(display.items(), 9)
+
+    def test_three_inputs(self):
+        """Curves of all baselines; another one can be chosen, and turns the sign of its delay."""
+        array = aperture.load_array("two-dish")
+        array = dataclasses.replace(
+            array, antennas=[*array.antennas, aperture.Antenna("C", (0.0, 25.0, 0.0))],
+            inputs=[*array.inputs, aperture.Input("C", "x")])
+        display = aperture.fringe_display(CHANNELS, 3, array=array, baselines=[("C", "A")])
+        self.assertEqual(display.names, ["A", "B", "C"])
+        widget = display.qwidget()
+        widget.show()
+        chain(display, array=array).run()
+        settle(widget, lambda: "coherence" in widget.text())
+        # C hears a source in the south later, so that A is earlier
+        north = 25 * np.cos(np.radians(150)) * np.cos(np.radians(30)) / 299792458
+        self.assertAlmostEqual(display.fringe().delay, north, delta=2e-9)
+        self.assertIn("inputs C and A", widget.text())
+        offered = [widget._choice.itemText(i) for i in range(widget._choice.count())]
+        self.assertEqual(offered, ["C–A", "A–B", "A–C", "B–C"])
+        widget._choice.setCurrentIndex(1)
+        self.assertEqual(display.record.baselines, [(2, 0), (0, 1)])
+        self.assertEqual(widget.text(), "inputs A and B: no data")
+        widget._choice.setCurrentIndex(3)
+        self.assertEqual(display.record.baselines, [(2, 0), (1, 2)])
+        widget._quantity.setCurrentIndex(1)
+        widget._choice.setCurrentIndex(0)
+        self.assertEqual(display.record.baselines, [(2, 0)])
+        self.assertIn("coherence", widget.text())
+
+    def test_without_a_window(self):
+        """A flowgraph runs without the widget, and so does one whose widget is not drawn."""
+        display = aperture.fringe_display(CHANNELS, 2)
+        chain(display).run()
+        self.assertEqual(display.items(), 9)
+        self.assertIs(display.update(), True)
+        self.assertIs(display.update(), False)
+        self.assertAlmostEqual(display.fringe((0, 1)).delay, DELAY, delta=1.3e-9)
+
+    def test_no_bandwidth(self):
+        """Items that do not say their bandwidth are told to the user."""
+        display = aperture.fringe_display(4, 2)
+        widget = display.qwidget()
+        widget.show()
+        top = gr.top_block()
+        top.connect(blocks.null_source(96), blocks.head(96, 3), display)
+        top.run()
+        settle(widget, lambda: "bandwidth" in widget.text())
+
+    def test_error_in_drawing(self):
+        """An exception while it draws is shown, and ends neither the program nor the stream."""
+        display = aperture.fringe_display(CHANNELS, 2)
+        widget = display.qwidget()
+        widget.show()
+
+        def fail():
+            raise RuntimeError("out of paint")
+
+        display.update = fail
+        settle(widget, lambda: "out of paint" in widget.text())
+        chain(display).run()
+        self.assertEqual(display.items(), 9)
+
+    def test_parameters_that_are_refused(self):
+        for values, message in (
+                (dict(inputs=1), "inputs: 1 .*2 to 4096"), (dict(channels=0), "channels: 0"),
+                (dict(channels=1.5), "channels: 1.5"),
+                (dict(channels=2**24, inputs=7), "channels.*3758096384"),
+                (dict(history=1), "history: 1 "), (dict(window=0), "window: 0 "),
+                (dict(names=["A"]), "names.*2 different"), (dict(array="two-dish", inputs=3),
+                                                            "inputs: 3 .*two-dish"),
+                (dict(baselines=[(0, 2)]), r"baselines: \(0, 2\)"),
+                (dict(baselines=[("A", "B")]), "baselines.*0, 1"),
+                (dict(baselines=[(0, 0)]), "baselines"), (dict(baselines=[3]), "baselines: 3"),
+                (dict(device="toaster"), "toaster")):
+            with self.subTest(values=values):
+                with self.assertRaisesRegex(ValueError, message):
+                    aperture.fringe_display(**values)
+
+
+if __name__ == "__main__":
+    gr_unittest.run(qa_fringe_display)

@@ -1,0 +1,103 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""A live display of powers over frequency and time."""
+
+from numbers import Integral
+
+import numpy as np
+
+from .display_block import display_block
+from .displays.band import Times, channels_of
+from .displays.waterfall_record import VALUES, WaterfallRecord, powers
+from .parameters.errors import refuse
+
+#: items a second that are taken at most, of which those that come together make a line
+MOST_RATE = 320.0
+MOST_TOGETHER = 32
+
+
+class waterfall_display(display_block):
+    """
+    Shows the powers of the channels of any edge over time: spectra of the channeliser, of a
+    beamformer's detector, or any other vectors.
+
+    One port in, of items [row][channel]: one spectrum, or several as those of the inputs of a port
+    or the [beam][product] of power_detector. No port out. Of fast edges some items are taken, and
+    those that come together are averaged. The widget is `qwidget()`; docs/displays.md says what it
+    shows.
+
+    Args:
+        channels: of a spectrum
+        rows: spectra in an item
+        type: f32 (values that are powers), fc32 or sc8 (the squares of whose magnitudes are)
+        names: of the rows, a list of str; by default their numbers from 0
+        scale: dB or linear; Stokes Q, U and V can be below 0, which has no dB
+        unit: of the power: the axis says "dB of it", or the unit itself if the scale is linear;
+            by default none
+        history: lines that are drawn, 10 to 10000
+        device: that of the block before it: auto, cpu, cuda or cuda:N
+
+    Raises:
+        ValueError: names the parameter, its value and what is allowed
+    """
+
+    def __init__(self, channels=1024, rows=1, type="fc32", names=None, scale="dB", unit="",
+                 history=200, device="auto"):
+        for parameter, value, least, most in (
+                ("channels", channels, 1, 1 << 24), ("rows", rows, 1, 1 << 16),
+                ("history", history, 10, 10000)):
+            if not isinstance(value, Integral) or not least <= value <= most:
+                refuse(parameter, value, f"a whole number from {least} to {most}")
+        if type not in VALUES:
+            refuse("type", type, "f32, fc32 or sc8")
+        if scale not in ("dB", "linear"):
+            refuse("scale", scale, "dB or linear")
+        kind, components = VALUES[type]
+        size = channels * rows * components * np.dtype(kind).itemsize
+        if size >= 2**31:
+            refuse("channels", channels, f"fewer with {rows} rows: an item of {size} bytes is more "
+                   "than GNU Radio's items hold, 2147483647")
+        names = [str(name) for name in names] if names is not None and len(names) else \
+            [str(row) for row in range(rows)]
+        if len(names) != rows or len(set(names)) != rows:
+            refuse("names", names, f"a list of {rows} different names, one for each row")
+        self._channels, self._rows, self._type = int(channels), int(rows), type
+        self.names, self.scale, self.unit = names, scale, str(unit)
+        self._times = Times()
+        #: a WaterfallRecord: what is drawn
+        self.record = WaterfallRecord(self._rows, self._channels, int(history))
+        super().__init__("waterfall_display", size, MOST_RATE, device, MOST_TOGETHER)
+
+    def update(self):
+        """
+        Takes what has come since the last call into the record, as one line if items come faster
+        than they are drawn; of the thread that draws.
+
+        Returns whether anything has come.
+        """
+        items = self.new_items()
+        if not items:
+            return False
+        slow = [item.rate for item in items if item.rate is not None and item.rate < 20]
+        groups = [[item] for item in items] if len(slow) == len(items) else [items]
+        for group in groups:
+            channels = channels_of(group[-1], self._channels)
+            sums = sum(powers(item.data, self._type, self._rows, self._channels)
+                       for item in group)
+            times = [self._times.of(item) for item in (group[0], group[-1])]
+            rate = group[-1].rate
+            self.record.add(sum(times) / 2, 1 / rate if rate and len(groups) > 1 else None,
+                            channels, sums / len(group))
+        return True
+
+    @property
+    def told_time(self):
+        """Whether times are those of the stream, and not of the host's clock."""
+        return self._times.told
+
+    def _make_widget(self):
+        from .displays.waterfall_widget import WaterfallWidget
+        return WaterfallWidget(self)
