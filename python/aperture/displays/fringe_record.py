@@ -17,7 +17,7 @@ from .band import on_grid, usual_step, with_breaks
 
 #: points of a lag spectrum for each 1/bandwidth
 OVERSAMPLING = 8
-#: places of the grid in which the turning of the phase is searched
+#: places of the grid in which the rotation of the phase is searched
 MOST_PLACES = 512
 #: natural logarithm of the odds against the highest of as many cells of noise: 1 in 1000
 ODDS = 7.0
@@ -76,7 +76,7 @@ def fringe_text(names, fringe):
         degrees = 360 * fringe.rate
         digits = digits_for(360 * fringe.rate_error)
         text += ", phase standing still" if abs(degrees) < 2 * 360 * fringe.rate_error else \
-            f", phase turning {degrees:+.{digits}f}°/s"
+            f", phase rotating {degrees:+.{digits}f}°/s"
     return minus_signs(text)
 
 

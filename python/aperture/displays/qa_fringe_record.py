@@ -158,7 +158,7 @@ class TestFringeRecord(unittest.TestCase):
     def test_text(self):
         fringe = LiveFringe(0.312, 12.4e-9, 3.1 / 360, 0.2e-9, 0.1 / 360, 0.0, True, 0.01)
         self.assertEqual(fringe_text(("1", "2"), fringe),
-                         "inputs 1 and 2: coherence 0.31, delay +12.4 ns, phase turning +3.1°/s")
+                         "inputs 1 and 2: coherence 0.31, delay +12.4 ns, phase rotating +3.1°/s")
         still = LiveFringe(0.312, -1.24e-6, 0.01 / 360, 2e-9, 0.1 / 360, 0.0, True, 0.01)
         self.assertEqual(fringe_text(("A", "B"), still), "inputs A and B: coherence 0.31, "
                          "delay −1.240 µs, phase standing still")
