@@ -1,0 +1,288 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+docs/lab: its commands run and print what the pages say, and the data of each picture obey the
+physics that the pages teach.
+"""
+
+import functools
+import math
+import os
+import re
+import sys
+import unittest
+
+import numpy as np
+
+from places import SOURCE, fresh_folder, main, run_or_fail
+
+LAB = SOURCE / "examples/lab"
+PAGES = SOURCE / "docs/lab"
+sys.path.insert(0, str(LAB))
+
+import faults  # noqa: E402 (in the folder of the lab)
+import observing  # noqa: E402
+import pictures  # noqa: E402
+
+STEPS = ("noise", "cable", "sun", "tracked")  # pictures of what commands make
+SPEED_OF_LIGHT, EARTH_RATE = 299792458.0, 7.2921159e-5
+
+# a fault is simulated once, for its numbers and for its picture
+for fault in ("clock", "clipped", "swapped", "interference", "crossed", "resolved"):
+    setattr(faults, fault, functools.lru_cache(maxsize=None)(getattr(faults, fault)))
+
+
+def sun(times, longitude):
+    """
+    Declination and local hour angle of the Sun in radians, after the low-precision formulas of the
+    Astronomical Almanac (0.01 degrees).
+    """
+    days = (np.asarray(times) - 946728000) / 86400  # since 2000-01-01T12:00
+    length = 280.460 + 0.9856474 * days
+    anomaly = np.radians(357.528 + 0.9856003 * days)
+    ecliptic = np.radians(length + 1.915 * np.sin(anomaly) + 0.020 * np.sin(2 * anomaly))
+    obliquity = np.radians(23.439 - 4e-7 * days)
+    ascension = np.arctan2(np.cos(obliquity) * np.sin(ecliptic), np.cos(ecliptic))
+    sidereal = np.radians((18.697374558 + 24.06570982441908 * days) * 15 + longitude)
+    return np.arcsin(np.sin(obliquity) * np.sin(ecliptic)), sidereal - ascension
+
+
+def commands_of(page):
+    """The shell commands of a page, which stand there with an indent."""
+    text = (PAGES / page).read_text().replace("\\\n", " ")
+    return [line.strip() for line in text.splitlines()
+            if re.match(r" {4,}(tools/run|sed) ", line) and "gnuradio-companion" not in line
+            and "soapy:" not in line]
+
+
+def printed_on(page):
+    """Lines of the outputs that a page shows."""
+    text = (PAGES / page).read_text()
+    return [line for block in re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+            for line in block.splitlines() if re.search(r"\d", line)]
+
+
+def same_line(told, found):
+    """Whether two lines differ by no more than the last digits of their numbers."""
+    number = r"-?\d+\.?\d*"
+    if re.split(number, told) != re.split(number, found):
+        return False
+    for one, other in zip(re.findall(number, told), re.findall(number, found)):
+        last = 10.0 ** -len(one.partition(".")[2])
+        if abs(float(one) - float(other)) > 3.001 * last:
+            return False
+    return True
+
+
+class TestLab(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        """The commands of all pages, one after the other, as a student types them."""
+        cls.folder = fresh_folder("lab")
+        os.symlink(SOURCE / "examples", cls.folder / "examples")
+        cls.outputs, done = {}, set()
+        for page in ("index.md", "noise-source.md", "the-sun.md", "exercises.md"):
+            cls.outputs[page] = ""
+            for command in commands_of(page):
+                if command not in done:
+                    done.add(command)
+                    cls.outputs[page] += run_or_fail(
+                        cls(), "sh", "-ec",
+                        command.replace("tools/run", str(SOURCE / "tools/run")), cwd=cls.folder)
+        cls.commands = len(done)
+
+    def runTest(self):
+        """For setUpClass, which fails with the output of a command."""
+
+    # --- pages ---
+
+    def test_pages(self):
+        self.assertGreater(self.commands, 10)
+        for page in PAGES.glob("*.md"):
+            self.assertLessEqual(len(page.read_text().splitlines()), 300, page.name)
+            self.assertLessEqual(max(len(line) for line in page.read_text().splitlines()), 220)
+        for name in pictures.PICTURES:
+            self.assertTrue(any(f"](pictures/{name}.png)" in page.read_text()
+                                for page in PAGES.glob("*.md")), name)
+
+    def test_printed(self):
+        """What the pages show is what comes out."""
+        for page in ("noise-source.md", "the-sun.md"):
+            lines = printed_on(page)
+            self.assertGreater(len(lines), 3)
+            found = self.outputs[page].splitlines()
+            for told in lines:
+                self.assertTrue(any(same_line(told, line) for line in found),
+                                f"{page}: {told}\nis not in:\n{self.outputs[page]}")
+
+    # --- pictures ---
+
+    def test_committed_pictures(self):
+        """Those in docs are the ones that the script makes, and small."""
+        there = {path.stem: path for path in (PAGES / "pictures").iterdir()}
+        self.assertEqual(set(there), set(pictures.PICTURES))
+        for path in there.values():
+            self.assertLess(path.stat().st_size, 60_000, path.name)
+
+    def size_of(self, path):
+        from PIL import Image
+        with Image.open(path) as image:
+            self.assertEqual(image.mode, "P", path)  # a palette
+            return image.size
+
+    def check_picture(self, name, folder):
+        made = folder / f"{name}.png"
+        self.assertEqual(self.size_of(made), self.size_of(PAGES / "pictures" / made.name))
+        self.assertGreater(made.stat().st_size, 3000)
+        self.assertLess(made.stat().st_size, 60_000)
+
+    def test_pictures_of_steps(self):
+        """The commands of the pages draw what the script draws; the script draws one of them."""
+        for name in STEPS:
+            self.check_picture(name, self.folder)
+        output = run_or_fail(self, SOURCE / "tools/run", "python3", LAB / "pictures.py",
+                             self.folder / "drawn", "noise", cwd=self.folder)
+        self.assertIn("noise.png", output)
+        self.assertNotIn("arning", output)
+        self.check_picture("noise", self.folder / "drawn")
+
+    def test_pictures_of_faults(self):
+        for name in set(pictures.PICTURES) - set(STEPS):
+            with self.subTest(name):
+                pictures.drawing.save(pictures.PICTURES[name](None), self.folder / f"{name}.png")
+                self.check_picture(name, self.folder)
+
+    # --- the steps ---
+
+    def test_noise(self):
+        """Ten times the receivers' noise: 10/11. 2.36e6 values: 1e-4; the phase is the gain's."""
+        baseline = observing.read(self.folder / "noise.uvh5")
+        mean = baseline.mean()[0]
+        self.assertLess(abs(abs(mean) - 10 / 11), 1e-3)
+        self.assertLess(abs(np.angle(mean) - math.atan2(0.4, 0.6)), 2e-3)
+        self.assertLess(abs(observing.delay(baseline)[0]), 0.3e-9)
+
+    def test_cable(self):
+        """The delay of the cable, and what the slope costs in the average over the band."""
+        baseline = observing.read(self.folder / "cable.uvh5")
+        self.assertLess(abs(observing.delay(baseline)[0] - 101e-9), 0.3e-9)
+        loss = np.sinc(63 * 37.5e3 * 101e-9)
+        self.assertLess(abs(abs(baseline.mean()[0]) - 10 / 11 * loss), 2e-3)
+
+    def test_fringes(self):
+        """
+        The phase is -2 pi b/lambda cos(delta) sin(H) within 0.3 degrees (the Almanac's 0.01
+        degrees of 47 wavelengths are 3) but for a constant, and so is the rate, which falls.
+        """
+        baseline = observing.read(self.folder / "sun.uvh5")
+        declination, hour_angle = sun(baseline.times, 5.0)
+        wavelengths = 10.0 * 1415e6 / SPEED_OF_LIGHT
+        self.assertAlmostEqual(baseline.wavelengths(), wavelengths, places=2)
+        model = -2 * np.pi * wavelengths * np.cos(declination) * np.sin(hour_angle)
+        left = baseline.mean() * np.exp(-1j * model)
+        constant = np.angle(left.mean())
+        self.assertLess(abs(np.degrees(constant)), 4)  # calibrated: the geometry and no more
+        self.assertLess(abs(abs(left.mean()) - 0.07 / 1.07), 5 * 0.0025 / math.sqrt(360))
+        rate, error = observing.fringe_rate(baseline.times, np.angle(baseline.mean()))
+        self.assertLess(error, 1e-6)
+        expected = -wavelengths * EARTH_RATE * np.mean(np.cos(declination) * np.cos(hour_angle))
+        # of a mean over the hour by a fit, and of a Sun that moves among the stars: 0.4 %
+        self.assertLess(abs(rate / expected - 1), 0.004)
+        self.assertLess(abs(rate - observing.fringe_rate(baseline.times, model)[0]), 5e-6)
+        # the noise of the radiometer, of 360 values to 4 %
+        residual = left * np.exp(-1j * np.angle(left.mean()))
+        self.assertLess(abs(np.std(residual.real) / observing.noise_of(baseline) - 1), 0.2)
+
+    def test_tracked(self):
+        """No fringes are left: 0.1 fringes in an hour would be 3e-5 Hz."""
+        baseline = observing.read(self.folder / "tracked.uvh5")
+        rate, _ = observing.fringe_rate(baseline.times, np.angle(baseline.mean()))
+        self.assertLess(abs(rate), 2e-6)
+        self.assertLess(abs(abs(baseline.mean().mean()) - 0.07 / 1.07), 5 * 0.0025 / 19)
+
+    def test_baseline_is_measured(self):
+        baseline = observing.read(self.folder / "garden.uvh5")
+        found, errors = observing.fit_baseline(baseline)
+        for value, error, truth, most in zip(found, errors, (9.98, 0.35), (5e-4, 5e-3)):
+            self.assertLess(error, most)
+            self.assertLess(abs(value - truth), 5 * error)
+
+    # --- the disc ---
+
+    def test_resolved(self):
+        """2 J1(x)/x; 194e3 values of each point: 0.005. The points' disc is the formula's within
+        0.01."""
+        baselines = tuple(range(0, 65, 5))
+        found = faults.resolved(0.53, baselines)
+        model = np.abs(faults.visibility_of_disc(0.53, baselines, 1415e6))
+        np.testing.assert_allclose(found, model, atol=0.02)
+
+    # --- the faults ---
+
+    def test_clock(self):
+        """The slope of the phase is the clock's error: 1415 Hz for 1 ppm, within a thousandth; a
+        long integration has sin(x)/x of the coherence."""
+        for ppm in (0.0, 1.0):
+            baseline = faults.clock(ppm)
+            mean, times = baseline.mean(), baseline.times - baseline.times[0]
+            slope, error, _ = observing.line(times, np.angle(mean))
+            self.assertLess(error / (2 * np.pi), 1)
+            self.assertLess(abs(-slope / (2 * np.pi) / 1415 - ppm), 1e-3)
+            step = times[1] - times[0]
+            for count in (3, 5, 10):
+                share = np.sinc(1415 * ppm * step * count)
+                # 256 samples in an integration, of a coherence of 0.9: 0.02
+                self.assertLess(abs(abs(mean[:count].mean()) - abs(share) * 10 / 11), 0.03)
+        self.assertLess(abs(mean.mean()), 0.01)
+
+    def test_clipped(self):
+        """Power and coherence of clipped noise are Bussgang's: 1.2e6 values, 0.001 of 0.2, and the
+        terms of third order in the coherence, 1 %."""
+        for rms in np.geomspace(0.2, 3000, 15):
+            power, coherence, clamped = faults.clipped(rms)
+            model_power, model = faults.clipped_model(rms, 0.2)
+            if rms > 3:  # below, steps are rounded, which the formula leaves out
+                self.assertLess(abs(power / (model_power + 1 / 6) - 1), 0.01)
+                self.assertLess(abs(abs(coherence) / model - 1), 0.025)
+            outside = 1 - math.erf(127.5 / rms / math.sqrt(2))
+            self.assertLess(abs(clamped - (1 - (1 - outside) ** 2)), 0.004)
+        self.assertLess(abs(model - 0.2 * 2 / math.pi), 4e-3)
+        self.assertLess(abs(faults.clipped(np.geomspace(0.2, 3000, 15)[0])[1]), 0.1)
+
+    def test_swapped(self):
+        """The fringes run backwards, and twice as fast once the expected ones are taken out."""
+        right, wrong = faults.swapped()
+        model, _ = observing.fringe_rate(right.times, right.expected_phase())
+        for baseline, factor in ((right, 1), (wrong, -1)):
+            rate, _ = observing.fringe_rate(baseline.times, np.angle(baseline.mean()))
+            self.assertLess(abs(rate / model - factor), 1e-3)
+            left = baseline.mean() * np.exp(-1j * baseline.expected_phase())
+            rate, _ = observing.fringe_rate(baseline.times, np.angle(left))
+            self.assertLess(abs(rate / model - (factor - 1)), 1e-3)
+
+    def test_interference(self):
+        """One channel has a phase that stands still; the others have the fringes; the mean over
+        the band is their circle, moved by that channel's share."""
+        coherence = faults.interference().coherence()
+        still = np.abs(coherence.mean(axis=0))  # NaN in channel 0
+        (bad,) = np.flatnonzero(still > 0.2)
+        self.assertEqual(bad, 16 + round(1.22e3 / 250))
+        self.assertLess(abs(still[bad] - 0.84), 0.02)
+        good = np.delete(coherence[:, 1:], bad - 1, axis=1)
+        self.assertLess(abs(np.abs(good.mean(axis=1)).mean() - 0.07 / 1.07), 1e-3)
+        self.assertLess(np.abs(good.mean(axis=0)).max(), 0.01)
+        self.assertLess(abs(abs(np.nanmean(coherence)) - 0.84 / 31), 2e-3)
+
+    def test_crossed(self):
+        """cos of the angle in the co-polar products, sin in the cross-polar: 4.5e5 values: 0.002
+        each."""
+        for angle in range(0, 91, 10):
+            found = faults.crossed(angle)
+            cosine, sine = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+            for pair, model in (("xx", cosine), ("yy", cosine), ("xy", -sine), ("yx", sine)):
+                self.assertLess(abs(found[pair] - model / 2), 0.01, (angle, pair))
+
+
+if __name__ == "__main__":
+    main()
