@@ -472,7 +472,7 @@ class qa_fx(gr_unittest.TestCase):
         with mock.patch.dict(os.environ, COLUMNS="80"):
             code, text, _ = run("--help")
         self.assertEqual(code, 0)
-        self.assertRegex(text, r"\n  sim:ARRAY.yaml +a simulated array: .*\n\n")
+        self.assertRegex(text, r"\n  sim:ARRAY.yaml +a simulated array: .*\n")
         self.assertRegex(text, r"\n  dada:FILE\S* +a PSRDADA recording")
         code, text, _ = run("--help-input", "sim")
         self.assertEqual(code, 0)

@@ -1,0 +1,430 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""
+What files of GUPPI raw hold: blocks of a header in the manner of FITS and samples,
+`[antenna][channel][time][polarisation]`.
+
+The `baseband` package reads the first header. Of the others, of which there may be thousands, only
+the few values are read that say where a block's samples are.
+"""
+
+import math
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+CARD = 80
+MOST_HEADER = 1 << 18    # bytes
+ALIGNED = 512            # bytes of which DIRECTIO makes headers a multiple
+SEARCHED = 1 << 22       # bytes at a time, where a header is not where it should be
+RATE_TOLERANCE = Fraction(1, 1000)  # of TBIN against OBSBW
+UNIX_EPOCH = 40587       # MJD
+KEY = b"BLOCSIZE="       # that every header has
+#: values that all blocks have in common
+COMMON = ("OBSNCHAN", "NPOL", "NBITS", "NANTS", "PKTFMT", "OBSFREQ", "OBSBW", "TBIN", "OVERLAP",
+          "STT_IMJD", "STT_SMJD", "STT_OFFS", "PKTSIZE", "DIRECTIO")
+
+
+@dataclass(frozen=True)
+class Block:
+    """file: its index; payload: byte of the first sample; size: bytes by its header; there: bytes
+    that the file has; values: of its header."""
+    file: int
+    payload: int
+    size: int
+    there: int
+    values: dict
+
+    @property
+    def common(self):
+        return tuple(self.values.get(key) for key in COMMON)
+
+
+@dataclass
+class GuppiStream:
+    """
+    What GUPPI files hold.
+
+    header: the first one; bits: of a component; complex; polarizations, antennas; channels: of
+    each antenna; channels_first: whether a channel's samples lie in a row; overlap: samples that a
+    block has in common with the next one; rate: samples a second of a channel, a Fraction; width:
+    Hz, of a channel, below 0 where the sky frequency falls; first_frequency: Hz, of channel 0;
+    start: of sample 0, s since 1970, a Fraction; blocks: list of (Block, number of its first
+    sample), in the order of time; warnings: list of str.
+    """
+    header: dict
+    bits: int
+    complex: bool
+    polarizations: int
+    antennas: int
+    channels: int
+    channels_first: bool
+    overlap: int
+    rate: Fraction
+    width: float
+    first_frequency: float
+    start: Fraction
+    blocks: list = field(default_factory=list)
+    warnings: list = field(default_factory=list)
+
+    @property
+    def bytes_of_sample(self):
+        return self.bits // 8 * (2 if self.complex else 1)
+
+    def samples_in(self, size):
+        """Of a channel, in a block of so many bytes; a fraction if they are not whole."""
+        every = self.bytes_of_sample * self.polarizations * self.antennas * self.channels
+        return Fraction(size, every)
+
+    def frequency(self, channel):
+        return self.first_frequency + channel * self.width
+
+
+def parse_header(text):
+    """
+    Keywords and values of the cards at the beginning of some bytes, and the bytes of the header
+    without padding; None if they are no whole header.
+    """
+    values = {}
+    for begin in range(0, min(len(text), MOST_HEADER), CARD):
+        card = text[begin:begin + CARD]
+        if len(card) >= 3 and card[:3] == b"END" and not card[3:].strip(b" \0"):
+            return (values, begin + CARD) if values else None
+        if len(card) < CARD or card[8:9] != b"=" or not all(32 <= byte < 127 for byte in card):
+            return None
+        key, value = card[:8].decode().strip(), card[9:].decode()
+        quoted = re.match(r"\s*'((?:[^']|'')*)'", value)
+        values[key] = quoted[1].replace("''", "'").strip() if quoted else \
+            value.partition("/")[0].strip()
+    return None
+
+
+def _header_at(file, byte):
+    """(values, byte of the payload) of a header there; None if there is none."""
+    length = 1 << 14
+    while True:
+        text = os.pread(file, length, byte)
+        found = parse_header(text)
+        if found or len(text) < length or length >= MOST_HEADER:
+            break
+        if text[:CARD][8:9] != b"=":
+            return None
+        length = MOST_HEADER
+    if not found or not {"BLOCSIZE", "OBSNCHAN", "NPOL", "NBITS"} <= set(found[0]):
+        return None
+    values, header = found
+    try:
+        if int(values["BLOCSIZE"]) <= 0:
+            return None
+        if int(values.get("DIRECTIO", 0)):
+            header = -(-header // ALIGNED) * ALIGNED
+    except ValueError:
+        return None
+    return values, byte + header
+
+
+def _search(file, byte, size):
+    """Byte of the next header that begins at a byte or behind it, or the size of the file."""
+    first = byte
+    while byte < size:
+        data = os.pread(file, SEARCHED + len(KEY), byte)
+        at = data.find(KEY)
+        while at >= 0:
+            begin = _begin_of_header(file, byte + at, first)
+            if begin is not None:
+                return begin
+            at = data.find(KEY, at + 1)
+        byte += SEARCHED
+    return size
+
+
+def _begin_of_header(file, card, first):
+    """Where the header begins that has a card at a byte; None: there is none."""
+    low = max(first, card - MOST_HEADER)
+    before = os.pread(file, card - low, low)
+    begin = card
+    while begin - CARD >= low:
+        text = before[begin - CARD - low:begin - low]
+        if text[8:9] != b"=" or not all(32 <= byte < 127 for byte in text):
+            break
+        begin -= CARD
+    return begin if _header_at(file, begin) else None
+
+
+def _blocks_of(index, name, warnings):
+    """
+    The blocks of a file. Where the next header is not behind a block, the block need not be whole,
+    and is not used.
+    """
+    blocks = []
+    file = os.open(name, os.O_RDONLY)
+    try:
+        size, byte = os.fstat(file).st_size, 0
+        while byte < size:
+            found = _header_at(file, byte)
+            if found:
+                values, payload = found
+                length = int(values["BLOCSIZE"])
+                blocks.append(Block(index, payload, length, max(0, min(length, size - payload)),
+                                    values))
+                byte = payload + length
+                continue
+            # the size of the one before may be wrong, or bytes may be missing in it
+            before = blocks.pop() if blocks else None
+            after = _search(file, before.payload if before else byte, size)
+            warnings.append(f"{name}: there is no header of GUPPI at byte {byte}: "
+                            + ("the block before is" if before else "what is there is")
+                            + " not used" + ("" if after < size else ", and none is behind it"))
+            byte = after
+    finally:
+        os.close(file)
+    return blocks
+
+
+def _fraction(name, values, key, low, high, what):
+    try:
+        value = Fraction(values[key])
+        if low <= value <= high:
+            return value
+    except (KeyError, ValueError, ZeroDivisionError):
+        pass
+    raise ValueError(f"{name}: {key} {values[key]}: must be {what}" if key in values else
+                     f"{name}: {key} is missing: must be {what}")
+
+
+def _whole(name, values, key, low, high, default=None):
+    if default is not None and key not in values:
+        return default
+    rule = f"a whole number from {low} to {high}"
+    value = _fraction(name, values, key, low, high, rule)
+    if value.denominator != 1:
+        raise ValueError(f"{name}: {key} {values[key]}: must be {rule}")
+    return int(value)
+
+
+def _digits(value):
+    """Of a number as it is written, that count."""
+    return len(re.sub(r"[eEdD].*|[+-.]", "", value).strip("0"))
+
+
+def _describe(name, values):
+    """A GuppiStream without blocks, of the values of a header."""
+    bits = _whole(name, values, "NBITS", 1, 64)
+    if bits not in (8, 16):
+        raise ValueError(f"{name}: NBITS {bits}: must be 8 or 16")
+    all_channels = _whole(name, values, "OBSNCHAN", 1, 1 << 20)
+    antennas = _whole(name, values, "NANTS", 1, 1 << 16, 1)
+    if all_channels % antennas:
+        raise ValueError(f"{name}: OBSNCHAN {all_channels}: must be a multiple of NANTS {antennas}")
+    channels = all_channels // antennas
+    bandwidth = _fraction(name, values, "OBSBW", -10**9, 10**9, "the bandwidth in MHz, not 0")
+    interval = _fraction(name, values, "TBIN", Fraction(1, 10**15), 10**9,
+                         "the time between samples of a channel in seconds, above 0")
+    if not bandwidth:
+        raise ValueError(f"{name}: OBSBW 0: must be the bandwidth in MHz, not 0")
+    # samples of TBIN are complex, or real ones, which come at twice the rate
+    width = bandwidth * 10**6 / channels
+    for per_hertz in (1, 2):
+        if abs(abs(width) * per_hertz * interval - 1) <= RATE_TOLERANCE:
+            break
+    else:
+        raise ValueError(f"{name}: TBIN {values['TBIN']}: disagrees with OBSBW {values['OBSBW']} "
+                         f"of {channels} channels: must be OBSNCHAN / OBSBW in microseconds, "
+                         "within 0.1%")
+    # the one with fewer digits is what was meant, the other its rounded inverse
+    rate = 1 / interval if _digits(values["TBIN"]) < _digits(values["OBSBW"]) else \
+        abs(width) * per_hertz
+    is_complex = per_hertz == 1
+    parts = _whole(name, values, "NPOL", 1, 4)
+    if is_complex and parts == 1 or parts == 3:
+        raise ValueError(f"{name}: NPOL {parts}: must be 2 (one polarisation of complex samples) "
+                         "or 4 (two)")
+    middle = _fraction(name, values, "OBSFREQ", -10**9, 10**9, "the middle of the band in MHz")
+    days = _whole(name, values, "STT_IMJD", UNIX_EPOCH, 2973483)
+    seconds = _fraction(name, values, "STT_SMJD", 0, 86400, "the second of the day")
+    part = _fraction(name, values, "STT_OFFS", 0, 86400, "a part of a second") \
+        if "STT_OFFS" in values else 0
+    samples_first = values.get("PKTFMT", "1SFA") != "SIMPLE"
+    if not samples_first and antennas > 1:
+        raise ValueError(f"{name}: PKTFMT SIMPLE: cannot be read with NANTS {antennas}")
+    return GuppiStream(
+        values, bits, is_complex, parts // 2 if is_complex else parts, antennas, channels,
+        samples_first, _whole(name, values, "OVERLAP", 0, 1 << 40, 0), rate, float(width),
+        float(middle * 10**6 - bandwidth * 10**6 / 2 + width / 2),
+        (days - UNIX_EPOCH) * 86400 + seconds + part)
+
+
+def _longest_rise(numbers):
+    """Places of the longest rising row of numbers, one of those that there are."""
+    from bisect import bisect_left
+    tails, places, before = [], [], [None] * len(numbers)
+    for place, number in enumerate(numbers):
+        at = bisect_left(tails, number)
+        before[place] = places[at - 1] if at else None
+        tails[at:at + 1], places[at:at + 1] = [number], [place]
+    row, place = [], places[-1] if places else None
+    while place is not None:
+        row.append(place)
+        place = before[place]
+    return row[::-1]
+
+
+def _steps(name, stream, blocks, samples):
+    """Samples that one PKTIDX stands for."""
+    counts = [int(block.values["PKTIDX"]) for block in blocks]
+    steps = Counter(b - a for a, b in zip(counts, counts[1:]) if b > a)
+    new = samples - stream.overlap
+    try:
+        size = Fraction(stream.header.get("PKTSIZE", ""))
+        packet = stream.samples_in(size)
+    except ValueError:
+        packet = None
+    if steps:
+        usual = steps.most_common(1)[0][0]
+        if packet and usual % (new / packet) == 0:
+            return packet
+        stream.warnings.append(
+            f"{name}: PKTIDX rises by {usual} from block to block, which have {new} new samples: "
+            "PKTSIZE does not say so, and is not used")
+        return Fraction(new, usual)
+    return packet or Fraction(1)
+
+
+def read_stream(names):
+    """
+    What GUPPI files that follow each other hold.
+
+    Raises
+    ------
+    ValueError
+        A file has no block, or blocks that are not read.
+    """
+    blocks, warnings = [], []
+    for index, name in enumerate(names):
+        blocks += _blocks_of(index, name, warnings)
+    if not blocks:
+        raise ValueError(f"{names[0]}: has no block of GUPPI raw that can be used: expected a "
+                         "header of cards of 80 letters with OBSNCHAN, NPOL, NBITS, BLOCSIZE and END, and "
+                         "BLOCSIZE bytes of samples, again and again")
+    common = Counter(block.common for block in blocks).most_common(1)[0][0]
+    usual = [block for block in blocks if block.common == common]
+    stream = _describe(names[usual[0].file], usual[0].values)
+    _check(names[usual[0].file], usual[0])
+    stream.warnings = warnings
+    if len(usual) < len(blocks):
+        warnings.append(f"{names[0]}: {len(blocks) - len(usual)} of {len(blocks)} blocks have "
+                        "other headers than the rest, and are not used")
+    _place(names, stream, usual)
+    return stream
+
+
+def _check(name, block):
+    """Lets baseband judge the first header."""
+    from baseband.guppi import GUPPIHeader
+    try:
+        header = GUPPIHeader(list(block.values.items()))
+        header.samples_per_frame, header.sample_rate, header.overlap
+    except Exception as error:  # what baseband raises depends on what is wrong
+        reason = f": {error}" if str(error) else " by what baseband expects of one"
+        raise ValueError(f"{name}: its header is none of GUPPI{reason}") from None
+
+
+def _place(names, stream, blocks):
+    """Where the samples of the blocks are on one clock."""
+    name, warnings = names[blocks[0].file], stream.warnings
+    size = Counter(block.size for block in blocks).most_common(1)[0][0]
+    samples = stream.samples_in(size)
+    if samples.denominator != 1:
+        raise ValueError(f"{name}: BLOCSIZE {size}: must be a multiple of the bytes of a sample "
+                         f"of all channels, {size / samples}")
+    samples = int(samples)
+    if stream.overlap >= samples:
+        raise ValueError(f"{name}: OVERLAP {stream.overlap}: must be below the {samples} samples "
+                         "of a block")
+    good = []
+    for block in blocks:
+        whole = stream.samples_in(block.size).denominator == 1 and block.there == block.size
+        # of a block that is cut off, its size must be the usual one for places to be known
+        if (whole or block.size == size) and block.values.get("PKTIDX", "").isdecimal() and \
+                len(block.values["PKTIDX"]) < 18 and block.there:
+            good.append(block)
+        else:
+            warnings.append(
+                f"{names[block.file]}: the block at byte {block.payload} has BLOCSIZE "
+                f"{block.size} and PKTIDX {block.values.get('PKTIDX', 'missing')}, and the file "
+                f"{block.there} bytes of it: it is not used")
+    if not good:
+        raise ValueError(f"{name}: none of its blocks can be used: " + warnings[-1])
+    step = _steps(name, stream, good, samples)
+    numbers = [int(block.values["PKTIDX"]) for block in good]
+    places = _longest_rise(numbers)
+    if len(places) < len(good):
+        warnings.append(f"{name}: PKTIDX of {len(good) - len(places)} blocks is not between those "
+                        "of their neighbours: they are not used")
+    first = Fraction(numbers[places[0]]) * step
+    stream.start += first / stream.rate
+    firsts = [numbers[place] * step - first for place in places]
+    odd = [number for number in firsts if number.denominator != 1]
+    if odd:
+        warnings.append(f"{name}: {len(odd)} blocks do not begin with a whole sample by their "
+                        "PKTIDX: they are not used")
+    kept = [(good[place], int(number)) for place, number in zip(places, firsts)
+            if number.denominator == 1]
+    stream.blocks = kept
+    lost = sum(max(0, after - number - int(stream.samples_in(block.size)))
+               for (block, number), (_, after) in zip(kept, kept[1:]))
+    if lost:
+        warnings.append(f"{name}: {lost} samples are missing between its blocks "
+                        f"({float(lost / stream.rate):.6g} s)")
+
+
+def pieces_of(stream, channel):
+    """
+    Rows of recording_source's `pieces` and `layout` for one channel: a set for each antenna, an
+    input for each polarisation of each.
+    """
+    each = stream.bytes_of_sample * stream.polarizations
+    # bytes from a sample of the channel to the next one
+    step = each if stream.channels_first else each * stream.channels
+    pieces, ends = [], [0] * stream.antennas
+    for block, number in stream.blocks:
+        samples = int(stream.samples_in(block.size))
+        for antenna in range(stream.antennas):
+            begin = (antenna * stream.channels + channel) * samples * each \
+                if stream.channels_first else 0
+            there = min(samples, max(0, block.there - begin) // step)
+            # what blocks have in common is read from the first of them
+            known = max(0, ends[antenna] - number)
+            if there > known:
+                pieces.append((block.file, block.payload + begin + known * step, there - known,
+                               number + known, antenna))
+                ends[antenna] = number + there
+    stride = stream.polarizations if stream.channels_first else \
+        stream.polarizations * stream.channels
+    offset = 0 if stream.channels_first else channel * stream.polarizations
+    layout = [(antenna, offset + pol, stride) for antenna in range(stream.antennas)
+              for pol in range(stream.polarizations)]
+    return pieces, layout
+
+
+def sequence(name):
+    """NAME.0000.raw and those that follow it, NAME.0001.raw and so on; else the name alone."""
+    match = re.fullmatch(r"(.*\.)(\d{4})(\.raw)", name, re.DOTALL)
+    if not match:
+        return [name]
+    names, number = [name], int(match[2]) + 1
+    while os.path.exists(following := f"{match[1]}{number:04}{match[3]}"):
+        names.append(following)
+        number += 1
+    return names
+
+
+def whole_and_fraction(time):
+    """Whole seconds, and the rest as a double below 1."""
+    seconds = math.floor(time)
+    return seconds, min(float(time - seconds), math.nextafter(1.0, 0.0))

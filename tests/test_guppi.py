@@ -1,0 +1,299 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+Recordings of GUPPI raw as inputs: files that baseband's writer made, and what its reader decodes of
+them, against what the source sends, exactly.
+"""
+
+import unittest
+
+from places import enter_environment, fresh_folder, main
+
+enter_environment("formats")
+
+import warnings  # noqa: E402
+from fractions import Fraction  # noqa: E402
+
+import baseband.data  # noqa: E402
+import numpy as np  # noqa: E402
+import pmt  # noqa: E402
+from astropy import units as u  # noqa: E402
+from astropy.time import Time  # noqa: E402
+from baseband import guppi  # noqa: E402
+from gnuradio import blocks, gr  # noqa: E402
+from gnuradio.aperture.inputs.registry import open_input  # noqa: E402
+
+# ERFA calls dates in the future dubious
+warnings.simplefilter("ignore")
+
+START = Time("2020-02-29T23:59:59", format="isot", scale="utc")
+SECOND = 1583020799
+
+
+def run(signals, samples=0):
+    """What the source sends, as components [item][input][re, im], and its tags."""
+    source = signals.source(samples)
+    dtype = np.dtype(np.int16 if "16" in signals.sample_type else np.int8)
+    dimensions = 2 if "c" in signals.sample_type else 1
+    sink = blocks.vector_sink_b(signals.inputs * dimensions * dtype.itemsize)
+    top = gr.top_block()
+    top.connect(source, sink)
+    top.run()
+    data = np.array(sink.data(), np.uint8).view(dtype).reshape(-1, signals.inputs, dimensions)
+    return data, sink.tags(), source
+
+
+def components(decoded):
+    """[time][...] of complex numbers as [time][...][re, im]"""
+    return np.stack([decoded.real, decoded.imag], -1)
+
+
+def gaps(tags):
+    found = [pmt.to_python(tag.value) for tag in tags
+             if pmt.symbol_to_string(tag.key) == "missing"]
+    return sorted((gap["input"], gap["first"], gap["count"]) for gap in found)
+
+
+class TestGuppi(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = fresh_folder("guppi")
+        cls.rng = np.random.default_rng(34)
+
+    def write(self, name, channels=4, polarizations=2, blocks_of_file=5, samples=256, overlap=0,
+              rate=1e4, sideband=True, form="1SFA", **more):
+        """A file by baseband, and what it decodes, [time][polarisation][channel]."""
+        path = self.folder / name
+        header = guppi.GUPPIHeader.fromvalues(
+            time=START, sample_rate=rate * u.Hz, samples_per_frame=samples, bps=8, overlap=overlap,
+            pktsize=channels * polarizations * 2 * 16, nchan=channels, npol=polarizations,
+            PKTFMT=form, OBSFREQ=1400.5, **more)
+        header.sideband = sideband
+        count = samples + (samples - overlap) * (blocks_of_file - 1)
+        data = 30 * (self.rng.normal(size=(count, polarizations, channels))
+                     + 1j * self.rng.normal(size=(count, polarizations, channels)))
+        if overlap:
+            # baseband's writer knows no overlap
+            with open(path, "wb") as raw, guppi.open(raw, "wb") as file:
+                for i in range(blocks_of_file):
+                    begin = i * (samples - overlap)
+                    header["PKTIDX"] = begin // 16
+                    file.write_frame(data[begin:begin + samples], header)
+        else:
+            with guppi.open(str(path), "ws", header0=header, squeeze=False) as file:
+                file.write(data)
+        with guppi.open(str(path), "rs", squeeze=False) as file:
+            decoded = file.read()
+        return path, decoded
+
+    def test_forms(self):
+        number = 0
+        for channels, polarizations in ((2, 2), (4, 1), (4, 2), (64, 2)):
+            for form in ("1SFA", "SIMPLE"):
+                for overlap in (0, 32):
+                    for sideband in (True, False):
+                        number += 1
+                        with self.subTest(channels=channels, polarizations=polarizations,
+                                          form=form, overlap=overlap, sideband=sideband):
+                            path, decoded = self.write(
+                                f"{number}.raw", channels, polarizations, overlap=overlap,
+                                sideband=sideband, form=form)
+                            channel = channels - 1
+                            signals = open_input(f"guppi:{path},channel={channel}")
+                            self.assertEqual(signals.sample_type, "sc8")
+                            self.assertEqual(signals.sample_rate, 1e4)
+                            self.assertEqual(signals.start_time, (SECOND, 0.0))
+                            width = 1e4 if sideband else -1e4
+                            self.assertAlmostEqual(
+                                signals.center_frequency,
+                                1400.5e6 + width * (channel - (channels - 1) / 2), 3)
+                            self.assertFalse(signals.inverted)
+                            data, tags, source = run(signals)
+                            expected = components(decoded[:, :, channel]) * [
+                                1, 1 if sideband else -1]
+                            # the last overlap is no overlap
+                            self.assertEqual(len(data), 256 + 4 * (256 - overlap))
+                            np.testing.assert_array_equal(
+                                data[:len(expected)], np.minimum(expected, 127))
+                            self.assertEqual(len(tags), 3)
+                            self.assertEqual(source.error(), "")
+
+    def test_recordings(self):
+        """Files of telescopes, which come with baseband; with quoted numbers, DIRECTIO, overlap."""
+        for name, channel, rate, sign in (("SAMPLE_PUPPI", 2, 250, 1),
+                                          ("SAMPLE_VEGAS", 3, 3.125e6, -1)):
+            path = getattr(baseband.data, name)
+            if name == "SAMPLE_VEGAS":
+                # its block is cut off
+                signals = open_input(f"guppi:{path},channel=0")
+                self.assertEqual((signals.sample_rate, signals.inputs), (rate, 2))
+                continue
+            with guppi.open(path, "rs", squeeze=False) as file:
+                decoded = file.read()
+            signals = open_input(f"guppi:{path},channel={channel}")
+            self.assertEqual(signals.sample_rate, rate)
+            data, _, _ = run(signals)
+            np.testing.assert_array_equal(data[:len(decoded)], components(decoded[:, :, channel]))
+            self.assertEqual(len(data), len(decoded))
+
+    def test_rounded_interval(self):
+        """TBIN has 15 digits, its inverse fewer: a header of Breakthrough Listen's, long after
+        its recording has begun."""
+        path = self.folder / "rounded.raw"
+        path.write_bytes(self.header(
+            OBSNCHAN=64, OBSBW=187.5, TBIN="3.41333333333333E-07", STT_IMJD=60631, STT_SMJD=7222,
+            STT_OFFS=0, PKTSIZE=8192, PKTIDX=27262976, BLOCSIZE=25600, DIRECTIO="'1       '")
+            + bytes(25600))
+        signals = open_input(f"guppi:{path},channel=0")
+        self.assertEqual(signals.sample_rate, 2929687.5)
+        start = (60631 - 40587) * 86400 + 7222 + Fraction(27262976 * 32) / Fraction("2929687.5")
+        self.assertEqual(signals.start_time, (int(start), float(start - int(start))))
+
+    def test_choice(self):
+        path, _ = self.write("choice.raw", 4)
+        with self.assertRaisesRegex(ValueError, "it has 4 channels; channel= chooses one of 0 at "
+                                    "1400.485 MHz, 1 at 1400.495 MHz, .*3 at 1400.515 MHz$"):
+            open_input(f"guppi:{path}")
+        with self.assertRaisesRegex(ValueError, "there is no channel 4; channel= chooses"):
+            open_input(f"guppi:{path},channel=4")
+        path, _ = self.write("many.raw", 64)
+        with self.assertRaisesRegex(ValueError, "of 0 at 1400.185 MHz to 63 at 1400.815 MHz$"):
+            open_input(f"guppi:{path}")
+
+    def header(self, **values):
+        header = {"BACKEND": "'GUPPI'", "OBSNCHAN": 1, "NPOL": 4, "NBITS": 8, "OBSFREQ": 1400.5,
+                  "OBSBW": 0.01, "TBIN": 1e-4, "STT_IMJD": 58908, "STT_SMJD": 86399,
+                  "STT_OFFS": 0.5, "OVERLAP": 0, "PKTSIZE": 64, "DIRECTIO": 0, "PKTIDX": 0,
+                  **values}
+        cards = "".join(f"{key:8}= {value!s:>20}".ljust(80) for key, value in header.items())
+        text = (cards + "END".ljust(80)).encode()
+        return text.ljust(-(-len(text) // 512) * 512) if header["DIRECTIO"] else text
+
+    def test_one_channel(self):
+        """Of complex samples, which baseband takes for real ones, and of real ones; 16 bits."""
+        for bits, is_complex in ((8, True), (16, True), (8, False)):
+            dtype = np.dtype(f"<i{bits // 8}")
+            data = self.rng.integers(-100, 100, (3, 500, 2, 1 + is_complex)).astype(dtype)
+            path = self.folder / f"one-{bits}-{is_complex}.raw"
+            values = dict(NBITS=bits, NPOL=4 if is_complex else 2,
+                          OBSBW=0.01 if is_complex else 0.005, BLOCSIZE=data[0].nbytes,
+                          PKTSIZE=data[0].nbytes // 5, DIRECTIO=1)
+            path.write_bytes(b"".join(self.header(PKTIDX=5 * i, **values) + block.tobytes()
+                                      for i, block in enumerate(data)))
+            signals = open_input(f"guppi:{path}")
+            self.assertEqual(signals.sample_type, f"s{'c' if is_complex else ''}{bits}")
+            self.assertEqual((signals.center_frequency, signals.sample_rate), (1400.5e6, 1e4))
+            self.assertEqual(signals.start_time, (SECOND, 0.5))
+            np.testing.assert_array_equal(run(signals)[0], data.reshape(1500, 2, -1))
+
+    def test_antennas(self):
+        """[antenna][channel][time][polarisation]"""
+        data = self.rng.integers(-100, 100, (2, 3, 4, 200, 2, 2), np.int8)
+        path = self.folder / "antennas.raw"
+        path.write_bytes(b"".join(
+            self.header(OBSNCHAN=12, NANTS=3, OBSBW=0.04, BLOCSIZE=block.nbytes, PKTIDX=i,
+                        PKTSIZE=block.nbytes) + block.tobytes() for i, block in enumerate(data)))
+        signals = open_input(f"guppi:{path},channel=2")
+        self.assertEqual(signals.inputs, 6)
+        np.testing.assert_array_equal(
+            run(signals)[0], data[:, :, 2].transpose(0, 2, 1, 3, 4).reshape(400, 6, 2))
+
+    def test_sequence(self):
+        path, decoded = self.write("sequence.raw", 2, blocks_of_file=6)
+        content = path.read_bytes()
+        size = len(content) // 6
+        parts = [self.folder / f"sequence.{i:04}.raw" for i in range(3)]
+        for part, (begin, end) in zip(parts, ((0, 3), (3, 4), (4, 6))):
+            part.write_bytes(content[begin * size:end * size])
+        for text in (str(parts[0]), ",".join(map(str, parts))):
+            signals = open_input(f"guppi:{text},channel=1")
+            self.assertEqual(signals.files, list(map(str, parts)))
+            np.testing.assert_array_equal(run(signals)[0], components(decoded[:, :, 1]))
+
+    def blocks(self, name, change, **form):
+        """What is sent of a file of 20 blocks that change() has changed."""
+        path, decoded = self.write(name, 2, blocks_of_file=20, **form)
+        content = path.read_bytes()
+        size = len(content) // 20
+        path.write_bytes(b"".join(change([bytearray(content[i * size:(i + 1) * size])
+                                          for i in range(20)])))
+        signals = open_input(f"guppi:{path},channel=1")
+        data, tags, _ = run(signals)
+        return components(decoded[:, :, 1]), data, gaps(tags), signals.warnings
+
+    def check_missing(self, expected, data, found, missing):
+        """missing: blocks that are to be zeros, and nothing else."""
+        expected = expected.copy()
+        for block in missing:
+            expected[256 * block:256 * (block + 1)] = 0
+        np.testing.assert_array_equal(data, expected[:len(data)])
+        tagged = {first + i for _, first, count in found for i in range(0, count, 256)}
+        self.assertEqual(tagged, {256 * block for block in missing})
+
+    def test_lost(self):
+        for lost in ({3}, {7, 8, 9}, {1, 4, 18}):
+            expected, data, found, warned = self.blocks(
+                "lost.raw", lambda all: [b for i, b in enumerate(all) if i not in lost])
+            self.check_missing(expected, data, found, lost)
+            self.assertIn(f"{256 * len(lost)} samples are missing", warned[0])
+
+    def replaced(self, blocks, index, old, new):
+        self.assertIn(old, blocks[index])
+        blocks[index] = blocks[index].replace(old, new, 1)
+        return blocks
+
+    def test_damaged(self):
+        packet = b"PKTIDX  =                  160"
+        for name, change, missing, word in (
+                ("number", lambda b: self.replaced(b, 10, packet, packet[:-3] + b"960"), {10},
+                 "not between those of their neighbours"),
+                ("no number", lambda b: self.replaced(b, 10, packet, packet[:-3] + b"1x0"), {10},
+                 "PKTIDX 1x0"),
+                ("channels", lambda b: self.replaced(
+                    b, 5, b"OBSNCHAN=                    2", b"OBSNCHAN=                    4"),
+                 {5}, "1 of 20 blocks have other headers"),
+                ("size", lambda b: self.replaced(
+                    b, 5, b"BLOCSIZE=                 2048", b"BLOCSIZE=                 2040"),
+                 {5}, "the block before is not used"),
+                ("cut", lambda b: b[:6] + [b[6][:-100]] + b[7:], {6},
+                 "the block before is not used"),
+                ("no header", lambda b: b[:6] + [bytes(len(b[6]))] + b[7:], {5, 6},
+                 "the block before is not used"),
+                ("noise at the beginning", lambda b: [bytearray(self.rng.bytes(777))] + b, set(),
+                 "no header of GUPPI at byte 0")):
+            with self.subTest(name):
+                expected, data, found, warned = self.blocks("damaged.raw", change)
+                self.check_missing(expected, data, found, missing)
+                self.assertIn(word, " ".join(warned))
+        # the last block is used as far as it goes: its second channel is cut
+        expected, data, found, _ = self.blocks("end.raw", lambda b: b[:19] + [b[19][:-100]])
+        np.testing.assert_array_equal(data, expected[:5120 - 25])
+
+    def test_refused(self):
+        good = dict(BLOCSIZE=400)
+        path = self.folder / "refused.raw"
+        for changes, problem in (
+                ({"NBITS": 4}, "NBITS 4: must be 8 or 16"),
+                ({"NBITS": "eight"}, "NBITS eight: must be a whole number"),
+                ({"OBSNCHAN": 0}, "OBSNCHAN 0: must be a whole number from 1"),
+                ({"NANTS": 2}, "OBSNCHAN 1: must be a multiple of NANTS 2"),
+                ({"NPOL": 3}, "NPOL 3: must be 2 "), ({"OBSBW": 0}, "OBSBW 0: must be"),
+                ({"TBIN": 2e-4}, "TBIN 0.0002: disagrees with OBSBW 0.01"),
+                ({"TBIN": "nan"}, "TBIN nan: must be"), ({"OBSFREQ": "'L'"}, "OBSFREQ L: must"),
+                ({"STT_IMJD": 0}, "STT_IMJD 0: must be"), ({"BLOCSIZE": 399}, "BLOCSIZE 399: must"),
+                ({"OVERLAP": 100}, "OVERLAP 100: must be below the 100 samples"),
+                ({"BLOCSIZE": 0}, "no block of GUPPI raw"),
+                ({"PKTIDX": -1}, "none of its blocks can be used")):
+            values = {**good, **changes}
+            path.write_bytes(self.header(**values) + bytes(values["BLOCSIZE"]))
+            with self.subTest(**changes), self.assertRaises(ValueError) as caught:
+                open_input(f"guppi:{path}")
+            self.assertIn(str(path), str(caught.exception))
+            self.assertIn(problem, str(caught.exception))
+        path.write_bytes(b"")
+        with self.assertRaisesRegex(ValueError, "no block of GUPPI raw"):
+            open_input(f"guppi:{path}")
+
+
+main()
