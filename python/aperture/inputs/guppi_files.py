@@ -309,8 +309,8 @@ def read_stream(names):
         blocks += _blocks_of(index, name, warnings)
     if not blocks:
         raise ValueError(f"{names[0]}: has no block of GUPPI raw that can be used: expected a "
-                         "header of cards of 80 letters with OBSNCHAN, NPOL, NBITS, BLOCSIZE and END, and "
-                         "BLOCSIZE bytes of samples, again and again")
+                         "header of cards of 80 letters with OBSNCHAN, NPOL, NBITS, BLOCSIZE and "
+                         "END, and BLOCSIZE bytes of samples, again and again")
     common = Counter(block.common for block in blocks).most_common(1)[0][0]
     usual = [block for block in blocks if block.common == common]
     stream = _describe(names[usual[0].file], usual[0].values)
