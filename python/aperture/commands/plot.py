@@ -25,6 +25,7 @@ from matplotlib.backend_bases import FigureCanvasBase  # noqa: E402
 from matplotlib.ticker import MaxNLocator  # noqa: E402
 
 from ..arrays.array_description import shipped_arrays  # noqa: E402
+from ..arrays.earth_rotation import sidereal_time, unix_seconds  # noqa: E402
 from ..arrays.geometry import SPEED_OF_LIGHT  # noqa: E402
 from ..files.growing_file import check_path  # noqa: E402
 from ..files.regular_file import check_regular  # noqa: E402
@@ -33,6 +34,7 @@ from ..plots.plot_beams import filterbank_figure, pattern_figure  # noqa: E402
 from ..plots.plot_data import (PlotError, coherence, correlation_matrix, decibels,  # noqa: E402
                                find_products, finer_lags, peak_of, root_mean_square_lags,
                                spread)
+from ..plots.time_axis import Zone, clock_text  # noqa: E402
 from .running import run_command  # noqa: E402
 
 MAX_PANELS = 28        # the baselines of 8 antennas; more would be too small to read
@@ -299,8 +301,8 @@ def draw_grid(figure, place, file, panels):
             bar.ax.tick_params(labelsize=SMALL)
 
 
-def describe(file, panels, shown, total, integration):
-    """Title lines: what the file is, and what of it is shown."""
+def describe(file, panels, shown, total, integration, zone):
+    """Title lines: what the file is, and what of it is shown; zone: of the local time."""
     unit, size = frequency_unit(file.frequencies)
     width = file.channel_width * len(file.frequencies)
     centre = file.frequencies[len(file.frequencies) // 2]
@@ -319,6 +321,10 @@ def describe(file, panels, shown, total, integration):
         notes.append(f"averaged in time to {len(panels.seconds)} steps of {panels.step:.3g} s")
     if len(panels.seconds) > 1 and not np.all(np.isfinite(panels.values)):
         notes.append("grey: flagged")
+    seconds = float(unix_seconds(file.start))
+    line += f", {zone.text(seconds)[11:]}" if zone.offset(seconds) else ""
+    if file.site is not None:
+        line += f", LST {clock_text(sidereal_time(file.start, file.site[1]) * 43200 / np.pi, 1)}"
     return line + ("\n" + "; ".join(notes) if notes else "")
 
 
@@ -328,11 +334,12 @@ def utc(julian_date):
     return str(np.datetime64(milliseconds, "ms")).replace("T", " ").removesuffix(".000")
 
 
-def make_figure(file, baselines=None, integration=None):
+def make_figure(file, baselines=None, integration=None, zone=None):
     """The whole picture as a matplotlib figure.
 
     baselines: names as in `--baselines`, default: all, or an even choice of MAX_PANELS;
-    integration: number of the only one to show, from 0, negative from the end.
+    integration: number of the only one to show, from 0, negative from the end; zone: of the local
+    time, None: the system's.
     """
     if integration is not None:
         count = len(file.times)
@@ -377,7 +384,8 @@ def make_figure(file, baselines=None, integration=None):
                     ha="left", va="top",
                     fontsize=14, fontweight="bold")
     figure.text(0.8 / width, 1 - 0.45 / height,
-                describe(file, panels, len(products), len(candidates), integration),
+                describe(file, panels, len(products), len(candidates), integration,
+                         zone or Zone()),
                 va="top", fontsize=9)
     return figure
 
@@ -411,6 +419,9 @@ def parser():
                         f"(A1x-A2y); default: all, of more than {MAX_PANELS} an even choice")
     result.add_argument("--integration", type=int, metavar="N",
                         help="only this one, from 0; negative numbers count from the end")
+    result.add_argument("--time-zone", metavar="ZONE",
+                        help="of the local time beside UTC, an IANA name such as Europe/Berlin "
+                        "(default: the system's)")
     result.add_argument("--beams", metavar="BEAMS",
                         help="of an array: as in aperture_beams --help")
     result.add_argument("--field", type=float, metavar="DEGREES",
@@ -422,15 +433,15 @@ def parser():
 
 #: which options choose what is shown, and of what
 CHOICES = {"field": "the pattern of an array", "baselines": "a UVH5 file",
-           "integration": "a UVH5 file"}
+           "integration": "a UVH5 file", "time_zone": "a UVH5 file"}
 
 
 def refuse_choices(options, kind):
     """Those of other kinds of pictures."""
     for name, of in CHOICES.items():
         if of != kind and getattr(options, name) is not None:
-            raise PlotError(f"--{name} {getattr(options, name)}: chooses what is shown of {of}, "
-                            f"not of {kind}")
+            raise PlotError(f"--{name.replace('_', '-')} {getattr(options, name)}: chooses what is "
+                            f"shown of {of}, not of {kind}")
 
 
 def check_output(path):
@@ -472,8 +483,9 @@ def choose_figure(options):
     if len(files) > 1:
         raise PlotError(f"{files[1]}: one UVH5 file at a time; several files are filterbank files, "
                         "named .fil")
+    zone = Zone(options.time_zone)
     with VisibilityFile(files[0]) as file:
-        return make_figure(file, options.baselines, options.integration)
+        return make_figure(file, options.baselines, options.integration, zone)
 
 
 def report(options):
@@ -484,8 +496,10 @@ def report(options):
     if len(options.files) > 1 or options.beams is not None or name.endswith(".fil"):
         raise PlotError(f"-o {options.output}: a report is of one UVH5 file")
     check_regular(name, "what is drawn")
+    zone = Zone(options.time_zone)
     with VisibilityFile(name) as file:
-        write_report(options.output, make_report(file, options, read_panels, make_figure, utc))
+        write_report(options.output, make_report(file, options, read_panels, make_figure, utc,
+                                                 zone))
 
 
 def draw(options):

@@ -74,8 +74,9 @@ class qa_report(gr_unittest.TestCase):
         """Antennas 30 ns apart, 2 ns more a second at 1400 MHz: the phase falls by 2.8 circles a
         second, which is 0.8 less than 2 (one baseline), and so on."""
         write_array(self.uvh5, 3, ("xx", "yy"), channels=50, integrations=7, flagged=(5,))
-        page = self.report()
-        for text in ("Overview", "Fringes", "Closure phases", "A1x–A2x", "a<b.uvh5",
+        page = self.report("--time-zone", "Asia/Kathmandu")
+        for text in ("2024-01-01 05:44:59 +0545 to 2024-01-01 05:45:06 +0545",
+                     "Overview", "Fringes", "Closure phases", "A1x–A2x", "a<b.uvh5",
                      "2023-12-31 23:59:59.500 to 2024-01-01 00:00:06.500"):
             self.assertIn(text, page.texts)
         # overview, closure phases, three baselines of two polarisations
@@ -115,7 +116,8 @@ class qa_report(gr_unittest.TestCase):
         for arguments, text in (([self.uvh5, self.uvh5], "a report is of one UVH5 file"),
                                 (["a.fil"], "a report is of one UVH5 file"),
                                 (["y8", "--beams", "grid:az=0,el=80"], "of one UVH5 file"),
-                                (["none.uvh5"], "none.uvh5: no such file")):
+                                (["none.uvh5"], "none.uvh5: no such file"),
+                                ([self.uvh5, "--time-zone", "Mars"], "Mars: no such zone")):
             code, _, errors = run(plot, *arguments, "-o", self.html)
             self.assertEqual(code, 1)
             self.assertIn(text, errors)

@@ -13,7 +13,7 @@ import os
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ..arrays.earth_rotation import sidereal_time
+from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..files.growing_file import check_path
 from ..files.uvh5_reader import Product
 from ..plots.fringes import triangles
@@ -49,7 +49,7 @@ def sidereal_text(radians):
     return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
-def make_report(file, options, read_panels, overview, utc):
+def make_report(file, options, read_panels, overview, utc, zone):
     """
     The page as text.
 
@@ -59,12 +59,16 @@ def make_report(file, options, read_panels, overview, utc):
     options : of aperture_plot
     read_panels, overview, utc : callable
         aperture_plot's: panels of products, the overview as a figure, and a time as text.
+    zone : Zone
+        Of local times.
     """
     longitude = None if file.site is None else file.site[1]
     last = file.times[-1] + (file.times[0] - file.start)
     facts = [("file", os.path.basename(options.files[0])), ("telescope", file.telescope),
              ("antennas", ", ".join(file.names[antenna] for antenna in file.antennas)),
              ("UTC", f"{utc(file.start)} to {utc(last)}")]
+    facts.append(("local time", " to ".join(zone.text(float(unix_seconds(time)))
+                                            for time in (file.start, last))))
     if longitude is not None:
         facts.append(("LST", " to ".join(sidereal_text(sidereal_time(time, longitude))
                                          for time in (file.start, last))))
@@ -74,7 +78,7 @@ def make_report(file, options, read_panels, overview, utc):
          f"{file.frequencies[0] / 1e6:.8g} to {file.frequencies[-1] / 1e6:.8g} MHz"),
         ("polarisations", ", ".join(file.polarizations))]
     parts = [rows_table(None, facts), "<h2>Overview</h2>",
-             picture(overview(file, options.baselines, options.integration), "overview",
+             picture(overview(file, options.baselines, options.integration, zone), "overview",
                      options.dpi)]
     coverage = coverage_figure(file)
     if coverage is not None:
@@ -87,7 +91,7 @@ def make_report(file, options, read_panels, overview, utc):
         times = file.start + panels.seconds / 86400
         table, pictures = [], []
         for index, product in enumerate(products):
-            figure, fringe = baseline_figure(panels, index, times, longitude)
+            figure, fringe = baseline_figure(panels, index, times, longitude, zone)
             label = file.label(product).replace("\\$", "$")
             length = file.length(product)
             table.append((label, f"{length:.4g} m" if length else "",
@@ -95,7 +99,7 @@ def make_report(file, options, read_panels, overview, utc):
             pictures += [f"<h3>{html.escape(label)}</h3>", picture(figure, label, options.dpi)]
         parts += ["<h2>Fringes</h2>", rows_table(
             ("baseline", "length", "amplitude", "peak of the delay and rate spectrum"), table)]
-        parts += _closures(file, products, read_panels, chosen, longitude, options.dpi)
+        parts += _closures(file, products, read_panels, chosen, longitude, zone, options.dpi)
         if len(candidates) > len(products):
             parts.append(f"<p>{len(products)} of {len(candidates)} baselines, evenly spread in "
                          "length; --baselines chooses others.</p>")
@@ -106,7 +110,7 @@ def make_report(file, options, read_panels, overview, utc):
             + "\n</body></html>\n")
 
 
-def _closures(file, products, read_panels, chosen, longitude, dpi):
+def _closures(file, products, read_panels, chosen, longitude, zone, dpi):
     """Closure phases of the first parallel hand."""
     hand = products[0].polarization
     found = triangles([(a, b) for a, b in file.pairs if a != b])
@@ -116,7 +120,7 @@ def _closures(file, products, read_panels, chosen, longitude, dpi):
     panels = read_panels(file, [Product(a, b, hand) for a, b in pairs], chosen)
     place = {pair: index for index, pair in enumerate(pairs)}
     figure = closure_figure(file, lambda a, b: panels.values[place[a, b]], found,
-                            file.start + panels.seconds / 86400, longitude)
+                            file.start + panels.seconds / 86400, longitude, zone)
     return ["<h2>Closure phases</h2>", "<p>The sum of the phases around a triangle: nothing that "
             "an antenna does to its signal changes it, and of one point source it is 0.</p>",
             picture(figure, "closure phases", dpi)]

@@ -6,14 +6,13 @@
 """Pictures of fringes: phases and closure phases over time, delay and rate, u and v."""
 
 import numpy as np
-from matplotlib import dates as mdates
 from matplotlib import pyplot as plt
 
-from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..arrays.geometry import SPEED_OF_LIGHT
 from .fringes import (closure_phase, delay_rate_spectrum, find_fringe, mean_over_channels,
                       without_delay)
 from .style import COLOURS, delay_unit, minus_signs
+from .time_axis import DAY, SMALL, dates_of, time_axis
 
 
 def with_error(value, error):
@@ -33,38 +32,6 @@ def fringe_text(fringe, several):
         digits = int(np.clip(np.ceil(-np.log10(fringe.rate_error * 1e3)), 0, 6))
         text += f", rate {fringe.rate * 1e3:.{digits}f} ± {fringe.rate_error * 1e3:.{digits}f} mHz"
     return minus_signs(text)
-
-
-def time_axis(axis, times, longitude):
-    """UTC below and local sidereal time above; times: Julian dates of what is drawn, which is
-    drawn over numbers of matplotlib's dates; longitude: degrees, None: not known."""
-    locator = mdates.AutoDateLocator(minticks=3, maxticks=6)
-    axis.xaxis.set_major_locator(locator)
-    axis.xaxis.set_major_formatter(mdates.ConciseDateFormatter(locator))
-    axis.set_xlabel("UTC", fontsize=8)
-    axis.tick_params(labelsize=7)
-    if longitude is None or len(times) < 2:
-        return
-    numbers = dates_of(times)
-    sidereal = np.unwrap(sidereal_time(times, longitude)) * 12 / np.pi
-    upper = axis.secondary_xaxis("top", functions=(
-        lambda date: sidereal[0] + (date - numbers[0]) * 24 * 1.0027379,
-        lambda hours: numbers[0] + (hours - sidereal[0]) / 24 / 1.0027379))
-    upper.set_xlabel("LST", fontsize=8)
-    upper.tick_params(labelsize=7)
-    upper.xaxis.set_major_locator(plt.MaxNLocator(5))
-    digits = 2 if sidereal[-1] - sidereal[0] < 0.05 else 0
-
-    def text(hours, _):
-        seconds = round(hours % 24 * 3600, digits)
-        return f"{int(seconds // 3600):02d}:{int(seconds // 60 % 60):02d}:" \
-            f"{seconds % 60:0{3 + digits if digits else 2}.{digits}f}"
-    upper.xaxis.set_major_formatter(plt.FuncFormatter(text))
-
-
-def dates_of(times):
-    """matplotlib's numbers for Julian dates."""
-    return unix_seconds(np.asarray(times)) / 86400
 
 
 def coverage_figure(file):
@@ -89,10 +56,11 @@ def coverage_figure(file):
     return figure
 
 
-def baseline_figure(panels, index, times, longitude):
+def baseline_figure(panels, index, times, longitude, zone):
     """
     One baseline: amplitude and phase over time and frequency, its phase over time, its delay and
-    rate. panels: as aperture_plot has them; times: Julian dates [time].
+    rate. panels: as aperture_plot has them; times: Julian dates [time]; longitude, zone: as
+    time_axis has them.
 
     Returns
     -------
@@ -104,7 +72,7 @@ def baseline_figure(panels, index, times, longitude):
         if len(panels.frequencies) > 1 else 1.0
     fringe = find_fringe(values, width, panels.step)
     figure, axes = plt.subplots(2, 2, figsize=(11, 6.4), layout="constrained")
-    numbers, half = dates_of(times), panels.step / 2 / 86400
+    numbers, half = dates_of(times), panels.step / 2 / DAY
     extent = (numbers[0] - half, numbers[-1] + half, panels.frequencies[0],
               panels.frequencies[-1])
     finite = np.abs(values[np.isfinite(values)])
@@ -119,8 +87,8 @@ def baseline_figure(panels, index, times, longitude):
         axis.set_facecolor("0.6")
         axis.set_ylabel(f"frequency ({panels.unit})", fontsize=8)
         axis.ticklabel_format(axis="y", useOffset=False)
-        time_axis(axis, times, longitude)
-        figure.colorbar(picture, ax=axis).set_label(text, fontsize=8)
+        time_axis(axis, times, longitude, zone)
+        _bar(figure, picture, axis, text)
     lined_up = without_delay(values, panels.frequencies * size, fringe.delay)
     phase = np.angle(mean_over_channels(lined_up))
     known = np.isfinite(phase)
@@ -128,9 +96,15 @@ def baseline_figure(panels, index, times, longitude):
     axes[1, 0].plot(numbers, np.degrees(phase), ".-", lw=1, ms=3, color=COLOURS[0])
     axes[1, 0].set_ylabel("phase at the band's centre (°, unwrapped)", fontsize=8)
     axes[1, 0].grid(alpha=0.3)
-    time_axis(axes[1, 0], times, longitude)
+    time_axis(axes[1, 0], times, longitude, zone)
     _draw_fringe(figure, axes[1, 1], values, width, panels.step, fringe)
     return figure, fringe
+
+
+def _bar(figure, picture, axis, text):
+    bar = figure.colorbar(picture, ax=axis)
+    bar.set_label(text, fontsize=8)
+    bar.ax.tick_params(labelsize=SMALL)
 
 
 def _draw_fringe(figure, axis, values, width, step, fringe):
@@ -150,23 +124,29 @@ def _draw_fringe(figure, axis, values, width, step, fringe):
             extent=(*delays[near][[0, -1]] / size, *rates[around][[0, -1]] * 1e3))
         axis.plot(fringe.delay / size, fringe.rate * 1e3, "o", ms=12, mfc="none", mec="white")
         axis.set_ylabel("fringe rate (mHz)", fontsize=8)
-        figure.colorbar(picture, ax=axis).set_label("amplitude", fontsize=8)
+        _bar(figure, picture, axis, "amplitude")
     axis.set_xlabel(f"delay ({unit})", fontsize=8)
     axis.set_title(fringe_text(fringe, len(rates) > 1), fontsize=9)
     axis.tick_params(labelsize=7)
 
 
-def closure_figure(file, read, found, times, longitude):
+def closure_figure(file, read, found, times, longitude, zone):
     """Closure phases of triangles over time; read: a pair of antennas to [time][channel]."""
     figure, axis = plt.subplots(figsize=(11, 3.6), layout="constrained")
+    largest = 0.0
     for number, (a, b, c) in enumerate(found):
         phase = closure_phase(read(a, b), read(b, c), read(a, c))
+        largest = max(largest, np.nanmax(np.abs(phase), initial=0))
         axis.plot(dates_of(times), phase, ".-", lw=0.8, ms=4, color=COLOURS[number % len(COLOURS)],
                   label="–".join(file.names[antenna] for antenna in (a, b, c)))
-    axis.set_ylim(-185, 185)
-    axis.set_yticks(range(-180, 181, 90))
+    if largest > 90:
+        axis.set_ylim(-185, 185)
+        axis.set_yticks(range(-180, 181, 90))
+    else:
+        # so that the noise about 0 is seen, with room for the legend
+        axis.set_ylim(-1.2 * max(largest, 0.5), 1.9 * max(largest, 0.5))
     axis.set_ylabel("closure phase (°)")
     axis.grid(alpha=0.3)
-    axis.legend(fontsize=8, ncol=3)
-    time_axis(axis, times, longitude)
+    axis.legend(fontsize=8, ncol=6, loc="upper center")
+    time_axis(axis, times, longitude, zone)
     return figure
