@@ -32,7 +32,6 @@
 #include "kernels/pfb/pfb.h"
 #include "kernels/pfb/prototype.h"
 #include "kernels/xengine/xengine.h"
-#include "runtime/host_memory.h"
 #include <gnuradio/aperture/corner_turn.h>
 #include <gnuradio/aperture/discard.h>
 #include <gnuradio/aperture/f_engine.h>
@@ -306,11 +305,6 @@ flow from_host(const setting& s, const std::vector<char>& data)
 
 // ---- without GNU Radio
 
-memory allocate(const device& d, size_t bytes)
-{
-    return d.own_memory() ? d.own_memory()->allocate(bytes) : allocate_host_memory(bytes);
-}
-
 //! Samples (of all inputs) a second of the kernels: one after the other, and each.
 struct kernel_rates {
     int frames;                         // a call
@@ -350,17 +344,17 @@ public:
         // as in the flowgraph: two calls fill a ring
         const size_t samples = (2 * d_spectra + taps - 1) * channels * a.sample_bytes();
         for (int port = 0; port < a.ports(); port++) {
-            d_samples.push_back(allocate(d, samples));
+            d_samples.push_back(d.allocate(samples));
             for (size_t at = 0; at < samples; at += data.size())
                 d_stream->copy(d_samples.back().get() + at,
                                data.data(),
                                std::min(data.size(), samples - at),
                                direction::host_to_device);
             if (!a.fused)
-                d_channelised.push_back(allocate(d, 2 * d_spectra * a.spectrum_bytes()));
+                d_channelised.push_back(d.allocate(2 * d_spectra * a.spectrum_bytes()));
         }
-        d_transposed = allocate(d, 2 * frames * a.frame_bytes());
-        d_visibilities = allocate(d, a.visibilities_bytes());
+        d_transposed = d.allocate(2 * frames * a.frame_bytes());
+        d_visibilities = d.allocate(a.visibilities_bytes());
         const std::vector<cfloat> gains(size_t(a.inputs) * channels, 1.f);
         if (a.fused)
             d_f_engine->set_gains(gains.data(), *d_stream);
@@ -658,7 +652,7 @@ try {
         throw std::invalid_argument("FRAMES: " + std::string(argv[4]) +
                                     " is not allowed: it must be from 1 to " +
                                     std::to_string(frames_per_integration));
-    const std::string hardware = d.own_memory() ? d.own_memory()->description() : "CPU";
+    const std::string hardware = d.own_memory() ? d.description() : "CPU";
     std::printf("%s: %s; %d channels, %d taps, frames of %d spectra, %d frames "
                 "an integration, %d a call\n\n",
                 d.name().c_str(),

@@ -18,9 +18,10 @@
  * by then, as they are in the bare loop beside it.
  */
 
-#include "runtime/device_block.h"
+#include "runtime/backend.h"
 #include "runtime/host_memory.h"
 #include <gnuradio/aperture/copy.h>
+#include <gnuradio/aperture/device/device_block.h>
 #include <gnuradio/logger.h>
 #include <gnuradio/sync_block.h>
 #include <gnuradio/top_block.h>
@@ -255,7 +256,7 @@ try {
     };
     std::printf("%s: %s, %g GB a run, items of %zu bytes\n",
                 d.name().c_str(),
-                d.own_memory()->description().c_str(),
+                d.description().c_str(),
                 gigabytes,
                 item);
     std::printf("%-18s %10s %14s %14s %8s\n",
@@ -264,7 +265,7 @@ try {
                 "flowgraph GB/s",
                 "bare GB/s",
                 "ratio");
-    std::string json = "{\"device\": \"" + d.own_memory()->description() +
+    std::string json = "{\"device\": \"" + d.description() +
                        "\", \"gigabytes\": " + std::to_string(gigabytes) +
                        ", \"results\": [";
     for (size_t i = 0; i < all.size(); i++) {

@@ -9,8 +9,8 @@
 #define INCLUDED_APERTURE_ARRAY_SOURCE_IMPL_H
 
 #include "kernels/simulator/array_simulator.h"
-#include "runtime/device.h"
 #include <gnuradio/aperture/array_source.h>
+#include <gnuradio/aperture/device/device.h>
 #include <atomic>
 
 namespace gr::aperture {

@@ -8,8 +8,8 @@
 #ifndef INCLUDED_APERTURE_COPY_IMPL_H
 #define INCLUDED_APERTURE_COPY_IMPL_H
 
-#include "runtime/device_block.h"
 #include <gnuradio/aperture/copy.h>
+#include <gnuradio/aperture/device/device_block.h>
 
 namespace gr::aperture {
 

@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_DISCARD_IMPL_H
 #define INCLUDED_APERTURE_DISCARD_IMPL_H
 
-#include "runtime/device_block.h"
+#include <gnuradio/aperture/device/device_block.h>
 #include <gnuradio/aperture/discard.h>
 #include <atomic>
 

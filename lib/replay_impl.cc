@@ -94,7 +94,7 @@ void replay_impl::before_first_call()
 {
     if (!on_device())
         return;
-    d_uploaded = runs_on().own_memory()->allocate(d_p.data.size());
+    d_uploaded = runs_on().allocate(d_p.data.size());
     work_stream().copy(
         d_uploaded.get(), d_p.data.data(), d_p.data.size(), direction::host_to_device);
 }

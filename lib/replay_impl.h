@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_REPLAY_IMPL_H
 #define INCLUDED_APERTURE_REPLAY_IMPL_H
 
-#include "runtime/device_block.h"
+#include <gnuradio/aperture/device/device_block.h>
 #include <gnuradio/aperture/replay.h>
 #include <atomic>
 

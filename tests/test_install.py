@@ -59,6 +59,8 @@ class TestInstall(unittest.TestCase):
         names = [pathlib.PurePath(path) for path in self.installed]
         in_source = {
             "include/gnuradio/aperture": (SOURCE / "include/gnuradio/aperture").glob("*.h"),
+            "include/gnuradio/aperture/device":
+                (SOURCE / "include/gnuradio/aperture/device").glob("*.h"),
             "gnuradio/aperture/arrays/descriptions":
                 (SOURCE / "python/aperture/arrays/descriptions").glob("*.y*ml"),
             "share/gnuradio/grc/blocks": (SOURCE / "grc").glob("*.block.yml"),
@@ -87,6 +89,22 @@ class TestInstall(unittest.TestCase):
         self.assertNotIn("warning:", output)
         self.assertIn("cpu", run_or_fail(self, build / "minimal", env=environment).split())
         run_or_fail(self, build / "flowgraph", env=environment)
+
+    def test_2_device_module(self):
+        """A block of another module on the device edge, by itself and beside our blocks."""
+        build = self.folder / "device_module"
+        environment = self.environment()
+        run_or_fail(self, CMAKE, "-S", SOURCE / "tests/device_module", "-B", build,
+                    f"-DCMAKE_PREFIX_PATH={self.stage}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra",
+                    env=environment)
+        output = run_or_fail(self, CMAKE, "--build", build, env=environment)
+        self.assertNotIn("warning:", output)
+        for program in ("alone", "beside"):
+            # without a kernel of its own for CUDA it does not run there
+            output = run_or_fail(self, build / program,
+                                 env={**environment, "CUDA_VISIBLE_DEVICES": ""})
+            names = [line for line in output.splitlines() if " " not in line]
+            self.assertEqual(names, ["cpu", "emulated"])
 
     def test_3_python(self):
         """from gnuradio import aperture is the installed one, and works."""

@@ -8,18 +8,14 @@
 #ifndef INCLUDED_APERTURE_RUNTIME_BACKEND_H
 #define INCLUDED_APERTURE_RUNTIME_BACKEND_H
 
-#include "runtime/stream.h"
-#include <functional>
+#include <gnuradio/aperture/device/device.h>
 #include <memory>
 #include <string>
 
 namespace gr::aperture {
 
-//! Memory that is freed with its owner.
-using memory = std::unique_ptr<char, std::function<void(char*)>>;
-
 //! What a device with memory of its own can do.
-class backend
+class APERTURE_DEVICE_API backend
 {
 public:
     virtual ~backend() = default;

@@ -492,17 +492,21 @@ gpus look_for_gpus()
     return { count, "" };
 }
 
-} // namespace
-
-gpus find_gpus()
-{
-    static const gpus found = look_for_gpus();
-    return found;
-}
-
 std::shared_ptr<const backend> make_backend(int index)
 {
     return std::make_shared<cuda_backend>(index);
 }
 
+} // namespace
 } // namespace gr::aperture::cuda
+
+//! The one function that this library exports.
+extern "C" __attribute__((visibility("default"))) const void*
+gnuradio_aperture_device_cuda()
+{
+    namespace cuda = gr::aperture::cuda;
+    static const cuda::gpu_runtime all{ APERTURE_DEVICE_CUDA_VERSION,
+                                        cuda::look_for_gpus,
+                                        cuda::make_backend };
+    return &all;
+}

@@ -8,13 +8,37 @@
 #ifndef INCLUDED_APERTURE_RUNTIME_CUDA_H
 #define INCLUDED_APERTURE_RUNTIME_CUDA_H
 
-#include "runtime/cuda_library.h"
+#include "runtime/backend.h"
+#include "runtime/plugin.h"
+#include <memory>
+#include <string>
 
 namespace gr::aperture::cuda {
 
-// What struct library says of them.
-gpus find_gpus();
-std::shared_ptr<const backend> make_backend(int index);
+//! The GPUs of this machine.
+struct gpus {
+    int count;           //!< how many can be used
+    std::string problem; //!< why there is none, or what is wrong with the driver
+};
+
+//! What the library of CUDA's memory, streams and events offers: gpu_runtime_kind.
+struct gpu_runtime {
+    const char* version;
+    /*!
+     * Looks for GPUs. A machine without a driver, or with one that is older than what
+     * this build was made with, is no error: count is 0, and problem says so.
+     */
+    gpus (*find_gpus)();
+    //! \param index of the GPU, below find_gpus().count
+    std::shared_ptr<const backend> (*make_backend)(int index);
+};
+
+extern const plugin_kind gpu_runtime_kind;
+
+//! It, loaded by the first call; nullptr if there is none.
+const gpu_runtime* the_gpu_runtime();
+//! The GPUs that blocks can run on. Loads the library.
+const gpus& find_gpus();
 
 } // namespace gr::aperture::cuda
 

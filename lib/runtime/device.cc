@@ -5,11 +5,12 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "runtime/cuda_library.h"
-#include "runtime/device.h"
+#include "runtime/backend.h"
+#include "runtime/cuda.h"
 #include "runtime/emulated.h"
+#include "runtime/host_memory.h"
 #include "runtime/host_stream.h"
-#include <gnuradio/aperture/device.h>
+#include <gnuradio/aperture/device/device.h>
 #include <stdexcept>
 
 namespace gr::aperture {
@@ -32,22 +33,19 @@ bool names_cuda(const std::string& name)
            name.find_first_not_of("0123456789", 5) == std::string::npos;
 }
 
-//! The GPUs that blocks can run on. Loads the CUDA kernels.
-cuda::gpus find_gpus()
-{
-    const auto& library = cuda::the_library();
-    return library.offers ? library.offers->find_gpus()
-                          : cuda::gpus{ 0, library.problem };
-}
-
 } // namespace
 
 std::vector<std::string> devices()
 {
     std::vector<std::string> names{ "cpu" };
-    for (int i = 0; i < find_gpus().count; i++)
+    for (int i = 0; i < cuda::find_gpus().count; i++)
         names.push_back("cuda:" + std::to_string(i));
     return names;
+}
+
+device::device(kind type, int index, std::shared_ptr<const backend> b)
+    : d_kind(type), d_index(index), d_backend(std::move(b))
+{
 }
 
 device device::select(const std::string& name)
@@ -59,7 +57,7 @@ device device::select(const std::string& name)
     if (name != "auto" && !names_cuda(name))
         throw std::invalid_argument("device: '" + name +
                                     "' is not known; allowed: auto, cpu, cuda, cuda:N");
-    const auto found = find_gpus();
+    const auto& found = cuda::find_gpus();
     if (name == "auto" && found.count == 0)
         return device(kind::cpu, 0);
     // a number that is too long for int is no GPU's, either
@@ -70,7 +68,7 @@ device device::select(const std::string& name)
             "device: '" + name + "' was asked for, but " +
             (found.count == 0 ? found.problem : "there is no GPU of that number") +
             "; found: " + joined(devices()));
-    return device(kind::cuda, index, cuda::the_library().offers->make_backend(index));
+    return device(kind::cuda, index, cuda::the_gpu_runtime()->make_backend(index));
 }
 
 std::string device::name() const
@@ -85,9 +83,25 @@ std::string device::name() const
     }
 }
 
+std::string device::description() const
+{
+    return d_backend ? d_backend->description() : "";
+}
+
 std::unique_ptr<stream> device::make_stream() const
 {
     return d_backend ? d_backend->make_stream() : std::make_unique<host_stream>();
+}
+
+memory device::allocate(size_t bytes) const
+{
+    return d_backend ? d_backend->allocate(bytes) : allocate_host_memory(bytes);
+}
+
+void device::make_current() const
+{
+    if (d_backend)
+        d_backend->make_current();
 }
 
 } // namespace gr::aperture

@@ -6,13 +6,20 @@
  */
 
 #include "kernels/common/number_text.h"
-#include "runtime/device_block.h"
+#include "runtime/backend.h"
+#include "runtime/device_buffer.h"
 #include "runtime/fault.h"
 #include "runtime/host_wait.h"
+#include <gnuradio/aperture/device/device_block.h>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_double_mapped.h>
 #include <gnuradio/buffer_reader.h>
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -25,101 +32,208 @@ constexpr size_t calls_ahead = 4;
 
 thread_local bool thread_of_device_block = false;
 
+gr::buffer_type buffer_type_on(const device& d)
+{
+    return d.own_memory() ? device_buffer::type : gr::buffer_double_mapped::type;
+}
+
 } // namespace
-
-bool device_block::is_thread_of_one() { return thread_of_device_block; }
-
-device_block::device_block(const device& d) : d_device(d), d_stream(d.make_stream()) {}
 
 gr::io_signature::sptr signature_on(const device& d, int streams, int item_size)
 {
-    return gr::io_signature::make(streams,
-                                  streams,
-                                  item_size,
-                                  d.own_memory() ? device_buffer::type
-                                                 : gr::buffer_double_mapped::type);
+    return gr::io_signature::make(streams, streams, item_size, buffer_type_on(d));
 }
 
-size_t device_block::minimum_ring() const
+gr::io_signature::sptr signature_on(const device& d, const std::vector<int>& item_sizes)
 {
-    return on_device() ? d_device.own_memory()->default_ring() : 0;
+    const int streams = int(item_sizes.size());
+    return gr::io_signature::makev(
+        streams,
+        streams,
+        item_sizes,
+        gr::gr_vector_buffer_type(item_sizes.size(), buffer_type_on(d)));
 }
 
-bool device_block::start()
+/*!
+ * The rings at a block's ports, its streams, and the order of its calls.
+ */
+class device_block::edges
 {
+public:
+    edges(device_block& block,
+          const std::vector<device>& inputs,
+          const std::vector<device>& outputs)
+        : d_block(block), d_input_devices(inputs), d_output_devices(outputs)
+    {
+        make_stream(block.runs_on());
+        for (const auto* ports : { &inputs, &outputs })
+            for (const auto& d : *ports)
+                make_stream(d);
+    }
+
+    const device& input_device(int port) const { return of(d_input_devices, port); }
+    const device& output_device(int port) const { return of(d_output_devices, port); }
+
+    //! The place of a device's stream in d_streams.
+    size_t stream_on(const device& d) const
+    {
+        size_t i = 0;
+        while (i < d_streams.size() && d_streams[i].first != d)
+            i++;
+        return i;
+    }
+    //! The first one is work_stream().
+    stream& stream_at(size_t i) const { return *d_streams[i].second; }
+
+    void start();
+    void stop();
+    //! \returns false if a writer has failed, which reports it itself
+    bool begin_call(int& noutput_items, gr_vector_int& ninput_items);
+    //! From here on the inputs are read no more by this call.
+    void release_inputs();
+    /*!
+     * A call on little input while the device still works on earlier ones would not be
+     * done any sooner, and calls that are many and small keep a GPU from its work: such a
+     * call waits for more input, until the device is idle or latency() has passed.
+     * \returns whether there is to be no call now
+     */
+    bool gathers(const gr_vector_int& ninput_items);
+
+    //! by their rings, in the present call
+    bool outputs_held = false;
+    std::atomic<double> latency{ 0.1 };
+    std::string error() const
+    {
+        std::lock_guard<std::mutex> guard(d_mutex);
+        return d_error;
+    }
+    //! \returns whether it is the first one
+    bool set_error(const std::string& what)
+    {
+        std::lock_guard<std::mutex> guard(d_mutex);
+        if (!d_error.empty())
+            return false;
+        d_error = what;
+        return true;
+    }
+    void clear_error()
     {
         std::lock_guard<std::mutex> guard(d_mutex);
         d_error.clear();
     }
-    // GNU Radio starts blocks in their own threads, all of them before the first is
-    // called
-    thread_of_device_block = on_device();
+
+private:
+    struct port {
+        std::shared_ptr<device_buffer> buffer;
+        const gr::buffer_reader* reader; // nullptr for an output
+        size_t stream;                   // that of its device, in d_streams
+        int items;                       // of the present call
+    };
+    //! The ends of a call's work on each stream.
+    using call = std::vector<event_sptr>;
+
+    const device& of(const std::vector<device>& ports, int port) const
+    {
+        return ports.empty() ? d_block.runs_on()
+                             : ports[std::min<size_t>(port, ports.size() - 1)];
+    }
+
+    void make_stream(const device& d)
+    {
+        if (bool(d.own_memory()) != d_block.on_device())
+            throw std::invalid_argument(
+                "devices of ports: " + d.name() + " is not allowed beside " +
+                d_block.runs_on().name() +
+                ": either all are the CPU, or all have memory of their own");
+        if (stream_on(d) == d_streams.size())
+            d_streams.emplace_back(d, d.make_stream());
+    }
+
+    void attach(std::vector<port>& ports,
+                const std::string& name,
+                const gr::buffer_sptr& b,
+                const gr::buffer_reader* reader,
+                const device& d);
+    bool last_call_is_done() const
+    {
+        const auto& last = d_calls.back();
+        return std::all_of(last.begin(), last.end(), [](const event_sptr& e) {
+            return !e || e->done();
+        });
+    }
+
+    device_block& d_block;
+    const std::vector<device> d_input_devices, d_output_devices;
+    std::vector<std::pair<device, std::shared_ptr<stream>>>
+        d_streams;                         // first: work_stream()
+    std::vector<port> d_inputs, d_outputs; // what is attached
+    std::deque<call> d_calls;              // the last ones
+    bool d_reading = false;                // release_inputs() is still to come
+    //! since when a call waits for more input
+    std::optional<std::chrono::steady_clock::time_point> d_gathering;
+    mutable std::mutex d_mutex; // of the error
+    std::string d_error;
+};
+
+void device_block::edges::attach(std::vector<port>& ports,
+                                 const std::string& name,
+                                 const gr::buffer_sptr& b,
+                                 const gr::buffer_reader* reader,
+                                 const device& d)
+{
+    auto buffer = std::dynamic_pointer_cast<device_buffer>(b);
+    if (!buffer)
+        throw std::runtime_error(
+            name + ": its data is in host memory, because " + b->link()->identifier() +
+            " was connected to it while the flowgraph was running; stop the "
+            "flowgraph and start it again instead of lock() and unlock()");
+    const size_t place = stream_on(d);
+    try {
+        buffer->attach(d, reader ? nullptr : d_streams[place].second);
+    } catch (const std::exception& e) {
+        throw std::runtime_error(name + ": " + e.what());
+    }
+    ports.push_back({ buffer, reader, place, 0 });
+}
+
+void device_block::edges::start()
+{
     d_calls.clear();
     d_gathering.reset();
-    try {
-        if (on_device()) {
-            d_device.own_memory()->make_current();
-            attach_all();
-        }
-        before_first_call();
-    } catch (const std::exception& e) { // out of start() it would hang the flowgraph
-        fail(e.what());
-    }
-    if (on_device())
-        working_thread::begin();
-    return block::start();
+    if (!d_block.on_device())
+        return;
+    d_block.runs_on().make_current();
+    const auto detail = d_block.detail();
+    for (int i = 0; i < detail->ninputs(); i++)
+        attach(d_inputs,
+               "input " + std::to_string(i),
+               detail->input(i)->buffer(),
+               detail->input(i).get(),
+               input_device(i));
+    for (int i = 0; i < detail->noutputs(); i++)
+        attach(d_outputs,
+               "output " + std::to_string(i),
+               detail->output(i),
+               nullptr,
+               output_device(i));
 }
 
-void device_block::attach_all()
+void device_block::edges::stop()
 {
-    auto attach = [this](const char* what,
-                         int number,
-                         const gr::buffer_sptr& b,
-                         const gr::buffer_reader* reader) {
-        const std::string name = what + std::string(" ") + std::to_string(number);
-        auto buffer = std::dynamic_pointer_cast<device_buffer>(b);
-        if (!buffer)
-            throw std::runtime_error(
-                name + ": its data is in host memory, because " +
-                b->link()->identifier() +
-                " was connected to it while the flowgraph was running; stop the "
-                "flowgraph and start it again instead of lock() and unlock()");
-        try {
-            buffer->attach(*this, reader ? nullptr : d_stream);
-        } catch (const std::exception& e) {
-            throw std::runtime_error(name + ": " + e.what());
-        }
-        (reader ? d_inputs : d_outputs).push_back({ buffer, reader, 0 });
-    };
-    for (int i = 0; i < detail()->ninputs(); i++)
-        attach("input", i, detail()->input(i)->buffer(), detail()->input(i).get());
-    for (int i = 0; i < detail()->noutputs(); i++)
-        attach("output", i, detail()->output(i), nullptr);
-}
-
-bool device_block::stop()
-{
-    if (on_device()) {
-        working_thread::end();
-        thread_of_device_block = false;
-        try {
-            if (!left_out("stop waits for the stream"))
-                d_stream->synchronize();
-        } catch (const std::exception& e) {
-            fail(e.what());
-        }
-        detach_all();
-        d_calls.clear();
-    }
-    return block::stop();
-}
-
-void device_block::detach_all()
-{
+    if (!d_block.on_device())
+        return;
     const auto report = [this](const std::string& e) {
         if (!e.empty())
-            fail(e);
+            d_block.fail(e);
     };
+    for (const auto& s : d_streams) {
+        try {
+            if (!left_out("stop waits for the stream"))
+                s.second->synchronize();
+        } catch (const std::exception& e) {
+            report(e.what());
+        }
+    }
     for (auto& p : d_inputs) {
         report(p.buffer->detach());
         report(p.buffer->error_for_readers());
@@ -130,6 +244,138 @@ void device_block::detach_all()
     }
     d_inputs.clear();
     d_outputs.clear();
+    d_calls.clear();
+}
+
+bool device_block::edges::begin_call(int& noutput_items, gr_vector_int& ninput_items)
+{
+    if (d_calls.size() >= calls_ahead) {
+        if (!left_out("own call before"))
+            for (const auto& e : d_calls.front())
+                host_wait(e);
+        d_calls.pop_front();
+    }
+    for (size_t i = 0; i < d_inputs.size(); i++) {
+        auto& p = d_inputs[i];
+        p.items = ninput_items[i] =
+            p.buffer->contiguous_for_read(*p.reader, ninput_items[i]);
+        if (!p.buffer->begin_read(stream_at(p.stream), *p.reader, p.items))
+            return false;
+    }
+    for (auto& p : d_outputs)
+        noutput_items = p.buffer->contiguous_for_write(noutput_items);
+    outputs_held = !d_outputs.empty();
+    for (auto& p : d_outputs)
+        outputs_held = outputs_held && p.buffer->holds_next();
+    for (auto& p : d_outputs)
+        if (outputs_held)
+            p.buffer->keep();
+        else
+            p.buffer->begin_write(stream_at(p.stream), noutput_items);
+    d_reading = true;
+    return true;
+}
+
+void device_block::edges::release_inputs()
+{
+    if (!d_reading)
+        return;
+    d_reading = false;
+    call done;
+    for (const auto& s : d_streams)
+        done.push_back(s.second->record());
+    for (auto& p : d_inputs)
+        p.buffer->end_read(*p.reader, p.items, done[p.stream]);
+    d_calls.push_back(std::move(done));
+}
+
+bool device_block::edges::gathers(const gr_vector_int& ninput_items)
+{
+    bool little = !d_inputs.empty(); // GNU Radio ends a source that has nothing
+    const int64_t kept = d_inputs.empty() ? 0 : d_block.kept_items();
+    for (size_t i = 0; i < d_inputs.size(); i++)
+        little =
+            little && ninput_items[i] - kept < int64_t(d_inputs[i].buffer->bufsize() / 8);
+    if (!little || d_calls.empty() || last_call_is_done()) {
+        d_gathering.reset();
+        return false;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (!d_gathering)
+        d_gathering = now;
+    if (std::chrono::duration<double>(now - *d_gathering).count() >= latency) {
+        d_gathering.reset();
+        return false;
+    }
+    // The scheduler calls again at once, and says what has come by then.
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    return true;
+}
+
+bool device_block::is_thread_of_one() { return thread_of_device_block; }
+
+device_block::device_block(const device& d) : device_block(d, {}, {}) {}
+
+device_block::device_block(const device& d,
+                           const std::vector<device>& inputs,
+                           const std::vector<device>& outputs)
+    : d_device(d), d_edges(std::make_unique<edges>(*this, inputs, outputs))
+{
+}
+
+device_block::~device_block() = default;
+
+const device& device_block::input_device(int port) const
+{
+    return d_edges->input_device(port);
+}
+const device& device_block::output_device(int port) const
+{
+    return d_edges->output_device(port);
+}
+
+stream& device_block::work_stream() { return d_edges->stream_at(0); }
+stream& device_block::input_stream(int port)
+{
+    return d_edges->stream_at(d_edges->stream_on(input_device(port)));
+}
+stream& device_block::output_stream(int port)
+{
+    return d_edges->stream_at(d_edges->stream_on(output_device(port)));
+}
+
+bool device_block::outputs_held() const { return d_edges->outputs_held; }
+
+size_t device_block::minimum_ring() const
+{
+    return on_device() ? d_device.own_memory()->default_ring() : 0;
+}
+
+bool device_block::start()
+{
+    d_edges->clear_error();
+    // GNU Radio starts blocks in their own threads, all of them before the first is
+    // called
+    thread_of_device_block = on_device();
+    try {
+        d_edges->start();
+        before_first_call();
+    } catch (const std::exception& e) { // out of start() it would hang the flowgraph
+        fail(e.what());
+    }
+    if (on_device())
+        working_thread::begin();
+    return block::start();
+}
+
+bool device_block::stop()
+{
+    if (on_device()) {
+        working_thread::end();
+        thread_of_device_block = false;
+    }
+    d_edges->stop();
+    return block::stop();
 }
 
 int device_block::general_work(int noutput_items,
@@ -142,33 +388,12 @@ int device_block::general_work(int noutput_items,
     try { // an exception that leaves this would hang the flowgraph
         if (!on_device())
             return process(noutput_items, ninput_items, input_items, output_items);
-        if (gathers(ninput_items))
+        if (d_edges->gathers(ninput_items))
             return 0;
-        if (d_calls.size() >= calls_ahead) {
-            if (!left_out("own call before"))
-                host_wait(d_calls.front());
-            d_calls.pop_front();
-        }
-        for (size_t i = 0; i < d_inputs.size(); i++) {
-            auto& p = d_inputs[i];
-            p.items = ninput_items[i] =
-                p.buffer->contiguous_for_read(*p.reader, ninput_items[i]);
-            if (!p.buffer->begin_read(*d_stream, *p.reader, p.items))
-                return WORK_DONE;
-        }
-        for (auto& p : d_outputs)
-            noutput_items = p.buffer->contiguous_for_write(noutput_items);
-        d_outputs_held = !d_outputs.empty();
-        for (auto& p : d_outputs)
-            d_outputs_held = d_outputs_held && p.buffer->holds_next();
-        for (auto& p : d_outputs)
-            if (d_outputs_held)
-                p.buffer->keep();
-            else
-                p.buffer->begin_write(*d_stream, noutput_items);
-        d_reading = true;
+        if (!d_edges->begin_call(noutput_items, ninput_items))
+            return WORK_DONE;
         const int done = process(noutput_items, ninput_items, input_items, output_items);
-        release_inputs();
+        d_edges->release_inputs();
         return failed() ? int(WORK_DONE) : done;
     } catch (const std::exception& e) {
         fail(e.what());
@@ -182,74 +407,30 @@ void device_block::set_latency(double seconds)
     if (!(seconds >= 0 && seconds <= 10))
         throw std::invalid_argument("latency: " + text_of(seconds) +
                                     " is not allowed: it must be from 0 to 10 seconds");
-    d_latency = seconds;
+    d_edges->latency = seconds;
 }
 
-bool device_block::gathers(const gr_vector_int& ninput_items)
-{
-    bool little = !d_inputs.empty(); // GNU Radio ends a source that has nothing
-    const int64_t kept = d_inputs.empty() ? 0 : kept_items();
-    for (size_t i = 0; i < d_inputs.size(); i++)
-        little =
-            little && ninput_items[i] - kept < int64_t(d_inputs[i].buffer->bufsize() / 8);
-    if (!little || d_calls.empty() || d_calls.back()->done()) {
-        d_gathering.reset();
-        return false;
-    }
-    const auto now = std::chrono::steady_clock::now();
-    if (!d_gathering)
-        d_gathering = now;
-    if (std::chrono::duration<double>(now - *d_gathering).count() >= d_latency) {
-        d_gathering.reset();
-        return false;
-    }
-    // The scheduler calls again at once, and says what has come by then.
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
-    return true;
-}
-
-void device_block::release_inputs()
-{
-    if (!d_reading)
-        return;
-    d_reading = false;
-    const event_sptr done = d_stream->record();
-    for (auto& p : d_inputs)
-        p.buffer->end_read(*p.reader, p.items, done);
-    d_calls.push_back(done);
-}
+double device_block::latency() const { return d_edges->latency; }
 
 void device_block::consume(int port, int items)
 {
-    release_inputs();
+    d_edges->release_inputs();
     block::consume(port, items);
 }
 
 void device_block::consume_each(int items)
 {
-    release_inputs();
+    d_edges->release_inputs();
     block::consume_each(items);
 }
 
 bool device_block::fail(const std::string& what)
 {
-    std::lock_guard<std::mutex> guard(d_mutex);
-    if (d_error.empty()) {
-        d_error = what;
+    if (d_edges->set_error(what))
         d_logger->error("{:s}", what);
-    }
     return false;
 }
 
-std::string device_block::device_description() const
-{
-    return on_device() ? d_device.own_memory()->description() : "";
-}
-
-std::string device_block::error() const
-{
-    std::lock_guard<std::mutex> guard(d_mutex);
-    return d_error;
-}
+std::string device_block::error() const { return d_edges->error(); }
 
 } // namespace gr::aperture

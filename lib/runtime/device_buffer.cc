@@ -5,11 +5,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "runtime/device_block.h"
 #include "runtime/device_buffer.h"
 #include "runtime/fault.h"
 #include "runtime/host_memory.h"
 #include "runtime/host_wait.h"
+#include <gnuradio/aperture/device/device_block.h>
 #include <gnuradio/block.h>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_reader.h>
@@ -210,14 +210,38 @@ void device_buffer::find_host_readers()
             d_host_readers = true;
 }
 
-void device_buffer::attach(const device_block& b, const std::shared_ptr<stream>& writer)
+void device_buffer::choose_device()
 {
-    if (!(b.runs_on() == d_device))
+    const device before = d_device;
+    if (!d_host_writer) {
+        const auto& writer = dynamic_cast<const device_block&>(*link());
+        int port = 0;
+        while (link()->detail()->output(port).get() != this)
+            port++;
+        d_device = writer.output_device(port);
+    } else {
+        for (const auto* r : d_readers) {
+            const auto* reader = dynamic_cast<const device_block*>(r->link().get());
+            if (reader && reader->on_device()) {
+                d_device = reader->input_device(port_of(r));
+                break;
+            }
+        }
+    }
+    if (d_device != before)
+        d_copies = d_device.make_stream();
+}
+
+void device_buffer::attach(const device& d, const std::shared_ptr<stream>& writer)
+{
+    std::lock_guard<std::mutex> guard(d_state);
+    if (d_attached == 0)
+        choose_device();
+    if (d != d_device)
         throw std::runtime_error(
-            "the block runs on " + b.runs_on().name() + ", but another block at " +
+            "the block runs on " + d.name() + ", but another block at " +
             link()->identifier() + "'s output on " + d_device.name() +
             ": an edge joins blocks of one device and of the host only");
-    std::lock_guard<std::mutex> guard(d_state);
     if (writer)
         d_writer = writer;
     if (d_attached == 0) {

@@ -8,9 +8,9 @@
 #ifndef INCLUDED_APERTURE_RUNTIME_DEVICE_BUFFER_H
 #define INCLUDED_APERTURE_RUNTIME_DEVICE_BUFFER_H
 
-#include "runtime/device.h"
 #include "runtime/event_log.h"
 #include "runtime/ring.h"
+#include <gnuradio/aperture/device/device.h>
 #include <gnuradio/buffer.h>
 #include <gnuradio/buffer_type.h>
 #include <map>
@@ -74,12 +74,12 @@ public:
 
     /*!
      * In start(), by the writer or for one of its readers: allocates what is needed.
-     * \param b the device block
-     * \param writer its stream, if it is the writer
-     * \throws std::runtime_error if there is not enough memory, or the block runs on
-     * another device
+     * \param d the device of the block's port
+     * \param writer the port's stream, if it is the writer
+     * \throws std::runtime_error if there is not enough memory, or the others' ports are
+     * on another device
      */
-    void attach(const device_block& b, const std::shared_ptr<stream>& writer);
+    void attach(const device& d, const std::shared_ptr<stream>& writer);
     //! In stop(), once for each attach(), when the block's stream has nothing left to do:
     //! the last one frees the memory on the device.
     //! \returns the error that the last copies met; empty if there was none
@@ -118,6 +118,8 @@ private:
     };
 
     bool allocate_buffer(int nitems) override;
+    //! That of the writer's port, or else of the first reader's.
+    void choose_device();
     void find_host_readers();
     void allocate_device_memory();
     void allocate_mirror();
@@ -132,7 +134,8 @@ private:
     //! Keeps an error that no block can report at once.
     void fail(const char* what);
 
-    const device d_device;
+    //! That of the ports, known from attach() on; before, another one of its kind.
+    device d_device;
     const uint64_t d_identity; // among the buffers of a writer
     bool d_repeats;            // each turn of the ring holds what the one before held
     bool d_twice_mapped;       // the ring on the device

@@ -29,7 +29,7 @@ namespace emulated {
 constexpr unsigned char mask = 0xa5;
 
 //! Copies from the host to the device or back.
-void copy_masked(void* to, const void* from, size_t bytes);
+APERTURE_DEVICE_API void copy_masked(void* to, const void* from, size_t bytes);
 
 //! What tests may change, before streams and rings are made.
 struct settings {
@@ -41,7 +41,7 @@ struct settings {
     //! By how much each clearing of memory is late, microseconds.
     std::atomic<int> clear_delay{ 0 };
 };
-settings& current_settings();
+APERTURE_DEVICE_API settings& current_settings();
 
 //! Bytes of device memory that are allocated.
 size_t memory_in_use();
@@ -51,7 +51,7 @@ size_t pinned_memory();
 //! The most pieces of work that any stream had to do, since the last call.
 size_t longest_queue();
 
-class stream : public aperture::stream
+class APERTURE_DEVICE_API stream : public aperture::stream
 {
 public:
     stream();

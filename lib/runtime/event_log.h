@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_RUNTIME_EVENT_LOG_H
 #define INCLUDED_APERTURE_RUNTIME_EVENT_LOG_H
 
-#include "runtime/stream.h"
+#include <gnuradio/aperture/device/stream.h>
 #include <cstdint>
 #include <deque>
 

@@ -8,12 +8,12 @@
 #ifndef INCLUDED_APERTURE_RUNTIME_HOST_STREAM_H
 #define INCLUDED_APERTURE_RUNTIME_HOST_STREAM_H
 
-#include "runtime/stream.h"
+#include <gnuradio/aperture/device/stream.h>
 
 namespace gr::aperture {
 
 //! The CPU: whoever gives the work does it.
-class host_stream : public stream
+class APERTURE_DEVICE_API host_stream : public stream
 {
 public:
     void synchronize() override {}

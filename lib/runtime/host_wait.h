@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_RUNTIME_HOST_WAIT_H
 #define INCLUDED_APERTURE_RUNTIME_HOST_WAIT_H
 
-#include "runtime/stream.h"
+#include <gnuradio/aperture/device/stream.h>
 
 namespace gr::aperture {
 
@@ -17,7 +17,7 @@ namespace gr::aperture {
  * between start() and stop(), but for the three kinds of waits that go through
  * host_wait(). A backend counts all others.
  */
-class working_thread
+class APERTURE_DEVICE_API working_thread
 {
 public:
     static void begin();
@@ -30,7 +30,7 @@ public:
     //! A backend tells that the calling thread is about to wait.
     static void waits();
     //! While one of these lives, the calling thread is allowed to wait.
-    class allowed_wait
+    class APERTURE_DEVICE_API allowed_wait
     {
     public:
         allowed_wait();
@@ -41,7 +41,7 @@ public:
 };
 
 //! Waits for an event, which is allowed; nullptr: does not wait.
-void host_wait(const event_sptr& e);
+APERTURE_DEVICE_API void host_wait(const event_sptr& e);
 
 } // namespace gr::aperture
 

@@ -9,10 +9,10 @@
 #define INCLUDED_APERTURE_STREAM_CLOCKED_BLOCK_H
 
 #include "kernels/common/types.h"
-#include "runtime/device_block.h"
 #include "stream/rate_limit.h"
 #include "stream/stream_alignment.h"
 #include "stream/timestamp.h"
+#include <gnuradio/aperture/device/device_block.h>
 #include <gnuradio/block.h>
 #include <functional>
 #include <optional>

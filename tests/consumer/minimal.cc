@@ -6,7 +6,7 @@
  */
 
 #include <gnuradio/aperture/corner_turn.h>
-#include <gnuradio/aperture/device.h>
+#include <gnuradio/aperture/device/device.h>
 #include <gnuradio/aperture/pfb_channelizer.h>
 #include <gnuradio/aperture/select.h>
 #include <gnuradio/aperture/tags.h>

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "runtime/cuda_library.h"
-#include "runtime/device.h"
+#include "kernels/common/cuda_kernels.h"
+#include "runtime/plugin.h"
 #include <cppunit/TestAssert.h>
 #include <cppunit/extensions/HelperMacros.h>
 #include <fstream>
@@ -25,7 +25,7 @@ class qa_cuda_library : public CppUnit::TestCase
 
     static void expect_refused(const std::string& path, const std::string& said)
     {
-        const auto loaded = cuda::load_library(path);
+        const auto loaded = load_plugin(kernels::cuda_kernels_kind, path);
         CPPUNIT_ASSERT(!loaded.offers);
         CPPUNIT_ASSERT_MESSAGE(loaded.problem,
                                loaded.problem.find(said) != std::string::npos);
@@ -56,7 +56,7 @@ public:
     {
         const std::string path = STUB_FOLDER "/libstub-version.so";
         expect_refused(path, path + " has version 0.0.9 (stub), but this library needs ");
-        const std::string wanted = cuda::wanted_library_version();
+        const std::string wanted = kernels::cuda_kernels_kind.version;
         expect_refused(path, wanted + ": install both from the same build");
     }
 };

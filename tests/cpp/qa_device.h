@@ -8,8 +8,8 @@
 #ifndef INCLUDED_APERTURE_TESTS_CPP_QA_DEVICE_H
 #define INCLUDED_APERTURE_TESTS_CPP_QA_DEVICE_H
 
-#include "runtime/device_block.h"
 #include "runtime/emulated.h"
+#include <gnuradio/aperture/device/device_block.h>
 #include <gnuradio/sync_block.h>
 #include <gnuradio/top_block.h>
 #include <algorithm>

@@ -6,8 +6,10 @@
  */
 
 #include "qa_device.h"
+#include "runtime/device_buffer.h"
 #include "runtime/host_wait.h"
 #include <gnuradio/aperture/copy.h>
+#include <gnuradio/aperture/device/host_work.h>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_double_mapped.h>
 #include <gnuradio/hier_block2.h>
@@ -101,6 +103,10 @@ class qa_device_flow : public CppUnit::TestFixture
     CPPUNIT_TEST(lock_and_unlock);
     CPPUNIT_TEST(new_host_source_is_refused);
     CPPUNIT_TEST(an_edge_joins_no_two_devices);
+    CPPUNIT_TEST(a_block_has_a_device_for_each_port);
+    CPPUNIT_TEST(ports_on_cpu_and_device_are_refused);
+    CPPUNIT_TEST(work_of_the_host);
+    CPPUNIT_TEST(errors_in_work_of_the_host);
     CPPUNIT_TEST(errors_end_the_flowgraph);
     CPPUNIT_TEST(errors_on_the_cpu_end_it_too);
     CPPUNIT_TEST(memory_that_does_not_fit);
@@ -764,6 +770,152 @@ public:
                 k });
         d_top->run();
         assert_right(k, 1000000);
+    }
+
+    //! Two inputs on one device, added bytewise, go to another device.
+    struct mover : public device_block {
+        mover(const device& from, const device& to)
+            : gr::block("mover", signature_on(from, 2, 3), signature_on(to, 1, 3)),
+              device_block(from, { from }, { to })
+        {
+            set_latency(0);
+        }
+        int process(int noutput_items,
+                    gr_vector_int& ninput_items,
+                    gr_vector_const_void_star& input_items,
+                    gr_vector_void_star& output_items) override
+        {
+            const int n = std::min({ noutput_items, ninput_items[0], ninput_items[1] });
+            const size_t bytes = size_t(n) * 3;
+            stream &from = input_stream(1), &to = output_stream(0);
+            from.wait(to.record()); // what the output's readers still read
+            run_on_host(from,
+                        { { input_items[0], bytes }, { input_items[1], bytes } },
+                        { { output_items[0], bytes } },
+                        [bytes](const auto& in, const auto& out) {
+                            auto* a = static_cast<const uint8_t*>(in[0]);
+                            auto* b = static_cast<const uint8_t*>(in[1]);
+                            for (size_t i = 0; i < bytes; i++)
+                                static_cast<uint8_t*>(out[0])[i] = a[i] + b[i];
+                        });
+            to.wait(from.record());
+            consume_each(n);
+            return n;
+        }
+    };
+
+    void a_block_has_a_device_for_each_port()
+    {
+        const auto first = device::select("emulated"),
+                   second = device::select("emulated:1");
+        const qa::emulation settings;
+        emulated::current_settings().delay = 300;
+        for (int start = 0; start < 2; start++) {
+            auto s = make<source>(3, 300001);
+            auto a = copy_on("emulated", 3), b = copy_on("emulated", 3),
+                 c = copy_on("emulated:1", 3);
+            auto m = make<mover>(first, second);
+            CPPUNIT_ASSERT(m->input_device(1) == first && m->output_device(0) == second);
+            auto k = make<sink>(3, [](int64_t i, size_t byte) {
+                return uint8_t(2 * qa::sequence_byte(i * 3 + byte));
+            });
+            d_top = gr::make_top_block("test");
+            d_top->connect(s, 0, a, 0);
+            d_top->connect(s, 0, b, 0);
+            d_top->connect(a, 0, m, 0);
+            d_top->connect(b, 0, m, 1);
+            d_top->connect(m, 0, c, 0);
+            d_top->connect(c, 0, k, 0);
+            d_top->run();
+            for (const auto& block : { a, b, c })
+                CPPUNIT_ASSERT_EQUAL(std::string(), block->error());
+            assert_right(k, 300001);
+            if (start == 0) { // beside a host source and a host sink
+                auto other = make<mover>(first, second);
+                auto host = make<sink>(3, [](int64_t i, size_t byte) {
+                    return uint8_t(2 * qa::sequence_byte(i * 3 + byte));
+                });
+                d_top = gr::make_top_block("test");
+                auto all = make<source>(3, 100003);
+                d_top->connect(all, 0, other, 0);
+                d_top->connect(all, 0, other, 1);
+                d_top->connect(other, 0, host, 0);
+                d_top->run();
+                assert_right(host, 100003);
+            }
+        }
+    }
+
+    void ports_on_cpu_and_device_are_refused()
+    {
+        try {
+            make<mover>(device::select("emulated"), device::select("cpu"));
+            CPPUNIT_FAIL("no error");
+        } catch (const std::invalid_argument& e) {
+            CPPUNIT_ASSERT_EQUAL(
+                std::string(
+                    "devices of ports: cpu is not allowed beside emulated: either "
+                    "all are the CPU, or all have memory of their own"),
+                std::string(e.what()));
+        }
+    }
+
+    //! y = 3 x by work of the host, on each device that it may be given to.
+    struct tripler : public device_block {
+        tripler(const std::string& name, int fail_at)
+            : gr::block("tripler",
+                        signature_on(device::select(name), 1, 5),
+                        signature_on(device::select(name), 1, 5)),
+              device_block(device::select(name)),
+              calls_left(fail_at)
+        {
+        }
+        int process(int noutput_items,
+                    gr_vector_int& ninput_items,
+                    gr_vector_const_void_star& input_items,
+                    gr_vector_void_star& output_items) override
+        {
+            const int n = std::min({ noutput_items, ninput_items[0], 4321 });
+            const size_t bytes = size_t(n) * 5;
+            const bool fails = --calls_left == 0;
+            run_on_host(work_stream(),
+                        { { input_items[0], bytes } },
+                        { { output_items[0], bytes } },
+                        [bytes, fails](const auto& in, const auto& out) {
+                            if (fails)
+                                throw std::runtime_error("the host gave up");
+                            for (size_t i = 0; i < bytes; i++)
+                                static_cast<uint8_t*>(out[0])[i] =
+                                    3 * static_cast<const uint8_t*>(in[0])[i];
+                        });
+            consume_each(n);
+            return n;
+        }
+        int calls_left;
+    };
+
+    void work_of_the_host()
+    {
+        for (const char* name : { "cpu", "emulated", "emulated:1" }) {
+            auto k = make<sink>(5, [](int64_t i, size_t b) {
+                return uint8_t(3 * qa::sequence_byte(i * 5 + b));
+            });
+            d_top = gr::make_top_block("test");
+            chain({ make<source>(5, 200003), make<tripler>(name, 0), k });
+            d_top->run();
+            assert_right(k, 200003);
+        }
+    }
+
+    void errors_in_work_of_the_host()
+    {
+        for (const char* name : { "cpu", "emulated" }) {
+            auto t = make<tripler>(name, 3);
+            d_top = gr::make_top_block("test");
+            chain({ make<source>(5, int64_t(1) << 50), t, make<sink>(5, sequence(5)) });
+            d_top->run(); // it ends by itself
+            CPPUNIT_ASSERT_EQUAL(std::string("the host gave up"), t->error());
+        }
     }
 
     void errors_end_the_flowgraph()

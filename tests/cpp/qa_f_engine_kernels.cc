@@ -23,8 +23,8 @@ public:
     bytes_on(const device& d, stream& s, const std::vector<uint8_t>& bytes)
         : d_stream(s), d_plain(bytes)
     {
-        if (const auto& own = d.own_memory()) {
-            d_memory = own->allocate(bytes.size());
+        if (d.own_memory()) {
+            d_memory = d.allocate(bytes.size());
             s.copy(d_memory.get(), bytes.data(), bytes.size(), direction::host_to_device);
             s.synchronize();
         }

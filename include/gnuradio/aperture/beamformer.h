@@ -10,7 +10,7 @@
 
 #include <gnuradio/aperture/api.h>
 #include <gnuradio/aperture/beam_parameters.h>
-#include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/device/block_on_device.h>
 #include <complex>
 #include <cstdint>
 #include <string>

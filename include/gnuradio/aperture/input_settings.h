@@ -8,7 +8,8 @@
 #ifndef INCLUDED_APERTURE_INPUT_SETTINGS_H
 #define INCLUDED_APERTURE_INPUT_SETTINGS_H
 
-#include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/device/block_on_device.h>
 #include <complex>
 #include <cstdint>
 #include <optional>

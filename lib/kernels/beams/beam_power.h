@@ -10,7 +10,7 @@
 
 #include "kernels/beams/detection.h"
 #include "kernels/beams/weighted_kernel.h"
-#include "runtime/device.h"
+#include <gnuradio/aperture/device/device.h>
 #include <memory>
 
 namespace gr::aperture::kernels {

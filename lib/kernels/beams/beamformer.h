@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_BEAMS_BEAMFORMER_H
 
 #include "kernels/beams/weighted_kernel.h"
-#include "runtime/device.h"
+#include <gnuradio/aperture/device/device.h>
 #include <memory>
 #include <vector>
 

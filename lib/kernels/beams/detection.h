@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_BEAMS_DETECTION_H
 
 #include "kernels/common/types.h"
-#include "runtime/stream.h"
+#include <gnuradio/aperture/device/stream.h>
 #include <cstddef>
 #include <string>
 

@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_BEAMS_POWER_DETECTOR_H
 
 #include "kernels/beams/detection.h"
-#include "runtime/device.h"
+#include <gnuradio/aperture/device/device.h>
 #include <memory>
 
 namespace gr::aperture::kernels {

@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_BEAMS_WEIGHTED_KERNEL_H
 
 #include "kernels/common/types.h"
-#include "runtime/stream.h"
+#include <gnuradio/aperture/device/stream.h>
 #include <memory>
 
 namespace gr::aperture::kernels {

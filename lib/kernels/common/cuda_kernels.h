@@ -16,6 +16,7 @@
 #include "kernels/pfb/pfb.h"
 #include "kernels/select/product_select.h"
 #include "kernels/xengine/xengine.h"
+#include "runtime/plugin.h"
 #include <memory>
 
 namespace gr::aperture::kernels {
@@ -24,8 +25,9 @@ namespace gr::aperture::kernels {
 template <class Kernel>
 using cuda_maker = std::unique_ptr<Kernel> (*)(const typename Kernel::parameters&, int);
 
-//! The makers of the kernels in the library of CUDA kernels.
+//! What the library of CUDA kernels offers, a plugin: the makers of the kernels.
 struct cuda_kernels {
+    const char* version;
     cuda_maker<kernels::beam_power> beam_power;
     cuda_maker<kernels::beamformer> beamformer;
     cuda_maker<kernels::corner_turn> corner_turn;
@@ -35,6 +37,14 @@ struct cuda_kernels {
     cuda_maker<kernels::product_select> product_select;
     cuda_maker<kernels::xengine> xengine;
 };
+
+extern const plugin_kind cuda_kernels_kind;
+
+/*!
+ * The library of CUDA kernels, loaded by the first call.
+ * \throws std::runtime_error if it is not there, or is of another build
+ */
+const cuda_kernels& the_cuda_kernels();
 
 } // namespace gr::aperture::kernels
 

@@ -9,8 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_COMMON_MAKE_ON_H
 
 #include "kernels/common/cuda_kernels.h"
-#include "runtime/cuda_library.h"
-#include "runtime/device.h"
+#include <gnuradio/aperture/device/device.h>
 
 namespace gr::aperture::kernels {
 
@@ -19,6 +18,7 @@ namespace gr::aperture::kernels {
  * \param host, emulated called with p where the device is of that kind
  * \param cuda which of the CUDA library's makers is called on a GPU
  * \throws std::invalid_argument naming the parameter
+ * \throws std::runtime_error if the library of CUDA kernels is wanted and not there
  */
 template <class Kernel, class Host, class Emulated>
 std::unique_ptr<Kernel> make_on(const device& d,
@@ -32,8 +32,7 @@ std::unique_ptr<Kernel> make_on(const device& d,
     case device::kind::emulated:
         return emulated(p);
     case device::kind::cuda:
-        // a device on a GPU has been selected with the library at hand
-        return (aperture::cuda::the_library().offers->kernels->*cuda)(p, d.index());
+        return (the_cuda_kernels().*cuda)(p, d.index());
     default:
         return host(p);
     }

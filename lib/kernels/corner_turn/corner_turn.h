@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_CORNER_TURN_CORNER_TURN_H
 
 #include "kernels/common/types.h"
-#include "runtime/device.h"
+#include <gnuradio/aperture/device/device.h>
 #include <limits>
 #include <memory>
 #include <vector>

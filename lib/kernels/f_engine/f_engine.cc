@@ -39,10 +39,7 @@ public:
           d_filtered(p.filter.ports)
     {
         const size_t bytes = d_spectrum * p.filter.ports * d_batch;
-        if (const auto& own = d.own_memory())
-            d_scratch = own->allocate(bytes);
-        else
-            d_scratch = memory(new char[bytes], std::default_delete<char[]>());
+        d_scratch = d.allocate(bytes);
         for (int port = 0; port < p.filter.ports; port++)
             d_spectra[port] = d_scratch.get() + port * d_batch * d_spectrum;
     }

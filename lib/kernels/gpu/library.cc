@@ -14,15 +14,13 @@
 #include "kernels/pfb/cuda_pfb.h"
 #include "kernels/select/cuda_product_select.h"
 #include "kernels/xengine/cuda_xengine.h"
-#include "runtime/cuda.h"
-#include "runtime/cuda_library.h"
 
 //! The one function that the library of CUDA kernels exports.
-extern "C" __attribute__((visibility("default"))) const gr::aperture::cuda::library*
-gnuradio_aperture_cuda()
+extern "C" __attribute__((visibility("default"))) const void* gnuradio_aperture_cuda()
 {
     namespace cuda = gr::aperture::kernels::cuda;
-    static const gr::aperture::kernels::cuda_kernels kernels{
+    static const gr::aperture::kernels::cuda_kernels all{
+        APERTURE_CUDA_VERSION,
         [](const auto& p, int gpu) { return cuda::make_beam_power(p, gpu); },
         [](const auto& p, int gpu) { return cuda::make_beamformer(p, gpu); },
         cuda::make_corner_turn,
@@ -32,9 +30,5 @@ gnuradio_aperture_cuda()
         cuda::make_product_select,
         [](const auto& p, int gpu) { return cuda::make_xengine(p, gpu); },
     };
-    static const gr::aperture::cuda::library all{ APERTURE_CUDA_LIBRARY_VERSION,
-                                                  gr::aperture::cuda::find_gpus,
-                                                  gr::aperture::cuda::make_backend,
-                                                  &kernels };
     return &all;
 }

@@ -8,8 +8,8 @@
 #ifndef INCLUDED_APERTURE_KERNELS_GPU_MEMORY_H
 #define INCLUDED_APERTURE_KERNELS_GPU_MEMORY_H
 
-#include "runtime/device.h"
 #include "runtime/host_wait.h"
+#include <gnuradio/aperture/device/device.h>
 #include <condition_variable>
 #include <cuda_runtime.h>
 #include <algorithm>

@@ -10,7 +10,7 @@
 
 #include "kernels/common/types.h"
 #include "kernels/pfb/delay.h"
-#include "runtime/device.h"
+#include <gnuradio/aperture/device/device.h>
 #include <memory>
 #include <vector>
 

@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_SELECT_PRODUCT_SELECT_H
 
 #include "kernels/common/types.h"
-#include "runtime/device.h"
+#include <gnuradio/aperture/device/device.h>
 #include <memory>
 #include <utility>
 #include <vector>

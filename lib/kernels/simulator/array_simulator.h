@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_SIMULATOR_ARRAY_SIMULATOR_H
 
 #include "kernels/common/types.h"
-#include "runtime/device.h"
+#include <gnuradio/aperture/device/device.h>
 #include <array>
 #include <complex>
 #include <memory>

@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_XENGINE_XENGINE_H
 
 #include "kernels/common/types.h"
-#include "runtime/device.h"
+#include <gnuradio/aperture/device/device.h>
 #include <memory>
 
 namespace gr::aperture::kernels {

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beam_power.h) */
-/* BINDTOOL_HEADER_FILE_HASH(204e456f98a6cde12d3f720032dd4629) */
+/* BINDTOOL_HEADER_FILE_HASH(8e54f49db9cb3cec7f2ed1040f3981a9) */
 /***********************************************************************************/
 
 #include "about_detection.h"

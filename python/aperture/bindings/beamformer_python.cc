@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beamformer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(1e203b118add4b39b6e6c8677c31f79b) */
+/* BINDTOOL_HEADER_FILE_HASH(065c02b844a54b03919ec98fd8a9191d) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_BINDINGS_BLOCK_BINDING_H
 
 #include "flat.h"
-#include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/device/block_on_device.h>
 #include <gnuradio/aperture/parameter.h>
 #include <pybind11/complex.h>
 #include <pybind11/numpy.h>

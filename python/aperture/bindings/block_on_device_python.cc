@@ -8,11 +8,11 @@
 /* This file is written by hand; tools/update-binding-hashes brings the sum up to date */
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
-/* BINDTOOL_HEADER_FILE(block_on_device.h) */
-/* BINDTOOL_HEADER_FILE_HASH(22f46653739b27c9643171283174a7cf) */
+/* BINDTOOL_HEADER_FILE(device/block_on_device.h) */
+/* BINDTOOL_HEADER_FILE_HASH(cd71ba58746b1ff72c9a76fb0df65585) */
 /***********************************************************************************/
 
-#include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/device/block_on_device.h>
 #include <pybind11/pybind11.h>
 
 namespace py = pybind11;

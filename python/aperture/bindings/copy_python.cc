@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(copy.h) */
-/* BINDTOOL_HEADER_FILE_HASH(36ec5bdde3a8615177ae250692e9d7fc) */
+/* BINDTOOL_HEADER_FILE_HASH(ff91c83da7bf420947e4c9c13fb3adea) */
 /***********************************************************************************/
 
 #include "block_binding.h"

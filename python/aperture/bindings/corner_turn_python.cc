@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(corner_turn.h) */
-/* BINDTOOL_HEADER_FILE_HASH(432ee776a7b1752e88951b10967fd55a) */
+/* BINDTOOL_HEADER_FILE_HASH(56799d1a3f719d1678276dcd40cd7e9e) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -8,11 +8,11 @@
 /* This file is written by hand; tools/update-binding-hashes brings the sum up to date */
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
-/* BINDTOOL_HEADER_FILE(device.h) */
-/* BINDTOOL_HEADER_FILE_HASH(6988bb75b450691ff7f7564f10360ec7) */
+/* BINDTOOL_HEADER_FILE(device/device.h) */
+/* BINDTOOL_HEADER_FILE_HASH(1dda766fd07d15629220bc0a54c186e6) */
 /***********************************************************************************/
 
-#include <gnuradio/aperture/device.h>
+#include <gnuradio/aperture/device/device.h>
 #include <pybind11/complex.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>

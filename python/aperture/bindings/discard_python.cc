@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(discard.h) */
-/* BINDTOOL_HEADER_FILE_HASH(d3dac6ca2661850bd34b031cf36e8767) */
+/* BINDTOOL_HEADER_FILE_HASH(38ed8b3c9ddedc5e2a4fb81ef362e7e4) */
 /***********************************************************************************/
 
 #include "block_binding.h"

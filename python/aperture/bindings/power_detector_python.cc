@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(power_detector.h) */
-/* BINDTOOL_HEADER_FILE_HASH(456633a0d0163e2dcd4221982d5f8465) */
+/* BINDTOOL_HEADER_FILE_HASH(f3e1be17aff0a27932230e9af6a0c48f) */
 /***********************************************************************************/
 
 #include "about_detection.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(replay.h) */
-/* BINDTOOL_HEADER_FILE_HASH(10275b35f82a5a08ccbe034cc5949efa) */
+/* BINDTOOL_HEADER_FILE_HASH(a5c6152fa3bab7c2dada9b2c829990dc) */
 /***********************************************************************************/
 
 #include "block_binding.h"

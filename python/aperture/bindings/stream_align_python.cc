@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(stream_align.h) */
-/* BINDTOOL_HEADER_FILE_HASH(6705c3635828580dfbea2c7a317cfd1e) */
+/* BINDTOOL_HEADER_FILE_HASH(658b164a8ccf15745b7fdf030de9040e) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(xengine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(c2001e75d4b9a4a549832affa5d67ef3) */
+/* BINDTOOL_HEADER_FILE_HASH(71515509aa0f84a3eba775157e18efce) */
 /***********************************************************************************/
 
 #include "block_binding.h"

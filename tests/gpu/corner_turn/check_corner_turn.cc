@@ -12,8 +12,8 @@
 #include "../check_cuda.h"
 #include "kernels/corner_turn/cuda_corner_turn.h"
 #include "kernels/corner_turn/host_corner_turn.h"
-#include "runtime/device.h"
 #include "runtime/host_stream.h"
+#include <gnuradio/aperture/device/device.h>
 
 using namespace gr::aperture;
 using namespace gr::aperture::kernels;

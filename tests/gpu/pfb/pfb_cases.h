@@ -13,8 +13,8 @@
 #include "kernels/pfb/cuda_pfb.h"
 #include "kernels/pfb/host_pfb.h"
 #include "kernels/pfb/prototype.h"
-#include "runtime/device.h"
 #include "runtime/host_stream.h"
+#include <gnuradio/aperture/device/device.h>
 #include <algorithm>
 #include <cmath>
 #include <cstring>

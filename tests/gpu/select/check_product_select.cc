@@ -13,8 +13,8 @@
 #include "../check_cuda.h"
 #include "kernels/select/cuda_product_select.h"
 #include "kernels/select/host_product_select.h"
-#include "runtime/device.h"
 #include "runtime/host_stream.h"
+#include <gnuradio/aperture/device/device.h>
 
 using namespace gr::aperture;
 using namespace gr::aperture::kernels;

@@ -14,8 +14,8 @@
 #include "../check_cuda.h"
 #include "kernels/xengine/cuda_xengine.h"
 #include "kernels/xengine/host_xengine.h"
-#include "runtime/device.h"
 #include "runtime/host_stream.h"
+#include <gnuradio/aperture/device/device.h>
 #include <algorithm>
 #include <cmath>
 #include <complex>

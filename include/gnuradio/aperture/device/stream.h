@@ -5,16 +5,17 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_RUNTIME_STREAM_H
-#define INCLUDED_APERTURE_RUNTIME_STREAM_H
+#ifndef INCLUDED_APERTURE_DEVICE_STREAM_H
+#define INCLUDED_APERTURE_DEVICE_STREAM_H
 
+#include <gnuradio/aperture/device/api.h>
 #include <cstddef>
 #include <memory>
 
 namespace gr::aperture {
 
 //! A point in a stream's order of work.
-class event
+class APERTURE_DEVICE_API event
 {
 public:
     virtual ~event() = default;
@@ -38,7 +39,7 @@ enum class direction { host_to_device, device_to_host, within_device };
  * All but synchronize() return at once; all throw std::runtime_error if the device
  * failed, which may be because of work that was given to it earlier.
  */
-class stream
+class APERTURE_DEVICE_API stream
 {
 public:
     virtual ~stream() = default;
@@ -59,4 +60,4 @@ public:
 
 } // namespace gr::aperture
 
-#endif /* INCLUDED_APERTURE_RUNTIME_STREAM_H */
+#endif /* INCLUDED_APERTURE_DEVICE_STREAM_H */

@@ -5,10 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_BLOCK_ON_DEVICE_H
-#define INCLUDED_APERTURE_BLOCK_ON_DEVICE_H
+#ifndef INCLUDED_APERTURE_DEVICE_BLOCK_ON_DEVICE_H
+#define INCLUDED_APERTURE_DEVICE_BLOCK_ON_DEVICE_H
 
-#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/device/api.h>
 #include <gnuradio/block.h>
 #include <string>
 
@@ -18,7 +18,7 @@ namespace gr::aperture {
  * \brief What all blocks share whose `device` can be chosen.
  * \ingroup aperture
  */
-class APERTURE_API block_on_device : virtual public gr::block
+class APERTURE_DEVICE_API block_on_device : virtual public gr::block
 {
 public:
     //! Where the block runs: cpu, cuda:0, ...; what `auto` has become.
@@ -43,4 +43,4 @@ public:
 
 } // namespace gr::aperture
 
-#endif /* INCLUDED_APERTURE_BLOCK_ON_DEVICE_H */
+#endif /* INCLUDED_APERTURE_DEVICE_BLOCK_ON_DEVICE_H */

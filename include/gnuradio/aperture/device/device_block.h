@@ -5,18 +5,15 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_RUNTIME_DEVICE_BLOCK_H
-#define INCLUDED_APERTURE_RUNTIME_DEVICE_BLOCK_H
+#ifndef INCLUDED_APERTURE_DEVICE_DEVICE_BLOCK_H
+#define INCLUDED_APERTURE_DEVICE_DEVICE_BLOCK_H
 
-#include "runtime/device.h"
-#include "runtime/device_buffer.h"
-#include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/device/api.h>
+#include <gnuradio/aperture/device/block_on_device.h>
+#include <gnuradio/aperture/device/device.h>
 #include <gnuradio/io_signature.h>
-#include <atomic>
-#include <chrono>
-#include <deque>
-#include <mutex>
-#include <optional>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,19 +23,37 @@ namespace gr::aperture {
  * io_signature of a block on a device. GNU Radio looks for the type of an input in the
  * output signature: that of a sink is signature_on(d, 0, size).
  */
-gr::io_signature::sptr signature_on(const device& d, int streams, int item_size);
+APERTURE_DEVICE_API gr::io_signature::sptr
+signature_on(const device& d, int streams, int item_size);
+//! Likewise, with an item size for each port.
+APERTURE_DEVICE_API gr::io_signature::sptr
+signature_on(const device& d, const std::vector<int>& item_sizes);
 
 /*!
  * What blocks share whose kernels run on a device: a stream, and all that keeps its work
  * in order with that of the blocks around it. A derived block makes its io_signatures
  * with signature_on(), gives its work to work_stream() in process(), and is the same on
- * every device.
+ * every device. It derives from gr::block virtually, and so names it first among what its
+ * constructor initialises:
  *
- * On the CPU it is an ordinary block: process() is its general_work(), but for errors.
+ *     class twice : public gr::aperture::device_block { ...
+ *     twice(const device& d)
+ *         : gr::block("twice", signature_on(d, 1, 4), signature_on(d, 1, 4)),
+ *           device_block(d)
+ *
+ * What neighbours read and write is on the device, and stays there between two blocks of
+ * one device; where the neighbour is a block on the host, whatever it is, items are
+ * copied. On the CPU it is an ordinary block: process() is its general_work(), but for
+ * errors.
+ *
+ * GNU Radio's set_history(), set_output_multiple(), set_relative_rate(), forecast(), tags
+ * and message ports are used as in any gr::block.
  */
-class device_block : virtual public block_on_device
+class APERTURE_DEVICE_API device_block : virtual public block_on_device
 {
 public:
+    ~device_block() override;
+
     bool start() override;
     bool stop() override;
     int general_work(int noutput_items,
@@ -48,7 +63,12 @@ public:
 
     //! Not the CPU: the pointers of process() are of the device's memory.
     bool on_device() const { return bool(d_device.own_memory()); }
+    //! The device of work_stream().
     const device& runs_on() const { return d_device; }
+    //! Where the items of a port are.
+    const device& input_device(int port) const;
+    const device& output_device(int port) const;
+
     //! Bytes that a ring of the block's ports has at least.
     size_t minimum_ring() const;
     //! A call must find several items in a row. Calls of other blocks may be cut short
@@ -67,10 +87,10 @@ public:
 
     // block_on_device
     std::string device_name() const final { return d_device.name(); }
-    std::string device_description() const final;
+    std::string device_description() const final { return d_device.description(); }
     std::string error() const final;
     void set_latency(double seconds) final;
-    double latency() const final { return d_latency; }
+    double latency() const final;
 
     //! Whether the calling thread is that of a block on a device, between start and stop.
     static bool is_thread_of_one();
@@ -78,23 +98,43 @@ public:
 protected:
     explicit device_block(const device& d);
 
+    /*!
+     * A block whose ports are on several devices, or on another one than its work: it
+     * moves items between them, with the streams of the ports.
+     * \param d of work_stream()
+     * \param inputs, outputs of each port; of further ports the last one holds; none: d
+     * \throws std::invalid_argument if some are on the CPU and others are not
+     */
+    device_block(const device& d,
+                 const std::vector<device>& inputs,
+                 const std::vector<device>& outputs);
+
     //! Items of each input that stay in its ring whatever is done, and are no new work.
     virtual int64_t kept_items() const { return 0; }
 
     //! In start(): work that comes before that of the first call.
     virtual void before_first_call() {}
 
-    //! As general_work(). An exception ends the flowgraph: see fail().
+    /*!
+     * As general_work(). The pointers are of memory of the ports' devices, which only
+     * work of the ports' streams may touch, and that only until the items are consumed or
+     * produced. It gives its work to the streams and returns without waiting for it. An
+     * exception ends the flowgraph: see fail().
+     */
     virtual int process(int noutput_items,
                         gr_vector_int& ninput_items,
                         gr_vector_const_void_star& input_items,
                         gr_vector_void_star& output_items) = 0;
 
-    stream& work_stream() { return *d_stream; }
+    //! The stream of runs_on(): that of all ports of this device.
+    stream& work_stream();
+    //! That of a port's device: work that reads, or writes, the port's items goes to it.
+    stream& input_stream(int port);
+    stream& output_stream(int port);
 
     //! In process(): the next items of all outputs are in their rings already, and not to
     //! be written again; readers may be at them.
-    bool outputs_held() const { return d_outputs_held; }
+    bool outputs_held() const;
 
     //! gr::block's, after the work so far was made known as the last that reads the
     //! inputs.
@@ -107,37 +147,12 @@ protected:
     bool failed() const { return !error().empty(); }
 
 private:
-    struct port {
-        std::shared_ptr<device_buffer> buffer;
-        const gr::buffer_reader* reader; // nullptr for an output
-        int items;                       // of the present call
-    };
-
-    void attach_all();
-    void detach_all();
-    /*!
-     * A call on little input while the device still works on earlier ones would not be
-     * done any sooner, and calls that are many and small keep a GPU from its work: such a
-     * call waits for more input, until the device is idle or latency() has passed.
-     * \returns whether there is to be no call now
-     */
-    bool gathers(const gr_vector_int& ninput_items);
-    //! From here on the inputs are read no more by this call.
-    void release_inputs();
+    class edges;
 
     const device d_device;
-    const std::shared_ptr<stream> d_stream;
-    std::vector<port> d_inputs, d_outputs; // what is attached
-    std::deque<event_sptr> d_calls;        // the ends of the last calls
-    bool d_outputs_held = false;           // by their rings, in the present call
-    bool d_reading = false;                // release_inputs() is still to come
-    std::atomic<double> d_latency{ 0.1 };
-    //! since when a call waits for more input
-    std::optional<std::chrono::steady_clock::time_point> d_gathering;
-    mutable std::mutex d_mutex; // of the error
-    std::string d_error;
+    const std::unique_ptr<edges> d_edges;
 };
 
 } // namespace gr::aperture
 
-#endif /* INCLUDED_APERTURE_RUNTIME_DEVICE_BLOCK_H */
+#endif /* INCLUDED_APERTURE_DEVICE_DEVICE_BLOCK_H */
