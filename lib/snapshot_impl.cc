@@ -7,6 +7,7 @@
 
 #include "kernels/common/number_text.h"
 #include "kernels/common/types.h"
+#include "runtime/backend.h"
 #include "runtime/host_memory.h"
 #include "snapshot_impl.h"
 #include <gnuradio/aperture/tags.h>

@@ -8,8 +8,8 @@
 #ifndef INCLUDED_APERTURE_SNAPSHOT_IMPL_H
 #define INCLUDED_APERTURE_SNAPSHOT_IMPL_H
 
-#include "runtime/device_block.h"
 #include "stream/timestamp.h"
+#include <gnuradio/aperture/device/device_block.h>
 #include <gnuradio/aperture/snapshot.h>
 #include <gnuradio/tags.h>
 #include <atomic>

@@ -56,8 +56,11 @@ def try_devices(folder=None):
     return run(sys.executable, "-c", PROGRAM, env=environment)
 
 
-LIBRARY = BUILD / "lib/libgnuradio-aperture.so"
-CUDA_LIBRARY = BUILD / "lib/libgnuradio-aperture-cuda.so"
+LIBRARIES = [BUILD / f"lib/libgnuradio-aperture{part}.so" for part in ("", "-device")]
+CUDA_LIBRARY = BUILD / "lib/libgnuradio-aperture-device-cuda.so"
+#: library -> the one function that it exports
+CUDA_LIBRARIES = {CUDA_LIBRARY: "gnuradio_aperture_device_cuda",
+                  BUILD / "lib/libgnuradio-aperture-cuda.so": "gnuradio_aperture_cuda"}
 
 
 def needed_by(test, library):
@@ -67,9 +70,17 @@ def needed_by(test, library):
 
 class TestLibraries(unittest.TestCase):
     def test_blocks_link_to_no_cuda(self):
-        """The blocks' library loads the CUDA kernels itself, when a GPU is asked for."""
-        for name in needed_by(self, LIBRARY):
-            self.assertNotRegex(name, r"^lib(cu|nv)|aperture-cuda")
+        """The libraries load those for CUDA themselves, when a GPU is asked for."""
+        for library in LIBRARIES:
+            for name in needed_by(self, library):
+                self.assertNotRegex(name, r"^lib(cu|nv)|-cuda")
+
+    def test_edge_links_to_no_kernels(self):
+        """The device edge needs neither kernels nor what these need, with CUDA or without."""
+        edge = [path for path in (LIBRARIES[1], CUDA_LIBRARY) if path.exists()]
+        for library in edge:
+            for name in needed_by(self, library):
+                self.assertNotRegex(name, r"fft|volk|gomp|gnuradio-aperture(-cuda)?\.so")
 
     def test_without_kernels(self):
         """A build without CUDA has no such library, and says so when a GPU is asked for."""
@@ -78,16 +89,16 @@ class TestLibraries(unittest.TestCase):
         status, output = try_devices()
         self.assertEqual(status, 0, output)
         self.assertTrue(output.startswith("['cpu'] host "), output)
-        self.assertIn("device: 'cuda' was asked for, but there are no CUDA kernels here (no "
+        self.assertIn("device: 'cuda' was asked for, but there are no blocks for CUDA here (no "
                       f"{CUDA_LIBRARY.resolve()}); found: cpu", output)
 
     def test_one_symbol(self):
-        """The library of CUDA kernels exports one function."""
+        """Each library for CUDA exports one function."""
         if not CUDA_LIBRARY.exists():
             self.skipTest("built without CUDA")
-        text = run_or_fail(self, "nm", "-D", "--defined-only", CUDA_LIBRARY)
-        self.assertEqual([line.split()[-1] for line in text.splitlines()],
-                         ["gnuradio_aperture_cuda"])
+        for library, function in CUDA_LIBRARIES.items():
+            text = run_or_fail(self, "nm", "-D", "--defined-only", library)
+            self.assertEqual([line.split()[-1] for line in text.splitlines()], [function])
 
 
 class TestDriver(unittest.TestCase):
@@ -107,8 +118,9 @@ class TestDriver(unittest.TestCase):
         return output
 
     def test_nothing_links_to_it(self):
-        names = needed_by(self, CUDA_LIBRARY)
-        self.assertEqual([name for name in names if name.startswith("libcuda.")], [])
+        for library in CUDA_LIBRARIES:
+            names = needed_by(self, library)
+            self.assertEqual([name for name in names if name.startswith("libcuda.")], [])
 
     def test_none(self):
         status, output = try_devices()

@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_SNAPSHOT_H
 
 #include <gnuradio/aperture/api.h>
-#include <gnuradio/aperture/block_on_device.h>
+#include <gnuradio/aperture/device/block_on_device.h>
 #include <gnuradio/aperture/parameter.h>
 #include <pmt/pmt.h>
 #include <cstdint>

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(snapshot.h) */
-/* BINDTOOL_HEADER_FILE_HASH(2c14b30f9b771601760b1eb6843ccb2c) */
+/* BINDTOOL_HEADER_FILE_HASH(5c8255c791518b20ac95f6ed80d0ce1e) */
 /***********************************************************************************/
 
 #include "block_binding.h"
