@@ -5,8 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/fftw.h"
+#include "kernels/common/measured_fft.h"
+#include "kernels/common/quantise.h"
 #include "kernels/common/simd.h"
+#include "kernels/pfb/host_fir.h"
 #include "kernels/pfb/host_pfb.h"
 #include <volk/volk.h>
 #include <algorithm>
@@ -19,20 +21,20 @@ namespace gr::aperture::kernels::host {
 namespace {
 
 //! Two loops in one: a sample of `parts` numbers out of each `stride`, as float.
-//! 8-bit -128 is read as -127; `flip` is the sign of the imaginary part.
-#define APERTURE_UNPACK(name, type, low)                                                \
-    APERTURE_SIMD void name(                                                            \
-        const type* in, float* out, size_t count, size_t stride, int parts, float flip) \
-    {                                                                                   \
-        if (parts == 1) {                                                               \
-            for (size_t i = 0; i < count; i++)                                          \
-                out[i] = std::max<float>(in[i * stride], low);                          \
-        } else {                                                                        \
-            for (size_t i = 0; i < count; i++) {                                        \
-                out[2 * i] = std::max<float>(in[i * stride], low);                      \
-                out[2 * i + 1] = std::max<float>(in[i * stride + 1], low) * flip;       \
-            }                                                                           \
-        }                                                                               \
+//! 8-bit -128 is read as -127.
+#define APERTURE_UNPACK(name, type, low)                                    \
+    APERTURE_SIMD void name(                                                \
+        const type* in, float* out, size_t count, size_t stride, int parts) \
+    {                                                                       \
+        if (parts == 1) {                                                   \
+            for (size_t i = 0; i < count; i++)                              \
+                out[i] = std::max<float>(in[i * stride], low);              \
+        } else {                                                            \
+            for (size_t i = 0; i < count; i++) {                            \
+                out[2 * i] = std::max<float>(in[i * stride], low);          \
+                out[2 * i + 1] = std::max<float>(in[i * stride + 1], low);  \
+            }                                                               \
+        }                                                                   \
     }
 APERTURE_UNPACK(unpack_float, float, -INFINITY)
 APERTURE_UNPACK(unpack_short, int16_t, -INFINITY)
@@ -41,12 +43,12 @@ APERTURE_UNPACK(unpack_byte, int8_t, -127.f)
 
 //! sc4, -8 read as -7
 APERTURE_SIMD void
-unpack_nibbles(const int8_t* in, float* out, size_t count, size_t stride, float flip)
+unpack_nibbles(const int8_t* in, float* out, size_t count, size_t stride)
 {
     for (size_t i = 0; i < count; i++) {
         const int8_t both = in[i * stride];
         out[2 * i] = std::max(both >> 4, -7);
-        out[2 * i + 1] = std::max(int8_t(both * 16) >> 4, -7) * flip;
+        out[2 * i + 1] = std::max(int8_t(both * 16) >> 4, -7);
     }
 }
 
@@ -62,99 +64,103 @@ APERTURE_SIMD void unpack_bits(
     }
 }
 
-//! out[j] = sum_t h[t step + j] x[t step + j], j below step
-APERTURE_SIMD void fir(const float* x, const float* h, float* out, size_t step, int taps)
+//! out = sc8 of y[k] gains[k]; counts the complex values that did not fit.
+uint64_t
+scale_and_quantise(const cfloat* y, const cfloat* gains, int8_t* out, size_t channels)
 {
-    constexpr size_t block = 512; // of sums that stay in the first-level cache
-    for (size_t start = 0; start < step; start += block) {
-        const size_t end = std::min(step, start + block);
-        for (size_t j = start; j < end; j++)
-            out[j] = x[j] * h[j];
-        for (int t = 1; t < taps; t++) {
-            const float* xt = x + t * step;
-            const float* ht = h + t * step;
-            for (size_t j = start; j < end; j++)
-                out[j] += xt[j] * ht[j];
-        }
-    }
-}
-
-//! Half to even, within +-127, NaN as 0; counts the complex values that did not fit.
-APERTURE_SIMD uint64_t quantise(const float* y, int8_t* out, size_t channels)
-{
-    uint32_t clamped = 0; // at most 65536 channels
-    for (size_t k = 0; k < channels; k++) {
-        int32_t outside = 0;
-        for (int part = 0; part < 2; part++) {
-            const float v = y[2 * k + part];
-            // a float beyond int32 has no defined rounding: 128 is as much too large
-            const float near = v != v ? 0 : std::min(std::max(v, -128.f), 128.f);
-            // adding 1.5 2^23 leaves the integer, rounded half to even, in the low bits
-            const float shifted = near + 12582912.f;
-            int32_t bits;
-            std::memcpy(&bits, &shifted, sizeof bits);
-            const int32_t rounded = bits - 0x4b400000;
-            const int32_t fitting = std::min(std::max(rounded, -127), 127);
-            outside |= (fitting != rounded) | (v != v);
-            out[2 * k + part] = int8_t(fitting);
-        }
-        clamped += outside;
+    constexpr size_t at_once = 512; // that stay in the first-level cache
+    cfloat scaled[at_once];
+    uint64_t clamped = 0;
+    for (size_t k = 0; k < channels; k += at_once) {
+        const size_t count = std::min(channels - k, at_once);
+        volk_32fc_x2_multiply_32fc(scaled, y + k, gains + k, unsigned(count));
+        clamped += quantise(reinterpret_cast<const float*>(scaled), count, out + 2 * k);
     }
     return clamped;
 }
 
 /*!
  * rotated[k] = gains[k] exp(2 pi i (start + k slope)). The phasor is the product of a
- * fine and a coarse one: a sine of each channel would take as long as the transform.
+ * fine and a coarse one, and these are powers of two sines in double precision: a sine of
+ * each channel would take longer than the transform.
  */
-void rotate_gains(
+APERTURE_SIMD void rotate_gains(
     const cfloat* gains, double start, double slope, cfloat* rotated, size_t channels)
 {
     constexpr size_t fine = 64;
-    const auto phasor = [](double turns) {
-        return cfloat(std::polar(1., 2 * M_PI * (turns - std::floor(turns))));
-    };
-    cfloat steps[fine];
-    for (size_t i = 0; i < fine; i++)
-        steps[i] = phasor(i * slope);
-    for (size_t first = 0; first < channels; first += fine) {
-        const cfloat coarse = phasor(start + first * slope);
-        const size_t count = std::min(channels - first, fine);
-        volk_32fc_x2_multiply_32fc(rotated + first, gains + first, steps, count);
-        for (size_t k = first; k < first + count; k++) {
-            const float re = rotated[k].real(), im = rotated[k].imag();
-            rotated[k] = { re * coarse.real() - im * coarse.imag(),
-                           re * coarse.imag() + im * coarse.real() };
+    struct phasor {
+        double re, im;
+        explicit phasor(double turns)
+            : re(std::cos(2 * M_PI * (turns - std::floor(turns)))),
+              im(std::sin(2 * M_PI * (turns - std::floor(turns))))
+        {
         }
+        void rotate(const phasor& by)
+        {
+            const double old = re;
+            re = old * by.re - im * by.im;
+            im = old * by.im + im * by.re;
+        }
+    };
+    float step_re[fine], step_im[fine];
+    phasor step(0);
+    const phasor one(slope);
+    for (size_t i = 0; i < fine; i++) {
+        step_re[i] = float(step.re);
+        step_im[i] = float(step.im);
+        step.rotate(one);
+    }
+    phasor coarse(start);
+    const phasor row(fine * slope);
+    const auto* from = reinterpret_cast<const float*>(gains);
+    auto* to = reinterpret_cast<float*>(rotated);
+    for (size_t first = 0; first < channels; first += fine) {
+        const size_t count = std::min(channels - first, fine);
+        const float c = float(coarse.re), s = float(coarse.im);
+        for (size_t k = 0; k < count; k++) {
+            const float re = step_re[k] * c - step_im[k] * s;
+            const float im = step_re[k] * s + step_im[k] * c;
+            const float g_re = from[2 * (first + k)], g_im = from[2 * (first + k) + 1];
+            to[2 * (first + k)] = g_re * re - g_im * im;
+            to[2 * (first + k) + 1] = g_re * im + g_im * re;
+        }
+        coarse.rotate(row);
     }
 }
 
-//! Samples of -128, those with one in either part counted once.
-APERTURE_SIMD uint64_t count_minima(const int8_t* in,
-                                    size_t count,
-                                    size_t stride,
-                                    int parts)
+/*!
+ * Samples of -128, those with one in either part counted once; of those that lie side by
+ * side, and of those of one of several inputs. Sums of 16 bits let a vector count as many
+ * samples as it holds.
+ */
+#define APERTURE_COUNT(name, type, is_minimum)                               \
+    APERTURE_SIMD uint64_t name(const type* in, size_t count, size_t stride) \
+    {                                                                        \
+        uint64_t total = 0;                                                  \
+        for (size_t first = 0; first < count; first += 1 << 15) {            \
+            const size_t end = std::min<size_t>(count, first + (1 << 15));   \
+            uint16_t found = 0;                                              \
+            if (stride == 1)                                                 \
+                for (size_t i = first; i < end; i++)                         \
+                    found = uint16_t(found + (is_minimum(in[i])));           \
+            else                                                             \
+                for (size_t i = first; i < end; i++)                         \
+                    found = uint16_t(found + (is_minimum(in[i * stride])));  \
+            total += found;                                                  \
+        }                                                                    \
+        return total;                                                        \
+    }
+inline bool real_minimum(uint8_t v) { return v == 0x80; }
+inline bool complex_minimum(uint16_t v)
 {
-    uint64_t total = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool found = in[i * stride] == -128;
-        if (parts == 2)
-            found |= in[i * stride + 1] == -128;
-        total += found;
-    }
-    return total;
+    return ((v & 0xff) == 0x80) | (v >> 8 == 0x80);
 }
-
 //! sc4 with a part of -8.
-APERTURE_SIMD uint64_t count_nibble_minima(const int8_t* in, size_t count, size_t stride)
-{
-    uint64_t total = 0;
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t both = in[i * stride];
-        total += (both & 0xf0) == 0x80 || (both & 0xf) == 8;
-    }
-    return total;
-}
+inline bool nibble_minimum(uint8_t v) { return ((v & 0xf0) == 0x80) | ((v & 0xf) == 8); }
+APERTURE_COUNT(count_real_minima, uint8_t, real_minimum)
+APERTURE_COUNT(count_complex_minima, uint16_t, complex_minimum)
+APERTURE_COUNT(count_nibble_minima, uint8_t, nibble_minimum)
+#undef APERTURE_COUNT
 
 class host_pfb : public pfb
 {
@@ -163,40 +169,20 @@ public:
         : d_p(p),
           d_parts(is_complex(p.input) ? 2 : 1),
           d_floats(size_t(p.step()) * d_parts),
-          d_batch(std::max(p.taps, 32768 / p.step())),
-          d_prototype(d_floats * p.taps),
-          d_gains(size_t(p.inputs()) * p.channels, 1),
-          d_line(make_fft_buffer(d_floats)),
+          d_batch(batch_of(p)),
+          d_fir(signed_prototype(p), p.taps, d_floats, d_batch),
+          d_transform(measured_fft::of(p.step(), d_parts == 1)),
+          d_lines(make_fft_buffer(d_batch * d_fir.stride())),
           d_spectrum(make_fft_buffer(2 * (p.channels + 1))),
-          d_scaled(p.channels),
+          d_gains(size_t(p.inputs()) * p.channels, 1),
+          d_unit_gains(p.inputs(), true),
           d_rotated(p.channels),
           d_shifts(p.inputs()),
           d_clamped(p.inputs()),
           d_minima(p.inputs())
     {
-        // of complex samples, (-1)^j moves channel 0 to -fs/2
-        for (size_t j = 0; j < p.prototype.size(); j++)
-            for (int part = 0; part < d_parts; part++)
-                d_prototype[j * d_parts + part] =
-                    d_parts == 2 && j % 2 ? -p.prototype[j] : p.prototype[j];
         if (!in_place())
             d_unpacked.resize((d_batch - 1 + p.taps) * d_floats);
-
-        // FFTW_MEASURE may choose differently from run to run, and its rounding with it
-        make_planner_thread_safe();
-        auto* spectrum = reinterpret_cast<fftwf_complex*>(d_spectrum.get());
-        if (d_parts == 2)
-            d_plan.reset(fftwf_plan_dft_1d(p.step(),
-                                           reinterpret_cast<fftwf_complex*>(d_line.get()),
-                                           spectrum,
-                                           FFTW_FORWARD,
-                                           FFTW_ESTIMATE));
-        else
-            d_plan.reset(
-                fftwf_plan_dft_r2c_1d(p.step(), d_line.get(), spectrum, FFTW_ESTIMATE));
-        if (!d_plan)
-            throw std::runtime_error("FFTW has no plan for " + std::to_string(p.step()) +
-                                     " points");
     }
 
     std::string implementation() const override { return "host"; }
@@ -204,6 +190,11 @@ public:
     void set_gains(const cfloat* gains, stream&) override
     {
         std::copy_n(gains, d_gains.size(), d_gains.begin());
+        for (int input = 0; input < d_p.inputs(); input++) {
+            const cfloat* of_input = gains + size_t(d_p.channels) * input;
+            d_unit_gains[input] = std::all_of(
+                of_input, of_input + d_p.channels, [](cfloat g) { return g == 1.f; });
+        }
     }
 
     void set_delays(const delay* delays, stream&) override
@@ -248,55 +239,72 @@ public:
     }
 
 private:
-    //! The samples can be used where they lie.
-    bool in_place() const
+    //! Spectra that are filtered together: as many as fit into the second-level cache,
+    //! with the samples of all inputs of a port, which lie between each other.
+    static size_t batch_of(const parameters& p)
     {
-        return d_p.inputs_per_port == 1 && !flipped() &&
-               (d_p.input == sample_type::fc32 || d_p.input == sample_type::f32);
+        const int floats = p.step() * (is_complex(p.input) ? 2 : 1) * p.inputs_per_port;
+        return std::clamp(65536 / floats, 8, 64);
     }
 
-    bool flipped() const { return d_parts == 2 && d_p.inverted; }
+    //! The prototype for each float of a sample, with the signs of what else is to be
+    //! done to samples.
+    static std::vector<float> signed_prototype(const parameters& p)
+    {
+        if (!is_complex(p.input))
+            return p.prototype;
+        std::vector<float> h;
+        for (size_t j = 0; j < p.prototype.size(); j++) {
+            // (-1)^j moves channel 0 to -fs/2
+            const float real = j % 2 ? -p.prototype[j] : p.prototype[j];
+            h.push_back(real);
+            h.push_back(p.inverted ? -real : real); // conjugated
+        }
+        return h;
+    }
 
-    //! Samples from `first` on, of input i of a port, as float.
-    const float* unpack(const void* samples, int64_t first, size_t count, int i)
+    //! The samples can be filtered where they lie.
+    bool in_place() const
+    {
+        return d_p.inputs_per_port == 1 && d_p.input != sample_type::sc4 &&
+               !is_packed(d_p.input);
+    }
+
+    //! Samples from `first` on, of input i of a port -> lines of `spectra` transforms.
+    void filter(const void* samples, int64_t first, size_t spectra, int i)
     {
         const size_t stride = size_t(d_p.inputs_per_port) * d_parts;
         const int64_t start = first * int64_t(stride) + i * d_parts;
-        const float flip = flipped() ? -1 : 1;
+        const size_t count = (spectra - 1 + d_p.taps) * d_p.step();
         float* out = d_unpacked.data();
         switch (d_p.input) {
         case sample_type::fc32:
         case sample_type::f32: {
             auto* in = static_cast<const float*>(samples) + start;
             if (in_place())
-                return in;
-            unpack_float(in, out, count, stride, d_parts, flip);
+                return d_fir.filter(in, spectra, d_lines.get());
+            unpack_float(in, out, count, stride, d_parts);
             break;
         }
         case sample_type::sc16:
-        case sample_type::s16:
-            unpack_short(static_cast<const int16_t*>(samples) + start,
-                         out,
-                         count,
-                         stride,
-                         d_parts,
-                         flip);
+        case sample_type::s16: {
+            auto* in = static_cast<const int16_t*>(samples) + start;
+            if (in_place())
+                return d_fir.filter(in, spectra, d_lines.get());
+            unpack_short(in, out, count, stride, d_parts);
             break;
+        }
         case sample_type::sc8:
-        case sample_type::s8:
-            unpack_byte(static_cast<const int8_t*>(samples) + start,
-                        out,
-                        count,
-                        stride,
-                        d_parts,
-                        flip);
+        case sample_type::s8: {
+            auto* in = static_cast<const int8_t*>(samples) + start;
+            if (in_place())
+                return d_fir.filter(in, spectra, d_lines.get());
+            unpack_byte(in, out, count, stride, d_parts);
             break;
+        }
         case sample_type::sc4:
-            unpack_nibbles(static_cast<const int8_t*>(samples) + start / 2,
-                           out,
-                           count,
-                           stride / 2,
-                           flip);
+            unpack_nibbles(
+                static_cast<const int8_t*>(samples) + start / 2, out, count, stride / 2);
             break;
         case sample_type::s12:
         case sample_type::s10: {
@@ -312,24 +320,24 @@ private:
             break;
         }
         }
-        return out;
+        d_fir.filter(out, spectra, d_lines.get());
     }
 
     //! Counts what is read as something else: the lowest number of 8 and 4 bits.
     void count_lowest(const source& from, int64_t first, int64_t end, int input, int i)
     {
-        const auto* bytes = static_cast<const int8_t*>(from.samples);
+        const auto* bytes = static_cast<const uint8_t*>(from.samples);
         const int64_t stride = d_p.inputs_per_port;
         if (first >= end)
             return;
+        const int64_t at = first * stride + i, samples = end - first;
         if (d_p.input == sample_type::sc4)
-            d_minima[input] +=
-                count_nibble_minima(bytes + first * stride + i, end - first, stride);
-        if (d_p.input == sample_type::sc8 || d_p.input == sample_type::s8)
-            d_minima[input] += count_minima(bytes + (first * stride + i) * d_parts,
-                                            end - first,
-                                            stride * d_parts,
-                                            d_parts);
+            d_minima[input] += count_nibble_minima(bytes + at, samples, stride);
+        if (d_p.input == sample_type::s8)
+            d_minima[input] += count_real_minima(bytes + at, samples, stride);
+        if (d_p.input == sample_type::sc8)
+            d_minima[input] += count_complex_minima(
+                reinterpret_cast<const uint16_t*>(bytes) + at, samples, stride);
     }
 
     //! Spectra first ... first+count-1 of input i of a port.
@@ -344,25 +352,41 @@ private:
         const size_t counted =
             std::max(from.counted, first * step + passed) - first * step;
         count_lowest(from, start + counted, start + length, input, i);
-        const float* x = unpack(from.samples, start, length, i);
+        filter(from.samples, start, count, i);
         for (size_t m = 0; m < count; m++) {
-            fir(x + m * d_floats, d_prototype.data(), d_line.get(), d_floats, d_p.taps);
-            fftwf_execute(d_plan.get());
-            if (d_parts == 1 && d_p.inverted)
-                mirror();
             const size_t where = ((first + m) * d_p.inputs_per_port + i) * n;
-            const bool rounds = d_p.output == sample_type::sc8;
-            cfloat* scaled =
-                rounds ? d_scaled.data() : static_cast<cfloat*>(spectra) + where;
-            volk_32fc_x2_multiply_32fc(scaled,
-                                       reinterpret_cast<const cfloat*>(d_spectrum.get()),
+            float* line = d_lines.get() + m * d_fir.stride();
+            if (d_p.output == sample_type::sc8) {
+                transform(line, d_spectrum.get());
+                d_clamped[input] +=
+                    scale_and_quantise(results(),
                                        gains_of(input, first + m),
+                                       static_cast<int8_t*>(spectra) + 2 * where,
                                        n);
-            if (rounds)
-                d_clamped[input] += quantise(reinterpret_cast<const float*>(scaled),
-                                             static_cast<int8_t*>(spectra) + 2 * where,
-                                             n);
+                continue;
+            }
+            cfloat* out = static_cast<cfloat*>(spectra) + where;
+            if (d_parts == 2 && d_slopes.empty() && d_unit_gains[input] &&
+                measured_fft::aligned(out)) {
+                transform(line, reinterpret_cast<float*>(out));
+                continue;
+            }
+            transform(line, d_spectrum.get());
+            volk_32fc_x2_multiply_32fc(
+                out, results(), gains_of(input, first + m), unsigned(n));
         }
+    }
+
+    void transform(float* line, float* spectrum)
+    {
+        d_transform.execute(line, spectrum);
+        if (d_parts == 1 && d_p.inverted)
+            mirror();
+    }
+
+    const cfloat* results() const
+    {
+        return reinterpret_cast<const cfloat*>(d_spectrum.get());
     }
 
     //! [channel], of an input, for a spectrum of this call.
@@ -393,17 +417,18 @@ private:
     const parameters d_p;
     const int d_parts;     // numbers of a sample
     const size_t d_floats; // numbers of a step
-    const size_t d_batch;  // spectra that are unpacked together
-    std::vector<float> d_prototype;
-    std::vector<cfloat> d_gains; // [input][channel]
+    const size_t d_batch;  // spectra that are filtered together
+    host_fir d_fir;
+    const measured_fft& d_transform;
+    fft_buffer d_lines;             // [spectrum][d_fir.stride()], of a batch
+    fft_buffer d_spectrum;          // [channel]
+    std::vector<cfloat> d_gains;    // [input][channel]
+    std::vector<bool> d_unit_gains; // [input], whether all are 1
     std::vector<float> d_unpacked;
-    fft_buffer d_line, d_spectrum;
-    std::vector<cfloat> d_scaled;      // [channel], of a spectrum
     std::vector<cfloat> d_rotated;     // gains [channel] of a delayed spectrum
     std::vector<phase_slope> d_slopes; // [input]; empty: no delays
     std::vector<int64_t> d_shifts;     // samples [input]
     uint64_t d_spectrum_number = 0;    // of those since the delays were set
-    plan_ptr d_plan;
     // read from other threads while this one counts
     std::vector<std::atomic<uint64_t>> d_clamped, d_minima;
 };

@@ -1,0 +1,66 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/common/measured_fft.h"
+#include "kernels/common/wisdom_file.h"
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+namespace gr::aperture::kernels::host {
+
+namespace {
+
+plan_ptr plan(int points, bool real, unsigned effort)
+{
+    const auto in = make_fft_buffer(size_t(points) * (real ? 1 : 2));
+    const auto out = make_fft_buffer(2 * size_t(points));
+    auto* results = reinterpret_cast<fftwf_complex*>(out.get());
+    const unsigned flags = effort | FFTW_DESTROY_INPUT;
+    return plan_ptr(real ? fftwf_plan_dft_r2c_1d(points, in.get(), results, flags)
+                         : fftwf_plan_dft_1d(points,
+                                             reinterpret_cast<fftwf_complex*>(in.get()),
+                                             results,
+                                             FFTW_FORWARD,
+                                             flags));
+}
+
+} // namespace
+
+measured_fft::measured_fft(int points, bool real)
+    : d_real(real), d_plan(plan(points, real, FFTW_MEASURE | FFTW_WISDOM_ONLY))
+{
+    if (d_plan)
+        return;
+    d_plan = plan(points, real, FFTW_MEASURE);
+    if (!d_plan)
+        throw std::runtime_error("FFTW has no plan for " + std::to_string(points) +
+                                 " points");
+    wisdom_file::of_this_computer().save();
+}
+
+const measured_fft& measured_fft::of(int points, bool real)
+{
+    static std::mutex mutex;
+    // blocks may outlive other static objects
+    static auto& all = *new std::map<std::pair<int, bool>, std::unique_ptr<measured_fft>>;
+    const std::lock_guard<std::mutex> guard(mutex);
+    if (all.empty()) {
+        make_planner_thread_safe();
+        fftwf_init_threads();
+        wisdom_file::of_this_computer().load();
+    }
+    // GNU Radio's transforms leave their number of threads behind, for all later plans
+    fftwf_plan_with_nthreads(1);
+    auto& made = all[{ points, real }];
+    if (!made)
+        made.reset(new measured_fft(points, real));
+    return *made;
+}
+
+} // namespace gr::aperture::kernels::host
