@@ -19,6 +19,21 @@ std::vector<float> pfb_prototype(int channels, int taps, const std::string& wind
     return kernels::prototype(channels, taps, window);
 }
 
+namespace {
+
+/*!
+ * Bytes of a ring of spectra in host memory. GNU Radio's own, of 64 KiB, are some spectra
+ * that are made in less time than it takes to wake up who reads them.
+ */
+constexpr int64_t ring_bytes = 1 << 20, bytes_of_all_rings = 1 << 27;
+
+int64_t spectra_of_ring(int64_t spectrum_bytes, int ports)
+{
+    return std::min(ring_bytes, bytes_of_all_rings / ports) / spectrum_bytes;
+}
+
+} // namespace
+
 pfb_channelizer::sptr pfb_channelizer::make(const parameters& p)
 {
     return gnuradio::make_block_sptr<pfb_channelizer_impl>(
@@ -48,6 +63,10 @@ pfb_channelizer_impl::pfb_channelizer_impl(const parameters& p,
       d_described(false),
       d_missing(k.inputs())
 {
+    const auto spectra =
+        spectra_of_ring(output_signature()->sizeof_stream_item(0), k.ports);
+    if (!d.own_memory() && spectra > 0)
+        set_min_output_buffer(spectra);
 }
 
 bool pfb_channelizer_impl::start()

@@ -39,6 +39,7 @@ class qa_kernels : public CppUnit::TestFixture
     CPPUNIT_TEST(xengine_four_bits_are_exact);
     CPPUNIT_TEST(xengine_floats);
     CPPUNIT_TEST(corner_turn_moves_all);
+    CPPUNIT_TEST(corner_turn_finds_each_minimum);
     CPPUNIT_TEST(pfb_equals_the_sum);
     CPPUNIT_TEST(select_picks);
     CPPUNIT_TEST(errors_name_the_parameter);
@@ -276,6 +277,24 @@ public:
                     clamped[input] += minimum;
                 }
             CPPUNIT_ASSERT(clamped == kernel->clamped());
+        }
+    }
+
+    void corner_turn_finds_each_minimum()
+    {
+        // one -128 among others, at each place of a few vectors
+        const int channels = 38, times = 21;
+        const kernels::corner_turn::parameters p{ channels,         1, 1,       times,
+                                                  sample_type::sc8, 0, channels };
+        auto kernel = kernels::corner_turn::make(p, d_cpu);
+        uint64_t counted = 0;
+        for (int at = 0; at < channels * times * 2; at++) {
+            std::vector<int8_t> in(channels * times * 2, -127), out(in.size());
+            in[at] = -128;
+            const void* from = in.data();
+            kernel->execute(&from, out.data(), 0, times, *d_stream);
+            CPPUNIT_ASSERT(out == std::vector<int8_t>(in.size(), -127));
+            CPPUNIT_ASSERT_EQUAL(++counted, kernel->clamped()[0]);
         }
     }
 

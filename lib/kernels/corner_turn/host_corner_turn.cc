@@ -32,6 +32,93 @@ inline sc4 without_minimum(sc4 v)
 }
 inline cfloat without_minimum(cfloat v) { return v; }
 
+/*!
+ * out[c][t] = in[t][c] for times from `first` on and channels from `start` on; rows of
+ * `row` and `column` voltages. A few times at a time, so that cache lines are read and
+ * written as a whole. Whether any is a minimum.
+ */
+template <class voltage>
+bool transpose_singly(const voltage* in,
+                      size_t row,
+                      int first,
+                      int times,
+                      int start,
+                      int channels,
+                      voltage* out,
+                      size_t column)
+{
+    constexpr int few = 8;
+    bool minima = false;
+    for (; first < times; first += few)
+        for (int c = start; c < channels; c++)
+            for (int t = first; t < std::min(times, first + few); t++) {
+                const voltage v = in[t * row + c];
+                out[c * column + t] = v;
+                minima |= is_minimum(v);
+            }
+    return minima;
+}
+
+template <class voltage>
+bool transpose(
+    const voltage* in, size_t row, int times, int channels, voltage* out, size_t column)
+{
+    return transpose_singly(in, row, 0, times, 0, channels, out, column);
+}
+
+typedef uint16_t eight __attribute__((vector_size(16), aligned(2), may_alias));
+
+typedef int8_t sixteen_bytes __attribute__((vector_size(16)));
+
+//! Not zero where either byte of a voltage is -128.
+inline eight minima_of(eight v) { return eight(sixteen_bytes(v) == -128); }
+
+//! a0 b0 a1 b1 ..., of the first halves and of the second ones.
+inline void interleave(eight& a, eight& b)
+{
+    const eight first = __builtin_shuffle(a, b, eight{ 0, 8, 1, 9, 2, 10, 3, 11 });
+    b = __builtin_shuffle(a, b, eight{ 4, 12, 5, 13, 6, 14, 7, 15 });
+    a = first;
+}
+
+//! sc8 in squares of 8 x 8: three rounds in which each row is interleaved with the one
+//! four rows below.
+template <>
+bool transpose(
+    const sc8* in, size_t row, int times, int channels, sc8* out, size_t column)
+{
+    constexpr int side = 8;
+    const int whole_times = times - times % side;
+    const int whole_channels = channels - channels % side;
+    eight found{};
+    for (int t = 0; t < whole_times; t += side)
+        for (int c = 0; c < whole_channels; c += side) {
+            eight v[side];
+            for (int i = 0; i < side; i++) {
+                v[i] = *reinterpret_cast<const eight*>(in + (t + i) * row + c);
+                found |= minima_of(v[i]);
+            }
+            for (int round = 0; round < 3; round++) {
+                eight w[side];
+                for (int i = 0; i < side / 2; i++) {
+                    w[2 * i] = v[i];
+                    w[2 * i + 1] = v[i + side / 2];
+                    interleave(w[2 * i], w[2 * i + 1]);
+                }
+                std::copy_n(w, side, v);
+            }
+            for (int i = 0; i < side; i++)
+                *reinterpret_cast<eight*>(out + (c + i) * column + t) = v[i];
+        }
+    bool minima = false;
+    for (int i = 0; i < side; i++)
+        minima |= found[i] != 0;
+    minima |=
+        transpose_singly(in, row, 0, whole_times, whole_channels, channels, out, column);
+    minima |= transpose_singly(in, row, whole_times, times, 0, channels, out, column);
+    return minima;
+}
+
 template <class voltage>
 class host_corner_turn : public corner_turn
 {
@@ -72,26 +159,21 @@ private:
     //! in: the first spectrum of the input
     void turn_input(const voltage* in, voltage* frame, int input, int first, int count)
     {
-        constexpr int tile =
-            64 / sizeof(voltage); // channels: one cache line of a spectrum
+        // channels: a cache line of a spectrum
+        constexpr int tile = 64 / sizeof(voltage);
         const size_t row = size_t(d_p.inputs_per_port) * d_p.channels;
         const size_t column = size_t(d_p.inputs()) * d_p.spectra_per_frame;
         voltage* out = frame + size_t(input) * d_p.spectra_per_frame + first;
         for (int start = 0; start < d_p.selected_channels; start += tile) {
-            const int end = std::min(d_p.selected_channels, start + tile);
-            for (int c = start; c < end; c++) {
-                voltage* to = out + c * column;
-                if (!in) {
-                    std::fill(to, to + count, voltage());
-                    continue;
-                }
-                bool minima = false;
-                for (int t = 0; t < count; t++) {
-                    to[t] = in[t * row + c];
-                    minima |= is_minimum(to[t]);
-                }
-                if (minima)
-                    d_clamped[input] += clamp(to, count);
+            const int channels = std::min(d_p.selected_channels - start, tile);
+            voltage* to = out + start * column;
+            if (in) {
+                if (transpose(in + start, row, count, channels, to, column))
+                    for (int c = 0; c < channels; c++)
+                        d_clamped[input] += clamp(to + c * column, count);
+            } else {
+                for (int c = 0; c < channels; c++)
+                    std::fill_n(to + c * column, count, voltage());
             }
         }
     }
