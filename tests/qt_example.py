@@ -69,10 +69,13 @@ def main(path, seconds, picture):
     Qt.QTimer.singleShot(int(1000 * seconds), finish)
     application.exec_()
 
-    sinks = {name: block for name, block in vars(window).items() if name.startswith("qtgui_")
+    sinks = {name: block for name, block in vars(window).items() if hasattr(block, "qwidget")
              and hasattr(block, "nitems_read")}
     items = {name: block.nitems_read(0) for name, block in sinks.items()}
     print("items:", items)
+    for name, block in sinks.items():
+        if hasattr(block.qwidget(), "text"):
+            print(f"{name} says: {block.qwidget().text()}")
     window.stop()
     window.wait()
     if raised:

@@ -13,7 +13,14 @@ import unittest
 
 import numpy as np
 
+from gnuradio.aperture import Source, load_array
+from gnuradio.aperture.arrays.geometry import SPEED_OF_LIGHT, direction
+from gnuradio.aperture.tracking.directions import azimuth_elevation, parse_direction
+
 from places import BUILD, SOURCE, fresh_folder, main, run, run_or_fail
+
+#: of the first curve of our displays
+DISPLAY_BLUE = (0, 0x72 / 255, 0xB2 / 255)
 
 EXAMPLES = SOURCE / "examples"
 PICTURES = BUILD / "pictures"
@@ -29,7 +36,7 @@ class TestExamples(unittest.TestCase):
         instruments = {path.name for path in (EXAMPLES / "instruments").iterdir()}
         self.assertEqual(instruments - {"__pycache__"},
                          {"beams.py", "correlate.py", "instrument.py"})
-        self.assertTrue({"beams.grc", "interferometer.grc", "pointing.grc",
+        self.assertTrue({"beams.grc", "fringes.grc", "interferometer.grc", "pointing.grc",
                          "tracking.grc", "two_receivers.grc", "calibration_loop.grc"} <= names)
 
     def test_grc(self):
@@ -54,8 +61,27 @@ class TestExamples(unittest.TestCase):
                      "calibration_loop"):
             with self.subTest(flowgraph=name):
                 self.check_qt(name)
+        with self.subTest(flowgraph="fringes"):
+            self.check_fringes(self.check_qt("fringes", DISPLAY_BLUE))
 
-    def check_qt(self, name):
+    def check_fringes(self, output):
+        """The window's text has the delay of the geometry, and a phase that goes with the sky."""
+        said = re.search(r"display says: inputs A and B: coherence (\S+), delay (\S+) ns, "
+                         r"phase rotating (\S+)°/s", output)
+        self.assertTrue(said, output)
+        coherence, delay, rate = (float(text.replace("−", "-")) for text in said.groups())
+        array = load_array("two-dish")
+        sun = parse_direction(Source(name="Sun", ra=95, dec=20, flux=1))
+        # B is 10 m east of A
+        delays = [-10 * direction(*azimuth_elevation(sun, 1704067200 + second, array))[0]
+                  / SPEED_OF_LIGHT for second in (0, 5, 10)]
+        # seconds of 2.4 MHz with a coherence of 1/2: 0.1 ns
+        self.assertAlmostEqual(delay, delays[1] * 1e9, delta=0.8)
+        expected = -360 * 1420.4e6 * (delays[2] - delays[0]) / 10
+        self.assertAlmostEqual(rate, expected, delta=0.3)
+        self.assertAlmostEqual(coherence, 0.5, delta=0.011)
+
+    def check_qt(self, name, blue=(0, 0, 1)):
         folder = fresh_folder("examples_qt")
         run_or_fail(self, "grcc", "-o", folder, EXAMPLES / f"{name}.grc")
         PICTURES.mkdir(exist_ok=True)
@@ -70,8 +96,9 @@ class TestExamples(unittest.TestCase):
         from matplotlib.image import imread
         pixels = imread(picture)
         # the first curve is pure blue; without data only the legends are (64 points)
-        blue = (abs(pixels[..., :3] - np.array([0, 0, 1])).sum(axis=-1) < 0.3).sum()
-        self.assertGreater(blue, 400, f"no curves in {picture}")
+        count = (abs(pixels[..., :3] - np.array(blue)).sum(axis=-1) < 0.3).sum()
+        self.assertGreater(count, 400, f"no curves in {picture}")
+        return output
 
     def test_soapy(self):
         """With the dongles enabled and what plays them disabled, the flowgraph compiles."""

@@ -41,8 +41,8 @@ class display_block(gr.hier_block2):
             self._serial = items[-1].serial
         return items
 
-    def items(self):
-        """How many items have come since the start."""
+    def nitems_read(self, port=0):
+        """How many items have come since the start, as of blocks that have none inside."""
         return self._snapshot.items()
 
     def qwidget(self):

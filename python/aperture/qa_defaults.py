@@ -19,11 +19,12 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 
 #: block -> those that may follow it, as docs/flowgraphs.md and README's table have them
 FOLLOWERS = {
-    "array_source": ("pfb_channelizer", "f_engine"),
+    "array_source": ("pfb_channelizer", "f_engine", "fx_correlator"),
     "pfb_channelizer": ("corner_turn",),
     "corner_turn": ("xengine", "beamformer", "beam_power", "voltage_sink"),
     "f_engine": ("xengine", "beamformer", "beam_power", "voltage_sink"),
     "xengine": ("select", "uvh5_sink", "sky_display"),
+    "fx_correlator": ("fringe_display",),
     "beamformer": ("power_detector",),
     "power_detector": ("filterbank_sink",),
     "beam_power": ("filterbank_sink",),

@@ -83,7 +83,7 @@ class qa_fringe_display(gr_unittest.TestCase):
                 # the middle of the first integration, of 2009-12-01's ... of 2024-01-01
                 times = display.record.curves((0, 1))[0]
                 self.assertLess(abs(times[0] - 1704067200.05), 2e-3)
-                self.assertEqual(display.items(), 9)
+                self.assertEqual(display.nitems_read(0), 9)
 
     def test_three_inputs(self):
         """Curves of all baselines; another one can be chosen, and turns the sign of its delay."""
@@ -117,7 +117,7 @@ class qa_fringe_display(gr_unittest.TestCase):
         """A flowgraph runs without the widget, and so does one whose widget is not drawn."""
         display = aperture.fringe_display(CHANNELS, 2)
         chain(display).run()
-        self.assertEqual(display.items(), 9)
+        self.assertEqual(display.nitems_read(0), 9)
         self.assertIs(display.update(), True)
         self.assertIs(display.update(), False)
         self.assertAlmostEqual(display.fringe((0, 1)).delay, DELAY, delta=1.3e-9)
@@ -144,7 +144,7 @@ class qa_fringe_display(gr_unittest.TestCase):
         display.update = fail
         settle(widget, lambda: "out of paint" in widget.text())
         chain(display).run()
-        self.assertEqual(display.items(), 9)
+        self.assertEqual(display.nitems_read(0), 9)
 
     def test_parameters_that_are_refused(self):
         for values, message in (
