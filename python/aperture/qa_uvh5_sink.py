@@ -26,7 +26,7 @@ from astropy.time import Time
 from astropy.utils import iers
 from gnuradio import blocks, gr, gr_unittest
 from gnuradio.aperture import (Beam, corner_turn, filterbank_sink, pfb_channelizer, receiver_tags,
-                               tags, uvh5_sink, xengine)
+                               snapshot, tags, uvh5_sink, xengine)
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, save_array
 from gnuradio.aperture.testing.disks import immutable, small_disk
 from gnuradio.aperture.testing.sky_model import geometric_delays
@@ -279,6 +279,46 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         self.assertGreater(np.abs(plain).max(), 1000)
         self.assertLess(sizes["gzip"], 0.6 * sizes["none"])
         self.assertLess(sizes["lzf"], 0.8 * sizes["none"])
+
+    def test_statistics(self):
+        """What a snapshot takes of the frames comes into a group of its own, whole."""
+        channels, inputs, spectra, n = 16, 2, 64, 40
+        rng = np.random.default_rng(2)
+        frames = np.rint(rng.normal(size=(n, channels, inputs, spectra, 2)) * [[[[20]], [[5]]]]) \
+            .astype(np.int8)
+        start = pmt.make_tuple(pmt.from_uint64(1704067200), pmt.from_double(0.5))
+        found = [gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
+                 for key, value in ((tags.rx_time, start), (tags.rx_freq, pmt.from_double(1e8)),
+                                    (tags.rx_rate, pmt.from_double(1e6 / channels / spectra)),
+                                    (tags.bandwidth, pmt.from_double(1e6)))]
+        size = 2 * channels * inputs * spectra
+        source = blocks.vector_source_b(frames.view(np.uint8).ravel().tolist(), False, size, found)
+        tap = snapshot(item_size=size, rate=1e6, depth=4)
+        sink = uvh5_sink(self.path, array_of(["B2x", "A9x"]), channels, statistics=tap,
+                         statistics_type="sc8")
+        top = gr.top_block()
+        top.connect(source, tap)
+        top.connect(source, xengine(channels=channels, inputs=inputs, spectra_per_frame=spectra,
+                                    type="sc8", integration=4), sink)
+        top.run()
+        self.assertIsNone(sink.error())
+        self.assertEqual(sink.integrations(), 10)
+        file = self.read()
+        self.assertEqual(list(file["InputStatistics/inputs"]), [b"B2x", b"A9x"])
+        times = (file["InputStatistics/time_array"] - 2460310.5) * 86400 - 0.5
+        self.assertGreater(len(times), 0)
+        for row, time in enumerate(times):
+            # the middle of 64 spectra, 31.5 spectra behind the first; a Julian date is good to
+            # 40 us, a twentieth of a frame
+            number = round((time - 31.5 * 16e-6) / (64 * 16e-6))
+            self.assertAlmostEqual(time, (64 * number + 31.5) * 16e-6, delta=5e-5)
+            part = frames[number].astype(float)
+            for name, component in (("rms_re", 0), ("rms_im", 1)):
+                np.testing.assert_allclose(
+                    file[f"InputStatistics/{name}"][row],
+                    np.sqrt((part[..., component]**2).mean(axis=(0, 2))), rtol=1e-6)
+            self.assertEqual(file["InputStatistics/spectra"][row], 64)
+        self.assertAlmostEqual(sink.statistics().kurtosis[0], 1, delta=0.2)
 
     def test_sidereal_time(self):
         # against astropy, at times that the astropy of a stable distribution knows UT1 of, a

@@ -22,6 +22,7 @@ from .files.file_names import (PHASE_CENTER, TIME, check_fields, check_text, nam
 from .files.growing_file import GrowingFile, check_path, file_name
 from .files.uvh5 import COMPRESSIONS, MOUNTS, load_bitshuffle, map_products
 from .parameters.errors import refuse
+from .streams.input_statistics import StatisticsReader
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import require, tag_value, time_of
 from .tracking.directions import parse_direction
@@ -45,19 +46,23 @@ class _Output:
     """A file, and the layout of its phase centre."""
 
     def __init__(self, filename, layout, overwrite):
-        self._layout, self.written = layout, 0
+        self._layout, self.written, self._waiting = layout, 0, []
         self._file = GrowingFile(filename, layout.create, layout.append, layout.bytes, overwrite)
 
-    def add(self, integrations):
-        """Adds integrations, of which each is a list of arguments of the layout's."""
-        if not integrations:
+    def add(self, integrations, statistics=()):
+        """Adds integrations, of which each is a list of arguments of the layout's, and
+        InputStatistics; the latter wait until there is an integration."""
+        self._waiting += statistics
+        if not integrations and not (self.written and self._waiting):
             return
         try:
-            self._file.add([self._layout.integration(*each) for each in integrations])
+            self._file.add([self._layout.integration(*each) for each in integrations]
+                           + self._waiting)
             self.written += len(integrations)
+            self._waiting = []
         except OSError:
             # all at once is fast; if the disk is nearly full, some of them still fit
-            if len(integrations) == 1:
+            if len(integrations) <= 1:
                 raise
             for each in integrations:
                 self.add([each])
@@ -141,6 +146,12 @@ class uvh5_sink(python_block):
         Of the visibilities, without loss: "none"; "lzf", fast, and read by all that reads by h5py;
         "gzip", smaller, and read by all HDF5 libraries; "bitshuffle", fast and smaller than lzf,
         and read where hdf5plugin is installed, which it needs, too.
+    statistics : snapshot
+        Of the frames of which the visibilities are made: what it takes of them is measured, for
+        each input (rms, kurtosis, clamped and missing voltages), and written into a group
+        InputStatistics of the file. None: nothing is.
+    statistics_type : str
+        Of these frames: sc8, sc4 or fc32.
 
     Raises
     ------
@@ -153,7 +164,7 @@ class uvh5_sink(python_block):
     def __init__(self, filename="visibilities-{time}.uvh5", array="two-dish", channels=1024,
                  overwrite=True, history="", mount="fixed", inputs=None, phase_centers=None,
                  tracked=None, calibration="", calibrate="apply", scale="model", gains=None,
-                 compression="none"):
+                 compression="none", statistics=None, statistics_type="fc32"):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, Integral) or channels < 1:
@@ -170,6 +181,8 @@ class uvh5_sink(python_block):
             raise ValueError(f"inputs: {inputs} is not allowed: array {array.name!r} has "
                              f"{len(array.inputs)}")
         inputs = len(array.inputs)
+        self._statistics = None if statistics is None else StatisticsReader(
+            statistics, int(channels), inputs, statistics_type)
         products = inputs * (inputs + 1) // 2
         if channels * products * 8 > LARGEST_ITEM:
             raise ValueError(f"channels: an item would be {channels} channels x {products} "
@@ -272,7 +285,14 @@ class uvh5_sink(python_block):
         """Integrations that were written, of each phase centre."""
         return self._written + min((output.written for output in self._outputs), default=0)
 
+    def statistics(self):
+        """Means of what was measured of the inputs since the start, an InputStatistics; None:
+        nothing was."""
+        return None if self._statistics is None else self._statistics.mean()
+
     def _start(self):
+        if self._statistics is not None:
+            self._statistics.restart()
         self._next = self._last_setting = None
         # files that were ended by another frequency, and integrations in each of them
         self._ended, self._written = [], 0
@@ -295,8 +315,14 @@ class uvh5_sink(python_block):
         self._begin()
 
     def _stop(self):
-        for output in self._outputs:
-            output.close()
+        try:
+            if self._statistics is not None and self.error() is None:
+                rows = self._statistics.take_last()
+                for output in self._outputs:
+                    output.add([], rows)
+        finally:
+            for output in self._outputs:
+                output.close()
 
     def _work(self, input_items, output_items):
         try:
@@ -336,8 +362,9 @@ class uvh5_sink(python_block):
             raise problem
 
     def _add(self, integrations):
+        rows = [] if self._statistics is None else self._statistics.take()
         for output in self._outputs:
-            output.add(integrations)
+            output.add(integrations, rows)
 
     def _integration(self, item, found):
         """One item and its tags -> what Uvh5Layout.integration() takes."""
@@ -411,7 +438,8 @@ class uvh5_sink(python_block):
             self._factors = self._factors_of(frequencies)
             keywords, history = self._keywords()
             layouts = [self._make_layout(self._array, frequencies, width, history, self._mount,
-                                         center, self._tracked, keywords, self._compression)
+                                         center, self._tracked, keywords, self._compression,
+                                         self._statistics is not None)
                        for center in self._centers]
             self._filenames = self._names_at(time)
             self._warn_of_calibration(time)

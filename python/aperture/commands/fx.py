@@ -7,17 +7,19 @@
 
 source -> f_engine -> xengine -> uvh5_sink, all inputs in one port; with --track, `delay_tracker` is
 between source and f_engine and sends that its delays; with --voltages, a `voltage_sink` is behind
-f_engine, too. A measurement set or a UVFITS file is made of the UVH5 file at the end.
+f_engine, too. A `snapshot` takes some of the frames, for the statistics of the inputs. A
+measurement set or a UVFITS file is made of the UVH5 file at the end.
 """
 
 import os
 
 from gnuradio import gr
 
-from .. import f_engine, xengine
+from .. import f_engine, snapshot, xengine
 from ..arguments.argument_types import positive_seconds, whole_number
 from ..tracking.directions import parse_direction
 from ..files.uvh5 import COMPRESSIONS
+from ..streams.input_statistics import frames_a_second
 from ..streams.silent_block import silent
 from ..uvh5_sink import uvh5_sink
 from .calibrating import Calibrator, calibrated_array
@@ -82,6 +84,10 @@ class Chain(gr.top_block):
                                   spectra_per_frame=plan.spectra_per_frame, type=options.format,
                                   integration=plan.frames, integration_unit="frames",
                                   device=options.device)
+        self.tap = snapshot(
+            item_size=plan.channels * signals.inputs * plan.spectra_per_frame
+            * BYTES[options.format], depth=4, device=options.device,
+            rate=frames_a_second(plan.channels, signals.inputs, plan.spectra_per_frame))
         self.sink = self._make_sink("", None)  # complains about what no file can hold
         polarizations, order, names = pairs_of(signals.description)
         self.voltages = make_voltage_sink(
@@ -97,6 +103,7 @@ class Chain(gr.top_block):
                       history=text, gains=gains, tracked=self._options.track,
                       phase_centers=phase_centers_of(self._options) or None,
                       compression=self._options.compression,
+                      statistics=self.tap, statistics_type=self._options.format,
                       calibration=self._options.calibration or "",
                       calibrate=CALIBRATE[self._options.calibrate], scale=self._options.scale)
 
@@ -109,6 +116,7 @@ class Chain(gr.top_block):
         self.sink = self._make_sink(history(self._options, self._plan, gains), gains)
         self.connect(*[block for block in (self.source, self.tracker, self.f_engine,
                                            self.correlator, self.sink) if block])
+        self.connect(self.f_engine, self.tap)
         if self.voltages:
             self.connect(self.f_engine, self.voltages)
         if self.tracker:

@@ -28,7 +28,16 @@ def delays_in_force(f_engine, inputs):
     return delays if models else None
 
 
-def input_table(description, gains, clamped, missing, delays=None):
+def statistics_cells(statistics, number):
+    """The rms of re and im, and the kurtosis, of an input."""
+    re, im, kurtosis = (float(getattr(statistics, name)[number])
+                        for name in ("rms_re", "rms_im", "kurtosis"))
+    if np.isnan(re):
+        return "-", "-"
+    return f"{re:.4g}, {im:.4g}", "-" if np.isnan(kurtosis) else f"{kurtosis:.3f}"
+
+
+def input_table(description, gains, clamped, missing, delays=None, statistics=None):
     """Lines on each input, of at most 16; of more, those that lost or clamped something."""
     names = list(description.input_names)
     head = ("input", "gain", "clamped", "missing")
@@ -36,6 +45,11 @@ def input_table(description, gains, clamped, missing, delays=None):
              str(missing[i])) + (() if delays is None else (f"{1e9 * delays[i]:.6g} ns",))
             for i in range(len(names)) if len(names) <= 16 or clamped[i] or missing[i]]
     head += () if delays is None else ("delay",)
+    if statistics is not None:
+        head = (*head[:2], "rms", "kurtosis", *head[2:])
+        number = {name: i for i, name in enumerate(names)}
+        rows = [(*row[:2], *statistics_cells(statistics, number[row[0]]), *row[2:])
+                for row in rows]
     return table([head, *rows[:16]]) if rows else ""
 
 
@@ -77,5 +91,6 @@ def summary(chain, signals, plan, options, gains, run):
     lines = [table(rows)]
     if len(signals.description.inputs) > 1:
         lines.append(input_table(signals.description, gains, clamped, missing,
-                                 delays_in_force(chain.f_engine, signals.inputs)))
+                                 delays_in_force(chain.f_engine, signals.inputs),
+                                 chain.sink.statistics()))
     return "\n\n".join(line for line in lines if line)

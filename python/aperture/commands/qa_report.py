@@ -104,6 +104,36 @@ class qa_report(gr_unittest.TestCase):
         plt.close(figure)
         self.assertIn("u, v coverage", self.report().texts)
 
+    def test_inputs(self):
+        """Statistics of the inputs, where the file has them: means weighted by what was there."""
+        write_array(self.uvh5, 2)
+        self.assertNotIn("Inputs", self.report("--baselines", "A1-A2").texts)
+        with h5py.File(self.uvh5, "a") as file:
+            group = file.create_group("InputStatistics")
+            group["inputs"] = [b"A0x", b"A<1x", b"dead"]
+            group["time_array"] = 2460310.5 + np.arange(3) / 86400
+            group["spectra"] = [100, 100, 200]
+            none = np.nan
+            for name, values in (("rms_re", [[20, 3, none]] * 3), ("rms_im", [[19, 4, none]] * 3),
+                                 ("kurtosis", [[1, 1, none], [2, 1, none], [1, 4, none]]),
+                                 ("clamped", [[0, 0.01, none]] * 3),
+                                 ("missing", [[0, 0.5, 1], [0, 0.5, 1], [0, 0, 1]])):
+                group[name] = np.array(values, np.float32)
+        page = self.report("--baselines", "A1-A2")
+        at = page.texts.index("Inputs")
+        rows = [text for text in page.texts[at:at + 40] if text]
+        for row in (["A0x", "20, 19", "1.250", "1.000, 2.000", "0", "0"],
+                    # 50, 50 and 200 spectra
+                    ["A<1x", "3, 4", "3.000", "1.000, 4.000", "1 %", "25 %"],
+                    ["dead", "-", "-", "-", "-", "100 %"]):
+            begin = rows.index(row[0])
+            self.assertEqual(rows[begin:begin + 6], row)
+        with h5py.File(self.uvh5, "a") as file:
+            del file["InputStatistics/clamped"]
+        code, _, errors = run(plot, self.uvh5, "-o", self.html)
+        self.assertEqual(code, 1)
+        self.assertRegex(errors, "damaged, or not a UVH5 file")
+
     def test_one_integration(self):
         write_array(self.uvh5, 2, integrations=1)
         page = self.report()

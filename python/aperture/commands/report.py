@@ -19,6 +19,7 @@ from ..files.uvh5_reader import Product
 from ..plots.fringes import triangles
 from ..plots.plot_data import find_products, spread
 from ..plots.plot_fringes import (baseline_figure, closure_figure, coverage_figure, fringe_text)
+from ..plots.plot_inputs import HEAD, statistics_figure, statistics_rows
 
 MOST_BASELINES = 10
 STYLE = """body { font: 16px/1.5 sans-serif; max-width: 1180px; margin: 2em auto; padding: 0 1em; }
@@ -80,6 +81,10 @@ def make_report(file, options, read_panels, overview, utc, zone):
     parts = [rows_table(None, facts), "<h2>Overview</h2>",
              picture(overview(file, options.baselines, options.integration, zone), "overview",
                      options.dpi)]
+    statistics = file.statistics()
+    if statistics is not None:
+        parts += ["<h2>Inputs</h2>", rows_table(HEAD, statistics_rows(statistics)),
+                  picture(statistics_figure(statistics, longitude, zone), "inputs", options.dpi)]
     coverage = coverage_figure(file)
     if coverage is not None:
         parts += ["<h2>u, v coverage</h2>", picture(coverage, "u and v", options.dpi)]

@@ -23,6 +23,11 @@ POLARIZATIONS = {"xx": -5, "yy": -6, "xy": -7, "yx": -8, "rr": -1, "ll": -2, "rl
 MOUNTS = ("fixed", "alt-az", "equatorial", "x-y", "phased", "orbiting", "alt-az+nasmyth-r",
           "alt-az+nasmyth-l", "other", "bizarre")
 
+#: group of a file, beside Header and Data, with statistics of inputs, which other programs ignore
+STATISTICS = "InputStatistics"
+#: its datasets [measurement][input]
+MEASURED = ("rms_re", "rms_im", "kurtosis", "clamped", "missing")
+
 BITSHUFFLE = 32008  # the HDF5 Group's number of this filter
 #: how visibilities are compressed -> what h5py is told; all without loss. Every installation of
 #: h5py reads the first three; their bytes are shuffled, since the exponents of neighbours are

@@ -118,6 +118,28 @@ class VisibilityFile:
                             f"{dataset.shape}, and the file has {self._size} bytes")
         return dataset
 
+    def statistics(self):
+        """
+        Statistics of the inputs, a dictionary: `inputs`, their names; `times`, Julian dates of the
+        measurements; `spectra`, of each of these; and arrays [measurement][input], as
+        `streams.input_statistics.InputStatistics` has them. None: the file has none.
+        """
+        if uvh5.STATISTICS not in self._file:
+            return None
+        with self._damage_told():
+            group = f"{uvh5.STATISTICS}/"
+            names = [name.decode(errors="replace") if isinstance(name, bytes) else str(name)
+                     for name in self._dataset(group + "inputs", "SO")[()]]
+            found = {"inputs": names, "times": self._numbers(group + "time_array", "f", DATES),
+                     "spectra": self._numbers(group + "spectra", "iu")}
+            shape = (len(found["times"]), len(names))
+            for name in uvh5.MEASURED:
+                found[name] = self._dataset(group + name, "f")[()]
+                if found[name].shape != shape:
+                    raise Uvh5Error(f"{self._filename}: damaged: {group}{name} has the shape "
+                                    f"{found[name].shape}, and not {shape}")
+        return found if shape[0] else None
+
     def _numbers(self, name, kinds="iuf", limits=None):
         """All numbers of a dataset in one axis, which must be within the limits."""
         values = np.ravel(self._dataset(name, kinds)[()])

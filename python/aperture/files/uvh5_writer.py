@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import h5py
 import numpy as np
 
+from ..arrays import earth_rotation
 from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..arrays.geometry import SPEED_OF_LIGHT, enu_to_ecef_rotation
 from ..tracking.phase_center import catalogue_entry, ephemeris, has_ephemeris, place_at
-from .uvh5 import COMPRESSIONS, MOUNTS, POLARIZATIONS, load_bitshuffle, map_products
+from .uvh5 import (COMPRESSIONS, MEASURED, MOUNTS, POLARIZATIONS, STATISTICS, load_bitshuffle,
+                   map_products)
 
 NOMINAL_SPACING = 0.002  # m
 
@@ -82,10 +84,13 @@ class Uvh5Layout:
         Extra keywords, names of up to 8 letters to texts.
     compression : str
         Of the visibilities, one of `COMPRESSIONS`.
+    statistics : bool
+        Whether `append` is given InputStatistics, too, which go into a group of their own beside
+        Header and Data.
     """
 
     def __init__(self, array, frequencies, channel_width, history="", mount="fixed",
-                 phase_center=None, tracked=None, keywords=None, compression="none"):
+                 phase_center=None, tracked=None, keywords=None, compression="none", statistics=False):
         if mount not in MOUNTS:
             raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
         if compression not in COMPRESSIONS:
@@ -103,6 +108,7 @@ class Uvh5Layout:
         self.phase_center = tracked if phase_center is None else phase_center
         self._tracked = tracked
         self.keywords = dict(keywords or {})
+        self._statistics = statistics
         self._enu, self.moved = nominal_places(
             np.array([antenna.position for antenna in self.map.antennas], float))
 
@@ -149,13 +155,15 @@ class Uvh5Layout:
         """(east, north, up) [baseline][3] from ant_1 to ant_2, in metres."""
         return self._enu[self.map.ant_2] - self._enu[self.map.ant_1]
 
-    def bytes(self, integrations):
-        """A file grows by at most this many bytes when these integrations are added."""
+    def bytes(self, pieces):
+        """A file grows by at most this many bytes when these pieces are added."""
+        integrations = [piece for piece in pieces if isinstance(piece, Integration)]
         values = self.baselines * len(self.frequencies) * len(self.map.polarizations)
         # visibilities, flags and nsamples (compressed; if that fails, a little more than as they
         # are), the header's rows, and the format's own tables
         each = values * (8 + 1 + 4) * 1.01 + self.baselines * 128 + 4096
-        return int(len(integrations) * each) + (1 << 18)
+        rows = (len(pieces) - len(integrations)) * len(self.array.inputs) * 4 * len(MEASURED)
+        return int(len(integrations) * each) + rows + (1 << 18)
 
     def create(self):
         """The bytes of a file without integrations; `append` adds them."""
@@ -173,13 +181,15 @@ class Uvh5Layout:
                                 **common)
             data.create_dataset("nsamples", dtype=np.float32, compression="gzip",
                                 compression_opts=1, **common)
+            if self._statistics:
+                self._write_statistics(file.create_group(STATISTICS))
             file.flush()
             return file.id.get_file_image()
 
-    def append(self, path, integrations, claim=None):
+    def append(self, path, pieces, claim=None):
         """
-        Adds integrations at the end of a file that `create` made. claim(descriptor of the open
-        file) is called before anything is written, and may raise.
+        Adds integrations, and InputStatistics, at the end of a file that `create` made.
+        claim(descriptor of the open file) is called before anything is written, and may raise.
 
         Raises
         ------
@@ -189,6 +199,12 @@ class Uvh5Layout:
         with _open_to_append(path) as file:
             if claim is not None:
                 claim(file.id.get_vfd_handle())
+            rows = [piece for piece in pieces if not isinstance(piece, Integration)]
+            if rows:
+                self._append_statistics(file[STATISTICS], rows)
+            integrations = [piece for piece in pieces if isinstance(piece, Integration)]
+            if not integrations:
+                return
             header, data = file["Header"], file["Data"]
             old = header["time_array"].shape[0]
             new = old + len(integrations) * self.baselines
@@ -212,6 +228,28 @@ class Uvh5Layout:
                 data["flags"][rows] = fractions == 0
             header["Nblts"][()] = new
             header["Ntimes"][()] = new // self.baselines
+
+    def _write_statistics(self, group):
+        """An empty group of statistics; a row is a frame that was measured."""
+        inputs = len(self.array.inputs)
+        rows = max(1, min(256, 2048 // inputs))  # chunks of 8 kB, of which there are seven
+        group["inputs"] = np.array([name.encode() for name in self.array.input_names])
+        for name, dtype in (("time_array", float), ("spectra", int)):
+            group.create_dataset(name, (0,), dtype, maxshape=(None,), chunks=(rows,))
+        for name in MEASURED:
+            group.create_dataset(name, (0, inputs), np.float32, maxshape=(None, inputs),
+                                 chunks=(rows, inputs))
+
+    @staticmethod
+    def _append_statistics(group, rows):
+        old = group["time_array"].shape[0]
+        for name, values in (
+                ("time_array", [earth_rotation.julian_date(int(row.time), row.time % 1)
+                                for row in rows]),
+                ("spectra", [row.spectra for row in rows]),
+                *((name, [getattr(row, name) for row in rows]) for name in MEASURED)):
+            group[name].resize(old + len(rows), axis=0)
+            group[name][old:] = values
 
     def _rows(self, integrations):
         """What each row (a baseline at a time) has in the header."""
