@@ -159,6 +159,21 @@ class qa_fx(gr_unittest.TestCase):
                             2 * 2 * 60 / plan.spectra_per_frame)
         # so is the rms that was asked for: re and im at 20 make 800
         self.assertAlmostEqual(np.mean(found[..., 0].real), 800, delta=40)
+        self.check_statistics(text, voltages)
+
+    def check_statistics(self, text, voltages):
+        """What is in the file and in the table fits voltages [input][spectrum][channel][re, im]."""
+        with h5py.File(self.output) as file:
+            found = {name: values[()] for name, values in file["InputStatistics"].items()}
+        self.assertGreater(len(found["spectra"]), 0)
+        rms = np.sqrt((voltages[..., 0].astype(float)**2).mean(axis=(1, 2)))
+        np.testing.assert_allclose(found["rms_re"].mean(axis=0), rms, rtol=0.05)
+        np.testing.assert_allclose(found["kurtosis"].mean(axis=0), 1, atol=0.1)
+        self.assertEqual(found["missing"].max(), 0)
+        shown = re.search(r"input +gain +rms +kurtosis +clamped +missing\n +(\S+) +\S+ +([\d.]+), "
+                          r"([\d.]+) +([\d.]+) ", text)
+        self.assertEqual(shown[1].encode(), found["inputs"][0])
+        self.assertAlmostEqual(float(shown[2]), rms[0], delta=0.05 * rms[0])
 
     def test_no_spectrum_is_lost_at_the_end(self):
         filename, samples = self.recording()

@@ -90,7 +90,8 @@ class Uvh5Layout:
     """
 
     def __init__(self, array, frequencies, channel_width, history="", mount="fixed",
-                 phase_center=None, tracked=None, keywords=None, compression="none", statistics=False):
+                 phase_center=None, tracked=None, keywords=None, compression="none",
+                 statistics=False):
         if mount not in MOUNTS:
             raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
         if compression not in COMPRESSIONS:
