@@ -1,0 +1,79 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+The way back: what voltage_sink writes is what our own inputs read, sample by sample, with its time
+and frequency.
+"""
+
+import unittest
+
+from places import enter_environment, fresh_folder, main
+
+enter_environment("formats")
+
+import numpy as np  # noqa: E402
+import pmt  # noqa: E402
+from gnuradio import aperture, blocks, gr  # noqa: E402
+from gnuradio.aperture import tags  # noqa: E402
+from gnuradio.aperture.inputs.registry import open_input  # noqa: E402
+
+START, FRACTION = 1704067200, 0.25
+WIDTH, FREQUENCY = 15625.0, 1.42e9
+CHANNELS, SPECTRA, FRAMES = 6, 64, 7
+
+
+class TestVoltages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = fresh_folder("voltages")
+
+    def write(self, filename, inputs, **arguments):
+        """int8 [channel][time][input][re, im] of what was written."""
+        rng = np.random.default_rng(5)
+        frames = rng.integers(-127, 128, (FRAMES, CHANNELS, inputs, SPECTRA, 2)).astype(np.int8)
+        values = {tags.rx_time: pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(FRACTION)),
+                  tags.rx_freq: pmt.from_double(FREQUENCY),
+                  tags.rx_rate: pmt.from_double(WIDTH / SPECTRA),
+                  tags.bandwidth: pmt.from_double(WIDTH * CHANNELS)}
+        found = [gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
+                 for key, value in values.items()]
+        data = frames.view(np.uint8).reshape(FRAMES, -1)
+        source = blocks.vector_source_b(data.ravel().tolist(), False, data.shape[1], found)
+        sink = aperture.voltage_sink(self.folder / filename, CHANNELS, inputs, SPECTRA, type="sc8",
+                                     **arguments)
+        top = gr.top_block()
+        top.connect(source, sink)
+        top.run()
+        self.assertIsNone(sink.error())
+        self.files = sink.files()
+        return np.concatenate(list(frames), axis=2).transpose(0, 2, 1, 3)
+
+    def check(self, text, expected, channel):
+        """What an input's source sends; expected: [time][input][re, im]."""
+        signals = open_input(text)
+        self.assertEqual(signals.sample_type, "sc8")
+        self.assertEqual(signals.inputs, expected.shape[1])
+        self.assertAlmostEqual(signals.sample_rate, WIDTH, 9)
+        self.assertAlmostEqual(signals.center_frequency,
+                               FREQUENCY + (channel - CHANNELS // 2) * WIDTH, 3)
+        self.assertEqual(signals.start_time[0], START)
+        self.assertAlmostEqual(signals.start_time[1], FRACTION, 9)
+        sink = blocks.vector_sink_b(2 * signals.inputs)
+        top = gr.top_block()
+        top.connect(signals.source(0), sink)
+        top.run()
+        data = np.array(sink.data(), np.uint8).view(np.int8).reshape(expected.shape)
+        np.testing.assert_array_equal(data, expected)
+
+    def test_guppi(self):
+        expected = self.write("pair.raw", 2, polarizations=2, selected_channels=None,
+                              blocks_per_file=3)
+        self.assertEqual(len(self.files), 3)
+        for channel in (0, 4):
+            self.check(f"guppi:{','.join(self.files)},channel={channel}", expected[channel],
+                       channel)
+
+
+if __name__ == "__main__":
+    main()
