@@ -111,7 +111,7 @@ def spectra_measured(channels, inputs, spectra_per_frame):
 
 
 def frames_a_second(channels, inputs, spectra_per_frame):
-    """How many frames a second are measured, 2 at most, such that it takes a few hundredths of a
+    """How many frames a second are measured, 2 at most, such that it takes about a hundredth of a
     core."""
     values = channels * inputs * spectra_measured(channels, inputs, spectra_per_frame)
     return min(2.0, 2.0 * VALUES / values)
