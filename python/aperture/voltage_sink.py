@@ -197,8 +197,8 @@ class voltage_sink(python_block):
         if not self._guppi:
             if len(channels) > 1 and CHANNEL not in self._name:
                 refuse("filename", self._name, f"a name with {CHANNEL} in it: a SigMF recording "
-                       f"has one frequency, and {len(channels)} channels are written (or choose "
-                       "one by selected_channels)")
+                       f"has one frequency, and {len(channels)} channels are written (or "
+                       "choose one of them)")
         else:
             if self._type == "fc32":
                 refuse("type", self._type, "sc8 or sc4: GUPPI raw has 8 bits")

@@ -10,13 +10,18 @@ import os
 import re
 
 from ..files.voltage_file import VOLTAGE_ENDINGS
+from ..parameters.errors import ParameterError
 from ..streams.silent_block import silent
 from ..voltage_sink import voltage_sink
 from .output_names import check_output_name
+from .running import CommandError
 from .tables import with_prefix
 
 #: the plan's section: key -> attribute of the options
 VOLTAGES_SCHEMA = {"voltages": {"file": "voltages", "channels": "voltage_channels"}}
+#: parameter of the block -> option of the commands
+OPTIONS = {"filename": "--voltages", "selected_channels": "--voltage-channels",
+           "type": "--format with --voltages"}
 PART = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
@@ -88,11 +93,16 @@ def make_voltage_sink(options, plan, array, **parameters):
     if options.voltages is None:
         return None
     channels = options.voltage_channels
-    return silent(
-        voltage_sink, filename=options.voltages, channels=plan.channels,
-        spectra_per_frame=plan.spectra_per_frame, type=options.format, array=array,
-        selected_channels=None if channels is None else numbers_of(channels),
-        overwrite=options.overwrite, **parameters)
+    try:
+        return silent(
+            voltage_sink, filename=options.voltages, channels=plan.channels,
+            spectra_per_frame=plan.spectra_per_frame, type=options.format, array=array,
+            selected_channels=None if channels is None else numbers_of(channels),
+            overwrite=options.overwrite, **parameters)
+    except ParameterError as error:
+        if error.field not in OPTIONS:
+            raise
+        raise CommandError(f"{OPTIONS[error.field]}: {error.problem}") from None
 
 
 def voltages_row(sink):
