@@ -17,12 +17,12 @@ from fractions import Fraction  # noqa: E402
 
 import baseband.data  # noqa: E402
 import numpy as np  # noqa: E402
-import pmt  # noqa: E402
 from astropy import units as u  # noqa: E402
 from astropy.time import Time  # noqa: E402
 from baseband import guppi  # noqa: E402
-from gnuradio import blocks, gr  # noqa: E402
 from gnuradio.aperture.inputs.registry import open_input  # noqa: E402
+from gnuradio.aperture.testing.mutilation import check_reader, mutilate  # noqa: E402
+from recorded import gaps, run, wrong_samples  # noqa: E402
 
 # ERFA calls dates in the future dubious
 warnings.simplefilter("ignore")
@@ -31,28 +31,9 @@ START = Time("2020-02-29T23:59:59", format="isot", scale="utc")
 SECOND = 1583020799
 
 
-def run(signals, samples=0):
-    """What the source sends, as components [item][input][re, im], and its tags."""
-    source = signals.source(samples)
-    dtype = np.dtype(np.int16 if "16" in signals.sample_type else np.int8)
-    dimensions = 2 if "c" in signals.sample_type else 1
-    sink = blocks.vector_sink_b(signals.inputs * dimensions * dtype.itemsize)
-    top = gr.top_block()
-    top.connect(source, sink)
-    top.run()
-    data = np.array(sink.data(), np.uint8).view(dtype).reshape(-1, signals.inputs, dimensions)
-    return data, sink.tags(), source
-
-
 def components(decoded):
     """[time][...] of complex numbers as [time][...][re, im]"""
     return np.stack([decoded.real, decoded.imag], -1)
-
-
-def gaps(tags):
-    found = [pmt.to_python(tag.value) for tag in tags
-             if pmt.symbol_to_string(tag.key) == "missing"]
-    return sorted((gap["input"], gap["first"], gap["count"]) for gap in found)
 
 
 class TestGuppi(unittest.TestCase):
@@ -269,6 +250,30 @@ class TestGuppi(unittest.TestCase):
         # the last block is used as far as it goes: its second channel is cut
         expected, data, found, _ = self.blocks("end.raw", lambda b: b[:19] + [b[19][:-100]])
         np.testing.assert_array_equal(data, expected[:5120 - 25])
+
+    def test_mutilated(self):
+        """A thousand files, most of them spoilt in one of their headers."""
+        path, decoded = self.write("mutilated.raw", 2, blocks_of_file=6)
+        expected = components(decoded[:, :, 1])
+        good = path.read_bytes()
+        size = len(good) // 6
+        text, rng, read = f"guppi:{path},channel=1", np.random.default_rng(6), 0
+        for number in range(1000):
+            begin = size * int(rng.integers(0, 6)) if number % 2 else 0
+            what, spoilt = mutilate(good[begin:], rng, size - 2048)
+            spoilt = good[:begin] + spoilt
+            path.write_bytes(spoilt)
+            what = f"file {number}, {what} from byte {begin}"
+            if not check_reader(self, lambda: open_input(text), str(path), spoilt, what):
+                continue
+            read += 1
+            signals = open_input(text)
+            data, tags, source = run(signals)
+            wrong = wrong_samples(data, tags, 1e4, expected, Fraction(SECOND))
+            # spoilt bytes of samples, or one block whose PKTIDX could be
+            self.assertLessEqual(wrong, 256 * 2 if signals.warnings else 64, what)
+            self.assertEqual(source.error(), "", what)
+        self.assertGreater(read, 850)
 
     def test_refused(self):
         good = dict(BLOCSIZE=400)

@@ -13,16 +13,18 @@ from places import enter_environment, fresh_folder, main
 enter_environment("formats")
 
 import warnings  # noqa: E402
+from fractions import Fraction  # noqa: E402
 
 import baseband.data  # noqa: E402
 import numpy as np  # noqa: E402
-import pmt  # noqa: E402
 from astropy import units as u  # noqa: E402
 from astropy.time import Time  # noqa: E402
 from baseband import vdif  # noqa: E402
 from baseband.base.encoding import EIGHT_BIT_1_SIGMA, FOUR_BIT_1_SIGMA  # noqa: E402
 from gnuradio import blocks, gr  # noqa: E402
 from gnuradio.aperture.inputs.registry import open_input  # noqa: E402
+from gnuradio.aperture.testing.mutilation import check_reader, mutilate  # noqa: E402
+from recorded import gaps, run, wrong_samples  # noqa: E402
 
 # ERFA calls dates in the future dubious
 warnings.simplefilter("ignore")
@@ -39,25 +41,6 @@ def expected_levels(bits, decoded):
     if bits == 4:
         return np.rint(7 * FOUR_BIT_1_SIGMA * decoded)
     return np.rint(decoded * EIGHT_BIT_1_SIGMA + 127.5) - 128
-
-
-def run(signals, samples=0):
-    """What the source sends, as components [item][input][re, im], and its tags."""
-    source = signals.source(samples)
-    dtype = np.dtype(np.int16 if "16" in signals.sample_type else np.int8)
-    dimensions = 2 if "c" in signals.sample_type else 1
-    sink = blocks.vector_sink_b(signals.inputs * dimensions * dtype.itemsize)
-    top = gr.top_block()
-    top.connect(source, sink)
-    top.run()
-    data = np.array(sink.data(), np.uint8).view(dtype).reshape(-1, signals.inputs, dimensions)
-    return data, sink.tags(), source
-
-
-def gaps(tags):
-    found = [pmt.to_python(tag.value) for tag in tags
-             if pmt.symbol_to_string(tag.key) == "missing"]
-    return sorted((gap["input"], gap["first"], gap["count"]) for gap in found)
 
 
 class TestVdif(unittest.TestCase):
@@ -299,6 +282,33 @@ class TestVdif(unittest.TestCase):
         data, _, source = run(signals)
         self.assertEqual(signals.samples, 40000)
         self.assertEqual([bool(count) for count in source.missing()], [True, False] * 4)
+
+    def test_mutilated(self):
+        """A thousand files, most of them spoilt in one of their headers."""
+        path, expected = self.write("mutilated.vdif", 2, threads=2, frames=8,
+                                    samples_per_frame=2560, rate=25.6e4)
+        good, start = path.read_bytes(), Fraction(1583020799) + Fraction(3, 4)
+        size = len(good) // 16
+        text, rng, read = f"vdif:{path},freq=1e9", np.random.default_rng(5), 0
+        for number in range(1000):
+            # the first frame is what all are compared with
+            begin = size * int(rng.integers(0, 16)) if number % 2 else 0
+            what, spoilt = mutilate(good[begin:], rng, 32)
+            spoilt = good[:begin] + spoilt
+            path.write_bytes(spoilt)
+            what = f"file {number}, {what} from byte {begin}"
+            if not check_reader(self, lambda: open_input(text), str(path), spoilt, what):
+                continue
+            read += 1
+            data, tags, source = run(open_input(text))
+            # of a file with a single frame, one thread is left
+            wrong = min(wrong_samples(data, tags, 256e3, those, start) for those in (
+                [expected] if data.shape[1] == 2 else [expected[:, :1], expected[:, 1:]]))
+            # spoilt bytes of samples, or one frame whose time is another one's
+            self.assertLessEqual(wrong, 64 * 4 if not sum(source.missing()) else 2560, what)
+            self.assertEqual(source.error(), "", what)
+        # what cannot be read has no two frames, or is all zeros
+        self.assertGreater(read, 850)
 
     def test_mark5b(self):
         with vdif.open(baseband.data.SAMPLE_VDIF, "rb") as file:

@@ -105,16 +105,21 @@ void vdif_frames::find_header()
         return;
     }
     // Otherwise bytes are missing or too many, perhaps within the frame before.
-    const bool behind_frame =
-        d_pending && d_pending->where.file == d_file &&
-        d_pending->where.offset + d_stream.frame_bytes - d_stream.header_bytes ==
-            d_offset;
-    const int64_t from = behind_frame ? d_offset - d_stream.frame_bytes : d_offset;
+    const int64_t from = drop_frame_before() ? d_offset - d_stream.frame_bytes : d_offset;
     d_offset = search(d_file, from + 1);
     d_counts.skipped += uint64_t(d_offset - from);
     d_counts.damaged++;
-    if (behind_frame)
+}
+
+bool vdif_frames::drop_frame_before()
+{
+    const bool there =
+        d_pending && d_pending->where.file == d_file &&
+        d_pending->where.offset + d_stream.frame_bytes - d_stream.header_bytes ==
+            d_offset;
+    if (there)
         d_pending.reset();
+    return there;
 }
 
 std::optional<vdif_frames::frame> vdif_frames::next_frame()
@@ -123,6 +128,11 @@ std::optional<vdif_frames::frame> vdif_frames::next_frame()
         const int64_t left = d_files->size(d_file) - d_offset;
         if (left < d_stream.frame_bytes) {
             d_counts.skipped += uint64_t(left);
+            // what is no frame that was cut off may be a part of the one before
+            if (left > 0 && !has_header(d_file, d_offset) && drop_frame_before()) {
+                d_counts.skipped += uint64_t(d_stream.frame_bytes);
+                d_counts.damaged++;
+            }
             d_file++;
             d_offset = 0;
             continue;

@@ -86,6 +86,8 @@ private:
     bool has_header(int file, int64_t offset);
     // Where the next frame begins, at or behind a place of the file, or its end
     int64_t search(int file, int64_t offset);
+    // The frame that ends where the next one should begin need not be whole.
+    bool drop_frame_before();
     // Goes on to the next frame from where there is none.
     void find_header();
     std::optional<frame> next_frame();

@@ -274,18 +274,41 @@ def _longest_rise(numbers):
     return row[::-1]
 
 
+def _usual_rise(numbers):
+    """By how much PKTIDX rises from block to block, most often; None if it does not."""
+    steps = Counter(b - a for a, b in zip(numbers, numbers[1:]) if b > a)
+    return steps.most_common(1)[0][0] if steps else None
+
+
+def _without_odd_numbers(name, stream, blocks):
+    """
+    Blocks but for those that lie by a part of a block beside all others: their PKTIDX is damaged.
+    Where recording began anew there are several.
+    """
+    numbers = [int(block.values["PKTIDX"]) for block in blocks]
+    rise = _usual_rise(numbers)
+    if rise is None or len(blocks) < 4:
+        return blocks
+    places = Counter(number % rise for number in numbers)
+    if len(places) == 1 or places.most_common(1)[0][1] < 3:
+        return blocks
+    kept = [block for block, number in zip(blocks, numbers) if places[number % rise] > 1]
+    if len(kept) < len(blocks):
+        stream.warnings.append(f"{name}: PKTIDX of {len(blocks) - len(kept)} blocks does not fit "
+                               "to those of the others: they are not used")
+    return kept
+
+
 def _steps(name, stream, blocks, samples):
     """Samples that one PKTIDX stands for."""
-    counts = [int(block.values["PKTIDX"]) for block in blocks]
-    steps = Counter(b - a for a, b in zip(counts, counts[1:]) if b > a)
+    usual = _usual_rise([int(block.values["PKTIDX"]) for block in blocks])
     new = samples - stream.overlap
     try:
         size = Fraction(stream.header.get("PKTSIZE", ""))
         packet = stream.samples_in(size)
     except ValueError:
         packet = None
-    if steps:
-        usual = steps.most_common(1)[0][0]
+    if usual:
         if packet and usual % (new / packet) == 0:
             return packet
         stream.warnings.append(
@@ -360,6 +383,7 @@ def _place(names, stream, blocks):
                 f"{block.there} bytes of it: it is not used")
     if not good:
         raise ValueError(f"{name}: none of its blocks can be used: " + warnings[-1])
+    good = _without_odd_numbers(name, stream, good)
     step = _steps(name, stream, good, samples)
     numbers = [int(block.values["PKTIDX"]) for block in good]
     places = _longest_rise(numbers)

@@ -11,6 +11,7 @@ then, and others are only compared with it.
 """
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -101,6 +102,20 @@ def _first_of_long_frames(name, data, size):
     return None
 
 
+def _usual_header(file, byte):
+    """The byte of a header, at or behind one, whose form and rate most have."""
+    found, step = {}, int.from_bytes(os.pread(file, 3, byte + 8), "little") * 8
+    for index in range(NEAR):
+        head = os.pread(file, 32, byte + index * step)
+        if len(head) < 32:
+            break
+        words = np.frombuffer(head, "<u4")
+        # the extended words of EDV 1 and 3 begin with the rate
+        form = (*_fields(words), *(() if words[0] >> 30 & 1 else words[4:6]))
+        found.setdefault(tuple(map(int, form)), []).append(byte + index * step)
+    return max(found.values(), key=len)[0] if found else byte
+
+
 def _read_header(name, byte):
     """The header there, read by baseband, as (a VdifStream without times, its rate or None)."""
     from baseband.vdif import VDIFHeader
@@ -161,10 +176,12 @@ def _last_frames(file, size, step, like):
         words = data[shift:shift + (len(data) - shift) // 4 * 4].view("<u4")
         places += [4 * int(i) + shift - 8 for i in np.flatnonzero(words & 0x1fffffff == like[0])]
     places = [place for place in places if 0 <= place <= len(data) - 4 * HEADER_WORDS]
-    # a frame that is cut off is not read
+    places = [place for place, words in zip(places, _at(data, places) if places else [])
+              if _same(words, like)]
+    # a frame that is cut off is not read, nor one with something behind it that is no frame
+    whole = [place for place in places if begin + place + step == size or place + step in places]
     return [(int(words[0] & 0x3fffffff), int(words[1] & 0xffffff), int(words[3] >> 16 & 0x3ff))
-            for place, words in zip(places, _at(data, places) if places else [])
-            if _same(words, like) and begin + place + step <= size]
+            for words in (_at(data, whole) if whole else [])]
 
 
 def _frames_in_second(file, byte, step, like):
@@ -231,10 +248,11 @@ def read_stream(names, rate=None):
     if byte is None:
         raise ValueError(f"{names[0]}: there is no VDIF frame at its beginning, nor in the "
                          f"{SEARCHED >> 20} MiB behind it")
-    header, stream, header_rate = _read_header(names[0], byte)
-    like = _fields(np.asarray(header.words[:HEADER_WORDS], np.uint32))
     descriptor = os.open(names[0], os.O_RDONLY)
     try:
+        byte = _usual_header(descriptor, byte)
+        header, stream, header_rate = _read_header(names[0], byte)
+        like = _fields(np.asarray(header.words[:HEADER_WORDS], np.uint32))
         if rate is not None:
             stream.frames_per_second, stream.exact = _whole_frames(
                 names[0], Fraction(rate), stream, "rate="), True
@@ -253,7 +271,10 @@ def read_stream(names, rate=None):
     begin = [entry for entry in begin if entry[1] < per_second]
     if not begin:
         raise ValueError(f"{names[0]}: its frames have numbers above the {per_second} in a second")
-    stream.threads = tuple(sorted({thread for _, _, thread in begin}))
+    counts = Counter(thread for _, _, thread in begin)
+    # one frame of a thread among many of others has a damaged header
+    stream.threads = tuple(sorted(thread for thread, count in counts.items()
+                                  if count > 1 or max(counts.values()) < 4))
     first = _first_number([second * per_second + frame for second, frame, _ in begin])
     last = _last(names, stream, like, first)
     stream.first, stream.last = divmod(first, per_second), divmod(last, per_second)
