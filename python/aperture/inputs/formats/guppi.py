@@ -8,7 +8,6 @@
 import os
 
 from ... import aperture_python
-from ...packages.environment import require
 from ...streams.silent_block import silent
 from ..guppi_files import pieces_of, read_stream, sequence, whole_and_fraction
 from ..input_format import InputFormat, Option, whole_number
@@ -29,7 +28,6 @@ class Guppi(InputFormat):
     }
 
     def open(self, request):
-        require(self.packages)
         # NAME.0000.raw brings those that follow it
         names = sequence(request.names[0]) if len(request.names) == 1 else list(request.names)
         for name in names:

@@ -8,7 +8,6 @@
 import os
 
 from ... import aperture_python
-from ...packages.environment import require
 from ...streams.silent_block import silent
 from ..input_format import InputFormat, Option, one_of
 from ..recordings import check_recording, describe
@@ -51,7 +50,6 @@ class Vdif(InputFormat):
     }
 
     def open(self, request):
-        require(self.packages)
         values = request.values
         for name in request.names:
             check_recording(name)
