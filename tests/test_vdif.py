@@ -236,6 +236,8 @@ class TestVdif(unittest.TestCase):
                  lambda f: f[:21] + [f[21][:77]] + f[22:], {(10, 1)}, 77),
                 ("more than the header is cut out",
                  lambda f: f[:21] + [f[21][40:]] + f[22:], {(10, 0), (10, 1)}, 2 * size - 40),
+                ("samples that look like a header in what is left of a frame",
+                 lambda f: f[:21] + [f[21][:50] + f[40][:32]] + f[22:], {(10, 1)}, 82),
                 # nobody knows whether they are in the frame before
                 ("zeros between frames", lambda f: f[:30] + [bytes(1001)] + f[30:], {(14, 1)},
                  size + 1001),

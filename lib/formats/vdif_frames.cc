@@ -85,10 +85,8 @@ int64_t vdif_frames::search(int file, int64_t offset)
         for (int64_t i = 0; i < search_bytes && i + int64_t(sizeof(header)) <= got; i++) {
             header words;
             std::memcpy(words.data(), bytes.data() + i, sizeof words);
-            const int64_t behind = offset + i + d_stream.frame_bytes;
-            // samples may look like a header, but not twice at this distance
-            if ((words[2] & 0x1fffffff) == d_word_2 && is_ours(words.data()) &&
-                (behind == size || has_header(file, behind)))
+            // samples may look like a header, too: then none follows, and it is dropped
+            if ((words[2] & 0x1fffffff) == d_word_2 && is_ours(words.data()))
                 return offset + i;
         }
     }
