@@ -161,6 +161,16 @@ class TestVdif(unittest.TestCase):
         data, _, _ = run(open_input("vdif:" + ",".join(map(str, parts)) + ",freq=1e9"))
         np.testing.assert_array_equal(data, expected)
 
+    def test_files_that_do_not_continue(self):
+        first, _ = self.write("first.vdif", 2, frames=100)
+        for name, form, problem in (
+                ("station.vdif", {"station": "Xx"}, "no frames of the station and the form"),
+                ("bits.vdif", {"bits": 4}, "no frames of the station and the form"),
+                ("again.vdif", {}, "begins 0.99 s before .*first.vdif ends")):
+            second, _ = self.write(name, **{"bits": 2, **form})
+            with self.assertRaisesRegex(ValueError, f"{name}: .*{problem}"):
+                open_input(f"vdif:{first},{second},freq=1e9")
+
     # ---- frames that are not as they should be
 
     def changed(self, name, change, **form):

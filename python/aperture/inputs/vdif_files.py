@@ -275,26 +275,45 @@ def read_stream(names, rate=None):
     # one frame of a thread among many of others has a damaged header
     stream.threads = tuple(sorted(thread for thread, count in counts.items()
                                   if count > 1 or max(counts.values()) < 4))
-    first = _first_number([second * per_second + frame for second, frame, _ in begin])
+    first = _first_number(_numbers(begin, stream))
     last = _last(names, stream, like, first)
     stream.first, stream.last = divmod(first, per_second), divmod(last, per_second)
     return stream
 
 
+def _numbers(frames, stream):
+    """Of frames, counted from the epoch; without those that cannot be."""
+    return [second * stream.frames_per_second + frame for second, frame, _ in frames
+            if frame < stream.frames_per_second]
+
+
 def _last(names, stream, like, first):
-    """Number of the last frame, from that of the first on; of the last file that has one."""
-    for name in reversed(names):
+    """Number of the last frame. Refuses files that do not continue the ones before."""
+    last = first
+    for index, name in enumerate(names):
         descriptor = os.open(name, os.O_RDONLY)
         try:
+            if index > 0:
+                _continue(names, index, descriptor, stream, like, last)
             end = _last_frames(descriptor, os.fstat(descriptor).st_size, stream.frame_bytes, like)
         finally:
             os.close(descriptor)
-        numbers = [second * stream.frames_per_second + frame for second, frame, _ in end
-                   if frame < stream.frames_per_second]
-        numbers = [number for number in _with_company(numbers) if number >= first]
-        if numbers:
-            return int(max(numbers))
-    return first
+        last = max([last, *_with_company(_numbers(end, stream))])
+    return int(last)
+
+
+def _continue(names, index, descriptor, stream, like, last):
+    """Refuses a file that does not continue the ones before; last: number of their last frame."""
+    name, byte = names[index], find_first(names[index])
+    begin = _numbers([] if byte is None else
+                     _frames(descriptor, byte, NEAR, stream.frame_bytes, like), stream)
+    if not begin:
+        raise ValueError(f"{name}: has no frames of the station and the form of those of "
+                         f"{names[0]}: expected files that continue each other")
+    late = last - _first_number(begin)
+    if late > NEAR:
+        raise ValueError(f"{name}: begins {late / stream.frames_per_second:g} s before "
+                         f"{names[index - 1]} ends: expected files that continue each other")
 
 
 def _whole_frames(name, rate, stream, who):
