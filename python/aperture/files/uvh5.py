@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..packages import environment
-
 #: polarisation products -> code of the format (AIPS memo 117): first of ant_1, then of ant_2
 POLARIZATIONS = {"xx": -5, "yy": -6, "xy": -7, "yx": -8, "rr": -1, "ll": -2, "rl": -3, "lr": -4}
 
@@ -46,8 +44,10 @@ def has_bitshuffle(dataset):
 
 def load_bitshuffle():
     """Makes h5py know bitshuffle; PackageError, with the command that installs it: it cannot."""
-    # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
+    # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture, and
+    # what few need shall cost nobody else anything
     import h5py
+    from ..packages import environment
     if not h5py.h5z.filter_avail(BITSHUFFLE):
         environment.load("hdf5plugin", "compression")
 
