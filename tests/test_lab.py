@@ -15,7 +15,7 @@ import unittest
 
 import numpy as np
 
-from places import SOURCE, fresh_folder, main, run_or_fail
+from places import SOURCE, fresh_folder, main, need_program, run_or_fail
 
 LAB = SOURCE / "examples/lab"
 PAGES = SOURCE / "docs/lab"
@@ -60,7 +60,7 @@ def printed_on(page):
     """Lines of the outputs that a page shows."""
     text = (PAGES / page).read_text()
     return [line for block in re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-            for line in block.splitlines() if re.search(r"\d", line)]
+            for line in block.splitlines() if re.search(r"\d", line) and "─" not in line]
 
 
 def same_line(told, found):
@@ -152,6 +152,26 @@ class TestLab(unittest.TestCase):
             with self.subTest(name):
                 pictures.drawing.save(pictures.PICTURES[name](None), self.folder / f"{name}.png")
                 self.check_picture(name, self.folder)
+
+    # --- flowgraphs ---
+
+    def start(self, name, seconds):
+        """Compiles a flowgraph and runs it in a window; returns what it printed."""
+        need_program(self, "xvfb-run")
+        output = run_or_fail(self, SOURCE / "tools/run", "grcc", "-o", self.folder,
+                             LAB / f"{name}.grc", cwd=self.folder)
+        self.assertNotIn("rror", output)
+        output = run_or_fail(self, "xvfb-run", "-a", "-s", "-screen 0 1280x1024x24",
+                             SOURCE / "tools/run", "python3", SOURCE / "tests/qt_example.py",
+                             self.folder / f"{name}.py", seconds,
+                             self.folder / f"{name}-window.png", cwd=self.folder)
+        for word in ("Traceback", ":error:", "thread_body_wrapper"):
+            self.assertNotIn(word, output)
+        return output
+
+    def test_faults(self):
+        """Every slider is moved, and the display goes on."""
+        self.start("faults", 6)
 
     # --- the steps ---
 

@@ -109,7 +109,7 @@ def clipped(_):
     other.grid(False)
     other.set(ylabel="clamped (%)", ylim=(0, 125))
     other.yaxis.label.set_color(ORANGE)
-    right.legend(loc="lower left")
+    right.legend(loc="upper left")
     return figure
 
 
