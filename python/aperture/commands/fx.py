@@ -45,6 +45,8 @@ SCHEMA = {**extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_fram
                    calibration={"by": "calibrate", "scale": "scale"},
                    outputs={name: name for name in ("keep_uvh5", "compression")}),
           **TRACKING_SCHEMA, **VOLTAGES_SCHEMA}
+#: of the frames that wait to be measured
+MEASURED_BYTES = 64 << 20
 #: who applies a calibration -> what the sink is told
 CALIBRATE = {"f-engine": "applied", "sink": "apply", "nobody": "note"}
 
@@ -84,9 +86,9 @@ class Chain(gr.top_block):
                                   spectra_per_frame=plan.spectra_per_frame, type=options.format,
                                   integration=plan.frames, integration_unit="frames",
                                   device=options.device)
+        frame = plan.channels * signals.inputs * plan.spectra_per_frame * BYTES[options.format]
         self.tap = snapshot(
-            item_size=plan.channels * signals.inputs * plan.spectra_per_frame
-            * BYTES[options.format], depth=4, device=options.device,
+            item_size=frame, depth=max(1, min(4, MEASURED_BYTES // frame)), device=options.device,
             rate=frames_a_second(plan.channels, signals.inputs, plan.spectra_per_frame))
         self.sink = self._make_sink("", None)  # complains about what no file can hold
         polarizations, order, names = pairs_of(signals.description)
