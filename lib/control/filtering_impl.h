@@ -11,8 +11,12 @@
 #include "control/delay_settings.h"
 #include "control/gain_settings.h"
 #include "stream/filter_windows.h"
+#include "stream/periodic_call.h"
 #include <gnuradio/aperture/pfb_channelizer.h>
+#include <gnuradio/aperture/tags.h>
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <complex>
 #include <memory>
 #include <utility>
@@ -33,7 +37,17 @@ public:
         d_windows.reset();
         d_gains.start();
         d_delays.start();
-        return Base::start();
+        d_spectra = 0;
+        if (!Base::start())
+            return false;
+        // in a thread of its own, as a GPU's counts are waited for
+        d_counting.start(std::chrono::seconds(1), [this] { publish_counts(); });
+        return true;
+    }
+    bool stop() override
+    {
+        d_counting.stop();
+        return Base::stop();
     }
 
     void set_gain(std::complex<float> gain, int input) override
@@ -90,6 +104,7 @@ protected:
                    Arguments&&... base)
         : Base(std::forward<Arguments>(base)...),
           d_ports(k.ports),
+          d_channels(k.channels),
           d_windows(k, p.most_delay, d),
           d_kernel(std::move(kernel)),
           d_gains(k.inputs(), k.channels, p.gain == 0 ? 1 : p.gain),
@@ -116,6 +131,7 @@ protected:
      */
     int64_t update_settings(int64_t spectrum)
     {
+        d_spectra = spectrum;
         const double rate = this->rate();
         const timestamp origin = this->origin();
         const item_clock clock{ rate > 0 ? origin.after(d_windows.middle(), rate)
@@ -169,13 +185,35 @@ protected:
         return d_windows.room_for_delays(this->rate());
     }
 
-    const int d_ports;
+    const int d_ports, d_channels;
     filter_windows d_windows;
     const std::unique_ptr<Kernel> d_kernel;
 
 private:
+    //! What displays want to know of each input, on port `status`.
+    void publish_counts()
+    {
+        pmt::pmt_t dict = pmt::make_dict();
+        const auto add = [&dict](const char* key, const pmt::pmt_t& value) {
+            dict = pmt::dict_add(dict, pmt::intern(key), value);
+        };
+        const auto vector = [](const std::vector<uint64_t>& counts) {
+            return pmt::init_u64vector(counts.size(), counts);
+        };
+        const auto counts = d_kernel->clamped();
+        add(tags::event, pmt::mp("counts"));
+        add(tags::spectra, pmt::from_uint64(d_spectra));
+        add("channels", pmt::from_long(d_channels));
+        add("clamped", vector(counts.output));
+        add("clamped_samples", vector(counts.samples));
+        add(tags::missing, vector(this->missing()));
+        this->message_port_pub(pmt::mp("status"), dict);
+    }
+
     gr::aperture::gain_settings d_gains;
     delay_settings d_delays;
+    std::atomic<uint64_t> d_spectra{ 0 }; // that have been made
+    periodic_call d_counting;
 };
 
 } // namespace gr::aperture

@@ -77,7 +77,8 @@ inline constexpr char time[] = "time";
 //! up for with zeros), `lost_unknown` (a loss of unknown length), `overlap` (`count`
 //! items that were there before, dropped), `clock_jump` (rx_time makes no sense,
 //! ignored), `late` (a timed setting came too late and holds at once), `refused` (a
-//! message, with a `reason`), `assumed` (tags that receiver_tags added, with a `reason`)
+//! message, with a `reason`), `assumed` (tags that receiver_tags added, with a `reason`),
+//! `counts` (what channelisers counted so far, once a second)
 inline constexpr char event[] = "event";
 //! long, in `status`: number of the port
 inline constexpr char port[] = "port";

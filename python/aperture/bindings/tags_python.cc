@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(f03c6285730909cb721c1d69672e5c03) */
+/* BINDTOOL_HEADER_FILE_HASH(7ea0a009e16c3784364c5268979557a0) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/tags.h>

@@ -407,6 +407,11 @@ class Flowgraph(Running):
         time.sleep(0.02)
 
     def messages(self):
+        """Those that came out of `status`, but for counts, of which there is one a second of the
+        host's clock."""
+        return [message for message in self.all_messages() if message["event"] != "counts"]
+
+    def all_messages(self):
         """Those that came out of `status`."""
         return [
             from_pmt(self.status.get_message(i))
