@@ -22,6 +22,7 @@ from .calibration.calibration_file import load_calibration, save_calibration
 from .parameters.errors import ParameterError
 from .tracking.directions import Direction, parse_direction
 from .array_source import array_source
+from .bandpass_display import bandpass_display
 from .calibrator import calibrator
 from .delay_tracker import delay_tracker
 from .filterbank_sink import filterbank_sink
@@ -34,7 +35,7 @@ from .voltage_sink import voltage_sink
 from .waterfall_display import waterfall_display
 
 array_source = clear_errors(array_source)
-for _block in (calibrator, delay_tracker, filterbank_sink, fringe_display, fx_correlator, pointing,
-               sky_display, uvh5_sink, voltage_sink, waterfall_display):
+for _block in (bandpass_display, calibrator, delay_tracker, filterbank_sink, fringe_display,
+               fx_correlator, pointing, sky_display, uvh5_sink, voltage_sink, waterfall_display):
     clear_errors(_block)
 del _block, clear_errors, clear_errors_of

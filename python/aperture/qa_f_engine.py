@@ -8,6 +8,7 @@
 
 import itertools
 import threading
+import time
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
@@ -50,6 +51,34 @@ def ports_of(samples, sample_type, inputs_per_port):
 class qa_f_engine(gr_unittest.TestCase):
     def setUp(self):
         self.rng = np.random.default_rng(20121)
+
+    def test_counts_are_said(self):
+        """Once a second `status` says what was counted of each input so far."""
+        samples = self.rng.integers(-127, 128, (2, 16 * 400, 2))
+        samples[1, ::5, 0] = -128
+        stop = 16 * 200
+        gate = threading.Event()
+        block = aperture.f_engine(
+            channels=16, inputs=2, inputs_per_port=2, taps=3, spectra_per_frame=8,
+            input_type="sc8", output_type="sc8", gain=3.0, latency=0.01)
+        graph = Flowgraph(block, ports_of(samples, "sc8", 2), [16 * 2 * 8 * 2],
+                          tags=[stream_tags()], gates={stop: gate})
+        with graph.running():
+            until = time.monotonic() + qa_tools.PATIENCE
+            counts = []
+            while time.monotonic() < until and not (counts and counts[-1]["spectra"] > 100):
+                time.sleep(0.05)
+                counts = [message for message in graph.all_messages()
+                          if message["event"] == "counts"]
+            now = block.clamped(), block.clamped_samples(), block.missing()
+            gate.set()
+        last = counts[-1]
+        self.assertEqual((last["channels"], list(last["missing"])), (16, [0, 0]))
+        for key, value in zip(("clamped", "clamped_samples", "missing"), now):
+            self.assertEqual(list(last[key]), list(value))
+        self.assertGreater(last["clamped"][0], 100)
+        self.assertEqual(last["clamped_samples"][0], 0)
+        self.assertGreater(last["clamped_samples"][1], 100)
 
     def blocks(self, **options):
         """An f_engine, and the two blocks that do the same."""

@@ -10,10 +10,10 @@ import numpy as np
 from gnuradio import blocks, gr
 
 from .. import pfb_channelizer
+from ..streams.levels import TARGET_RMS, mean_power
 from .engines import channelizer_parameters
 from .running import CommandError
 
-TARGET_RMS = 20.0        # steps of 8 bits, of the real and of the imaginary part
 GAIN_SPECTRA = 256       # that the gain is measured from, at most
 GAIN_BYTES = 64 << 20    # and the memory for them
 
@@ -33,8 +33,7 @@ def gains_for(spectra):
         voltages = voltages[np.any(voltages != 0, axis=1)]
         if len(voltages):
             power = np.mean(np.abs(voltages.astype(np.complex128))**2, axis=0)
-            power = power[power <= 10 * np.percentile(power, 90)]
-            gains[number] = TARGET_RMS / np.sqrt(np.mean(power) / 2)
+            gains[number] = TARGET_RMS / np.sqrt(mean_power(power) / 2)
     return gains
 
 

@@ -1,0 +1,181 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Block that shows the bandpasses and levels of all inputs while a flowgraph runs."""
+
+import threading
+from numbers import Integral, Real
+
+import numpy as np
+import pmt
+from gnuradio import gr
+
+from . import tags
+from .arrays.array_description import ArrayDescription, load_array
+from .display_block import display_block
+from .displays.band import channels_of
+from .displays.bandpass_view import BandpassView
+from .parameters.errors import refuse
+from .streams.python_block import text_of
+
+#: bytes of a complex value
+TYPES = {"sc8": 2, "sc4": 1, "fc32": 8}
+EDGES = ("visibilities", "frames")
+#: items a second that are taken at most, and bytes
+RATE, BYTES = 5.0, 128e6
+COUNTS = ("spectra", "channels", "clamped", "clamped_samples", "missing")
+
+
+class _counts_reader(gr.basic_block):
+    """Takes the messages of the F-engine's port `status` that have counts."""
+
+    def __init__(self, take):
+        gr.basic_block.__init__(self, "counts", in_sig=None, out_sig=None)
+        self._take = take
+        self.message_port_register_in(pmt.intern("status"))
+        self.set_msg_handler(pmt.intern("status"), self._read)
+
+    def _read(self, message):
+        event = pmt.dict_ref(message, pmt.intern(tags.event), pmt.PMT_NIL) \
+            if pmt.is_dict(message) else pmt.PMT_NIL
+        if not pmt.is_symbol(event) or pmt.symbol_to_string(event) != "counts":
+            return
+        values = [pmt.dict_ref(message, pmt.intern(key), pmt.PMT_NIL) for key in COUNTS]
+        try:
+            found = [pmt.u64vector_elements(value) if pmt.is_u64vector(value)
+                     else int(pmt.to_python(value)) for value in values]
+        except (TypeError, ValueError, RuntimeError):
+            return
+        self._take(dict(zip(COUNTS, found)))
+
+
+class bandpass_display(display_block):
+    """
+    Shows the bandpasses of all inputs, and for each its level, and what is clamped and missing.
+
+    One port in: integrations [channel][product] of xengine in fc32, or frames
+    [channel][input][time] of f_engine or corner_turn. No port out. Of fast edges five items
+    a second are looked at. Message port `status`, from f_engine or pfb_channelizer: what they count; without
+    it, clamped is how many values of a frame are at the limit of their type, and of visibilities it
+    is not known. The widget is `qwidget()`; docs/displays.md says what it shows.
+
+    Args:
+        channels: of an item
+        inputs: of an item
+        edge: visibilities or frames
+        type: of the voltages: sc8 or sc4, whose level is in steps, or fc32; the visibilities are
+            taken as those of such voltages, divided by what was counted, as xengine does by default
+        spectra_per_frame: of frames
+        array: an ArrayDescription, the path of a YAML file or the name of a shipped description,
+            for names; "" or None: names are numbers from 0
+        names: of the inputs, a list of str, instead of those of the array
+        averaging: seconds; 0: the newest item only
+        dynamic_range: dB between the upper and the lower edge of the plots; 0: as the curves need
+        device: that of the block before it: auto, cpu, cuda or cuda:N
+        title: of the window
+
+    Raises:
+        ValueError: names the parameter, its value and what is allowed
+    """
+
+    def __init__(self, channels=1024, inputs=2, edge="visibilities", type="fc32",
+                 spectra_per_frame=256, array="", names=None, averaging=1.0, dynamic_range=0.0,
+                 device="auto", title=""):
+        for parameter, value, most in (("channels", channels, 1 << 24), ("inputs", inputs, 4096),
+                                       ("spectra_per_frame", spectra_per_frame, 1 << 24)):
+            if not isinstance(value, Integral) or not 1 <= value <= most:
+                refuse(parameter, value, f"a whole number from 1 to {most}")
+        if edge not in EDGES:
+            refuse("edge", edge, " or ".join(EDGES))
+        if type not in TYPES:
+            refuse("type", type, ", ".join(TYPES))
+        self._channels, self._inputs, self._frames = int(channels), int(inputs), edge == "frames"
+        self._spectra = int(spectra_per_frame)
+        size = channels * inputs * spectra_per_frame * TYPES[type] if self._frames else \
+            channels * inputs * (inputs + 1) // 2 * 8
+        if size >= 2**31:
+            refuse("channels", channels, f"fewer with {inputs} inputs: an item of {size} bytes is "
+                   "more than GNU Radio's items hold, 2147483647")
+        #: of the inputs
+        self.names = self._names(names, array)
+        self._lock = threading.Lock()
+        self._text, self._shown = "", None
+        self._averaging = self._check("averaging", averaging, 3600, "seconds")
+        self.set_dynamic_range(dynamic_range)
+        self._view = BandpassView(self.names, self._channels, type, self._averaging)
+        self._title = str(title) or ("bandpasses of the visibilities" if not self._frames else
+                                     f"bandpasses of the voltages ({type})")
+        super().__init__("bandpass_display", size, min(RATE, max(BYTES / size, 0.5)), device, 1)
+        self.message_port_register_hier_in("status")
+        self._reader = _counts_reader(self._take_counts)
+        self.msg_connect(self, "status", self._reader, "status")
+
+    def _names(self, names, array):
+        if names is None or len(names) == 0:
+            if not array:
+                return [str(number) for number in range(self._inputs)]
+            if not isinstance(array, ArrayDescription):
+                array = load_array(array)
+            if len(array.inputs) != self._inputs:
+                refuse("inputs", self._inputs,
+                       f"{len(array.inputs)}, as array {array.name!r} has so many")
+            return array.input_names
+        names = [str(name) for name in names]
+        if len(names) != self._inputs or len(set(names)) != len(names):
+            refuse("names", names, f"a list of {self._inputs} different names, one for each input")
+        return names
+
+    @staticmethod
+    def _check(name, value, most, unit):
+        if not isinstance(value, Real) or not 0 <= value <= most:
+            refuse(name, value, f"0 to {most} {unit}")
+        return float(value)
+
+    def set_averaging(self, averaging):
+        """Seconds; 0: the newest item only."""
+        self._view.set_averaging(self._check("averaging", averaging, 3600, "seconds"))
+
+    def set_dynamic_range(self, dynamic_range):
+        """dB between the upper and the lower edge of the plots; 0: as the curves need."""
+        self._dynamic_range = self._check("dynamic_range", dynamic_range, 200, "dB")
+
+    def _take_counts(self, counts):
+        with self._lock:
+            try:
+                self._view.add_counts(counts)
+            except ValueError as error:
+                self._text = text_of(error)
+
+    def update(self):
+        """
+        Looks at what has come since the last call; of the thread that draws.
+
+        Returns the newest displays.bandpass_view.Bandpasses, or None before anything has come, and
+        a text where something is wrong.
+        """
+        items = self.new_items()
+        with self._lock:
+            for item in items:
+                self._add(item)
+            if items:
+                self._shown = self._view.picture(self._dynamic_range)
+            return self._shown, self._text
+
+    def _add(self, item):
+        channels = channels_of(item, self._channels)
+        frequencies = None if channels is None or item.frequency is None \
+            else channels.frequencies()
+        if self._frames:
+            self._view.add_frame(item.data, self._spectra, frequencies)
+            return
+        counted, spectra = item.tags.get(tags.counted), item.tags.get(tags.spectra)
+        self._view.add_visibilities(
+            item.data.view(np.complex64).reshape(self._channels, -1),
+            None if counted is None else np.array(pmt.u64vector_elements(counted), float),
+            None if spectra is None else pmt.to_uint64(spectra), frequencies)
+
+    def _make_widget(self):
+        from .displays.bandpass_widget import BandpassPanel
+        return BandpassPanel(self.update, self._title)
