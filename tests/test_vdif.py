@@ -8,7 +8,7 @@ against what the source sends, exactly.
 
 import unittest
 
-from places import enter_environment, fresh_folder, main
+from places import enter_environment, fresh_folder, main, run_or_fail
 
 enter_environment("formats")
 
@@ -211,6 +211,22 @@ class TestVdif(unittest.TestCase):
         expected, data, found, source, _ = self.changed("invalid.vdif", change)
         self.check_missing(expected, data, found, {(2, 1), (4, 0), (4, 1)})
         self.assertEqual(source.counts()["invalid"], 3)
+
+    def test_command(self):
+        """aperture_fx counts what was lost, and says which frames it did not use."""
+        path, _ = self.write("command.vdif", 2, threads=2, frames=200, samples_per_frame=1600,
+                             rate=1.6e5)
+        content = bytearray(path.read_bytes())
+        size = len(content) // 400
+        content[100 * size + 3] |= 0x80
+        content[200 * size + 8] ^= 1
+        path.write_bytes(content[:300 * size] + content[301 * size:] + content[-5:])
+        output = run_or_fail(self, "aperture_fx", "--input", f"vdif:{path},freq=1e9", "--channels",
+                             64, "-o", self.folder / "command.uvh5")
+        # 1600 samples are 12.5 spectra, to which 7 under the prototype filter come
+        self.assertRegex(output, r"(?m)^  missing +1\d\d spectra of all inputs$")
+        self.assertRegex(output, r"(?m)^  not used +2 damaged frames, 1 invalid frame, "
+                         f"{2 * size + 5} bytes between frames$")
 
     def test_order(self):
         order = np.concatenate([np.random.default_rng(i).permutation(20) + 20 * i

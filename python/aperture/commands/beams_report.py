@@ -10,7 +10,8 @@ import os
 import numpy as np
 
 from .fx_plan import spectra_of
-from .tables import device_text, seconds_text, speed_text, table, with_prefix
+from .tables import (device_text, seconds_text, speed_text, table, unused_rows,
+                     with_prefix)
 from .voltages import voltages_row
 
 
@@ -65,6 +66,7 @@ def summary(chain, signals, plan, options, run):
          f"({plan.integrated} spectra)"),
         ("missing", f"{sum(missing)} spectra of all inputs"
          + (f"; {chain.sink.filled()} integrations filled" if chain.sink.filled() else "")),
+        *unused_rows(chain.source),
         ("clamped", f"{sum(clamped)} voltages and samples of all inputs, "
          f"{100 * sum(clamped) / values:.3g} %"),
         ("signal", f"{seconds_text(samples / plan.sample_rate)} of each input"),

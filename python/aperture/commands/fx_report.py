@@ -12,7 +12,8 @@ import numpy as np
 
 from .fx_plan import spectra_of
 from .levels import gain_text
-from .tables import device_text, seconds_text, speed_text, table, with_prefix
+from .tables import (device_text, seconds_text, speed_text, table, unused_rows,
+                     with_prefix)
 from .voltages import voltages_row
 
 
@@ -74,6 +75,7 @@ def summary(chain, signals, plan, options, gains, run):
          f"({plan.frames} x {plan.spectra_per_frame} spectra)"),
         ("spectra", f"{spectra} of each input"),
         ("missing", f"{sum(missing)} spectra of all inputs"),
+        *unused_rows(chain.source),
         ("clamped", f"{sum(clamped)} voltages and samples of all inputs, "
          f"{100 * sum(clamped) / values:.3g} %"),
         ("gain", gain_text(gains) if gains is not None else "1 (fc32)"),

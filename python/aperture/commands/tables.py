@@ -48,3 +48,13 @@ def table(rows):
     return "\n".join("  " + "  ".join(cell.ljust(width)
                                       for cell, width in zip(row, widths)).rstrip()
                      for row in rows)
+
+
+def unused_rows(source):
+    """What a source found in its files and did not use, as a row of the table at the end; none if
+    it counts nothing, or there was nothing."""
+    counts = {what: count for what, count in getattr(source, "counts", dict)().items() if count}
+    skipped = counts.pop("skipped", 0)
+    texts = [f"{count} {what} frame{'s'[:count != 1]}" for what, count in counts.items()]
+    texts += [f"{skipped} bytes between frames"] if skipped else []
+    return [("not used", ", ".join(texts))] if texts else []
