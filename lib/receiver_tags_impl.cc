@@ -10,6 +10,7 @@
 #include "kernels/common/types.h"
 #include "receiver_tags_impl.h"
 #include <gnuradio/aperture/tags.h>
+#include <gnuradio/block_detail.h>
 #include <gnuradio/io_signature.h>
 #include <algorithm>
 #include <cmath>
@@ -96,7 +97,44 @@ bool receiver_tags_impl::start()
     d_rate.reset();
     d_epoch.reset();
     d_running = false;
+    d_finish = false;
+    d_losses = 0;
+    d_source_time.reset();
     return receiver_tags::start();
+}
+
+void receiver_tags_impl::forecast(int noutput_items, gr_vector_int& required)
+{
+    // the end needs no items
+    required[0] = d_finish ? 0 : noutput_items;
+}
+
+void receiver_tags_impl::finish()
+{
+    d_finish = true;
+    if (const auto running = detail())
+        running->d_tpb.notify_msg(); // it may be waiting for items that never come
+}
+
+uint64_t receiver_tags_impl::losses() const
+{
+    std::lock_guard<std::mutex> guard(d_mutex);
+    return d_losses;
+}
+
+bool receiver_tags_impl::is_loss(uint64_t item, const said& source)
+{
+    bool lost = item > 0 && source.rate;
+    if (source.time) {
+        if (d_source_time && d_rate) {
+            const auto expected =
+                d_source_time->after(double(item - d_source_item), *d_rate);
+            lost = lost || std::abs(source.time->since(expected)) * *d_rate > 0.5;
+        }
+        d_source_time = source.time;
+        d_source_item = item;
+    }
+    return lost;
 }
 
 std::optional<timestamp> receiver_tags_impl::reckoned(uint64_t item) const
@@ -185,6 +223,8 @@ int receiver_tags_impl::work(int noutput_items,
                              gr_vector_const_void_star& input_items,
                              gr_vector_void_star& output_items)
 {
+    if (d_finish)
+        return WORK_DONE;
     std::memcpy(output_items[0],
                 input_items[0],
                 size_t(noutput_items) * input_signature()->sizeof_stream_item(0));
@@ -215,9 +255,11 @@ int receiver_tags_impl::work(int noutput_items,
         }
     }
     d_running = true;
-    for (const auto& [item, s] : source)
+    for (const auto& [item, s] : source) {
+        d_losses += is_loss(item, s);
         tag(item,
             item == 0 ? first_of(s) : later(item, s, item == first ? d_set : said{}));
+    }
     d_set = {};
     return noutput_items;
 }

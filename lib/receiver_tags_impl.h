@@ -11,6 +11,7 @@
 #include "stream/rate_limit.h"
 #include "stream/timestamp.h"
 #include <gnuradio/aperture/receiver_tags.h>
+#include <atomic>
 #include <mutex>
 #include <optional>
 
@@ -22,6 +23,7 @@ public:
     explicit receiver_tags_impl(const parameters& p);
 
     bool start() override;
+    void forecast(int noutput_items, gr_vector_int& required) override;
     int work(int noutput_items,
              gr_vector_const_void_star& input_items,
              gr_vector_void_star& output_items) override;
@@ -31,6 +33,8 @@ public:
     void set_rate(double rate) override;
     double rate() const override;
     void set_time(const std::pair<uint64_t, double>& time) override;
+    uint64_t losses() const override;
+    void finish() override;
 
 private:
     //! What is said of one item.
@@ -46,6 +50,8 @@ private:
     said first_of(const said& source);
     said later(uint64_t item, const said& source, const said& set);
     void tag(uint64_t item, const said& s);
+    //! Whether the source says of this item that some were lost before it.
+    bool is_loss(uint64_t item, const said& source);
     void report_first(const said& source, const said& all);
     void receive(const pmt::pmt_t& message);
     void refuse(const std::string& reason);
@@ -57,6 +63,11 @@ private:
     said d_set; // since the last item
     rate_limit d_refused_tags{ 5 };
     bool d_running = false;
+    std::atomic<bool> d_finish{ false };
+    uint64_t d_losses = 0;
+    // What the source said last of the time, of which item.
+    uint64_t d_source_item = 0;
+    std::optional<timestamp> d_source_time;
     // The time of an item and the items a second from it on, as they were tagged.
     uint64_t d_item = 0;
     std::optional<timestamp> d_time;

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 namespace gr::aperture {
 
@@ -687,6 +688,10 @@ stream_align_impl::make(int done,
 {
     if (!released(input_items))
         return {};
+    if (d_held) {
+        std::this_thread::sleep_for(short_wait);
+        return {};
+    }
     begin_capture();
     const int64_t now = position();
     int64_t most = std::min<int64_t>(room, next_hold() - now);
@@ -838,6 +843,13 @@ void stream_align_impl::publish_state()
                 .add("dropped", counts(dropped()))
                 .add("slips", counts(slips()))
                 .dict());
+}
+
+void stream_align_impl::set_held(bool held)
+{
+    d_held = held;
+    if (const auto running = detail())
+        running->d_tpb.notify_msg(); // its inputs may be full
 }
 
 void stream_align_impl::set_interval(double seconds)

@@ -29,6 +29,7 @@ public:
     void forecast(int noutput_items, gr_vector_int& required) override;
 
     void measure() override { d_requested = true; }
+    void set_held(bool held) override;
     void set_interval(double seconds) override;
     void set_watch(double seconds) override;
     void set_unaligned(bool unaligned) override { d_unaligned = unaligned; }
@@ -138,7 +139,7 @@ private:
     const parameters d_p;
     const sample_type d_type;
     std::atomic<double> d_interval, d_watch, d_status_interval;
-    std::atomic<bool> d_unaligned, d_requested{ false };
+    std::atomic<bool> d_unaligned, d_requested{ false }, d_held{ false };
 
     offset_job d_job;
     periodic_call d_reminder; // to look for ports that keep the others waiting

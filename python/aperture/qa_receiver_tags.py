@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pmt
-from gnuradio import aperture, gr_unittest
+from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.testing import qa_tools
 from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, seconds_between, tags_of
 
@@ -227,6 +227,57 @@ class qa_receiver_tags(gr_unittest.TestCase):
                 (200, "rx_time", rx_time(5, 0.5))]
         found = self.run_block(tags, rate=RATE, clock="given", start_time=START, replace=True)
         self.check_times(found, [(0, 0), (100, 0.1), (200, 0.6)])
+
+    def test_losses(self):
+        """A rate that is said again and a time that jumps are losses; a time that agrees is none."""
+        block = aperture.receiver_tags(item_size=3, rate=RATE)
+        source = [
+            (0, "rx_time", rx_time(5, 0.5)),
+            (0, "rx_rate", RATE),
+            (100, "rx_time", rx_time(5, 0.6004)),  # 0.4 items late: within its resolution
+            (200, "rx_freq", 1e9),
+            (300, "rx_time", rx_time(5, 0.801)),  # 0.6 items after what was said last
+            (400, "rx_rate", RATE),
+            (500, "rx_rate", RATE),
+            (500, "rx_time", rx_time(6, 0.5)),
+        ]
+        qa_tools.run(block, [self.data], [3], tags=[source])
+        self.assertEqual(block.losses(), 3)
+
+    def test_finish(self):
+        """The stream ends where the source sends nothing any more, and where it goes on."""
+        block = aperture.receiver_tags(item_size=3)
+        gates = {500: threading.Event()}
+        graph = Flowgraph(block, [self.data], [3], gates=gates)
+        graph.start()
+        graph.sinks[0].wait_for(500)
+        block.finish()
+        deadline = time.monotonic() + qa_tools.PATIENCE
+        while not block.detail().done() and time.monotonic() < deadline:
+            time.sleep(0.001)
+        self.assertTrue(block.detail().done())
+        gates[500].set()
+        graph.wait()
+        self.assertEqual(graph.sinks[0].count, 500)
+        # it begins anew
+        graph.sources[0].gates = {}
+        graph.run()
+        self.assertEqual(graph.sinks[0].count, len(self.data))
+
+        endless, sink = blocks.null_source(3), blocks.null_sink(3)
+        top = gr.top_block()
+        top.connect(endless, block, sink)
+        top.start()
+        while sink.nitems_read(0) == 0:
+            time.sleep(0.001)
+        block.finish()
+        waiter = threading.Thread(target=top.wait, daemon=True)
+        waiter.start()
+        waiter.join(qa_tools.PATIENCE)
+        ended = not waiter.is_alive()
+        top.stop()
+        waiter.join()
+        self.assertTrue(ended)
 
     def test_refused(self):
         for parameters in (

@@ -838,6 +838,27 @@ class qa_stream_align(gr_unittest.TestCase):
             (said,) = [m for m in graph.messages() if m["event"] == "stalled"]
             self.assertEqual((said["port"], said["item"]), (1, silent_from))
 
+    def test_held(self):
+        """The output waits until it is let go, and begins with the same sample as without."""
+        receivers = Receivers(35, 60000, [0, 300])
+        for tags in (start_tags(), start_tags(rx_time(EPOCH))):
+            block = aperture.stream_align(search_samples=1 << 14, most_offset=1 << 10)
+            block.set_held(True)
+            later = [entry if entry[1] != "rx_time" else
+                     (0, "rx_time", rx_time(EPOCH, 300 / RATE)) for entry in tags]
+            graph = Flowgraph(block, receivers.ports(), [8, 8], tags=[tags, later])
+            with graph.running():
+                Aligned.wait_for(lambda: graph.sources[1].sent > 1 << 13)
+                time.sleep(0.3)  # enough for all to pass
+                self.assertEqual(graph.sinks[0].count, 0)
+                block.set_held(False)
+            for port, sink in enumerate(graph.sinks):
+                data = np.ascontiguousarray(sink.data()).view(np.complex64)[:, 0]
+                first = 300 - receivers.starts[port]
+                np.testing.assert_array_equal(
+                    data[:59700], receivers.samples[port][first:first + 59700]
+                )
+
     def test_stop_within_long_search(self):
         """A search that takes many seconds ends at once (2 s: other tests may run)."""
         rng = np.random.default_rng(34)

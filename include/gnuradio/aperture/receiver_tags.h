@@ -102,6 +102,19 @@ public:
      * \throws std::invalid_argument
      */
     virtual void set_time(const std::pair<uint64_t, double>& time) = 0;
+
+    /*!
+     * How often the source said since the start that samples were lost: an rx_rate that
+     * is repeated, or an rx_time that jumps by half an item or more. Drivers say the same
+     * when the receiver is tuned.
+     */
+    virtual uint64_t losses() const = 0;
+
+    /*!
+     * Ends the stream with the items that were passed on so far, also where the source
+     * sends nothing any more, so that all blocks behind this one write what they have.
+     */
+    virtual void finish() = 0;
 };
 
 } // namespace gr::aperture

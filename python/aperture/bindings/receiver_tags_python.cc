@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(receiver_tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(c655f149f492d6a577cf39978f34cb1f) */
+/* BINDTOOL_HEADER_FILE_HASH(d1fc9ac61892c540b18778937891f6dd) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -59,5 +59,16 @@ receiver.
              py::arg("time"),
              "The time of the next item (before the start: of the first one), as (whole "
              "seconds since 1970, fraction of a second): what a receiver of GPS or the "
-             "user says.");
+             "user says.")
+        .def(
+            "losses",
+            &block::losses,
+            "How often the source said since the start that samples were lost: an "
+            "rx_rate that is repeated, or an rx_time that jumps by half an item or more. "
+            "Drivers say the same when the receiver is tuned.")
+        .def("finish",
+             &block::finish,
+             "Ends the stream with the items that were passed on so far, also where the "
+             "source sends nothing any more, so that all blocks behind this one write "
+             "what they have.");
 }

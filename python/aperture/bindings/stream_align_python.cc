@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(stream_align.h) */
-/* BINDTOOL_HEADER_FILE_HASH(658b164a8ccf15745b7fdf030de9040e) */
+/* BINDTOOL_HEADER_FILE_HASH(3bfee5030335782db0e5e689894579a8) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -48,6 +48,12 @@ f_engine takes them.
         .def("measure",
              &block::measure,
              "Measures offsets by correlation from the next samples on.")
+        .def(
+            "set_held",
+            &block::set_held,
+            py::arg("held"),
+            "Whether the output waits, although the inputs are lined up: what comes lies "
+            "in the buffers of the inputs meanwhile, as far as these reach.")
         .def("set_interval",
              &block::set_interval,
              py::arg("seconds"),
