@@ -11,6 +11,7 @@
 #include "receiver_tags_impl.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/block_detail.h>
+#include <gnuradio/buffer_reader.h>
 #include <gnuradio/io_signature.h>
 #include <algorithm>
 #include <cmath>
@@ -120,6 +121,16 @@ uint64_t receiver_tags_impl::losses() const
 {
     std::lock_guard<std::mutex> guard(d_mutex);
     return d_losses;
+}
+
+uint64_t receiver_tags_impl::waiting() const
+{
+    const auto running = detail();
+    if (!running)
+        return 0;
+    const auto reader = running->input(0);
+    gr::thread::scoped_lock guard(*reader->mutex());
+    return uint64_t(std::max(0, reader->items_available()));
 }
 
 bool receiver_tags_impl::is_loss(uint64_t item, const said& source)

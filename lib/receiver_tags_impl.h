@@ -34,6 +34,7 @@ public:
     double rate() const override;
     void set_time(const std::pair<uint64_t, double>& time) override;
     uint64_t losses() const override;
+    uint64_t waiting() const override;
     void finish() override;
 
 private:

@@ -6,13 +6,18 @@ Receivers, as SoapySDR's driver aperture_test (tests/soapy) plays them: the comm
 what they hide.
 """
 
+import glob
 import json
 import os
+import re
+import signal
+import subprocess
+import time
 import unittest
 
 import numpy as np
 
-from places import BUILD, main, run
+from places import BUILD, fresh_folder, main, run
 
 PLUGINS = BUILD / "tests/soapy"
 RATE = 2.4e6
@@ -186,6 +191,262 @@ class TestDoctor(unittest.TestCase):
         found, _ = self.findings("serial=1;serial=1,label=the other", seconds=0)
         self.assertIn("Played receiver 1 and the other have the same serial number, 1",
                       found["equal-serials"])
+
+
+class TestCommands(unittest.TestCase):
+    """aperture_fx and aperture_beams on receivers find what these hide."""
+
+    #: what the second receiver hides by default: samples, rad
+    OFFSET, PHASE = 12345.375, 2.0
+
+    def setUp(self):
+        need_receivers(self)
+        self.folder = fresh_folder("receivers")
+
+    def fx(self, devices, *words, kind="soapy", options="", status=0, paced=False, connected=None,
+           timeout=60):
+        """
+        Runs aperture_fx on devices of aperture_test, which arguments describe; returns what it
+        printed. As fast as samples are taken, unless they are paced.
+        """
+        head = {"soapy": "", "uhd": "type=soapy,", "osmosdr": "soapy=0,"}[kind]
+        names = [f"{head}driver=aperture_test,{device}" + ("" if paced else ",paced=0")
+                 for device in devices]
+        options = options if "rate=" in options else options + ",rate=2.4e6"
+        options = options if "freq=" in options else options + ",freq=1420.4e6"
+        found, output = run("aperture_fx", "--input", f"{kind}:{';'.join(names)}{options}",
+                            "--channels=256", "-o", self.folder / "x.uvh5", *words,
+                            env=environment(connected), timeout=timeout)
+        self.assertEqual(found, status, output)
+        return output
+
+    def states(self, output):
+        """Of the table of receivers: offset (samples), phase (degrees), slips, missing, losses of
+        each input; None for an offset that is unknown."""
+        rows = re.findall(r"^  R\d+x  .*?  (?:([-\d.]+) samples|unknown) +(-|[-\d.]+°) +"
+                          r"(?:-|[\d.e+]+) +(\d+) +(\d+) samples +(\d+)$", output, re.MULTILINE)
+        self.assertTrue(rows, output)
+        return [(float(offset) if offset else None, float(phase.strip("°")) if offset else None,
+                 *map(int, rest)) for offset, phase, *rest in rows]
+
+    def visibilities(self):
+        """complex [time][channel][product]: (0,0), (1,1), and conj(x_0) x_1, and the fraction
+        [time][product] of the samples that was there."""
+        import h5py
+        with h5py.File(self.folder / "x.uvh5") as file:
+            data = file["Data/visdata"][:, :, 0] if file["Data/visdata"].ndim == 3 else \
+                file["Data/visdata"][:, 0, :, 0]
+            ant_1, ant_2 = file["Header/ant_1_array"][:], file["Header/ant_2_array"][:]
+            there = file["Data/nsamples"][:].reshape(len(data), -1)[:, 0]
+        pairs = [(a, b) for a, b in zip(ant_1, ant_2)]
+        products = [(0, 0), (1, 1), (0, 1)]
+        pick = [[i for i, pair in enumerate(pairs) if pair == product] for product in products]
+        return (np.stack([data[rows] for rows in pick], axis=-1),
+                np.stack([there[rows] for rows in pick], axis=-1))
+
+    def check_fringes(self, first=0):
+        """The coherence is 1 and its phase 0, in the inner part of the band, from an integration
+        on: both hear the same. Returns the fraction of samples [time][product]."""
+        data, there = self.visibilities()
+        aa, bb, ab = np.moveaxis(data[first:], -1, 0)
+        coherence = (ab / np.sqrt(aa.real * bb.real))[:, 20:-20]
+        # rounding to 8 bits at an rms of 20 steps costs 1/12 of 400; what is left of delays
+        # between samples, by linear phases of the filter bank, and its noise: 1e-3
+        np.testing.assert_allclose(coherence, 1, atol=3e-3)
+        return there
+
+    def check_second(self, output, slips=0, missing=0, losses=0):
+        """The second receiver is where it should be."""
+        first, second = self.states(output)
+        self.assertEqual(first[0], 0)
+        # of a coherence of 1 the bounds are 0: three decimals are printed
+        self.assertAlmostEqual(second[0], self.OFFSET, delta=0.002)
+        self.assertAlmostEqual(second[1], -np.degrees(self.PHASE), delta=0.11)
+        self.assertEqual(second[2:], (slips, missing, losses))
+
+    def test_fringes(self):
+        """In real time, with hidden offsets, phase and gain; nothing is lost."""
+        output = self.fx(["serial=1", "serial=2"], "--duration=3", paced=True)
+        self.check_second(output)
+        there = self.check_fringes()
+        np.testing.assert_array_equal(there, 1)
+        self.assertEqual(len(there), 3)
+        # levels: 0.1 and 0.05 at 30 dB; the default is 45 of 60 dB
+        low, high = map(float, re.search(r"steps: ([\d.]+) to ([\d.]+)", output).groups())
+        self.assertAlmostEqual(low, 20 / (0.1 * 10**0.75 / np.sqrt(2)), delta=0.03 * low)
+        self.assertAlmostEqual(high / low, 2, delta=0.06)
+
+    def test_settings(self):
+        """A gain acts on the samples, and what the driver changed is said and used."""
+        output = self.fx(["serial=1,rate_step=1e5", "serial=2,rate_step=1e5"], "--duration=1",
+                         options=",rate=2.43e6,gain=30,clock=external,antenna=RX2")
+        self.assertIn("has rate=2400000, the nearest to 2430000 Hz", output)
+        self.assertIn("2 inputs, fc32, 2.4 Msample/s", output)
+        low = float(re.search(r"steps: ([\d.]+) to", output)[1])
+        self.assertAlmostEqual(low, 20 / (0.1 / np.sqrt(2)), delta=0.03 * low)
+        self.check_second(output)
+
+    def test_inputs_of_one_device(self):
+        """Several inputs of each receiver, in fc32."""
+        output = self.fx(["serial=1,inputs=2,phase=0/1", "serial=2,inputs=2,phase=2/0.5"],
+                         "--duration=1", "--format=fc32", options=",channels=2")
+        states = self.states(output)
+        expected = [(0, 0), (0, 1), (self.OFFSET, 2), (self.OFFSET, 0.5)]
+        for state, (offset, phase) in zip(states, expected, strict=True):
+            self.assertAlmostEqual(state[0], offset, delta=0.002)
+            self.assertAlmostEqual(state[1], -np.degrees(phase), delta=0.11)
+
+    def test_interrupt(self):
+        """Without a duration it runs until Ctrl-C, and all that came is in the file."""
+        process = subprocess.Popen(
+            ["aperture_fx", "--input", "soapy:driver=aperture_test,serial=1;driver=aperture_test,"
+             "serial=2,rate=2.4e6,freq=1420.4e6", "--channels=256", "--integration=0.5", "-o",
+             str(self.folder / "x.uvh5")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, env=environment())
+        try:
+            for _ in range(300):
+                if (self.folder / "x.uvh5").exists():
+                    break
+                time.sleep(0.1)
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            output, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
+        self.assertEqual(process.returncode, 0, output)
+        self.check_second(output)
+        signal_seconds = float(re.search(r"signal +([\d.]+) s", output)[1])
+        there = self.check_fringes()
+        # the last integration is partial: what is less than a spectrum and a filter's length
+        self.assertAlmostEqual(there[:, 2].sum() * 0.5, signal_seconds, delta=0.26)
+        self.assertGreater(signal_seconds, 1)
+
+    def test_losses(self):
+        """What a driver says it lost is missing; a loss without a word is a slip."""
+        output = self.fx(["serial=1", "serial=2,hwtime=counts,losses=4e6:5000"], "--duration=3")
+        # counted in samples that came
+        first, second = self.states(output)
+        self.assertAlmostEqual(second[0], self.OFFSET + 5000, delta=0.002)
+        self.assertEqual(second[2:], (0, 5000, 1))
+        there = self.check_fringes()
+        # 5000 samples and the 7 spectra whose prototypes reach into them
+        self.assertAlmostEqual(3 - there[:, 2].sum(), (5000 / 256 + 8) * 256 / 2.4e6, delta=2e-4)
+        output = self.fx(["serial=1", "serial=2,losses=3e6:300:silent"], "--duration=4")
+        offset, slips = self.states(output)[1][0], self.states(output)[1][2]
+        self.assertAlmostEqual(offset, self.OFFSET + 300, delta=0.002)
+        self.assertEqual(slips, 1)
+        self.check_fringes(first=3)
+
+    def test_clocks_of_their_own(self):
+        """Two crystals that differ are followed, where both hear enough of one source."""
+        output = self.fx(["serial=1", "serial=2,ppm=2"], "--duration=3",
+                         options=",clock_error=3,freq=100e6")
+        data, _ = self.visibilities()
+        aa, bb, ab = np.moveaxis(data[2], -1, 0)
+        coherence = np.abs(ab / np.sqrt(aa.real * bb.real))[20:-20]
+        # 200 Hz between the oscillators within channels of 9.4 kHz
+        self.assertGreater(coherence.min(), 0.95, output)
+
+    def test_uhd(self):
+        """Receivers that share a pulse a second are lined up by their time, and start together."""
+        if not glob.glob("/usr/lib/*/uhd/modules/libsoapySupport.so"):
+            self.skipTest("uhd-soapysdr is not installed")
+        output = self.fx(["serial=1,hwtime=true", "serial=2,hwtime=true"], "--duration=1",
+                         kind="uhd", options=",clock=external,time=external")
+        for offset, _, slips, missing, losses in self.states(output):
+            # times of samples are rounded to nanoseconds, 0.0024 samples
+            self.assertAlmostEqual(offset % 1, 0.375 if offset else 0, delta=0.01)
+            self.assertEqual((slips, missing, losses), (0, 0, 0))
+        data, _ = self.visibilities()
+        aa, bb, ab = np.moveaxis(data, -1, 0)
+        coherence = (ab / np.sqrt(aa.real * bb.real))[:, 20:-20]
+        # nothing measured the phase: conj(x_0) x_1 has that of the second oscillator
+        np.testing.assert_allclose(coherence, np.exp(1j * self.PHASE), atol=0.03)
+        self.assertIn("UHD finds", self.fx(["serial=77"], kind="uhd", status=1))
+
+    def test_osmosdr(self):
+        try:
+            import osmosdr  # noqa: F401
+        except ImportError:
+            self.skipTest("gr-osmosdr is not installed")
+        output = self.fx(["serial=1", "serial=2"], "--duration=1", kind="osmosdr")
+        self.check_second(output)
+        self.check_fringes()
+        # its blocks cannot be told to end: what came is written nevertheless
+        output = self.fx(["serial=1", "serial=2,fails=3e6:silence"], kind="osmosdr", status=1)
+        self.assertIn("stopped sending after 1.2 s", output)
+        self.check_fringes()
+
+    def test_beams(self):
+        """A beam adds both in phase: twice the power of two that do not know each other."""
+        path = self.folder / "x.fil"
+        status, output = run(
+            "aperture_beams", "--input", "soapy:driver=aperture_test,serial=1,paced=0;"
+            "driver=aperture_test,serial=2,paced=0,rate=2.4e6,freq=1420.4e6", "--channels=256",
+            "--beams=grid:az=0,el=90,columns=1,rows=1,spacing=1", "--duration=1", "-o", path,
+            env=environment(), timeout=60)
+        self.assertEqual(status, 0, output)
+        self.check_second(output)
+        self.assertGreater(path.stat().st_size, 100000)
+
+    def test_what_fails_while_it_runs(self):
+        """One message for each, and the file has what came before."""
+        for devices, message in (
+                (["serial=1", "serial=2,fails=0:silence"], "no samples come from soapy:driver="
+                 "aperture_test,serial=2"),
+                (["serial=1", "serial=2,fails=3e6:error"], "serial=2.*stopped sending after 1.2 s"),
+                (["serial=1", "serial=2,storm=50000:1000"], "serial=2.*loses samples all the time, "
+                 r"\d+ times in")):
+            with self.subTest(devices=devices):
+                output = self.fx(devices, status=1)
+                (told,) = re.findall("^.*error: .*$", output, re.MULTILINE)
+                self.assertRegex(told, message)
+                if "3e6" in devices[1]:
+                    self.check_second(output)
+                    self.check_fringes()
+
+    def test_nothing_in_common(self):
+        output = self.fx(["serial=1", "serial=2,coherence=0"], "--duration=1")
+        self.assertIn("R2x does not correlate with R1x: its offset is unknown", output)
+        _, there = self.visibilities()
+        self.assertEqual(there[:, 2].sum(), 0)
+        self.assertEqual(there[:, 0].min(), 1)
+
+    def test_what_is_wrong_before(self):
+        """One message for each, at once."""
+        both = ["serial=1", "serial=2"]
+        self.addCleanup(os.environ.update, dict(os.environ))
+        os.environ.update(environment())
+        from gnuradio.aperture.inputs import registry
+        for devices, options, connected, message in (
+                (["serial=1", "serial=3"], "", None, "no receiver is driver=aperture_test,serial=3,"
+                 "paced=0; SoapySDR finds driver=aperture_test,serial=1 and driver=aperture_test,"
+                 "serial=2"),
+                (both, ",rate=5e7", None, "rate=50000000: driver=aperture_test,serial=1,paced=0 "
+                 "allows 100 kHz to 10 MHz"),
+                (both, ",freq=9e9", None, "freq=9000000000: .* allows 1 MHz to 6000 MHz"),
+                (both, ",gain=99", None, "gain=99: .* allows 0 dB to 60 dB"),
+                (both, ",clock=gps", None, "clock=gps: .* has internal, external"),
+                (both, ",antenna=TX", None, "antenna=TX: .* has RX, RX2"),
+                (both, ",time=external", None, "time=external: .* sets no time at a pulse"),
+                (["serial=1", "serial=1"], "", None, "driver=aperture_test,serial=1,paced=0 is "
+                 "named twice"),
+                (["label=a", "serial=1"], "", "serial=1,label=a;serial=2",
+                 "are one receiver, driver=aperture_test,serial=1"),
+                (["serial=1", "serial=2"], "", "serial=1;serial=1;serial=2",
+                 "2 receivers are driver=aperture_test,serial=1")):
+            with self.subTest(devices=devices, options=options):
+                os.environ.pop("APERTURE_TEST_RECEIVERS", None)
+                if connected:
+                    os.environ["APERTURE_TEST_RECEIVERS"] = connected
+                names = ";".join(f"driver=aperture_test,{device},paced=0" for device in devices)
+                options += "" if "rate=" in options else ",rate=2.4e6"
+                options += "" if "freq=" in options else ",freq=1420.4e6"
+                with self.assertRaisesRegex(ValueError, message) as caught:
+                    registry.open_input(f"soapy:{names}{options}")
+                self.assertTrue(str(caught.exception).startswith("input soapy:"))
+        os.environ.pop("APERTURE_TEST_RECEIVERS", None)
+        self.assertIn("aperture_fx: error: --input soapy:", self.fx(["serial=3"], status=1))
 
 
 if __name__ == "__main__":

@@ -229,7 +229,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
         self.check_times(found, [(0, 0), (100, 0.1), (200, 0.6)])
 
     def test_losses(self):
-        """A rate that is said again and a time that jumps are losses; a time that agrees is none."""
+        """A rate that is said again and a time that jumps are losses, a time that agrees is not."""
         block = aperture.receiver_tags(item_size=3, rate=RATE)
         source = [
             (0, "rx_time", rx_time(5, 0.5)),
@@ -256,6 +256,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
         while not block.detail().done() and time.monotonic() < deadline:
             time.sleep(0.001)
         self.assertTrue(block.detail().done())
+        self.assertEqual(block.waiting(), 0)
         gates[500].set()
         graph.wait()
         self.assertEqual(graph.sinks[0].count, 500)

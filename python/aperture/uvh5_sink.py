@@ -193,7 +193,7 @@ class uvh5_sink(python_block):
         # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
         from .files.uvh5_writer import Uvh5Layout
         self._make_layout = Uvh5Layout
-        self._name, self._array, self._channels = file_name(filename), array, int(channels)
+        self._name, self._channels = file_name(filename), int(channels)
         self._shape = (int(channels), products)
         self._overwrite, self._history, self._mount = overwrite, history, mount
         self._tracked = None if tracked is None else parse_direction(tracked, "tracked")
@@ -220,11 +220,10 @@ class uvh5_sink(python_block):
             raise ValueError(f"calibrate: {calibrate!r} is not allowed: {', '.join(CALIBRATE)}")
         if scale not in SCALES:
             raise ValueError(f"scale: {scale!r} is not allowed: {', '.join(SCALES)}")
+        self._array = array
         if gains is not None:
             gains = np.asarray(gains, float)
-            if gains.shape != (len(array.inputs),) or not np.all(np.isfinite(gains) & (gains > 0)):
-                raise ValueError(f"gains: {gains} are not allowed: a factor above 0 for each of "
-                                 f"{len(array.inputs)} inputs")
+            self._check_gains(gains)
         # GRC has no text field for nothing
         name = "" if calibration is None or isinstance(calibration, Calibration) else calibration
         if not isinstance(calibration, Calibration):
@@ -238,6 +237,12 @@ class uvh5_sink(python_block):
         self._calibration, self._calibrate, self._scale = calibration, calibrate, scale
         self._gains, self._calibration_name = gains, name
         self._factors = None  # of the visibilities, [channel][product]
+
+    def _check_gains(self, gains):
+        inputs, gains = len(self._array.inputs), np.asarray(gains, float)
+        if gains.shape != (inputs,) or not np.all(np.isfinite(gains) & (gains > 0)):
+            raise ValueError(f"gains: {gains} are not allowed: a factor above 0 for each of "
+                             f"{inputs} inputs")
 
     def _calibrated(self):
         """Whether the file has calibrated visibilities."""
@@ -275,6 +280,13 @@ class uvh5_sink(python_block):
             factors /= self._gains[:, np.newaxis]
         a, b = np.tril_indices(inputs)
         return (factors[a] * factors[b].conj()).T.astype(np.complex64)
+
+    def set_gains(self, gains, history):
+        """Sets `gains` and `history` as the parameters of these names; to be called before the
+        first integration comes, by who measured levels of receivers that run."""
+        check_text("history", history)
+        self._check_gains(gains)
+        self._gains, self._history = np.asarray(gains, float), history
 
     def files(self):
         """The paths, one for each phase centre, and again for each frequency; with {time} in them

@@ -206,9 +206,15 @@ public:
     {
         return d_o.hardware_time != "none" && (what.empty() || what == "PPS");
     }
-    long long getHardwareTime(const std::string&) const override
+    //! "PPS": at the last pulse, of which one comes a second, also while nothing runs.
+    long long getHardwareTime(const std::string& what) const override
     {
         std::lock_guard<std::mutex> guard(d_mutex);
+        if (what == "PPS")
+            return std::chrono::duration_cast<std::chrono::seconds>(
+                       steady::now().time_since_epoch())
+                       .count() *
+                   1000000000;
         return time_ns();
     }
     //! "PPS": the time of the common clock's 0, at which there is a pulse; else that of
@@ -250,11 +256,14 @@ public:
     }
     void closeStream(SoapySDR::Stream*) override {}
     size_t getStreamMTU(SoapySDR::Stream*) const override { return most_samples; }
-    int activateStream(SoapySDR::Stream*, int, long long, size_t) override
+    int activateStream(SoapySDR::Stream*, int flags, long long time, size_t) override
     {
         std::lock_guard<std::mutex> guard(d_mutex);
         d_active = true;
         d_sample = d_delivered = d_since_storm = 0;
+        if (flags & SOAPY_SDR_HAS_TIME) // begins at a time
+            d_sample = std::max<int64_t>(
+                0, std::llround(double(time - time_ns()) * 1e-9 * d_rate));
         d_losses = d_o.losses;
         restart_clock();
         return 0;

@@ -110,6 +110,10 @@ public:
      */
     virtual uint64_t losses() const = 0;
 
+    //! Items that have come and were not passed on yet: where the source sends nothing
+    //! any more there are none, where what is behind has no room for more there are some.
+    virtual uint64_t waiting() const = 0;
+
     /*!
      * Ends the stream with the items that were passed on so far, also where the source
      * sends nothing any more, so that all blocks behind this one write what they have.

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(receiver_tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(d1fc9ac61892c540b18778937891f6dd) */
+/* BINDTOOL_HEADER_FILE_HASH(a3f2c7d4b063af12f794efbc81561044) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -66,6 +66,11 @@ receiver.
             "How often the source said since the start that samples were lost: an "
             "rx_rate that is repeated, or an rx_time that jumps by half an item or more. "
             "Drivers say the same when the receiver is tuned.")
+        .def("waiting",
+             &block::waiting,
+             "Items that have come and were not passed on yet: where the source sends "
+             "nothing any more there are none, where what is behind has no room for more "
+             "there are some.")
         .def("finish",
              &block::finish,
              "Ends the stream with the items that were passed on so far, also where the "

@@ -15,7 +15,6 @@ import os
 from dataclasses import replace
 
 import numpy as np
-from gnuradio import gr
 
 from .. import beam_power, beamformer, f_engine
 from ..arguments.argument_types import degrees, positive_seconds, whole_number
@@ -30,10 +29,11 @@ from ..streams.silent_block import silent
 from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
 from .calibrating import Calibrator, calibrated_array
-from .engines import BYTES, channelizer_parameters, frame_multiple, losses_text
+from .command_chain import CommandChain
+from .engines import BYTES, channelizer_parameters, connect_input, frame_multiple
 from .input_options import EPILOG, HelpFormatter, add_input_options, add_output_options
 from .inputs import keep_what_is_read, length_of, open_input
-from .levels import fill_gains, gain_text, measure_gains
+from .levels import gain_text
 from .output_names import check_output_name, check_writable
 from .plan import INPUT_SCHEMA, PlanParser, extend
 from .running import CommandError, observe, run_command
@@ -48,18 +48,15 @@ SCHEMA = {**extend(INPUT_SCHEMA, outputs={"nbits": "nbits"}, engines={
                             "phase_error")}), **VOLTAGES_SCHEMA}
 
 
-class BeamChain(gr.top_block):
+class BeamChain(CommandChain):
     """The beamformer as a flowgraph, made but not started.
 
-    beams: list of Beam, incoherent ones behind the others. The blocks are not connected before
-    set_levels().
+    beams: list of Beam, incoherent ones behind the others.
     """
 
     def __init__(self, signals, plan, options, beams, calibrator):
-        super().__init__(PROGRAM)
-        self._calibrator = calibrator
+        super().__init__(PROGRAM, signals, plan, options)
         array, inputs, channels = signals.description, signals.inputs, plan.channels
-        self._signals, self._plan, self._options = signals, plan, options
         self.beams = beams
         self.source = signals.source(plan.samples or 0)
         self.f_engine = f_engine(output_type=options.format,
@@ -72,7 +69,7 @@ class BeamChain(gr.top_block):
         pointed, others = coherent(beams), [beam for beam in beams if beam.incoherent]
         masks = [beam_masks(array, pointed)] if pointed else []
         masks += [incoherent_masks(array, others)] if others else []
-        self.pointing = self._make_pointing(None) if pointed else None  # complains about its own
+        self.pointing = self._make_pointing() if pointed else None
         self.beamformer = beam_power(
             beams=len(pointed) * len(polarizations),
             incoherent_beams=len(others) * len(polarizations), masks=np.concatenate(masks),
@@ -92,54 +89,36 @@ class BeamChain(gr.top_block):
         for block in filter(None, (self.f_engine, self.beamformer, self.voltage_beams)):
             block.set_log_level("warning")  # lost samples, for example
 
-    def set_levels(self, gains):
-        """Sets the gain of each input (None: as they are, of fc32), which weights take out again,
-        and connects the blocks."""
-        for number, gain in enumerate([] if gains is None else gains):
-            self.f_engine.set_gain(complex(gain), number)
-        self._calibrator.set(self.f_engine)
-        if self.pointing:
-            self.pointing = self._make_pointing(gains)
-        self.connect(*[block for block in (self.source, self.pointing, self.f_engine,
-                                           self.beamformer, self.sink) if block])
+        connect_input(self, self.source, self.pointing, self.f_engine, signals.ports)
+        self.connect(self.f_engine, self.beamformer, self.sink)
         if self.pointing:
             self.msg_connect(self.pointing, "weights", self.beamformer, "weights")
         if self.voltages:
             self.connect(self.f_engine, self.voltage_beams, self.voltages)
             self.msg_connect(self.pointing, "weights", self.voltage_beams, "weights")
+        calibrator.set(self.f_engine)
 
-    def _make_pointing(self, gains):
+    def parts(self):
+        return [block for block in (self.source, self.pointing, self.f_engine, self.beamformer,
+                                    self.sink, self.voltage_beams, self.voltages) if block]
+
+    def take_gains(self, gains):
+        """What was levelled for 8 bits is the same in all inputs: the weights take it out."""
+        if self.pointing:
+            own = np.array([entry.gain for entry in self._signals.description.inputs])
+            self.pointing.set_calibration(np.divide(
+                np.max(gains), own * gains, out=np.zeros(self._signals.inputs, complex),
+                where=own != 0))
+
+    def _make_pointing(self):
         """What sends weights of the coherent beams."""
         signals, plan, options = self._signals, self._plan, self._options
-        array = signals.description
-        # what was levelled for 8 bits is the same in all inputs: the weights take it out
-        calibration = None
-        if gains is not None:
-            gains_of_inputs = np.array([entry.gain for entry in array.inputs])
-            calibration = np.divide(np.max(gains), gains_of_inputs * gains,
-                                    out=np.zeros(signals.inputs, complex),
-                                    where=gains_of_inputs != 0)
         return silent(
-            pointing, array=array, beams=self.beams, channels=plan.channels,
-            phase_error=options.phase_error, frame_length=plan.frame_length,
-            calibration=calibration, taper=options.taper, normalise=options.normalise,
+            pointing, array=signals.description, beams=self.beams, channels=plan.channels,
+            phase_error=options.phase_error, frame_length=plan.frame_length, taper=options.taper,
+            normalise=options.normalise,
             item_size=self.source.output_signature().sizeof_stream_item(0), real=signals.real,
             inverted=signals.inverted)
-
-    def samples_done(self):
-        """Samples of each input that the F-engine has taken."""
-        # at the end it reads on into what it needs for delays, which nobody has sent
-        return min(self.f_engine.nitems_read(0), self.source.nitems_written(0))
-
-    def losses(self):
-        """What was missing or clamped so far, as text."""
-        return losses_text(self.f_engine)
-
-    def errors(self):
-        """What went wrong while it ran, as texts."""
-        return [text for block in (self.source, self.pointing, self.f_engine, self.beamformer,
-                                   self.sink, self.voltage_beams, self.voltages)
-                for text in [getattr(block, "error", lambda: "")()] if text]
 
 
 def beams_to_form(options, array, time):
@@ -241,14 +220,8 @@ def form_beams(options):
         warn(PROGRAM, f"--phase-error {options.phase_error:g}: weights hold for "
              f"{seconds_text(weights_hold)}, frames last {seconds_text(plan.frame_length)}: phases "
              f"are wrong by up to {error:.3g}°")
-    gains = None
     if options.format == "sc8":
-        gains, warnings = fill_gains(measure_gains(signals, plan, options, calibrator.set),
-                                     array.input_names)
-        for text in warnings:
-            warn(PROGRAM, text)
-        say(f"gain of the inputs: {gain_text(gains)}")
-    chain.set_levels(gains)
+        chain.level(calibrator.set, lambda gains: say(f"gain of the inputs: {gain_text(gains)}"))
     return observe(PROGRAM, chain, plan, options.output,
                    lambda run: summary(chain, signals, plan, options, run))
 

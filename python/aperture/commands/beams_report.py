@@ -10,6 +10,7 @@ import os
 import numpy as np
 
 from .fx_plan import spectra_of
+from .receivers_report import receivers_table
 from .tables import (device_text, seconds_text, speed_text, table, unused_rows,
                      with_prefix)
 from .voltages import voltages_row
@@ -77,4 +78,5 @@ def summary(chain, signals, plan, options, run):
         ("file" if len(files) == 1 else "files",
          (files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}")
          + f", {with_prefix(size, 'B')}")]
-    return table(rows)
+    lines = [table(rows), receivers_table(chain.source, signals.description.input_names)]
+    return "\n\n".join(line for line in lines if line)

@@ -20,7 +20,8 @@ def frame_multiple(options):
 
 def channelizer_parameters(signals, plan, options):
     """What the F-engine is given in both passes."""
-    return dict(channels=plan.channels, inputs=signals.inputs, inputs_per_port=signals.inputs,
+    return dict(channels=plan.channels, inputs=signals.inputs,
+                inputs_per_port=signals.inputs // signals.ports,
                 input_type=signals.sample_type, taps=options.taps, window=options.window,
                 inverted=signals.inverted, device=options.device)
 
@@ -30,3 +31,11 @@ def losses_text(f_engine):
     counts = (("missing", sum(f_engine.missing())),
               ("clamped", sum(f_engine.clamped()) + sum(f_engine.clamped_samples())))
     return ", ".join(f"{count} {name}" for name, count in counts if count)
+
+
+def connect_input(flowgraph, source, follower, engine, ports):
+    """Connects all ports of an input with the F-engine. follower: None, or a block that follows the
+    stream of the first of them, so that what it sends comes before the samples for which it is."""
+    flowgraph.connect(*[block for block in (source, follower, engine) if block])
+    for port in range(1, ports):
+        flowgraph.connect((source, port), (engine, port))

@@ -13,8 +13,6 @@ measurement set or a UVFITS file is made of the UVH5 file at the end.
 
 import os
 
-from gnuradio import gr
-
 from .. import f_engine, snapshot, xengine
 from ..arguments.argument_types import positive_seconds, whole_number
 from ..tracking.directions import parse_direction
@@ -23,13 +21,14 @@ from ..streams.input_statistics import frames_a_second
 from ..streams.silent_block import silent
 from ..uvh5_sink import uvh5_sink
 from .calibrating import Calibrator, calibrated_array
-from .engines import BYTES, channelizer_parameters, frame_multiple, losses_text
+from .command_chain import CommandChain
+from .engines import BYTES, channelizer_parameters, connect_input, frame_multiple
 from .fx_plan import make_plan
 from .fx_output import ENDINGS, FxOutput
 from .fx_report import summary
 from .input_options import EPILOG, HelpFormatter, add_input_options, add_output_options
 from .inputs import keep_what_is_read, length_of, open_input
-from .levels import TARGET_RMS, fill_gains, gain_text, measure_gains
+from .levels import TARGET_RMS, gain_text
 from .output_names import check_output_name, check_writable
 from .plan import INPUT_SCHEMA, PlanParser, extend
 from .running import CommandError, observe, run_command
@@ -64,14 +63,11 @@ def history(options, plan, gains):
     return text
 
 
-class Chain(gr.top_block):
-    """The correlator as a flowgraph, made but not started; set_levels() connects it."""
+class Chain(CommandChain):
+    """The correlator as a flowgraph, made but not started."""
 
     def __init__(self, signals, plan, options, filename, calibrator):
-        super().__init__(PROGRAM)
-        self._calibrator = calibrator
-        self._signals, self._plan, self._options = signals, plan, options
-        self._filename = filename
+        super().__init__(PROGRAM, signals, plan, options)
         self.source = signals.source(plan.samples or 0)
         self.tracker = make_tracker(options, signals, plan.channels, self.source)
         delays = {}
@@ -90,7 +86,14 @@ class Chain(gr.top_block):
         self.tap = snapshot(
             item_size=frame, depth=max(1, min(4, MEASURED_BYTES // frame)), device=options.device,
             rate=frames_a_second(plan.channels, signals.inputs, plan.spectra_per_frame))
-        self.sink = self._make_sink("", None)  # complains about what no file can hold
+        self.sink = silent(uvh5_sink, filename=filename, array=signals.description,
+                           channels=plan.channels, overwrite=options.overwrite,
+                           history=history(options, plan, None), tracked=options.track,
+                           phase_centers=phase_centers_of(options) or None,
+                           compression=options.compression,
+                           statistics=self.tap, statistics_type=options.format,
+                           calibration=options.calibration or "",
+                           calibrate=CALIBRATE[options.calibrate], scale=options.scale)
         polarizations, order, names = pairs_of(signals.description)
         self.voltages = make_voltage_sink(
             options, plan, signals.description, inputs=signals.inputs,
@@ -98,46 +101,22 @@ class Chain(gr.top_block):
             description=history(options, plan, None))
         for block in (self.f_engine, self.correlator):
             block.set_log_level("warning")  # lost samples, for example
-
-    def _make_sink(self, text, gains):
-        return silent(uvh5_sink, filename=self._filename, array=self._signals.description,
-                      channels=self._plan.channels, overwrite=self._options.overwrite,
-                      history=text, gains=gains, tracked=self._options.track,
-                      phase_centers=phase_centers_of(self._options) or None,
-                      compression=self._options.compression,
-                      statistics=self.tap, statistics_type=self._options.format,
-                      calibration=self._options.calibration or "",
-                      calibrate=CALIBRATE[self._options.calibrate], scale=self._options.scale)
-
-    def set_levels(self, gains):
-        """Sets the gain of each input (None: as they are, of fc32), and connects the blocks."""
-        for number, gain in enumerate([] if gains is None else gains):
-            self.f_engine.set_gain(complex(gain), number)
-        if self._options.calibrate == "f-engine":
-            self._calibrator.set(self.f_engine)
-        self.sink = self._make_sink(history(self._options, self._plan, gains), gains)
-        self.connect(*[block for block in (self.source, self.tracker, self.f_engine,
-                                           self.correlator, self.sink) if block])
+        connect_input(self, self.source, self.tracker, self.f_engine, signals.ports)
+        self.connect(self.f_engine, self.correlator, self.sink)
         self.connect(self.f_engine, self.tap)
         if self.voltages:
             self.connect(self.f_engine, self.voltages)
         if self.tracker:
             self.msg_connect(self.tracker, "delays", self.f_engine, "delays")
+        if options.calibrate == "f-engine":
+            calibrator.set(self.f_engine)
 
-    def samples_done(self):
-        """Samples of each input that the F-engine has taken."""
-        # at the end it reads on into what it needs for delays, which nobody has sent
-        return min(self.f_engine.nitems_read(0), self.source.nitems_written(0))
+    def parts(self):
+        return [block for block in (self.source, self.tracker, self.f_engine, self.correlator,
+                                    self.sink, self.voltages) if block]
 
-    def losses(self):
-        """What was missing or clamped so far, as text."""
-        return losses_text(self.f_engine)
-
-    def errors(self):
-        """What went wrong while it ran, as texts."""
-        return [text for block in (self.source, self.tracker, self.f_engine, self.correlator,
-                                   self.sink, self.voltages)
-                for text in [getattr(block, "error", lambda: "")()] if text]
+    def take_gains(self, gains):
+        self.sink.set_gains(gains, history(self._options, self._plan, gains))
 
 
 def correlate(options):
@@ -187,17 +166,12 @@ def correlate(options):
             warn(PROGRAM, f"{direction.name} is below the horizon at the start")
     for text in plan.notes:
         say("note: " + text)
-    gains = None
     if options.format == "sc8":
-        in_engine = calibrator.set if options.calibrate == "f-engine" else None
-        gains, warnings = fill_gains(measure_gains(signals, plan, options, in_engine),
-                                     signals.description.input_names)
-        for text in warnings:
-            warn(PROGRAM, text)
-        say(f"gain for an rms of {TARGET_RMS:g} steps: {gain_text(gains)}")
-    chain.set_levels(gains)
+        chain.level(calibrator.set if options.calibrate == "f-engine" else None,
+                    lambda gains: say(f"gain for an rms of {TARGET_RMS:g} steps: "
+                                      f"{gain_text(gains)}"))
     code = observe(PROGRAM, chain, plan, options.output,
-                   lambda run: summary(chain, signals, plan, options, gains, run))
+                   lambda run: summary(chain, signals, plan, options, chain.gains, run))
     for path in chain.sink.files():
         code = output.convert(path) or code
     return code

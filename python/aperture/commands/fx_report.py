@@ -12,6 +12,7 @@ import numpy as np
 
 from .fx_plan import spectra_of
 from .levels import gain_text
+from .receivers_report import receivers_table
 from .tables import (device_text, seconds_text, speed_text, table, unused_rows,
                      with_prefix)
 from .voltages import voltages_row
@@ -95,4 +96,5 @@ def summary(chain, signals, plan, options, gains, run):
         lines.append(input_table(signals.description, gains, clamped, missing,
                                  delays_in_force(chain.f_engine, signals.inputs),
                                  chain.sink.statistics()))
+    lines.append(receivers_table(chain.source, signals.description.input_names))
     return "\n\n".join(line for line in lines if line)

@@ -45,8 +45,8 @@ def add_input_options(add):
         dest=argparse.SUPPRESS, default=argparse.SUPPRESS,
         help="show the options of inputs of a kind, and exit")
     add("--array", metavar="FILE",
-        help="array description of a recording (default: from its header; of two streams the "
-        "first is x, the second y)")
+        help="array description of a recording or of receivers (default: of a recording, from its "
+        "header, of two streams the first is x, the second y; of receivers, an antenna each)")
     add("--channels", type=whole_number(4, 65536, even=True), metavar="N",
         help="even, 4 to 65536 (default: 1024, fewer of an input with less than 100 spectra)")
     add("--taps", type=whole_number(1, 64), default=8, metavar="T",
@@ -55,11 +55,12 @@ def add_input_options(add):
         help="hann, hamming, blackman, rect or kaiser(BETA) (default: %(default)s)")
     add("--format", choices=("sc8", "fc32"), default="sc8",
         help="of the voltages after the F-engine; for sc8 the gain of each input is measured "
-        f"from the first part of the input, for an rms of {TARGET_RMS:g} steps of the real and "
+        "from the first part of the input (of receivers while they run), for an rms of "
+        f"{TARGET_RMS:g} steps of the real and "
         "the imaginary part (default: %(default)s)")
     add("--duration", type=positive_seconds(True), metavar="SECONDS",
-        help=f"of a simulation (default: {DEFAULT_DURATION:g}; inf: until Ctrl-C), or of a "
-        "recording from its start (default: all)")
+        help=f"of a simulation (default: {DEFAULT_DURATION:g}; inf: until Ctrl-C), of "
+        "receivers (default: until Ctrl-C), or of a recording from its start (default: all)")
     add("--device", type=device_name, default="auto", metavar="NAME",
         help="auto, cpu, cuda or cuda:N (default: %(default)s: a GPU if there is one)")
     add("--calibration", metavar="CAL.yml",

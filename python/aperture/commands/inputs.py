@@ -40,10 +40,11 @@ def keep_what_is_read(options, signals, outputs, written="-o"):
 
 
 def length_of(signals, duration):
-    """Samples of a recording and seconds of a simulation to read: (samples, duration), both
-    None for an endless simulation."""
+    """Samples of a recording and seconds of a simulation or of receivers to read: (samples,
+    duration), both None for what ends by Ctrl-C."""
     if signals.samples is None:
-        duration = DEFAULT_DURATION if duration is None else duration
+        if duration is None:
+            duration = math.inf if signals.live else DEFAULT_DURATION
         longest = MOST_SAMPLES / signals.sample_rate
         if longest < duration < math.inf:
             raise CommandError(f"--duration {duration:g}: expected at most {longest:g} s, or inf")

@@ -47,18 +47,29 @@ def fill_gains(gains, names):
                     for number in np.flatnonzero(unknown)]
 
 
-def measure_gains(signals, plan, options, calibrate=None):
-    """Channelises the first part of the input and returns gains_for() it.
-
-    calibrate(channelizer) is called before, to set what else the voltages are multiplied with."""
-    inputs, channels = signals.inputs, plan.channels
-    count = max(1, min(GAIN_SPECTRA, GAIN_BYTES // (8 * inputs * channels)))
+def samples_for_gains(signals, plan):
+    """Samples of each input that gains are measured from."""
+    count = max(1, min(GAIN_SPECTRA, GAIN_BYTES // (8 * signals.inputs * plan.channels)))
     if plan.spectra is not None:
         count = min(count, plan.spectra)
+    return (count + plan.taps - 1) * plan.hop
+
+
+def measure_gains(signals, plan, options, calibrate=None, samples=None):
+    """Channelises the first part of the input and returns gains_for() it.
+
+    calibrate(channelizer) is called before, to set what else the voltages are multiplied with.
+    samples: complex64 [input][sample] that receivers sent, which cannot be read twice."""
+    inputs, channels = signals.inputs, plan.channels
     flowgraph = gr.top_block("aperture_fx gains")
-    source = signals.source((count + plan.taps - 1) * plan.hop)
-    channelizer = pfb_channelizer(output_type="fc32",
-                                  **channelizer_parameters(signals, plan, options))
+    parameters = channelizer_parameters(signals, plan, options)
+    if samples is None:
+        source = signals.source(samples_for_gains(signals, plan))
+    else:
+        # [sample][input], an item a sample of all of them
+        source = blocks.vector_source_c(samples.T.ravel(), False, inputs)
+        parameters["inputs_per_port"] = inputs
+    channelizer = pfb_channelizer(output_type="fc32", **parameters)
     if calibrate is not None:
         calibrate(channelizer)
     sink = blocks.vector_sink_c(inputs * channels)

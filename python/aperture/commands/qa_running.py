@@ -27,7 +27,8 @@ class qa_running(gr_unittest.TestCase):
         return SimpleNamespace(
             source=SimpleNamespace(finish=stopped.set), stop=stopped.set,
             start=lambda: begin.append(time.monotonic()), wait=lambda: stopped.wait(seconds),
-            samples_done=lambda: samples(time.monotonic() - begin[0]), losses=lambda: "")
+            samples_done=lambda: samples(time.monotonic() - begin[0]), losses=lambda: "",
+            adjust=lambda: None, ended=lambda: False)
 
     def test_the_speed_is_measured_after_the_start(self):
         bar = SimpleNamespace(show=lambda *_: None)
@@ -99,7 +100,7 @@ class qa_running(gr_unittest.TestCase):
         chain = SimpleNamespace(
             source=SimpleNamespace(finish=lambda: calls.append("finish")), stop=stop,
             start=lambda: calls.append("start"), wait=lambda: ended.wait(30),
-            samples_done=lambda: 0, losses=lambda: "")
+            samples_done=lambda: 0, losses=lambda: "", adjust=lambda: None, ended=lambda: False)
 
         def interrupt():
             for number in (1, 2):

@@ -80,6 +80,10 @@ def run_chain(chain, bar):
             handled, first = 0, None
             while waiter.is_alive():
                 waiter.join(0.1)
+                chain.adjust()
+                if chain.ended():
+                    # a source that sends nothing never sees that it is not wanted any more
+                    chain.stop()
                 now, samples = time.monotonic(), chain.samples_done()
                 if first is None and samples > 0:
                     first = now, samples
@@ -111,7 +115,8 @@ def observe(program, chain, plan, output, report):
     program : str
         Its name.
     chain : gr.top_block
-        With source, sink, samples_done(), losses() and errors().
+        With source, sink, samples_done(), losses(), errors(), and adjust(), which is called from
+        time to time, and ended().
     plan : fx_plan.Plan
     output : str
         What the file is called where nothing was written.
@@ -123,6 +128,8 @@ def observe(program, chain, plan, output, report):
     bar.clear()
     errors = chain.errors()
     if errors:
+        if getattr(chain.source, "error", lambda: "")() and chain.sink.integrations() > 0:
+            say(report(run))  # of what came before a receiver failed
         raise CommandError("; ".join(errors))
     if chain.sink.integrations() == 0:
         raise CommandError(f"{output}: nothing was written, the input gave no integration")

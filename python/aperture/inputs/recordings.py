@@ -43,10 +43,18 @@ def describe(request, what, telescope, inputs, sample_rate, center_frequency):
         That of the request, or one made of what the recording says.
     warnings : list of str
     """
-    if request.array is None:
+    def made():
         description, warnings = array_of_recording(telescope, inputs, sample_rate,
                                                    center_frequency)
         return description, [f"{what}: {text}" for text in warnings]
+
+    return describe_with(request, what, made, inputs, sample_rate, center_frequency)
+
+
+def describe_with(request, what, made, inputs, sample_rate, center_frequency):
+    """As describe(), with made() in the place of what a recording says: (description, warnings)."""
+    if request.array is None:
+        return made()
     array = request.array
     description = array if isinstance(array, ArrayDescription) else load_array(array)
     name = description.name if isinstance(array, ArrayDescription) else os.fspath(array)

@@ -30,7 +30,8 @@ class Signals:
         Of each input; None if the length is to be chosen.
     source : callable
         source(n) makes the block for n samples of each input, 0: all there are, or without end.
-        The block has finish(), which ends its stream, and may have error(), a text.
+        The block has finish(), which ends its stream, and may have error(), a text. That of
+        receivers is a LiveSource, and is made once.
     start_time : tuple of int, float
         Whole seconds since 1970, and their fraction, of the first sample; of a receiver, about now.
     inverted : bool
@@ -43,9 +44,6 @@ class Signals:
         A receiver, which does not wait, and has no end.
     ports : int
         Of the source: 1 has all inputs interleaved, more have one input each.
-    aligned : bool
-        Whether samples of one number are of one time in all inputs. False for receivers that
-        stream_align has to line up.
     """
     description: object
     sample_type: str
@@ -59,7 +57,6 @@ class Signals:
     warnings: list = field(default_factory=list)
     live: bool = False
     ports: int = 1
-    aligned: bool = True
 
     @property
     def real(self):
