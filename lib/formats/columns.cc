@@ -59,6 +59,8 @@ APERTURE_INLINE void interleave_all(
         return interleave<2>(from, distance, n, to);
     case 4:
         return interleave<4>(from, distance, n, to);
+    case 8:
+        return interleave<8>(from, distance, n, to);
     }
     // some times of all columns after one another: both sides stay in the first-level
     // cache
