@@ -20,26 +20,29 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-//! Two loops in one: a sample of `parts` numbers out of each `stride`, as float.
-//! 8-bit -128 is read as -127.
-#define APERTURE_UNPACK(name, type, low)                                    \
-    APERTURE_SIMD void name(                                                \
-        const type* in, float* out, size_t count, size_t stride, int parts) \
-    {                                                                       \
-        if (parts == 1) {                                                   \
-            for (size_t i = 0; i < count; i++)                              \
-                out[i] = std::max<float>(in[i * stride], low);              \
-        } else {                                                            \
-            for (size_t i = 0; i < count; i++) {                            \
-                out[2 * i] = std::max<float>(in[i * stride], low);          \
-                out[2 * i + 1] = std::max<float>(in[i * stride + 1], low);  \
-            }                                                               \
-        }                                                                   \
+/*!
+ * Takes one input out of several that lie between each other. A processor shuffles whole
+ * vectors where it knows how many there are.
+ */
+#define APERTURE_SEPARATE(sample)                                   \
+    APERTURE_SIMD void separate(                                    \
+        const sample* in, sample* out, size_t count, size_t stride) \
+    {                                                               \
+        if (stride == 2)                                            \
+            for (size_t i = 0; i < count; i++)                      \
+                out[i] = in[2 * i];                                 \
+        else if (stride == 4)                                       \
+            for (size_t i = 0; i < count; i++)                      \
+                out[i] = in[4 * i];                                 \
+        else                                                        \
+            for (size_t i = 0; i < count; i++)                      \
+                out[i] = in[i * stride];                            \
     }
-APERTURE_UNPACK(unpack_float, float, -INFINITY)
-APERTURE_UNPACK(unpack_short, int16_t, -INFINITY)
-APERTURE_UNPACK(unpack_byte, int8_t, -127.f)
-#undef APERTURE_UNPACK
+APERTURE_SEPARATE(uint8_t)
+APERTURE_SEPARATE(uint16_t)
+APERTURE_SEPARATE(uint32_t)
+APERTURE_SEPARATE(uint64_t)
+#undef APERTURE_SEPARATE
 
 //! sc4, -8 read as -7
 APERTURE_SIMD void
@@ -181,8 +184,8 @@ public:
           d_clamped(p.inputs()),
           d_minima(p.inputs())
     {
-        if (!in_place())
-            d_unpacked.resize((d_batch - 1 + p.taps) * d_floats);
+        if (p.inputs_per_port > 1 || p.input == sample_type::sc4 || is_packed(p.input))
+            d_separate = make_fft_buffer((d_batch - 1 + p.taps) * d_floats);
     }
 
     std::string implementation() const override { return "host"; }
@@ -263,64 +266,65 @@ private:
         return h;
     }
 
-    //! The samples can be filtered where they lie.
-    bool in_place() const
+    //! `count` samples from `first` on, of input i of a port, one after the other: where
+    //! they are, or as float of what the filter does not read.
+    const void* samples_of(const void* port, int64_t first, size_t count, int i)
     {
-        return d_p.inputs_per_port == 1 && d_p.input != sample_type::sc4 &&
-               !is_packed(d_p.input);
-    }
-
-    //! Samples from `first` on, of input i of a port -> lines of `spectra` transforms.
-    void filter(const void* samples, int64_t first, size_t spectra, int i)
-    {
-        const size_t stride = size_t(d_p.inputs_per_port) * d_parts;
-        const int64_t start = first * int64_t(stride) + i * d_parts;
-        const size_t count = (spectra - 1 + d_p.taps) * d_p.step();
-        float* out = d_unpacked.data();
-        switch (d_p.input) {
-        case sample_type::fc32:
-        case sample_type::f32: {
-            auto* in = static_cast<const float*>(samples) + start;
-            if (in_place())
-                return d_fir.filter(in, spectra, d_lines.get());
-            unpack_float(in, out, count, stride, d_parts);
-            break;
-        }
-        case sample_type::sc16:
-        case sample_type::s16: {
-            auto* in = static_cast<const int16_t*>(samples) + start;
-            if (in_place())
-                return d_fir.filter(in, spectra, d_lines.get());
-            unpack_short(in, out, count, stride, d_parts);
-            break;
-        }
-        case sample_type::sc8:
-        case sample_type::s8: {
-            auto* in = static_cast<const int8_t*>(samples) + start;
-            if (in_place())
-                return d_fir.filter(in, spectra, d_lines.get());
-            unpack_byte(in, out, count, stride, d_parts);
-            break;
-        }
-        case sample_type::sc4:
-            unpack_nibbles(
-                static_cast<const int8_t*>(samples) + start / 2, out, count, stride / 2);
-            break;
-        case sample_type::s12:
-        case sample_type::s10: {
+        const int inputs = d_p.inputs_per_port;
+        const int64_t start = first * inputs + i;
+        void* out = d_separate.get();
+        if (d_p.input == sample_type::sc4) {
+            auto* in = static_cast<const int8_t*>(port) + start;
+            unpack_nibbles(in, static_cast<float*>(out), count, inputs);
+        } else if (is_packed(d_p.input)) {
             // samples before the first one lie at a whole number of bytes, too
             const int bits = bits_of(d_p.input);
             const int64_t whole = start & ~int64_t(7);
-            unpack_bits(static_cast<const uint8_t*>(samples) + whole * bits / 8,
+            unpack_bits(static_cast<const uint8_t*>(port) + whole * bits / 8,
                         (start - whole) * bits,
-                        out,
+                        static_cast<float*>(out),
                         count,
-                        stride * bits,
+                        size_t(inputs) * bits,
                         bits);
-            break;
+        } else {
+            const size_t size = size_of(d_p.input);
+            const char* in = static_cast<const char*>(port) + start * int64_t(size);
+            if (inputs == 1)
+                return in;
+            separate_samples(in, out, count, size);
         }
-        }
-        d_fir.filter(out, spectra, d_lines.get());
+        return out;
+    }
+
+    void separate_samples(const char* in, void* out, size_t count, size_t size)
+    {
+        const auto run = [&](auto sample) {
+            using type = decltype(sample);
+            separate(reinterpret_cast<const type*>(in),
+                     static_cast<type*>(out),
+                     count,
+                     d_p.inputs_per_port);
+        };
+        if (size == 1)
+            run(uint8_t());
+        else if (size == 2)
+            run(uint16_t());
+        else if (size == 4)
+            run(uint32_t());
+        else
+            run(uint64_t());
+    }
+
+    //! Samples from `first` on, of input i of a port -> lines of `spectra` transforms.
+    void filter(const void* port, int64_t first, size_t spectra, int i)
+    {
+        const void* x = samples_of(port, first, (spectra - 1 + d_p.taps) * d_p.step(), i);
+        if (d_p.input == sample_type::sc8 || d_p.input == sample_type::s8)
+            d_fir.filter(static_cast<const int8_t*>(x), spectra, d_lines.get());
+        else if (d_p.input == sample_type::sc16 || d_p.input == sample_type::s16)
+            d_fir.filter(static_cast<const int16_t*>(x), spectra, d_lines.get());
+        else
+            d_fir.filter(static_cast<const float*>(x), spectra, d_lines.get());
     }
 
     //! Counts what is read as something else: the lowest number of 8 and 4 bits.
@@ -356,25 +360,36 @@ private:
         for (size_t m = 0; m < count; m++) {
             const size_t where = ((first + m) * d_p.inputs_per_port + i) * n;
             float* line = d_lines.get() + m * d_fir.stride();
-            if (d_p.output == sample_type::sc8) {
-                transform(line, d_spectrum.get());
-                d_clamped[input] +=
-                    scale_and_quantise(results(),
-                                       gains_of(input, first + m),
-                                       static_cast<int8_t*>(spectra) + 2 * where,
-                                       n);
-                continue;
-            }
-            cfloat* out = static_cast<cfloat*>(spectra) + where;
-            if (d_parts == 2 && d_slopes.empty() && d_unit_gains[input] &&
-                measured_fft::aligned(out)) {
-                transform(line, reinterpret_cast<float*>(out));
-                continue;
-            }
-            transform(line, d_spectrum.get());
-            volk_32fc_x2_multiply_32fc(
-                out, results(), gains_of(input, first + m), unsigned(n));
+            if (d_p.output == sample_type::sc8)
+                transform(
+                    line, first + m, input, static_cast<int8_t*>(spectra) + 2 * where);
+            else
+                transform(line, first + m, input, static_cast<cfloat*>(spectra) + where);
         }
+    }
+
+    //! A filtered line of a spectrum of this call -> sc8 [channel].
+    void transform(float* line, size_t spectrum, int input, int8_t* out)
+    {
+        transform(line, d_spectrum.get());
+        const auto* y = reinterpret_cast<const cfloat*>(d_spectrum.get());
+        d_clamped[input] +=
+            has_gains(input)
+                ? scale_and_quantise(y, gains_of(input, spectrum), out, d_p.channels)
+                : quantise(d_spectrum.get(), d_p.channels, out);
+    }
+
+    //! The same as fc32.
+    void transform(float* line, size_t spectrum, int input, cfloat* out)
+    {
+        // of real samples there is one more result than there are channels
+        if (d_parts == 2 && !has_gains(input) && measured_fft::aligned(out))
+            return transform(line, reinterpret_cast<float*>(out));
+        transform(line, d_spectrum.get());
+        volk_32fc_x2_multiply_32fc(out,
+                                   reinterpret_cast<const cfloat*>(d_spectrum.get()),
+                                   gains_of(input, spectrum),
+                                   unsigned(d_p.channels));
     }
 
     void transform(float* line, float* spectrum)
@@ -384,10 +399,8 @@ private:
             mirror();
     }
 
-    const cfloat* results() const
-    {
-        return reinterpret_cast<const cfloat*>(d_spectrum.get());
-    }
+    //! There is something to multiply with.
+    bool has_gains(int input) const { return !d_slopes.empty() || !d_unit_gains[input]; }
 
     //! [channel], of an input, for a spectrum of this call.
     const cfloat* gains_of(int input, size_t spectrum)
@@ -420,11 +433,11 @@ private:
     const size_t d_batch;  // spectra that are filtered together
     host_fir d_fir;
     const measured_fft& d_transform;
-    fft_buffer d_lines;             // [spectrum][d_fir.stride()], of a batch
-    fft_buffer d_spectrum;          // [channel]
-    std::vector<cfloat> d_gains;    // [input][channel]
-    std::vector<bool> d_unit_gains; // [input], whether all are 1
-    std::vector<float> d_unpacked;
+    fft_buffer d_lines;                // [spectrum][d_fir.stride()], of a batch
+    fft_buffer d_spectrum;             // [channel]
+    std::vector<cfloat> d_gains;       // [input][channel]
+    std::vector<bool> d_unit_gains;    // [input], whether all are 1
+    fft_buffer d_separate;             // samples of one input of a batch
     std::vector<cfloat> d_rotated;     // gains [channel] of a delayed spectrum
     std::vector<phase_slope> d_slopes; // [input]; empty: no delays
     std::vector<int64_t> d_shifts;     // samples [input]
