@@ -65,8 +65,9 @@ pfb_channelizer_impl::pfb_channelizer_impl(const parameters& p,
 {
     const auto spectra =
         spectra_of_ring(output_signature()->sizeof_stream_item(0), k.ports);
-    if (!d.own_memory() && spectra > 0)
-        set_min_output_buffer(spectra);
+    // one port after the other: of all together GNU Radio makes a line in the log
+    for (int port = 0; port < k.ports && !d.own_memory() && spectra > 0; port++)
+        set_min_output_buffer(port, spectra);
 }
 
 bool pfb_channelizer_impl::start()

@@ -14,6 +14,7 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 import numpy as np
 from PyQt5 import QtWidgets
 from gnuradio import aperture, blocks, gr, gr_unittest
+from gnuradio.aperture.displays import look
 from gnuradio.aperture.displays.waterfall_record import WaterfallRecord, levels_of
 from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE, ByteSource, rx_time
 
@@ -47,6 +48,19 @@ def tags(rate):
 
 
 class qa_waterfall_display(gr_unittest.TestCase):
+    def test_a_noisy_curve_is_drawn_quickly(self):
+        """A curve of 1024 points takes 1 ms of a processor; wider than a pixel it takes 100."""
+        plot = look.plot("noise", ("", ""), ("", ""))
+        plot.plot(np.random.default_rng(1).normal(size=1024), pen=look.pen(0))
+        plot.resize(800, 500)
+        plot.show()
+
+        def seconds():
+            begin = time.thread_time()
+            plot.grab()
+            return time.thread_time() - begin
+        self.assertLess(min(seconds() for _ in range(5)), 0.03)
+
     def test_types(self):
         """The newest spectrum is the powers of the last item, of each type."""
         rng = np.random.default_rng(4)

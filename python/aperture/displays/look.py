@@ -30,7 +30,9 @@ AMPLITUDE_MAP, PHASE_MAP = "viridis", "CET-C6"
 LEAST_PAUSE = 100      # ms from one drawing to the next
 #: at most this part of the time is spent with drawing, as long as that takes
 LARGEST_SHARE = 0.1
-LINE_WIDTH = 1.5
+#: pixels. Qt takes 1 ms of a processor for a smooth curve of a thousand points, and 100 ms where
+#: it is any wider
+LINE_WIDTH = 1
 
 pyqtgraph.setConfigOptions(background=PAPER, foreground=INK, antialias=True,
                            imageAxisOrder="row-major")
