@@ -36,8 +36,8 @@ def main(path, seconds, picture):
     path = pathlib.Path(path)
     module = load(path)
     window = getattr(module, path.stem)()
-    # as the generated main() does
-    module.snippets_main_after_init(window)
+    # as the generated main() does, where there are any
+    getattr(module, "snippets_main_after_init", lambda _: None)(window)
     window.start()
     window.show()
 

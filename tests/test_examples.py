@@ -37,7 +37,8 @@ class TestExamples(unittest.TestCase):
         self.assertEqual(instruments - {"__pycache__"},
                          {"beams.py", "correlate.py", "instrument.py"})
         self.assertTrue({"beams.grc", "fringes.grc", "interferometer.grc", "pointing.grc",
-                         "tracking.grc", "two_receivers.grc", "calibration_loop.grc"} <= names)
+                         "tracking.grc", "two_receivers.grc", "calibration_loop.grc", "sky.grc",
+                         "many_types.grc"} <= names)
 
     def test_grc(self):
         """grcc compiles every flowgraph, without a complaint."""
@@ -63,6 +64,32 @@ class TestExamples(unittest.TestCase):
                 self.check_qt(name)
         with self.subTest(flowgraph="fringes"):
             self.check_fringes(self.check_qt("fringes", DISPLAY_BLUE))
+
+    def test_sky(self):
+        """The window says where the simulator's strongest source is."""
+        if not shutil.which("xvfb-run"):
+            self.skipTest("xvfb-run is not installed")
+        output = self.check_qt("sky", DISPLAY_BLUE)
+        said = re.search(r"image says: brightest: az ([\d.]+)°, el ([\d.]+)°; nearest named "
+                         r"source: Sun, ([\d.]+)° away", output)
+        self.assertTrue(said, output)
+        azimuth, elevation, off = map(float, said.groups())
+        truth = direction(*azimuth_elevation(parse_direction("sun"), 1718949600 + 2.0,
+                                             load_array("y16")))
+        # a beam of 3.5 degrees, and sidelobes of two other sources
+        self.assertLess(np.degrees(np.linalg.norm(direction(azimuth, elevation) - truth)), 0.5)
+        self.assertLess(off, 0.5)
+        # three quarters of the slider: a gain of 2.9
+        self.assertIn("levels says: all 16 inputs: level too high", output)
+
+    def test_many_types(self):
+        """All four types come through, with the level of the slider."""
+        if not shutil.which("xvfb-run"):
+            self.skipTest("xvfb-run is not installed")
+        output = self.check_qt("many_types", DISPLAY_BLUE)
+        for name in ("fc32", "sc16", "sc8", "s8"):
+            self.assertRegex(output, rf"bandpass_{name} says: (both inputs|the input): level "
+                             r"too high \(6\d steps")
 
     def check_fringes(self, output):
         """The window's text has the delay of the geometry, and a phase that goes with the sky."""

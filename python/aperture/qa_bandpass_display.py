@@ -81,8 +81,23 @@ class qa_bandpass_display(gr_unittest.TestCase):
                                  ["good", "low", "high", "too low", "too high"])
                 self.assertEqual([state.grades[0] for state in found.inputs[:5]],
                                  [GOOD, WARN, WARN, BAD, BAD])
-                self.assertRegex(found.words, r"^5 of 6 inputs: .*too (low|high) \([\d.]+ steps, ")
-                self.assertTrue(found.words.endswith(", and 2 more"), found.words)
+                self.assertRegex(found.words, r"^5 of 6 inputs: .* \([\d.]+ steps, ")
+                self.assertTrue(found.words.endswith(", and 3 more"), found.words)
+
+    def test_words(self):
+        """One cause is told once."""
+        for inputs, rms, words in (
+                (3, [78.0] * 3, "all 3 inputs: level too high (78 steps, 20 are best)"),
+                (2, [3.0] * 2, "both inputs: level low (3 steps, 20 are best)"),
+                (1, [1.0], "the input: level too low (1 steps, 20 are best)"),
+                (2, [20.0] * 2, "both inputs: a good level"),
+                (2, [20.0, 0.0], "1 of 2 inputs: b: no signal")):
+            view = BandpassView(list("abc")[:inputs], 2, "sc8", 0.0)
+            values = np.zeros((2, inputs * (inputs + 1) // 2), np.complex64)
+            number = np.arange(inputs)
+            values[:, number * (number + 3) // 2] = 2 * np.square(rms)
+            view.add_visibilities(values, None, None, None)
+            self.assertEqual(view.picture().words, words)
 
     def test_minus_eight(self):
         """−8 of 4 bits is read as −7."""

@@ -244,9 +244,16 @@ class BandpassView:
                 return f"{several}: nothing clamped, nothing missing" if inputs[0].missing \
                     is not None else several
             return f"{several}: a good level"
+        if count > 1 and len(ones) == count and len({state.level for state in ones}) == 1 \
+                and all(state.grades[2] not in (WARN, BAD) for state in ones):
+            # of one cause, such as the gain of all
+            worst = max(ones, key=lambda state: state.clamped or 0)
+            return f"{several}: {self._complaint(worst)}"
         ones.sort(key=lambda state: -state.grade)
-        said = [f"{state.name}: {self._complaint(state)}" for state in ones[:3]]
-        more = f", and {len(ones) - 3} more" if len(ones) > 3 else ""
+        if count == 1:
+            return f"the input: {self._complaint(ones[0])}"
+        said = [f"{state.name}: {self._complaint(state)}" for state in ones[:2]]
+        more = f", and {len(ones) - 2} more" if len(ones) > 2 else ""
         return f"{len(ones)} of {count} inputs: {'; '.join(said)}{more}"
 
     def _complaint(self, state):

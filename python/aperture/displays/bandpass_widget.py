@@ -13,7 +13,7 @@ from . import look, painting
 from .bandpass_view import BAD, GOOD, NEUTRAL, WARN, outline, percent
 from .painting import CENTER, GREY, INK, LEFT, LIGHT, RIGHT, Canvas, text, text_width
 
-SIZE = 760, 540
+SIZE = 720, 450
 #: inputs in the window at a time
 MOST = 64
 INKS = {GOOD: painting.GOOD, WARN: painting.WARN, BAD: painting.BAD, NEUTRAL: INK}
@@ -56,6 +56,10 @@ class BandpassPanel(look.Panel):
 
     def _fail(self, words):
         self.headline.setText(words)
+
+    def text(self):
+        """What the display says in words."""
+        return self.headline.text()
 
     def _choose(self, number):
         self._first = MOST * max(number, 0)
@@ -209,11 +213,11 @@ class BandpassPanel(look.Panel):
         text(painter, painting.around(QtCore.QPointF(0, 0), area.height(), 15), unit, points=FINE,
              align=CENTER)
         painter.restore()
-        parts = [("beside each name: rms"
-                  + (f" in steps, {shown.range.target:g} are best" if shown.range else ""), INK)]
+        parts = [("rms"
+                  + (f" in steps: {shown.range.target:g} are best" if shown.range else ""), INK)]
         if shown.range is not None:
             parts += [(f"● good: {shown.range.low:g} to {shown.range.high:g}", INKS[GOOD]),
-                      ("● low, high, clamped or missing", INKS[WARN]), ("● wrong", INKS[BAD])]
+                      ("● low, high, clamped, missing", INKS[WARN]), ("● wrong", INKS[BAD])]
         x = 8.0
         for words, ink in parts:
             wide = text_width(words, TINY)

@@ -65,6 +65,10 @@ class SkyPanel(look.Panel):
     def _fail(self, words):
         self.headline.setText(words)
 
+    def text(self):
+        """What the display says in words."""
+        return self.headline.text()
+
     def _look(self):
         picture, words = self._newest()
         if picture is self._picture and words == self._text:
