@@ -114,7 +114,7 @@ public:
     }
     void setAntenna(int, size_t, const std::string& name) override { d_antenna = name; }
     std::string getAntenna(int, size_t) const override { return d_antenna; }
-    std::vector<std::string> listGains(int, size_t) const override { return { "LNA" }; }
+    std::vector<std::string> listGains(int, size_t) const override { return { "TUNER" }; }
     bool hasGainMode(int, size_t) const override { return true; }
     void setGainMode(int, size_t channel, bool automatic) override
     {
@@ -188,6 +188,14 @@ public:
     {
         return { { 0, d_o.rates.back().maximum() } };
     }
+
+    bool hasFrequencyCorrection(int, size_t) const override { return true; }
+    void setFrequencyCorrection(int, size_t, double ppm) override
+    {
+        std::lock_guard<std::mutex> guard(d_mutex);
+        d_correction = ppm;
+    }
+    double getFrequencyCorrection(int, size_t) const override { return d_correction; }
 
     // ---- clocks and times
     std::vector<std::string> listClockSources() const override
@@ -324,7 +332,7 @@ private:
 
     std::vector<bool> d_automatic;
     std::vector<double> d_gain, d_phase;
-    double d_rate, d_frequency, d_bandwidth = 0;
+    double d_rate, d_frequency, d_bandwidth = 0, d_correction = 0;
     std::string d_antenna = "RX", d_clock_source = "internal", d_time_source = "none";
     static constexpr double unset = -1e300;
     long long d_set_time = 0;
@@ -394,7 +402,8 @@ int test_receiver::readStream(SoapySDR::Stream*,
     for (const loss& next : d_losses)
         if (next.at > d_sample)
             end = std::min(end, next.at);
-    const double step = 1 / (1 + 1e-6 * (d_clock_source == "internal" ? d_o.ppm : 0));
+    const double error = (d_clock_source == "internal" ? d_o.ppm : 0) - d_correction;
+    const double step = 1 / (1 + 1e-6 * error);
     const double position = d_o.start + step * double(d_sample);
     end = std::min(
         end, d_sample + int64_t(std::ceil(double(d_signals[0].length()) - position)));
