@@ -254,6 +254,21 @@ class TestVdif(unittest.TestCase):
                 self.check_missing(expected, data, found, {(16, 1)})
                 self.assertEqual(source.counts()["damaged"], 1)
 
+    def test_times_that_cannot_be_counted(self):
+        """Seconds that are late by 17 years, at a rate at which samples are counted for 11."""
+        path, expected = self.write("late.vdif", 2, samples_per_frame=6400, rate=6.4e9, frames=6)
+        content = path.read_bytes()
+        size, second = len(content) // 6, int.from_bytes(content[:4], "little")
+        frames = [bytearray(content[i * size:(i + 1) * size]) for i in range(6)]
+        for i in (4, 5):
+            frames[i][:4] = (second ^ 1 << 29).to_bytes(4, "little")
+        path.write_bytes(b"".join(frames))
+        data, tags, source = run(open_input(f"vdif:{path},freq=1e9"))
+        # they are the last two, and would say how long the recording is
+        np.testing.assert_array_equal(data, expected[:4 * 6400])
+        self.assertEqual(gaps(tags), [])
+        self.assertEqual(source.counts()["damaged"], 2)
+
     def test_bytes_that_are_missing_or_more(self):
         # 32 bytes of header and 2 bits of 640 samples
         size = 192

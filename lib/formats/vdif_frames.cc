@@ -145,12 +145,19 @@ std::optional<vdif_frames::frame> vdif_frames::next_frame()
             find_header();
             continue;
         }
+        const int64_t late = int64_t(words[0] & 0x3fffffff) - d_stream.second;
+        // numbers of its samples could not be counted
+        if (std::abs(late) >
+            (int64_t(1) << 61) / (d_stream.frames_per_second * d_samples)) {
+            d_counts.damaged++;
+            d_offset += d_stream.frame_bytes;
+            continue;
+        }
         frame f;
         f.invalid = words[0] >> 31;
         f.thread = int(words[3] >> 16 & 0x3ff);
-        f.number = (int64_t(words[0] & 0x3fffffff) - d_stream.second) *
-                       d_stream.frames_per_second +
-                   int64_t(words[1] & 0xffffff) - d_stream.frame;
+        f.number = late * d_stream.frames_per_second + int64_t(words[1] & 0xffffff) -
+                   d_stream.frame;
         f.where = {
             d_file, d_offset + d_stream.header_bytes, d_samples, f.number * d_samples
         };

@@ -22,6 +22,7 @@ FIRST_FRAMES = 4096    # that say which threads there are
 SECOND = 1 << 22       # frames at most that are looked at to find how many a second has
 NEAR = 64              # frames of a thread; as vdif_source has it
 HEADER_WORDS = 4       # that headers of all kinds have
+MOST_SAMPLES = 2**61   # that are counted, about as vdif_source does
 MARK5B = 0xab          # extended data version of Mark 5B's payload
 WIDTHS = (1, 2, 4, 8, 16)
 
@@ -298,7 +299,8 @@ def _last(names, stream, like, first):
             end = _last_frames(descriptor, os.fstat(descriptor).st_size, stream.frame_bytes, like)
         finally:
             os.close(descriptor)
-        last = max([last, *_with_company(_numbers(end, stream))])
+        last = max([last, *(number for number in _with_company(_numbers(end, stream))
+                            if (int(number) - first) * stream.samples <= MOST_SAMPLES)])
     return int(last)
 
 
