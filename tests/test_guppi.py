@@ -229,6 +229,9 @@ class TestGuppi(unittest.TestCase):
         for name, change, missing, word in (
                 ("number", lambda b: self.replaced(b, 10, packet, packet[:-3] + b"960"), {10},
                  "not between those of their neighbours"),
+                ("number between its neighbours'",
+                 lambda b: self.replaced(b, 10, packet, packet[:-3] + b"165"), {10},
+                 "does not fit to those of the others"),
                 ("no number", lambda b: self.replaced(b, 10, packet, packet[:-3] + b"1x0"), {10},
                  "PKTIDX 1x0"),
                 ("channels", lambda b: self.replaced(
