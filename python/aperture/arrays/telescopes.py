@@ -58,28 +58,32 @@ def find_telescope(name):
     return (key, *TELESCOPES[key]) if key else None
 
 
-def array_of_recording(name, inputs, sample_rate, center_frequency):
+def array_of_recording(name, inputs, sample_rate, center_frequency, place=None,
+                       polarizations=True):
     """An array description for a recording that comes without one.
 
-    name: the telescope's, from the header (may be empty); inputs: streams in the recording.
-    Two streams are the polarisations x and y of one antenna; any other number are as many
-    antennas with polarisation x, all at one place, because the header does not say where.
+    name: the telescope's, from the header (may be empty); inputs: streams in the recording; place:
+    (latitude, longitude, height) in degrees and m, where the header says it. With `polarizations`
+    two streams are the polarisations x and y of one antenna; otherwise, and of any other number,
+    streams are as many antennas with polarisation x, all at one place, because the header does not
+    say where.
     Returns the description and a list of warnings about what had to be assumed.
     """
-    place = find_telescope(name)
+    place = (name or "recording", *place) if place else find_telescope(name)
     warnings = []
     if place is None:
-        named = f"telescope {name!r} is not known" if name else "the header names no telescope"
+        named = f"telescope {name!r} is not known" if name else "the recording names no telescope"
         place = (name or "unknown", 0.0, 0.0, 0.0)
         warnings.append(f"{named}: taken to be at latitude 0°, longitude 0° (--array gives the "
                         "right place)")
-    if inputs <= 2:
+    if inputs == 1 or inputs == 2 and polarizations:
         antennas = [Antenna(place[0], (0.0, 0.0, 0.0))]
         signals = [Input(place[0], polarization) for polarization in "xy"[:inputs]]
     else:
         antennas = [Antenna(f"A{i + 1}", (0.0, 0.0, 0.0)) for i in range(inputs)]
         signals = [Input(antenna.name, "x") for antenna in antennas]
-        warnings.append(f"{inputs} streams: taken to be antennas A1 to A{inputs}, polarisation x, "
+        to = "and" if inputs == 2 else "to"
+        warnings.append(f"{inputs} streams: taken to be antennas A1 {to} A{inputs}, polarisation x, "
                         "all at one place (--array gives the right ones)")
     description = ArrayDescription(
         name=place[0], latitude=place[1], longitude=place[2], height=place[3],

@@ -7,11 +7,13 @@
 
 import math
 import os
+from fractions import Fraction
 
 from ..arrays.array_description import ArrayDescription, load_array
 from ..arrays.telescopes import array_of_recording
 from ..files.regular_file import check_regular
 from .input_format import InputError
+from .times import time_text
 
 
 def check_recording(filename):
@@ -22,7 +24,20 @@ def check_recording(filename):
         pass
 
 
-def describe(request, what, telescope, inputs, sample_rate, center_frequency):
+def time_of_file(filename, length, option):
+    """
+    When a recording began that does not say it, taken from when its file was written.
+
+    length: of the recording, s; option: that says it better. Returns s since 1970 as a Fraction,
+    and a warning.
+    """
+    start = max(Fraction(0), Fraction(os.stat(filename).st_mtime_ns, 10**9) - length)
+    return start, (f"{filename}: does not say when it began: {time_text(start)} is taken, its "
+                   f"length before it was last written; {option} gives the right time")
+
+
+def describe(request, what, telescope, inputs, sample_rate, center_frequency, place=None,
+             polarizations=True):
     """
     The array description of a recording.
 
@@ -36,6 +51,10 @@ def describe(request, what, telescope, inputs, sample_rate, center_frequency):
     inputs : int
     sample_rate, center_frequency : float
         Hz, as the recording says.
+    place : tuple, optional
+        Latitude, longitude (degrees) and height (m), where the recording says it.
+    polarizations : bool
+        Whether two inputs are taken to be the polarisations of one antenna.
 
     Returns
     -------
@@ -45,7 +64,7 @@ def describe(request, what, telescope, inputs, sample_rate, center_frequency):
     """
     def made():
         description, warnings = array_of_recording(telescope, inputs, sample_rate,
-                                                   center_frequency)
+                                                   center_frequency, place, polarizations)
         return description, [f"{what}: {text}" for text in warnings]
 
     return describe_with(request, what, made, inputs, sample_rate, center_frequency)

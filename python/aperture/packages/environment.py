@@ -71,13 +71,20 @@ def is_installed(group):
     return stamp.exists() and stamp.read_bytes() == locked_versions(group).read_bytes()
 
 
-def enter():
+def missing_modules(group):
+    """Names of modules of a group that this process cannot import."""
+    return [name for name in GROUPS[group].modules if importlib.util.find_spec(name) is None]
+
+
+def enter(group=None):
     """
     Replaces the process by the same command in the environment, if there is one and it is not
-    there already. To be called first, before anything that the environment has in another
-    version is imported.
+    there already (with a group: if this process cannot import its modules). To be called first,
+    before anything that is not to be done twice.
     """
     python = folder() / "bin" / "python"
+    if group is not None and not missing_modules(group):
+        return
     if python.exists() and Path(sys.prefix).resolve() != folder().resolve():
         sys.stdout.flush()
         os.execv(python, [str(python), *sys.argv])
@@ -96,8 +103,7 @@ def require(*groups):
     be imported by this process.
     """
     for group in groups:
-        missing = [name for name in GROUPS[group].modules
-                   if importlib.util.find_spec(name) is None]
+        missing = missing_modules(group)
         if missing:
             raise PackageError(f"this needs {' and '.join(missing)} from PyPI: "
                                f"{command_to_install(group)} installs it")

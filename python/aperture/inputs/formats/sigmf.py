@@ -1,0 +1,41 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""`sigmf:`, recordings whose metadata are SigMF, as GNU Radio and many receivers write them."""
+
+from ..input_format import InputFormat, Option, one_of
+from ..line_up import signals_of
+from ..times import TIME_RULE, read_time
+from ..values import CENTER, RATE
+
+
+class SigMF(InputFormat):
+    kind = "sigmf"
+    summary = "SigMF recordings, with times and frequencies from their metadata"
+    names = "FILE.sigmf-meta[,...]"
+    packages = "formats"
+    options = {
+        "rate": Option(RATE, "samples a second, instead of what the metadata say", "HZ"),
+        "freq": Option(CENTER, "sky frequency of the middle of the band, instead of what the "
+                       "metadata say", "HZ"),
+        "time": Option(read_time, "of the first sample of all recordings, instead of what the "
+                       f"metadata say: {TIME_RULE}", "TIME"),
+        "inverted": Option(one_of("yes", "no"), "yes: the sky frequency falls where that of the "
+                           "baseband rises; default: no", "yes|no"),
+        "sha512": Option(one_of("check", "ignore"), "whether all samples are read first to compare "
+                         "them with the sum in the metadata; default: ignore", "check|ignore"),
+    }
+
+    def open(self, request):
+        # needs the package, which --help does without
+        from ..sigmf_metadata import read_recordings
+
+        recordings, files, warnings = read_recordings(request)
+        signals = signals_of(request, recordings, warnings)
+        signals.files = files
+        return signals
+
+
+FORMAT = SigMF()

@@ -1,0 +1,195 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Recordings of several files become one: lined up by their times, and read by recording_source."""
+
+import os
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from .. import aperture_python
+from ..streams.silent_block import silent
+from .recordings import describe
+from .signals import Signals
+from .times import length_text, time_text, whole_and_fraction
+
+MOST_SAMPLES = 2**62            # that are counted
+MOST_OFF = Fraction(1, 100)     # of a sample, by which inputs may be apart without a word
+LARGEST_TERM = 10**18           # of a rate as a fraction
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Samples in a row: file; byte of the first; how many there are of each input; start: when the
+    first was taken, s since 1970 as a Fraction."""
+    file: str
+    byte: int
+    samples: int
+    start: Fraction
+
+
+@dataclass
+class Recording:
+    """
+    What was recorded together.
+
+    name: for messages; inputs: interleaved sample by sample; coding, complex: as recording_source
+    has them; rate: samples a second, a Fraction; center_frequency: Hz; pieces: in the order of
+    time; telescope: by name; place: (latitude, longitude, height) in degrees and m, or None.
+    """
+    name: str
+    inputs: int
+    coding: str
+    complex: bool
+    rate: Fraction
+    center_frequency: float
+    pieces: list
+    inverted: bool = False
+    telescope: str = ""
+    place: tuple = None
+    warnings: list = field(default_factory=list)
+
+
+def _agree(recordings):
+    """Refuses recordings that cannot be read side by side."""
+    first = recordings[0]
+    for other in recordings[1:]:
+        for what, here, there in (
+                ("samples of", _type_text(other), _type_text(first)),
+                ("a sample rate of", f"{float(other.rate):.12g} Hz",
+                 f"{float(first.rate):.12g} Hz"),
+                ("a centre frequency of", f"{other.center_frequency:.12g} Hz",
+                 f"{first.center_frequency:.12g} Hz"),
+                ("a band that is", *("inverted" if entry.inverted else "not inverted"
+                                     for entry in (other, first)))):
+            if here != there:
+                raise ValueError(f"{other.name}: has {what} {here}, but {first.name} has {there}: "
+                                 "inputs are correlated only if they agree")
+
+
+def _type_text(recording):
+    return f"{'complex' if recording.complex else 'real'} {recording.coding}"
+
+
+def line_up(recordings):
+    """
+    Numbers of the samples on one clock.
+
+    Returns
+    -------
+    start : Fraction
+        When sample 0 was taken, s since 1970.
+    rows : list of list of tuple
+        Of each recording, (Piece, number of its first sample), in order and without overlaps.
+    warnings : list of str
+        On what is missing, left out, or between samples.
+    """
+    rate = recordings[0].rate
+    start = min(entry.pieces[0].start for entry in recordings)
+    rows, warnings = [], []
+    for entry in recordings:
+        row, end = [], None
+        for piece in entry.pieces:
+            place = (piece.start - start) * rate
+            first = round(place)
+            if first + piece.samples > MOST_SAMPLES:
+                raise ValueError(f"{entry.name}: ends {length_text(piece.start - start)} after the "
+                                 f"beginning: expected at most {MOST_SAMPLES} samples")
+            if end is not None and first < end:
+                warnings.append(
+                    f"{entry.name}: the samples of {time_text(piece.start)} begin before those in "
+                    f"front of them end: {piece.samples} samples are left out")
+                continue
+            if not row and abs(place - first) > MOST_OFF:
+                warnings.append(
+                    f"{entry.name}: begins {float(place - first):+.3g} of a sample beside the "
+                    f"samples of {_first_of(recordings, start).name}: this delay of "
+                    f"{length_text((place - first) / rate)} remains")
+            if end is not None and first > end:
+                warnings.append(f"{entry.name}: {first - end} samples "
+                                f"({length_text((first - end) / rate)}) are missing before "
+                                f"{time_text(piece.start)}")
+            row.append((piece, first))
+            end = first + piece.samples
+        rows.append(row)
+    warnings += _ends(recordings, rows, rate)
+    return start, rows, warnings
+
+
+def _first_of(recordings, start):
+    return next(entry for entry in recordings if entry.pieces[0].start == start)
+
+
+def _ends(recordings, rows, rate):
+    """Warnings of recordings that begin late or end early."""
+    warnings = []
+    begins = [row[0][1] for row in rows]
+    ends = [row[-1][1] + row[-1][0].samples for row in rows]
+    if max(begins) >= min(ends):
+        late, early = begins.index(max(begins)), ends.index(min(ends))
+        gap = length_text((begins[late] - ends[early]) / rate)
+        return [f"{recordings[late].name}: begins {gap} after {recordings[early].name} has ended: "
+                "they have no samples of the same time"]
+    for entry, begin, end in zip(recordings, begins, ends):
+        if begin > 0:
+            warnings.append(f"{entry.name}: begins {length_text(begin / rate)} after "
+                            f"{recordings[begins.index(0)].name}: its first {begin} samples are "
+                            "missing")
+        if end < max(ends):
+            warnings.append(f"{entry.name}: ends {length_text((max(ends) - end) / rate)} before "
+                            f"{recordings[ends.index(max(ends))].name}: its last "
+                            f"{max(ends) - end} samples are missing")
+    return warnings
+
+
+def signals_of(request, recordings, warnings=(), polarizations=False):
+    """
+    The Signals of recordings that are read side by side.
+
+    Parameters
+    ----------
+    request : Request
+    recordings : list of Recording
+        The inputs of the first come first.
+    warnings : sequence of str
+        What else the user has to know.
+    polarizations : bool
+        Whether two inputs are the polarisations of one antenna, where nobody says what they are.
+
+    Raises
+    ------
+    ValueError
+        They do not agree in type, rate or frequency.
+    """
+    _agree(recordings)
+    first = recordings[0]
+    start, rows, more = line_up(recordings)
+    warnings = [*warnings, *(text for entry in recordings for text in entry.warnings), *more]
+    rate = first.rate
+    if max(rate.numerator, rate.denominator) > LARGEST_TERM:
+        rate = rate.limit_denominator(10**6)
+    files = list(dict.fromkeys(piece.file for row in rows for piece, _ in row))
+    pieces = [(files.index(piece.file), piece.byte, piece.samples, number, place)
+              for place, row in enumerate(rows) for piece, number in row]
+    layout = [(place, index, entry.inputs) for place, entry in enumerate(recordings)
+              for index in range(entry.inputs)]
+    parameters = dict(
+        # a name need not be UTF-8, which text would become on its way to C++
+        files=[os.fsencode(name) for name in files], pieces=pieces, coding=first.coding,
+        complex=first.complex, inputs=len(layout), layout=layout,
+        rate=(rate.numerator, rate.denominator), start_time=whole_and_fraction(start),
+        center_frequency=first.center_frequency, inverted=first.inverted)
+
+    def source(samples):
+        return silent(aperture_python.recording_source, samples=samples, **parameters)
+
+    made = source(0)
+    description, more = describe(
+        request, ", ".join(entry.name for entry in recordings[:4])
+        + (", ..." if len(recordings) > 4 else ""), first.telescope, len(layout), float(rate),
+        first.center_frequency, place=first.place, polarizations=polarizations)
+    return Signals(description, made.type(), float(rate), first.center_frequency, made.samples(),
+                   source, made.start_time(), made.inverted(), files=files,
+                   warnings=[*warnings, *more])

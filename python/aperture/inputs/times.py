@@ -1,0 +1,80 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Times and numbers of headers as fractions, which are exact."""
+
+import math
+import re
+from datetime import datetime, timedelta, timezone
+from fractions import Fraction
+
+#: what a time is, for messages
+TIME_RULE = "UTC as 2024-06-01T12:30:00.25Z, or seconds since 1970, from 1970 to 9999"
+END_OF_TIME = 253402300800  # 10000-01-01T00:00:00Z
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[T t](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?)?"
+                  r"\s*(?:[Zz]|([+-])(\d\d):?(\d\d))?")
+_SECONDS = re.compile(r"\d{1,12}(\.\d{0,18})?")
+
+
+def exact(number):
+    """The decimal number that is meant by a float or an integer (0.1 is a tenth), as a Fraction."""
+    return Fraction(repr(number) if isinstance(number, float) else number)
+
+
+def read_time(text):
+    """
+    Seconds since 1970 as a Fraction, of a text as TIME_RULE says; raises ValueError.
+
+    A time without a zone is UTC; the leap second 23:59:60 is the first second of the next minute,
+    as computers count.
+    """
+    if _SECONDS.fullmatch(text):
+        seconds = Fraction(text)
+    else:
+        found = _ISO.fullmatch(text)
+        if not found:
+            raise ValueError(f"expected {TIME_RULE}")
+        year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+        digits, sign, hours, minutes = found.groups()[6:]
+        if second > 60 or int(hours or 0) > 23 or int(minutes or 0) > 59:
+            raise ValueError(f"expected {TIME_RULE}")
+        try:
+            whole = datetime(year, month, day, hour, minute, tzinfo=timezone.utc)
+        except ValueError:
+            raise ValueError(f"expected {TIME_RULE}") from None
+        ahead = 3600 * int(hours or 0) + 60 * int(minutes or 0)
+        seconds = Fraction(int(whole.timestamp()) + second
+                           - (ahead if sign == "+" else -ahead))
+        if digits:
+            seconds += Fraction(int(digits), 10**len(digits))
+    if not 0 <= seconds < END_OF_TIME:
+        raise ValueError(f"expected {TIME_RULE}")
+    return seconds
+
+
+def resolution(text):
+    """The unit of the last digit of a time, s."""
+    digits = re.search(r"[.,](\d+)", text)
+    return Fraction(1, 10**len(digits[1])) if digits else Fraction(1)
+
+
+def time_text(seconds):
+    """A Fraction of seconds since 1970 as UTC, to microseconds."""
+    micro = round(seconds * 1000000)
+    return (datetime(1970, 1, 1) + timedelta(microseconds=micro)).isoformat() + "Z"
+
+
+def whole_and_fraction(seconds):
+    """A Fraction as (int, float), the float below 1."""
+    whole = math.floor(seconds)
+    return whole, min(float(seconds - whole), math.nextafter(1, 0))
+
+
+def length_text(seconds):
+    """A length of time with the unit that fits it."""
+    for size, unit in ((Fraction(1), "s"), (Fraction(1, 10**3), "ms"), (Fraction(1, 10**6), "µs")):
+        if abs(seconds) >= size:
+            return f"{float(seconds / size):.6g} {unit}"
+    return f"{float(seconds * 10**9):.6g} ns"
