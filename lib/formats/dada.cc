@@ -100,12 +100,12 @@ void read_rate(const reader& header, dada_file& file)
 {
     const std::string bandwidth_rule = "must be the bandwidth in MHz, not 0";
     const std::string interval_rule =
-        "must be the time between samples in microseconds, from 0.001 to 1e9";
+        "must be the time between samples in microseconds, from 0.001 to 1e6";
     const decimal bandwidth = header.number("BW", bandwidth_rule);
     const decimal interval = header.number("TSAMP", interval_rule);
     if (bandwidth.mantissa == 0)
         header.fail("BW", bandwidth_rule);
-    if (!(interval.to_double() >= 1e-3 && interval.to_double() <= 1e9))
+    if (!(interval.to_double() >= 1e-3 && interval.to_double() <= 1e6))
         header.fail("TSAMP", interval_rule);
 
     // real samples come at twice the bandwidth
@@ -247,9 +247,11 @@ dada_file open_dada(const std::string& filename)
     if (header.integer("NCHAN", 1, std::numeric_limits<int>::max()) != 1)
         header.fail("NCHAN",
                     "must be 1: files that were channelised already are not read");
-    file.center =
-        header.number("FREQ", "must be the centre of the band in MHz").to_double() *
-        hertz_per_megahertz;
+    const std::string center_rule =
+        "must be the centre of the band in MHz, from 0 to 1e9";
+    file.center = header.number("FREQ", center_rule).to_double() * hertz_per_megahertz;
+    if (!(file.center >= 0 && file.center <= 1e15))
+        header.fail("FREQ", center_rule);
     read_rate(header, file);
     const exact_time recording = read_start(header, file);
     int64_t offset = 0;

@@ -315,6 +315,7 @@ class qa_dada_source(gr_unittest.TestCase):
                 ("NBIT", "8.5", "integer"), ("NDIM", "3", "1 to 2"), ("NPOL", "0", "1 to"),
                 ("NPOL", "99999999999999999999", "1 to"), ("NCHAN", "64", "must be 1"),
                 ("FREQ", "L-band", "MHz"), ("FREQ", "nan", "MHz"), ("BW", "0", "MHz"),
+                ("FREQ", "-1", "from 0 to 1e9"), ("TSAMP", "2e6", "from 0.001 to 1e6"),
                 ("BW", "inf", "MHz"), ("TSAMP", "-0.0625", "microseconds"),
                 ("TSAMP", "0", "microseconds"), ("TSAMP", "1e300", "microseconds"),
                 ("TSAMP", "0.03125", "BW 16", "0.1%"), ("TSAMP", "0.0626", "BW 16", "0.1%"),

@@ -83,8 +83,8 @@ def array_of_recording(name, inputs, sample_rate, center_frequency, place=None,
         antennas = [Antenna(f"A{i + 1}", (0.0, 0.0, 0.0)) for i in range(inputs)]
         signals = [Input(antenna.name, "x") for antenna in antennas]
         to = "and" if inputs == 2 else "to"
-        warnings.append(f"{inputs} streams: taken to be antennas A1 {to} A{inputs}, polarisation x, "
-                        "all at one place (--array gives the right ones)")
+        warnings.append(f"{inputs} streams: taken to be antennas A1 {to} A{inputs}, polarisation "
+                        "x, all at one place (--array gives the right ones)")
     description = ArrayDescription(
         name=place[0], latitude=place[1], longitude=place[2], height=place[3],
         antennas=antennas, inputs=signals, sample_rate=sample_rate,

@@ -10,7 +10,6 @@ import os
 
 from ..inputs import registry
 from ..inputs.input_format import InputError
-from ..packages.environment import enter
 from .running import CommandError
 from .tables import seconds_text
 
@@ -19,12 +18,8 @@ DEFAULT_DURATION = 1.0   # s, of simulations
 
 
 def open_input(options):
-    """What --input names, as Signals; a process that needs packages for it is replaced by one that
-    has them."""
+    """What --input names, as Signals."""
     try:
-        packages = registry.find_kind(options.input)[0].packages
-        if packages and getattr(options, "is_process", False):
-            enter(packages)
         return registry.open_input(options.input, options.array, options.seed)
     except InputError as error:
         # which begins with the name of the option

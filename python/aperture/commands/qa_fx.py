@@ -488,7 +488,7 @@ class qa_fx(gr_unittest.TestCase):
             code, text, _ = run("--help")
         self.assertEqual(code, 0)
         self.assertRegex(text, r"\n  sim:ARRAY.yaml +a simulated array: .*\n")
-        self.assertRegex(text, r"\n  dada:FILE\S* +a PSRDADA recording")
+        self.assertRegex(text, r"\n  dada:FILE\S* +PSRDADA recordings")
         code, text, _ = run("--help-input", "sim")
         self.assertEqual(code, 0)
         self.assertRegex(text, r"^sim:ARRAY.yaml\[,key=value...\]\n  a simulated array.*\n"

@@ -165,13 +165,11 @@ def unexpected_text(error):
 def run_command(program, parser, work, arguments):
     """
     Parses the arguments (None: those of the process), calls work(options), which returns an exit
-    code, and turns all that can happen into an exit code and one message. options.is_process says
-    whether the arguments are those of the process. Where a plan is to be written, that is all that
-    is done.
+    code, and turns all that can happen into an exit code and one message. Where a plan is to be
+    written, that is all that is done.
     """
     prepare_streams()
     options = parser.parse_args(arguments)
-    options.is_process = arguments is None
     # GNU Radio tells much about its buffers, as warnings too, that is of no use here.
     gr.logging().set_default_level(gr.log_levels.err)
     try:

@@ -63,7 +63,9 @@ def describe(request, what, telescope, inputs, sample_rate, center_frequency, pl
     warnings : list of str
     """
     def made():
-        description, warnings = array_of_recording(telescope, inputs, sample_rate,
+        # what no name can be is in headers, too, and keeps nobody from reading
+        name = "".join(filter(str.isprintable, telescope))[:64].strip()
+        description, warnings = array_of_recording(name, inputs, sample_rate,
                                                    center_frequency, place, polarizations)
         return description, [f"{what}: {text}" for text in warnings]
 

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the metadata of SigMF say about samples; the package sigmf knows the schema and the types."""
+"""What the metadata of SigMF say about samples; the package sigmf knows the schema and types."""
 
 import hashlib
 import math
@@ -43,8 +43,8 @@ class _Reader:
 
     def refuse(self, key, value, rule):
         text = repr(value)
-        raise ValueError(f"{self.name}: {key} {text[:60]}{'...' if len(text) > 60 else ''}: must "
-                         f"be {rule}")
+        text = text if len(text) <= 60 else f"{text[:57]}..."
+        raise ValueError(f"{self.name}: {key} {text}: must be {rule}")
 
     def number(self, where, part, key, low, high, default=None):
         """As the Fraction that is written."""

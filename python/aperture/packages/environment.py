@@ -76,15 +76,13 @@ def missing_modules(group):
     return [name for name in GROUPS[group].modules if importlib.util.find_spec(name) is None]
 
 
-def enter(group=None):
+def enter():
     """
     Replaces the process by the same command in the environment, if there is one and it is not
-    there already (with a group: if this process cannot import its modules). To be called first,
-    before anything that is not to be done twice.
+    there already. To be called first, before anything that the environment has in another
+    version is imported.
     """
     python = folder() / "bin" / "python"
-    if group is not None and not missing_modules(group):
-        return
     if python.exists() and Path(sys.prefix).resolve() != folder().resolve():
         sys.stdout.flush()
         os.execv(python, [str(python), *sys.argv])

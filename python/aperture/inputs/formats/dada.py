@@ -6,36 +6,99 @@
 """`dada:`, recordings of PSRDADA."""
 
 import os
+from fractions import Fraction
 
 from ... import aperture_python
 from ...streams.silent_block import silent
-from ..input_format import InputFormat
+from ..input_format import InputFormat, Option, one_of
+from ..line_up import Piece, Recording, signals_of
 from ..recordings import check_recording, describe
 from ..signals import Signals
+from ..times import exact
+
+#: what may differ between the files of one observation
+OF_ONE_FILE = {"OBS_OFFSET", "FILE_NUMBER", "FILE_NAME", "FILE_SIZE", "OBS_OVERLAP", "MJD_START",
+               "TRANSFER_SIZE", "BYTES_PER_SECOND"}
+
+
+def open_file(filename):
+    """The dada_source of a file, which complains about its header, and does not run."""
+    check_recording(filename)
+    # a name need not be UTF-8, which text would become on its way to C++
+    return silent(aperture_python.dada_source, filename=os.fsencode(filename))
 
 
 class Dada(InputFormat):
     kind = "dada"
-    summary = "a PSRDADA recording"
+    summary = "PSRDADA recordings; files that continue each other, or side by side"
+    names = "FILE[,FILE...]"
+    options = {"type": Option(one_of("f32", "s32"), "of components with NBIT 32, of which the "
+                              "format does not say whether they are floats or integers; default: "
+                              "f32", "f32|s32")}
 
     def open(self, request):
-        if len(request.names) > 1:
-            raise request.error("one file can be read at a time")
+        if len(request.names) > 1 or request.values:
+            return self._open_several(request)
         (name,) = request.names
-        check_recording(name)
-        # a name need not be UTF-8, which text would become on its way to C++
-        filename = os.fsencode(name)
-        first = silent(aperture_python.dada_source, filename=filename)
+        first = open_file(name)
         description, more = describe(request, name, first.header().get("TELESCOPE", ""),
                                      first.inputs(), first.sample_rate(),
                                      first.center_frequency())
 
         def source(samples):
-            return silent(aperture_python.dada_source, filename=filename, samples=samples)
+            return silent(aperture_python.dada_source, filename=os.fsencode(name),
+                          samples=samples)
 
         return Signals(description, first.type(), first.sample_rate(), first.center_frequency(),
                        first.samples(), source, first.start_time(), first.inverted(),
                        files=[name], warnings=[text for text in [first.warning()] if text] + more)
+
+    def _open_several(self, request):
+        parts = []
+        for name in request.names:
+            made = open_file(name)
+            parts.append((made.header(), self._recording(request, name, made)))
+        recordings = []
+        for header, part in sorted(parts, key=lambda entry: entry[1].pieces[0].start):
+            for before, recording in recordings:
+                if _continues(before, recording, header, part):
+                    recording.pieces += part.pieces
+                    recording.warnings += part.warnings
+                    break
+            else:
+                recordings.append((header, part))
+        # inputs in the order of the names, whichever began first
+        order = {id(part): index for index, (_, part) in enumerate(parts)}
+        kept = sorted((part for _, part in recordings), key=lambda part: order[id(part)])
+        return signals_of(request, kept, polarizations=True)
+
+    @staticmethod
+    def _recording(request, name, made):
+        header = made.header()
+        bits, is_complex = int(header["NBIT"]), int(header["NDIM"]) == 2
+        coding = {8: "s8", 16: "s16", 32: "f32"}[bits]
+        if "type" in request.values:
+            if bits != 32:
+                raise ValueError(f"{name}: NBIT {bits}: must be 32 where type= is given")
+            coding = request.values["type"]
+        seconds, fraction = made.start_time()
+        return Recording(
+            name, made.inputs(), coding, is_complex,
+            # 1/TSAMP, which need not be a decimal number
+            Fraction(made.sample_rate()).limit_denominator(10**6), made.center_frequency(),
+            [Piece(name, int(header["HDR_SIZE"]), made.samples(), seconds + exact(fraction))],
+            float(header["BW"]) < 0, header.get("TELESCOPE", ""),
+            warnings=[text for text in [made.warning()] if text])
+
+
+def _continues(header, recording, later_header, later):
+    """Whether a file goes on where an earlier one of the same observation has ended."""
+    def observation(values):
+        return {key: value for key, value in values.items() if key not in OF_ONE_FILE}
+
+    last, next_ = recording.pieces[-1], later.pieces[0]
+    return (observation(header) == observation(later_header)
+            and next_.start >= last.start + (last.samples - 1) / recording.rate)
 
 
 FORMAT = Dada()

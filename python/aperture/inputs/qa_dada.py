@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""PSRDADA recordings of several files, and of 32 bits."""
+
+import os
+import shutil
+import tempfile
+
+import numpy as np
+from gnuradio import gr_unittest
+from gnuradio.aperture.inputs.registry import open_input
+from gnuradio.aperture.testing.played_inputs import read_all
+
+HEADER = {"HDR_SIZE": "4096", "FREQ": "1400.5", "BW": "16", "TSAMP": "0.0625", "NBIT": "8",
+          "NDIM": "2", "NPOL": "2", "NCHAN": "1", "UTC_START": "2020-02-29-23:59:59",
+          "OBS_OFFSET": "0", "TELESCOPE": "Effelsberg"}
+
+
+class qa_dada(gr_unittest.TestCase):
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="qa_dada")
+        self.rng = np.random.default_rng(5)
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def write(self, name, data, **keys):
+        path = os.path.join(self.folder, name)
+        text = "".join(f"{key} {value}\n" for key, value in {**HEADER, **keys}.items())
+        with open(path, "wb") as file:
+            file.write(text.encode().ljust(4096, b"\0") + data.tobytes())
+        return path
+
+    def test_32_bits(self):
+        floats = self.rng.normal(size=(1001, 2, 2)).astype("<f4")
+        path = self.write("a.dada", floats, NBIT=32)
+        for text in ("", ",type=f32"):
+            signals = open_input(f"dada:{path}{text}")
+            self.assertEqual((signals.sample_type, signals.samples), ("fc32", 1001))
+            np.testing.assert_array_equal(read_all(signals)[0], floats)
+        integers = self.rng.integers(-2**31, 2**31, (1001, 2), dtype="<i4")
+        path = self.write("b.dada", integers, NBIT=32, NDIM=1, BW=-8)
+        signals = open_input(f"dada:{path},type=s32")
+        self.assertEqual((signals.sample_type, signals.inverted), ("f32", True))
+        np.testing.assert_array_equal(read_all(signals)[0], integers.astype("<f4"))
+        path = self.write("c.dada", integers)
+        with self.assertRaisesRegex(ValueError, "c.dada: NBIT 8: must be 32 where type= is given"):
+            open_input(f"dada:{path},type=s32")
+
+    def test_files_that_continue_each_other(self):
+        """Named in any order; a file that is lost becomes missing samples."""
+        data = self.rng.integers(-127, 128, (4000, 2, 2), np.int8)
+        names = [self.write(f"{i}.dada", data[1000 * i:1000 * (i + 1)], OBS_OFFSET=4000 * i,
+                            FILE_NUMBER=i) for i in range(4)]
+        signals = open_input("dada:" + ",".join([names[2], names[0], names[1], names[3]]))
+        self.assertEqual((signals.inputs, signals.samples, signals.warnings), (2, 4000, []))
+        self.assertEqual([entry.polarization for entry in signals.description.inputs], ["x", "y"])
+        np.testing.assert_array_equal(read_all(signals)[0], data)
+        self.assertEqual(sorted(signals.files), names)
+        signals = open_input(f"dada:{names[0]},{names[3]}")
+        out, _ = read_all(signals)
+        np.testing.assert_array_equal(out[3000:], data[3000:])
+        self.assertFalse(np.any(out[1000:3000]))
+        self.assertRegex(signals.warnings[0], r"0.dada: 2000 samples \(125 µs\) are missing before")
+
+    def test_files_side_by_side(self):
+        a, b = (self.rng.integers(-127, 128, (1000, 2, 2), np.int8) for _ in "ab")
+        late = self.write("a.dada", a, OBS_OFFSET=400)
+        signals = open_input(f"dada:{late},{self.write('b.dada', b)}")
+        out, _ = read_all(signals)
+        expected = np.zeros((1100, 4, 2), np.int8)
+        expected[100:, :2], expected[:1000, 2:] = a, b
+        np.testing.assert_array_equal(out, expected)
+        other = self.write("c.dada", b, FREQ=1400)
+        with self.assertRaisesRegex(ValueError, "c.dada: has a centre frequency of 1400000000 Hz, "
+                                    "but .*a.dada has 1400500000 Hz"):
+            open_input(f"dada:{late},{other}")
+
+
+if __name__ == '__main__':
+    gr_unittest.run(qa_dada)
