@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "imaging": {"arrays", "files", "tracking"},
     "packages": set(),
     "streams": {"parameters"},
-    "inputs": {"arrays", "blocks", "files", "packages", "streams"},
+    "inputs": {"arrays", "blocks", "files", "packages", "parameters", "streams"},
     "calibration": {"arrays", "files", "parameters", "tracking"},
     "plots": {"arrays", "beams", "files", "parameters", "tracking"},
     "displays": {"arrays", "imaging", "parameters", "plots", "streams", "tracking"},

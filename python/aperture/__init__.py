@@ -28,6 +28,7 @@ from .delay_tracker import delay_tracker
 from .filterbank_sink import filterbank_sink
 from .fringe_display import fringe_display
 from .fx_correlator import fx_correlator
+from .inputs.input_source import input_source
 from .pointing import pointing
 from .sky_display import sky_display
 from .uvh5_sink import uvh5_sink
@@ -36,6 +37,7 @@ from .waterfall_display import waterfall_display
 
 array_source = clear_errors(array_source)
 for _block in (bandpass_display, calibrator, delay_tracker, filterbank_sink, fringe_display,
-               fx_correlator, pointing, sky_display, uvh5_sink, voltage_sink, waterfall_display):
+               fx_correlator, input_source, pointing, sky_display, uvh5_sink, voltage_sink,
+               waterfall_display):
     clear_errors(_block)
 del _block, clear_errors, clear_errors_of

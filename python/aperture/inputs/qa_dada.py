@@ -66,7 +66,7 @@ class qa_dada(gr_unittest.TestCase):
         out, _ = read_all(signals)
         np.testing.assert_array_equal(out[3000:], data[3000:])
         self.assertFalse(np.any(out[1000:3000]))
-        self.assertRegex(signals.warnings[0], r"0.dada: 2000 samples \(125 µs\) are missing before")
+        self.assertRegex(signals.warnings[0], r"0.dada: 2000 samples \(125 µs\) are missing")
 
     def test_files_side_by_side(self):
         a, b = (self.rng.integers(-127, 128, (1000, 2, 2), np.int8) for _ in "ab")

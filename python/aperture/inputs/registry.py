@@ -10,7 +10,6 @@ import importlib
 import pkgutil
 import textwrap
 
-from ..packages.environment import require
 from . import formats
 from .input_format import InputError
 
@@ -61,6 +60,10 @@ def open_input(text, array=None, seed=None):
     if not found.simulates and seed is not None:
         raise InputError(f"seed {seed}: only simulations have one")
     if found.packages:
+        # not at the top: what makes and enters environments is much to load for most flowgraphs
+        from ..packages.environment import make_importable, require
+
+        make_importable(found.packages)
         require(found.packages)
     return found.open(request)
 

@@ -13,6 +13,7 @@ hashes of their files.
 """
 
 import importlib
+import importlib
 import importlib.util
 import os
 import subprocess
@@ -74,6 +75,18 @@ def is_installed(group):
 def missing_modules(group):
     """Names of modules of a group that this process cannot import."""
     return [name for name in GROUPS[group].modules if importlib.util.find_spec(name) is None]
+
+
+def make_importable(group):
+    """
+    Lets this process import packages of a group that it lacks from the environment, behind those
+    of the system; for flowgraphs, which are processes of their own and do not enter it.
+    """
+    packages = (folder() / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
+                / "site-packages")
+    if missing_modules(group) and packages.is_dir() and str(packages) not in sys.path:
+        sys.path.append(str(packages))
+        importlib.invalidate_caches()
 
 
 def enter():
