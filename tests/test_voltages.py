@@ -74,6 +74,16 @@ class TestVoltages(unittest.TestCase):
             self.check(f"guppi:{','.join(self.files)},channel={channel}", expected[channel],
                        channel)
 
+    def test_sigmf(self):
+        expected = self.write("interleaved-{channel}.sigmf-meta", 3, selected_channels=[1, 5])
+        for channel in (1, 5):
+            self.check(f"sigmf:{self.folder}/interleaved-{channel}.sigmf-meta", expected[channel],
+                       channel)
+        # a recording each
+        expected = self.write("one-{input}.sigmf-meta", 2, selected_channels=[4])
+        self.check(f"sigmf:{self.folder}/one-0.sigmf-meta,{self.folder}/one-1.sigmf-meta",
+                   expected[4], 4)
+
 
 if __name__ == "__main__":
     main()
