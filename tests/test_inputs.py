@@ -248,6 +248,51 @@ class TestSigMF(InFolder):
         self.assertRegex(shown, r"^aperture_fx: error: this needs sigmf and baseband from PyPI: "
                          r"tools/setup --with formats installs it\n$")
 
+    def test_flowgraph(self):
+        """A flowgraph is no command of ours: it runs in the system's Python, and imports what it
+        lacks from the environment, behind the system's packages."""
+        for name in "ab":
+            self.write(name, self.bytes_(3000, 2))
+        script = self.path("flowgraph.py")
+        with open(script, "w") as file:
+            file.write(f"""
+import sys
+from gnuradio import aperture, blocks, gr
+source = aperture.input_source("sigmf:{self.path('a.sigmf-meta')},{self.path('b.sigmf-meta')}",
+                               type="sc8", inputs=2)
+sink = blocks.null_sink(4)
+top = gr.top_block()
+top.connect(source, sink)
+top.run()
+import numpy
+print(sys.prefix, sink.nitems_read(0), numpy.__file__.startswith("/usr/lib"))
+""")
+        code, shown = run(SOURCE / "tools/run", "/usr/bin/python3", script)
+        self.assertEqual(code, 0, shown)
+        self.assertEqual(shown.splitlines()[-1], "/usr 3000 True")
+
+    def test_beams(self):
+        """aperture_beams takes recordings too, with an array that says where antennas are."""
+        for name in "ab":
+            self.write(name, self.bytes_(200000, 2))
+        code, shown = run(SOURCE / "tools/run", "aperture_beams", "--input",
+                          f"sigmf:{self.path('a.sigmf-meta')},{self.path('b.sigmf-meta')}",
+                          "--array", "two-dish", "--beams", "grid:az=180,el=60", "--channels", "64",
+                          "-o", self.path("x.fil"))
+        self.assertEqual(code, 0, shown)
+        self.assertGreater(os.path.getsize(self.path("x.fil")), 1000)
+
+    def test_what_is_read_is_not_replaced(self):
+        """Neither metadata nor samples."""
+        meta = self.write("a", self.bytes_(3000, 2))
+        for ending in (".sigmf-meta", ".sigmf-data"):
+            os.symlink(self.path("a" + ending), self.path("x.uvh5"))
+            code, shown = run(SOURCE / "tools/run", "aperture_fx", "--input", f"sigmf:{meta}",
+                              "-o", self.path("x.uvh5"))
+            self.assertEqual(code, 1)
+            self.assertIn("x.uvh5: is the file that --input names, and would be replaced", shown)
+            os.remove(self.path("x.uvh5"))
+
 
 class TestDada(InFolder):
     def test_written_by_baseband(self):
