@@ -16,12 +16,12 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-plan_ptr plan(int points, bool real, unsigned effort)
+//! With the flags of fftwf-wisdom, FFTW's own program: a plan that it has made is found.
+plan_ptr plan(int points, bool real, unsigned flags)
 {
     const auto in = make_fft_buffer(size_t(points) * (real ? 1 : 2));
     const auto out = make_fft_buffer(2 * size_t(points));
     auto* results = reinterpret_cast<fftwf_complex*>(out.get());
-    const unsigned flags = effort | FFTW_DESTROY_INPUT;
     return plan_ptr(real ? fftwf_plan_dft_r2c_1d(points, in.get(), results, flags)
                          : fftwf_plan_dft_1d(points,
                                              reinterpret_cast<fftwf_complex*>(in.get()),

@@ -30,7 +30,7 @@ public:
      */
     static const measured_fft& of(int points, bool real);
 
-    //! `in` and `out` do not overlap; `in` is lost. Both are aligned(). Any thread.
+    //! `in` and `out` do not overlap, and are aligned(). Any thread.
     void execute(float* in, float* out) const
     {
         auto* results = reinterpret_cast<fftwf_complex*>(out);
