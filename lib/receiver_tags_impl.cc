@@ -201,8 +201,10 @@ receiver_tags_impl::later(uint64_t item, const said& source, const said& set)
         all.frequency = set.frequency;
     // Without a time beside them they would say that an unknown number was lost, which
     // is so where the source says them and not where the user does.
-    if (!all.time && !source.any() && all.any())
+    if (!all.time && !source.any() && all.any()) {
         all.time = reckoned(item);
+        all.approximate = d_approximate; // as what it is reckoned from
+    }
     return all;
 }
 
@@ -222,6 +224,8 @@ void receiver_tags_impl::tag(uint64_t item, const said& s)
     if (const auto time = s.time ? s.time : s.rate ? reckoned(item) : std::nullopt) {
         d_time = time;
         d_item = item;
+        if (s.time)
+            d_approximate = s.approximate;
     }
     if (s.rate)
         d_rate = s.rate;

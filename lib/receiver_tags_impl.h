@@ -73,6 +73,7 @@ private:
     uint64_t d_item = 0;
     std::optional<timestamp> d_time;
     std::optional<double> d_rate;
+    bool d_approximate = false; //!< d_time
     // Where rx_time is replaced: what is added to the source's.
     std::optional<timestamp> d_epoch;
 };

@@ -445,7 +445,7 @@ void clocked_block::read_tags_of_item(int port,
     if (time && item > 0 && state.stamped != item) {
         state.stamped = item;
         if (!is_relative(*time) && !d_alignment.knows_time())
-            d_approximate = false; // from here on
+            d_approximate = approximate; // from here on
         const bool true_time = !approximate && !is_relative(*time);
         if (d_true_times_only && state.true_time && !true_time && !state.epoch)
             state.foreign = item;

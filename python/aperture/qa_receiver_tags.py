@@ -120,6 +120,12 @@ class qa_receiver_tags(gr_unittest.TestCase):
         self.assertEqual(tags_of(tags, "rx_freq"), [(0, 1.42e9), (501, 1.3e9)])
         self.check_times(tags, [(0, 0), (501, 0.501)])
 
+    def test_tuning_with_the_time_of_the_host(self):
+        """What is reckoned on from the host's clock is no truer than that."""
+        tags = self.run_changing(lambda block: block.set_center_frequency(1.3e9), rate=RATE)
+        self.assertEqual([item for item, _ in tags_of(tags, "rx_time")], [0, 501])
+        self.assertEqual(tags_of(tags, "rx_time_approximate"), [(0, True), (501, True)])
+
     def test_tuning_by_message(self):
         """The messages that Soapy's and osmosdr's sources take; what is not ours is ignored."""
         for message in (
