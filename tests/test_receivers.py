@@ -347,6 +347,42 @@ class TestCommands(unittest.TestCase):
         # 200 Hz between the oscillators within channels of 9.4 kHz
         self.assertGreater(coherence.min(), 0.95, output)
 
+    def test_tune(self):
+        """Receivers that are tuned while they run are lined up anew, with another phase."""
+        self.addCleanup(os.environ.update, dict(os.environ))
+        os.environ.update(environment())
+        os.environ.pop("APERTURE_TEST_RECEIVERS", None)
+        from gnuradio import blocks, gr
+        from gnuradio.aperture.inputs import registry
+        source = registry.open_input(
+            "soapy:driver=aperture_test,serial=1;driver=aperture_test,serial=2,retune_phase=1,"
+            "settle=1000,rate=1e6,freq=100e6,search=0.1,most_offset=0.1").source(0)
+        top = gr.top_block()
+        sinks = [blocks.vector_sink_c(), blocks.vector_sink_c()]
+        for port, sink in enumerate(sinks):
+            top.connect((source, port), sink)
+
+        def wait_for(phase):
+            deadline = time.monotonic() + 20
+            while time.monotonic() < deadline and \
+                    abs(source.states()[1].phase + phase) > 0.01:
+                time.sleep(0.05)
+            self.assertAlmostEqual(source.states()[1].phase, -phase, delta=0.01)
+
+        top.start()
+        try:
+            wait_for(self.PHASE)
+            source.tune(101e6)
+            wait_for(self.PHASE + 1)
+            source.finish()
+        finally:
+            top.stop()
+            top.wait()
+        self.assertAlmostEqual(source.states()[1].offset, self.OFFSET, delta=0.01)
+        for sink in sinks:
+            said = [tag for tag in sink.tags() if str(tag.key) == "rx_freq"]
+            self.assertEqual([str(tag.value) for tag in said], ["1e+08", "1.01e+08"])
+
     def test_uhd(self):
         """Receivers that share a pulse a second are lined up by their time, and start together."""
         if not glob.glob("/usr/lib/*/uhd/modules/libsoapySupport.so"):

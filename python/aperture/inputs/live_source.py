@@ -63,8 +63,8 @@ class LiveSource(gr.hier_block2):
     Receivers as one source: a port for each input, of fc32, lined up.
 
     receivers: list of Receiver, of one rate; samples: of each input, 0: without end; clock_error:
-    ppm; most_offset, search: s, as the options of receivers are. Port `status`: what stream_align
-    says.
+    ppm; most_offset, search: s, as the options of receivers are. It has no message port of its own:
+    a block that has one that is connected within is never freed, nor would its receivers be.
     """
 
     def __init__(self, receivers, samples=0, clock_error=0.0, most_offset=SEARCH, search=SEARCH):
@@ -99,8 +99,6 @@ class LiveSource(gr.hier_block2):
                 self.connect((self.align, port), self._ends[-1], (self, port))
             else:
                 self.connect((self.align, port), (self, port))
-        self.message_port_register_hier_out("status")
-        self.msg_connect(self.align, "status", self, "status")
         self._kept, self._wanted = [], 0
         self._settle = int(SETTLE * self.rate)
         self._ended = False
