@@ -6,14 +6,19 @@ docs/lab: its commands run and print what the pages say, and the data of each pi
 physics that the pages teach.
 """
 
+import contextlib
+import copy
 import functools
+import io
 import math
 import os
 import re
+import shlex
 import sys
 import unittest
 
 import numpy as np
+import yaml
 
 from places import SOURCE, fresh_folder, main, need_program, run_or_fail
 
@@ -22,9 +27,13 @@ PAGES = SOURCE / "docs/lab"
 sys.path.insert(0, str(LAB))
 
 import faults  # noqa: E402 (in the folder of the lab)
+import measure  # noqa: E402
 import observing  # noqa: E402
 import pictures  # noqa: E402
 
+# of fringes.grc, of which those of one kind are enabled
+SOURCES = {"simulator": ("simulator", "throttle"), "file": ("file_0", "file_1"),
+           "rtlsdr": ("rtlsdr_0", "rtlsdr_1")}
 STEPS = ("noise", "cable", "sun", "tracked")  # pictures of what commands make
 SPEED_OF_LIGHT, EARTH_RATE = 299792458.0, 7.2921159e-5
 
@@ -81,16 +90,32 @@ class TestLab(unittest.TestCase):
         """The commands of all pages, one after the other, as a student types them."""
         cls.folder = fresh_folder("lab")
         os.symlink(SOURCE / "examples", cls.folder / "examples")
-        cls.outputs, done = {}, set()
+        cls.outputs, done, cls.measured = {}, set(), False
         for page in ("index.md", "noise-source.md", "the-sun.md", "exercises.md"):
             cls.outputs[page] = ""
             for command in commands_of(page):
                 if command not in done:
+                    cls.outputs[page] += cls.typed(command)
                     done.add(command)
-                    cls.outputs[page] += run_or_fail(
-                        cls(), "sh", "-ec",
-                        command.replace("tools/run", str(SOURCE / "tools/run")), cwd=cls.folder)
         cls.commands = len(done)
+
+    @classmethod
+    def typed(cls, command):
+        """The output of a command. `measure.py` is started as a program once: that takes longer
+        than it does."""
+        words = shlex.split(command)
+        if words[1:3] == ["python3", "examples/lab/measure.py"] and cls.measured:
+            output, here = io.StringIO(), os.getcwd()
+            os.chdir(cls.folder)
+            try:
+                with contextlib.redirect_stdout(output):
+                    measure.main(words[3:])
+            finally:
+                os.chdir(here)
+            return output.getvalue()
+        cls.measured |= "examples/lab/measure.py" in words
+        return run_or_fail(cls(), "sh", "-ec", command.replace("tools/run", str(
+            SOURCE / "tools/run")), cwd=cls.folder)
 
     def runTest(self):
         """For setUpClass, which fails with the output of a command."""
@@ -155,12 +180,31 @@ class TestLab(unittest.TestCase):
 
     # --- flowgraphs ---
 
-    def start(self, name, seconds):
-        """Compiles a flowgraph and runs it in a window; returns what it printed."""
-        need_program(self, "xvfb-run")
-        output = run_or_fail(self, SOURCE / "tools/run", "grcc", "-o", self.folder,
-                             LAB / f"{name}.grc", cwd=self.folder)
+    def compile(self):
+        """All flowgraphs at once: the lab's two, and fringes.grc with its other sources."""
+        if (self.folder / "fringes.py").exists():
+            return
+        original = yaml.safe_load((LAB / "fringes.grc").read_text())
+        paths = [LAB / "faults.grc", LAB / "fringes.grc"]
+        for kind in ("file", "rtlsdr"):
+            flowgraph = copy.deepcopy(original)
+            for block in flowgraph["blocks"]:
+                for other, names in SOURCES.items():
+                    if block["name"] in names:
+                        self.assertEqual(block["states"]["state"],
+                                         True if other == "simulator" else "disabled")
+                        block["states"]["state"] = True if other == kind else "disabled"
+            flowgraph["options"]["parameters"]["id"] = f"fringes_{kind}"
+            paths.append(self.folder / f"fringes_{kind}.grc")
+            paths[-1].write_text(yaml.safe_dump(flowgraph, allow_unicode=True))
+        output = run_or_fail(self, SOURCE / "tools/run", "grcc", "-o", self.folder, *paths,
+                             cwd=self.folder)
         self.assertNotIn("rror", output)
+
+    def start(self, name, seconds):
+        """Runs a flowgraph in a window; returns what it printed."""
+        need_program(self, "xvfb-run")
+        self.compile()
         output = run_or_fail(self, "xvfb-run", "-a", "-s", "-screen 0 1280x1024x24",
                              SOURCE / "tools/run", "python3", SOURCE / "tests/qt_example.py",
                              self.folder / f"{name}.py", seconds,
@@ -171,7 +215,34 @@ class TestLab(unittest.TestCase):
 
     def test_faults(self):
         """Every slider is moved, and the display goes on."""
-        self.start("faults", 6)
+        self.start("faults", 5)
+
+    def test_live(self):
+        """
+        The flowgraph of the lab shows the simulated Sun, and what it writes has the phase of the
+        geometry; longer integrations, for which a slider is moved, smear it by a fifth at most.
+        """
+        output = self.start("fringes", 6)
+        self.assertRegex(output, "display says: inputs A and B: coherence 0.0[567]")
+        (path,) = self.folder.glob("fringes-*.uvh5")
+        self.assertIn("20240621T110000Z", path.name)
+        baseline = observing.read(path)
+        self.assertGreater(len(baseline.times), 5)
+        left = baseline.mean() * np.exp(-1j * baseline.expected_phase())
+        self.assertLess(abs(np.abs(left).mean() - 0.06), 0.015)
+        # 0.0025 of 0.065 is 2 degrees
+        phases = np.angle(left / left.mean())
+        self.assertLess(np.degrees(np.abs(phases)).max(), 15)
+
+    def test_sources(self):
+        """The flowgraph compiles with dongles and with files in the place of the simulator."""
+        self.compile()
+        for kind in ("file", "rtlsdr"):
+            text = (self.folder / f"fringes_{kind}.py").read_text()
+            for number in (0, 1):
+                self.assertIn(f"self.connect((self.{kind}_{number}, 0), (self.tags_{number}, 0))",
+                              text)
+            self.assertNotIn("self.simulator", text)
 
     # --- the steps ---
 
@@ -224,7 +295,7 @@ class TestLab(unittest.TestCase):
     def test_baseline_is_measured(self):
         baseline = observing.read(self.folder / "garden.uvh5")
         found, errors = observing.fit_baseline(baseline)
-        for value, error, truth, most in zip(found, errors, (9.98, 0.35), (5e-4, 5e-3)):
+        for value, error, truth, most in zip(found, errors, (9.98, 0.35), (5e-4, 1e-2)):
             self.assertLess(error, most)
             self.assertLess(abs(value - truth), 5 * error)
 

@@ -55,7 +55,7 @@ def picture(baseline, direction, tracked):
     return drawing.fringes(baseline, None if tracked else baseline.expected_phase(direction))
 
 
-def main():
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.strip().split("\n")[0])
     parser.add_argument("file", help="visibilities, as aperture_fx writes them")
     parser.add_argument("-o", "--output", metavar="PNG", help="picture to write")
@@ -64,7 +64,7 @@ def main():
                         help="the file was made with --track: no fringes are expected")
     parser.add_argument("--fit-baseline", action="store_true",
                         help="measure the baseline; takes some hours that were not tracked")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     baseline = observing.read(options.file)
     print("\n".join(report(baseline, options.direction, options.tracked,
                            options.fit_baseline)))
