@@ -84,6 +84,11 @@ def measure_gains(signals, plan, options, calibrate=None, samples=None):
     if len(spectra) == 0:
         raise CommandError("the gain cannot be measured: the first part of the input gave no "
                            "spectra")
+    # integers cannot do this: floats that were written as something else
+    wrong = np.flatnonzero(~np.isfinite(spectra).all(axis=(0, 2)))
+    if len(wrong):
+        raise CommandError(f"input {signals.description.input_names[wrong[0]]}: samples are not "
+                           "finite numbers: is the type right that --input says?")
     return gains_for(spectra)
 
 

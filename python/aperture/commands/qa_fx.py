@@ -394,6 +394,18 @@ class qa_fx(gr_unittest.TestCase):
             self.assertIn(f": is the file that {option} names, and would be replaced", error)
             self.assertEqual([os.stat(path).st_size for path in read], before)
 
+    def test_samples_that_are_no_numbers(self):
+        """A file of something else, read as floats, is no observation."""
+        random = np.random.default_rng(3)
+        with open(self.path("a.cf32"), "wb") as file:
+            file.write(random.bytes(400000))
+        code, _, error = run("--input", f"raw:{self.path('a.cf32')},rate=1e6,freq=1e9", "-o",
+                             self.output)
+        self.assertEqual(code, 1)
+        self.assertRegex(error, r"input \S+: samples are not finite numbers: is the type right "
+                         r"that --input says\?\n$")
+        self.assertNotIn("RuntimeWarning", error)
+
     # inputs without a signal
 
     def test_a_dead_input_is_said(self):
