@@ -27,6 +27,16 @@ def columns_of(count):
     return 1 if count <= 3 else int(np.ceil(np.sqrt(count)))
 
 
+def polygon(x, y):
+    """The QPolygonF of points, filled as one piece of memory, which is faster than one by one."""
+    made = QtGui.QPolygonF(len(x))
+    memory = made.data()
+    memory.setsize(16 * len(x))
+    points = np.frombuffer(memory, np.float64).reshape(-1, 2)
+    points[:, 0], points[:, 1] = x, y
+    return made
+
+
 class BandpassPanel(look.Panel):
     """
     Shows Bandpasses.
@@ -81,7 +91,7 @@ class BandpassPanel(look.Panel):
                 self._choice.addItem(f"{shown.inputs[first].name} to {shown.inputs[last].name}")
             self._choice.setVisible(True)
         self._shown = shown
-        self._canvas.update()
+        self._canvas.repaint()  # now, so that the ticker knows how long it takes
 
     # ---- painting
 
@@ -139,7 +149,10 @@ class BandpassPanel(look.Panel):
             x = box.left() + places[seen] * box.width()
             y = self._height(shown, np.clip(values[seen], shown.low, shown.high), box)
             painter.setPen(QtGui.QPen(QtGui.QColor(look.colour(0)), 1.2))
-            painter.drawPolyline(QtGui.QPolygonF([QtCore.QPointF(*point) for point in zip(x, y)]))
+            # of many small plots smooth lines would take most of the time
+            painter.setRenderHint(QtGui.QPainter.Antialiasing, box.width() >= 150)
+            painter.drawPolyline(polygon(x, y))
+            painter.setRenderHint(QtGui.QPainter.Antialiasing, True)
         painter.setPen(QtGui.QPen(GREY, 1))
         painter.setBrush(QtCore.Qt.NoBrush)
         painter.drawRect(box)
@@ -177,17 +190,20 @@ class BandpassPanel(look.Panel):
     def _paint_frequencies(self, painter, shown, box):
         """At the lower edge: MHz, or numbers of channels."""
         low, high, _ = self._edges(shown)
-        most = self._marks(box.width(), 75)
-        for value in look.round_values(low, high, most):
-            x = box.left() + (value - low) / (high - low) * box.width()
-            words = f"{value:.10g}"
-            half = text_width(words, FINE) / 2
-            if x - half < box.left() - 8 or x + half > box.right() + 8:
-                continue  # it would run into the neighbour's
+        for most in range(self._marks(box.width(), 75), 12):
+            marks = [(box.left() + (value - low) / (high - low) * box.width(), f"{value:.10g}")
+                     for value in look.round_values(low, high, most)]
+            # those that would run into the neighbour's are left out
+            marks = [(x, words) for x, words in marks
+                     if box.left() - 8 < x - text_width(words, FINE) / 2
+                     and x + text_width(words, FINE) / 2 < box.right() + 8]
+            if marks:
+                break
+        for x, words in marks:
             painter.setPen(QtGui.QPen(GREY, 1))
             painter.drawLine(QtCore.QPointF(x, box.bottom()), QtCore.QPointF(x, box.bottom() + 3))
-            text(painter, painting.around(QtCore.QPointF(x, box.bottom() + 10), 80, 14),
-                 words, points=FINE, align=CENTER)
+            text(painter, painting.around(QtCore.QPointF(x, box.bottom() + 10), 80, 14), words,
+                 points=FINE, align=CENTER)
 
     @staticmethod
     def _edges(shown):

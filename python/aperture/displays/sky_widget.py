@@ -79,7 +79,7 @@ class SkyPanel(look.Panel):
         self.headline.setText(words or (picture.brightest if picture is not None else
                                         "waiting for visibilities"))
         self.headline.setToolTip(self.headline.text())
-        self._canvas.update()
+        self._canvas.repaint()  # now, so that the ticker knows how long it takes
 
     def _paint(self, painter, width, height):
         picture = self._picture
@@ -259,9 +259,17 @@ class SkyPanel(look.Panel):
              f"highest: {picture.peak.value:.2g},\n{picture.peak.contrast:.0f} times the\n"
              "scatter of\nthe picture", GREY, FINE, align=WRAPPED)
         y = bar.bottom() + 12
+        tall = [text_height(words, SIDE, FINE) for _, words in picture.lines]
+        if y + sum(tall) + 18 * len(tall) <= height:
+            for (name, words), room in zip(picture.lines, tall):
+                text(painter, QtCore.QRectF(left, y, SIDE, 14), name, GREY, FINE)
+                text(painter, QtCore.QRectF(left, y + 14, SIDE, room), words, points=FINE,
+                     align=WRAPPED)
+                y += 18 + room
+            return
+        # a small window
         for name, words in picture.lines:
-            tall = text_height(words, SIDE, FINE)
-            text(painter, QtCore.QRectF(left, y, SIDE, 14), name, GREY, FINE)
-            text(painter, QtCore.QRectF(left, y + 14, SIDE, tall), words, points=FINE,
-                 align=WRAPPED)
-            y += 18 + tall
+            words = f"{name}: {words}"
+            room = text_height(words, SIDE, FINE)
+            text(painter, QtCore.QRectF(left, y, SIDE, room), words, points=FINE, align=WRAPPED)
+            y += room + 3
