@@ -430,7 +430,8 @@ class TestCommands(unittest.TestCase):
         for devices, message in (
                 (["serial=1", "serial=2,fails=0:silence"], "no samples come from soapy:driver="
                  "aperture_test,serial=2"),
-                (["serial=1", "serial=2,fails=3e6:error"], "serial=2.*stopped sending after 1.2 s"),
+                (["serial=1", "serial=2,fails=3e6:error"], "serial=2.*stopped sending after 1.2 s "
+                 ".*; what came before is written"),
                 (["serial=1", "serial=2,storm=50000:1000"], "serial=2.*loses samples all the time, "
                  r"\d+ times in")):
             with self.subTest(devices=devices):

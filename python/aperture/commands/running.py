@@ -130,6 +130,7 @@ def observe(program, chain, plan, output, report):
     if errors:
         if getattr(chain.source, "error", lambda: "")() and chain.sink.integrations() > 0:
             say(report(run))  # of what came before a receiver failed
+            errors.append("what came before is written")
         raise CommandError("; ".join(errors))
     if chain.sink.integrations() == 0:
         raise CommandError(f"{output}: nothing was written, the input gave no integration")

@@ -211,8 +211,7 @@ class LiveSource(gr.hier_block2):
             return (f"no samples come from {names}: aperture_doctor receivers looks for what is "
                     "wrong")
         seconds = min(self._progress[port][0] for port in idle) / self.rate
-        return (f"{names} stopped sending after {seconds:.1f} s (unplugged? its driver failed?); "
-                "what came before is written")
+        return f"{names} stopped sending after {seconds:.1f} s (unplugged? its driver failed?)"
 
     def _storming(self):
         now = time.monotonic()
