@@ -19,6 +19,7 @@ import unittest
 
 import numpy as np
 import yaml
+from gnuradio import aperture, blocks, gr
 
 from places import SOURCE, fresh_folder, main, need_program, run_or_fail
 
@@ -233,6 +234,21 @@ class TestLab(unittest.TestCase):
         # 0.0025 of 0.065 is 2 degrees
         phases = np.angle(left / left.mean())
         self.assertLess(np.degrees(np.abs(phases)).max(), 15)
+
+    def test_recorded_files(self):
+        """Files of receivers that began 1234 samples apart: they are lined up by the noise source,
+        and have its coherence, 10/11."""
+        array = faults.array_of("noise")
+        array.sample_rate = 8e3
+        flowgraph = gr.top_block()
+        source = aperture.array_source(array, samples=2_500_000)
+        size = gr.sizeof_gr_complex
+        for port, late in enumerate((0, 1234)):
+            file = blocks.file_sink(size, str(self.folder / f"receiver{port}.fc32"))
+            flowgraph.connect((source, port), blocks.skiphead(size, late), file)
+        flowgraph.run()
+        self.assertRegex(self.start("fringes_file", 6),
+                         "display says: inputs A and B: coherence 0.9[01]")
 
     def test_sources(self):
         """The flowgraph compiles with dongles and with files in the place of the simulator."""
