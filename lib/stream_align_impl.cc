@@ -845,9 +845,9 @@ void stream_align_impl::publish_state()
                 .dict());
 }
 
-void stream_align_impl::set_held(bool held)
+void stream_align_impl::release()
 {
-    d_held = held;
+    d_held = false;
     if (const auto running = detail())
         running->d_tpb.notify_msg(); // its inputs may be full
 }

@@ -29,7 +29,8 @@ public:
     void forecast(int noutput_items, gr_vector_int& required) override;
 
     void measure() override { d_requested = true; }
-    void set_held(bool held) override;
+    void hold_back() override { d_held = true; }
+    void release() override;
     void set_interval(double seconds) override;
     void set_watch(double seconds) override;
     void set_unaligned(bool unaligned) override { d_unaligned = unaligned; }

@@ -843,7 +843,7 @@ class qa_stream_align(gr_unittest.TestCase):
         receivers = Receivers(35, 60000, [0, 300])
         for tags in (start_tags(), start_tags(rx_time(EPOCH))):
             block = aperture.stream_align(search_samples=1 << 14, most_offset=1 << 10)
-            block.set_held(True)
+            block.hold_back()
             later = [entry if entry[1] != "rx_time" else
                      (0, "rx_time", rx_time(EPOCH, 300 / RATE)) for entry in tags]
             graph = Flowgraph(block, receivers.ports(), [8, 8], tags=[tags, later])
@@ -851,7 +851,7 @@ class qa_stream_align(gr_unittest.TestCase):
                 Aligned.wait_for(lambda: graph.sources[1].sent > 1 << 13)
                 time.sleep(0.3)  # enough for all to pass
                 self.assertEqual(graph.sinks[0].count, 0)
-                block.set_held(False)
+                block.release()
             for port, sink in enumerate(graph.sinks):
                 data = np.ascontiguousarray(sink.data()).view(np.complex64)[:, 0]
                 first = 300 - receivers.starts[port]

@@ -281,7 +281,7 @@ class uvh5_sink(python_block):
         a, b = np.tril_indices(inputs)
         return (factors[a] * factors[b].conj()).T.astype(np.complex64)
 
-    def set_gains(self, gains, history):
+    def take_gains(self, gains, history):
         """Sets `gains` and `history` as the parameters of these names; to be called before the
         first integration comes, by who measured levels of receivers that run."""
         check_text("history", history)

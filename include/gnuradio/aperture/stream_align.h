@@ -119,9 +119,11 @@ public:
     //! {"command": "measure"} does.
     virtual void measure() = 0;
 
-    //! Whether the output waits, although the inputs are lined up: what comes lies in the
-    //! buffers of the inputs meanwhile, as far as these reach.
-    virtual void set_held(bool held) = 0;
+    //! The output waits until release(), although the inputs may be lined up: what comes
+    //! lies in the buffers of the inputs meanwhile, as far as these reach.
+    virtual void hold_back() = 0;
+    //! Lets the output go after hold_back().
+    virtual void release() = 0;
     //! Seconds, from the next measurement on. \throws std::invalid_argument
     virtual void set_interval(double seconds) = 0;
     //! Seconds. \throws std::invalid_argument

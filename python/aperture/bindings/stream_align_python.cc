@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(stream_align.h) */
-/* BINDTOOL_HEADER_FILE_HASH(3bfee5030335782db0e5e689894579a8) */
+/* BINDTOOL_HEADER_FILE_HASH(cbe2db4cffa8bc016a341c6c85ab52b6) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -49,11 +49,11 @@ f_engine takes them.
              &block::measure,
              "Measures offsets by correlation from the next samples on.")
         .def(
-            "set_held",
-            &block::set_held,
-            py::arg("held"),
-            "Whether the output waits, although the inputs are lined up: what comes lies "
-            "in the buffers of the inputs meanwhile, as far as these reach.")
+            "hold_back",
+            &block::hold_back,
+            "The output waits until release(), although the inputs may be lined up: what "
+            "comes lies in the buffers of the inputs meanwhile, as far as these reach.")
+        .def("release", &block::release, "Lets the output go after hold_back().")
         .def("set_interval",
              &block::set_interval,
              py::arg("seconds"),

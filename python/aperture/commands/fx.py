@@ -116,7 +116,7 @@ class Chain(CommandChain):
                                     self.sink, self.voltages) if block]
 
     def take_gains(self, gains):
-        self.sink.set_gains(gains, history(self._options, self._plan, gains))
+        self.sink.take_gains(gains, history(self._options, self._plan, gains))
 
 
 def correlate(options):

@@ -121,7 +121,7 @@ class LiveSource(gr.hier_block2):
             self.connect(said, tap, sink)
             self._kept.append((tap, sink))
         self._wanted = count
-        self.align.set_held(True)
+        self.align.hold_back()
 
     def first_samples(self):
         """Those that are kept, complex64 [input][sample]; None until all have come, or the stream
@@ -137,7 +137,7 @@ class LiveSource(gr.hier_block2):
 
     def release(self):
         """Lets the output go."""
-        self.align.set_held(False)
+        self.align.release()
 
     # ---- what a source has
 
