@@ -38,8 +38,6 @@ OTHER_DEFAULTS = {
     ("aperture_replay", "data"), ("aperture_dada_source", "filename"),
 }
 
-#: setters that commands call before a file is begun, (block, method)
-FOR_PROGRAMS = {("aperture_stream_align", "set_held"), ("aperture_uvh5_sink", "set_gains")}
 
 #: block -> values of parameters that are refused
 REFUSED = {
@@ -539,8 +537,7 @@ class TestGrcBlocks(unittest.TestCase):
             text = " ".join(block.get_callbacks())
             # one gain is the case of set_gains() in which all are the same
             for setter in own - {"set_gain"}:
-                if (name, setter) not in FOR_PROGRAMS:
-                    self.assertIn(f"{setter}(", text, name)
+                self.assertIn(f"{setter}(", text, name)
 
 
 def constructor_defaults(name):
