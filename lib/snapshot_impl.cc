@@ -57,6 +57,8 @@ snapshot_impl::snapshot_impl(const parameters& p, const device& d)
       d_rate(p.rate),
       d_depth(size_t(p.depth))
 {
+    // what it holds back, the writer has no room for
+    set_latency(0);
     // those that are kept, those on their way, and one that a reader is at
     for (size_t i = 0; i < d_depth + most_under_way() + 1; i++)
         add_slot();

@@ -36,9 +36,9 @@ class TestExamples(unittest.TestCase):
         instruments = {path.name for path in (EXAMPLES / "instruments").iterdir()}
         self.assertEqual(instruments - {"__pycache__"},
                          {"beams.py", "correlate.py", "instrument.py"})
-        self.assertTrue({"beams.grc", "fringes.grc", "interferometer.grc", "pointing.grc",
-                         "tracking.grc", "two_receivers.grc", "calibration_loop.grc", "sky.grc",
-                         "many_types.grc"} <= names)
+        self.assertTrue({"beams.grc", "device_edge.grc", "fringes.grc", "interferometer.grc",
+                         "pointing.grc", "tracking.grc", "two_receivers.grc",
+                         "calibration_loop.grc", "sky.grc", "many_types.grc"} <= names)
 
     def test_grc(self):
         """grcc compiles every flowgraph, without a complaint."""
@@ -62,8 +62,9 @@ class TestExamples(unittest.TestCase):
                      "calibration_loop"):
             with self.subTest(flowgraph=name):
                 self.check_qt(name)
-        with self.subTest(flowgraph="fringes"):
-            self.check_fringes(self.check_qt("fringes", DISPLAY_BLUE))
+        for name in ("fringes", "device_edge"):
+            with self.subTest(flowgraph=name):
+                self.check_fringes(self.check_qt(name, DISPLAY_BLUE))
 
     def test_sky(self):
         """The window says where the simulator's strongest source is."""

@@ -7,6 +7,7 @@
 """waterfall_display: powers, their places in frequency and time, of every type of edge."""
 
 import os
+import threading
 import time
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
@@ -145,12 +146,39 @@ class qa_waterfall_display(gr_unittest.TestCase):
         np.testing.assert_array_equal(values[:, 0], [0, 1, 2, np.nan, np.nan, 5, 6])
         record.clear()
         for second in (0, 1, 2, 4, 5, 9):
-            record.add(1e9 + second, None, None, np.full((1, 3), second))
+            record.add(1e9 + second, None, None, np.full((1, 3), second), second != 4)
         np.testing.assert_array_equal(record.picture(0)[0][:, 0],
-                                      [0, 1, 2, 2, 4, 5, 5, 5, np.nan, 9])
+                                      [0, 1, 2, np.nan, 4, 5, 5, 5, 5, 9])
         # a time before begins anew
         record.add(1e9, None, None, np.zeros((1, 3)))
         self.assertEqual(len(record.picture(0)[0]), 1)
+
+    def test_gap_of_a_fast_edge(self):
+        """A jump of the stream's time is a gap, whenever lines are drawn; a pause in drawing is
+        none."""
+        items = np.ones((3000, 21), np.complex64)
+        jump = [(2000, "rx_time", rx_time(1700000030))]
+        display = aperture.waterfall_display(21)
+        data = items.view(np.uint8).reshape(3000, -1)
+        gates = {at: threading.Event() for at in (500, 1000, 2000, 2500)}
+        source = ByteSource(data, tags(100.0) + jump, 100, gates)
+        top = gr.top_block()
+        top.connect(source, display)
+        top.start()
+        for at in (500, 1000, 2000, 2500, 3000):
+            deadline = time.monotonic() + PATIENCE
+            while display.nitems_read(0) < at and time.monotonic() < deadline:
+                time.sleep(0.005)
+            time.sleep(0.05)
+            display.update()
+            if at in gates:
+                gates[at].set()
+        top.wait()
+        picture, _, step = display.record.picture(0)
+        missing = np.isnan(picture[:, 0])
+        # about 5, 10 and 20 s, then 35 and 40 s: nothing between the third and the fourth
+        self.assertGreater(missing.sum() * step, 5)
+        self.assertEqual(np.count_nonzero(np.diff(missing.astype(int)) == 1), 1)
 
     def test_levels(self):
         values = np.linspace(0, 100, 10001)

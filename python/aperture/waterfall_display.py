@@ -67,6 +67,7 @@ class waterfall_display(display_block):
         self._channels, self._rows, self._type = int(channels), int(rows), type
         self.names, self.scale, self.unit = names, scale, str(unit)
         self._times = Times()
+        self._before = None      # number and time of the newest item
         #: a WaterfallRecord: what is drawn
         self.record = WaterfallRecord(self._rows, self._channels, int(history))
         super().__init__("waterfall_display", size, MOST_RATE, device, MOST_TOGETHER)
@@ -89,9 +90,17 @@ class waterfall_display(display_block):
                        for item in group)
             times = [self._times.of(item) for item in (group[0], group[-1])]
             rate = group[-1].rate
-            self.record.add(sum(times) / 2, 1 / rate if rate and len(groups) > 1 else None,
-                            channels, sums / len(group))
+            self.record.add(sum(times) / 2, 1 / rate if rate and len(slow) == len(items) else None,
+                            channels, sums / len(group), self._follows(group))
         return True
+
+    def _follows(self, group):
+        """Whether the stream's time runs at its rate from the items before to these."""
+        before, self._before = self._before, (group[-1].number, self._times.of(group[-1]))
+        if before is None or group[0].rate is None:
+            return True
+        expected = (group[0].number - before[0]) / group[0].rate
+        return abs(self._times.of(group[0]) - before[1] - expected) < 0.05
 
     @property
     def told_time(self):

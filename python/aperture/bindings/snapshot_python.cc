@@ -19,17 +19,19 @@ namespace py = pybind11;
 
 namespace {
 
-//! An item in Python: its bytes belong to the array.
+//! An item in Python: its bytes belong to the array, which may be written to.
 struct python_item {
-    explicit python_item(gr::aperture::snapshot::item&& taken)
-        : data(py::ssize_t(taken.data.size()),
-               reinterpret_cast<const uint8_t*>(taken.data.data()))
+    explicit python_item(gr::aperture::snapshot::item&& taken) : about(std::move(taken))
     {
-        taken.data = {};
-        about = std::move(taken);
+        auto* bytes = new std::vector<char>(std::move(about.data));
+        const py::capsule owner(
+            bytes, [](void* owned) { delete static_cast<std::vector<char>*>(owned); });
+        data = py::array_t<uint8_t>(py::ssize_t(bytes->size()),
+                                    reinterpret_cast<const uint8_t*>(bytes->data()),
+                                    owner);
     }
-    py::array_t<uint8_t> data;
     gr::aperture::snapshot::item about;
+    py::array_t<uint8_t> data;
 };
 
 } // namespace

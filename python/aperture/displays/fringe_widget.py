@@ -59,9 +59,9 @@ class FringeWidget(look.Panel):
         self.choices.addWidget(self._others, 1)
 
     def _make_plots(self):
-        self.phases = look.plot("phase at the middle of the band, unwrapped", ("", ""),
+        self.phases = look.plot("phase at mid-band", ("", ""),
                                 ("phase", "°"), utc="bottom")
-        self.coherences = look.plot("coherence over the band", ("", ""), ("coherence", ""),
+        self.coherences = look.plot("coherence", ("", ""), ("coherence", ""),
                                     utc="bottom")
         self.lags = look.plot("lag spectrum", ("delay", "ns"), ("coherence", ""))
         self.waterfall = look.Picture("fringes", ("frequency", "MHz"), ("", ""), utc="left",

@@ -10,6 +10,7 @@ Qt and pyqtgraph are needed to import this module, and a QApplication to use it.
 computes belongs into modules that do not import this one.
 """
 
+import datetime
 import functools
 import os
 import traceback
@@ -24,7 +25,7 @@ from PyQt5 import QtCore, QtGui, QtWidgets
 from ..plots.style import COLOURS
 
 INK, PAPER, FAINT = "#202020", "#FFFFFF", "#A0A0A0"
-HEADLINE_POINTS, TITLE_POINTS, LABEL_POINTS, TICK_POINTS = 12, 11, 10, 9
+HEADLINE_POINTS, TITLE_POINTS, LABEL_POINTS, TICK_POINTS = 11, 11, 10, 9
 #: of amplitudes and powers, and of phases, where both ends are the same
 AMPLITUDE_MAP, PHASE_MAP = "viridis", "CET-C6"
 LEAST_PAUSE = 100      # ms from one drawing to the next
@@ -85,6 +86,20 @@ class UtcAxis(pyqtgraph.DateAxisItem):
 
     def __init__(self, orientation="bottom"):
         super().__init__(orientation, utcOffset=0)
+
+    def tickStrings(self, values, scale, spacing):
+        """pyqtgraph's: always with the hour, and as fine as the ticks lie."""
+        form = "%H:%M" if spacing >= 60 else "%H:%M:%S"
+        texts = []
+        for value in values:
+            try:
+                time = datetime.datetime.fromtimestamp(value, datetime.timezone.utc)
+            except (ValueError, OverflowError, OSError):
+                texts.append("")
+                continue
+            tenths = f".{time.microsecond // 100000}" if spacing < 1 else ""
+            texts.append(time.strftime("%m-%d" if spacing >= 86400 else form) + tenths)
+        return texts
 
     def set_date(self, seconds):
         """Labels the axis with the date of a time; seconds: since 1970, None: not known."""

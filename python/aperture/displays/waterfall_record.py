@@ -13,10 +13,6 @@ from .band import on_grid, usual_step
 
 #: NumPy's type of a value of an edge, and how many of it a value has
 VALUES = {"f32": (np.float32, 1), "fc32": (np.complex64, 1), "sc8": (np.int8, 2)}
-#: steps of a fast edge's picture that a line covers, at most, until the next one
-MOST_FILLED = 2
-
-
 def powers(data, sample_type, rows, channels):
     """
     Powers float64 [row][channel] of the bytes of an item.
@@ -54,9 +50,10 @@ class WaterfallRecord:
         """Forgets all lines."""
         self._times = deque(maxlen=self._history)
         self._lines = deque(maxlen=self._history)
+        self._follows = deque(maxlen=self._history)
         self._interval = None
 
-    def add(self, time, interval, channels, values):
+    def add(self, time, interval, channels, values, follows=True):
         """
         A line.
 
@@ -69,11 +66,15 @@ class WaterfallRecord:
         channels : Channels or None
         values : float [row][channel]
             Powers; NaN where there are none.
+        follows : bool
+            The stream has no gap between the line before and this one, of an edge of which lines
+            are samples (no interval).
         """
         if channels != self.channels or (self._times and time <= self._times[-1]):
             self.clear()
         self.channels, self._interval = channels, interval
         self._times.append(time)
+        self._follows.append(follows)
         self._lines.append(np.asarray(values, np.float32))
 
     @property
@@ -99,11 +100,9 @@ class WaterfallRecord:
                 values[place] = line[row]
         if self._interval is None:
             # lines are as far apart as drawing takes, which is no gap of the stream
-            for place in range(1, length):
-                if np.isnan(values[place]).all() and place not in places:
-                    near = places[(places > place - MOST_FILLED - 1) & (places < place)]
-                    if near.size:
-                        values[place] = values[near[-1]]
+            for before, after, follows in zip(places, places[1:], list(self._follows)[1:]):
+                if follows and before >= 0:
+                    values[before + 1:after] = values[before]
         return values, float(times[-1] - (length - 0.5) * step), step
 
 
