@@ -76,6 +76,12 @@ class TestDocuments(unittest.TestCase):
         self.assertIn(code, (SOURCE / "examples/first_flowgraph.py").read_text())
         self.assertLessEqual(len([line for line in code.splitlines() if line.strip()]), 12)
 
+    def test_block_of_your_own(self):
+        """The block in docs/writing-blocks.md is the example's, which test_examples runs."""
+        page = (SOURCE / "docs/writing-blocks.md").read_text()
+        code = re.search(r"```python\n(.*?)```", page, flags=re.DOTALL)[1]
+        self.assertIn(code, (SOURCE / "examples/blank_interference.py").read_text())
+
     def test_readmes_blocks(self):
         """Every block that GRC shows is in README's table, and the other way round."""
         in_grc = {path.name.split(".")[0][len("aperture_"):]

@@ -31,7 +31,8 @@ class TestExamples(unittest.TestCase):
         """There are no examples but those that are named or compiled below."""
         names = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
         scripts = {name for name in names if name.endswith(".py")}
-        self.assertEqual(scripts, {"align_receivers.py", "best2_figures.py", "calibrate.py",
+        self.assertEqual(scripts, {"align_receivers.py", "best2_figures.py",
+                                   "blank_interference.py", "calibrate.py",
                                    "first_flowgraph.py", "tracking.py"})
         instruments = {path.name for path in (EXAMPLES / "instruments").iterdir()}
         self.assertEqual(instruments - {"__pycache__"},
@@ -191,6 +192,16 @@ class TestExamples(unittest.TestCase):
         # real, V = 1, re has the variance (2 * 2 + 1)/2N, im (2 * 2 - 1)/2N (Thompson, Moran
         # and Swenson, 6.2); six deviations, for 252 channels
         np.testing.assert_allclose(ratio, 1, atol=6 * np.sqrt(2.5 / (7 * 1280)))
+
+    def test_blank_interference(self):
+        """The carrier's channel is blanked, and no other one has lost anything."""
+        output = run_or_fail(self, "python3", EXAMPLES / "blank_interference.py")
+        found = re.findall(r"channel ([\d.]+), in most channels ([\d.]+)", output)
+        (carrier, before), (blanked, after) = np.array(found, float)
+        # a carrier of power 1 in a channel has 64 times the power of noise of power 1
+        self.assertGreater(carrier, 60)
+        self.assertEqual(blanked, 0)
+        self.assertEqual(before, after)
 
     def test_align_receivers(self):
         """What the example hides is found, and mends the coherence."""

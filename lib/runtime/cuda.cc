@@ -319,6 +319,17 @@ public:
         d_new_work = true;
     }
 
+    void follow_native(void* other) override
+    {
+        order_streams(static_cast<cudaStream_t>(other), d_stream);
+        d_new_work = true;
+    }
+
+    void lead_native(void* other) override
+    {
+        order_streams(d_stream, static_cast<cudaStream_t>(other));
+    }
+
     void* native_handle() override
     {
         d_new_work = true;
@@ -326,6 +337,18 @@ public:
     }
 
 private:
+    //! Work of the second one from here on begins after that of the first one so far.
+    void order_streams(cudaStream_t first, cudaStream_t second)
+    {
+        const on_gpu here(d_order->gpu);
+        const cudaEvent_t e = d_order->take();
+        auto status = cudaEventRecord(e, first);
+        if (status == cudaSuccess)
+            status = cudaStreamWaitEvent(second, e, 0);
+        d_order->give_back(e);
+        check(status, d_order->gpu, "the order of two streams");
+    }
+
     void forget_streams_that_are_gone()
     {
         constexpr size_t many = 16; // more than most blocks have neighbours

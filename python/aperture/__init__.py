@@ -25,6 +25,7 @@ from .array_source import array_source
 from .bandpass_display import bandpass_display
 from .calibrator import calibrator
 from .delay_tracker import delay_tracker
+from .device_block import device_block
 from .filterbank_sink import filterbank_sink
 from .fringe_display import fringe_display
 from .fx_correlator import fx_correlator

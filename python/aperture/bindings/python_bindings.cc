@@ -26,6 +26,7 @@ void bind_copy(py::module& m);
 void bind_corner_turn(py::module& m);
 void bind_dada_source(py::module& m);
 void bind_device(py::module& m);
+void bind_device_block(py::module& m);
 void bind_discard(py::module& m);
 void bind_f_engine(py::module& m);
 void bind_measure_offsets(py::module& m);
@@ -78,6 +79,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_corner_turn(m);
     bind_dada_source(m);
     bind_device(m);
+    bind_device_block(m);
     bind_discard(m);
     bind_f_engine(m);
     bind_measure_offsets(m);

@@ -19,7 +19,13 @@ _connected = set()
 _lock = threading.Lock()
 
 
-def _let_go():
+def keep_while_connected(block):
+    """Keeps a block with a `gateway` alive, from to_basic_block() until no flowgraph holds it."""
+    with _lock:
+        _connected.add(block)
+
+
+def let_go():
     """Forgets blocks that no flowgraph holds any more."""
     # where it is held the garbage collection has come in between; the next one is as good
     if not _lock.acquire(blocking=False):
@@ -34,7 +40,7 @@ def _let_go():
 
 def _after_collection(phase, _):
     if phase == "stop" and _connected:
-        _let_go()
+        let_go()
 
 
 gc.callbacks.append(_after_collection)
@@ -74,12 +80,11 @@ class python_block(gr.sync_block):
 
     def __init__(self, name, in_sig, out_sig):
         self._error = None
-        _let_go()
+        let_go()
         gr.sync_block.__init__(self, name, in_sig, out_sig)
 
     def to_basic_block(self):
-        with _lock:
-            _connected.add(self)
+        keep_while_connected(self)
         return super().to_basic_block()
 
     def error(self):

@@ -73,7 +73,7 @@ public:
     size_t minimum_ring() const;
     //! A call must find several items in a row. Calls of other blocks may be cut short
     //! where a ring is not mapped twice.
-    bool reads_windows() const { return history() > 1 || output_multiple() > 1; }
+    virtual bool reads_windows() const { return history() > 1 || output_multiple() > 1; }
     //! A call must have room for several items in a row. Not for a block that leaves an
     //! item unfinished to the next call, as that one must find it at the same place.
     virtual bool writes_windows() const { return output_multiple() > 1; }

@@ -53,6 +53,15 @@ public:
     virtual void copy(void* to, const void* from, size_t bytes, direction d) = 0;
     //! Sets memory of the device to zero.
     virtual void clear(void* memory, size_t bytes) = 0;
+    /*!
+     * For work that a library gives to a stream of its own, of the same device:
+     * follow_native(): work from here on begins after what that stream was given so far;
+     * lead_native(): what that stream is given from here on begins after work so far.
+     * \param other its cudaStream_t
+     * \throws std::logic_error where streams have no native_handle()
+     */
+    virtual void follow_native(void* other);
+    virtual void lead_native(void* other);
     //! cudaStream_t of a stream on a GPU, to be asked for whenever work is given to it by
     //! itself: record() takes note.
     virtual void* native_handle() { return nullptr; }

@@ -1,0 +1,453 @@
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+/***********************************************************************************/
+/* This file is written by hand; tools/update-binding-hashes brings the sum up to date */
+/* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
+/* BINDTOOL_USE_PYGCCXML(0)                                                        */
+/* BINDTOOL_HEADER_FILE(device/device_block.h) */
+/* BINDTOOL_HEADER_FILE_HASH(ad5a83acd118b1d7efe1576b21904d68) */
+/***********************************************************************************/
+
+/*!
+ * \file
+ * A block on a device whose work is a method of a Python object: the C++ part of
+ * aperture.device_block.
+ */
+
+#include "runtime/host_wait.h"
+#include <gnuradio/aperture/device/device_block.h>
+#include <gnuradio/aperture/device/host_work.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <thread>
+
+namespace py = pybind11;
+
+namespace {
+
+using namespace gr::aperture;
+
+//! What one item of a port is in Python: an array of a shape and an element type.
+struct item_format {
+    std::string typestr;
+    std::vector<int64_t> shape;
+    py::dtype type;
+    int bytes;
+};
+
+item_format format_of(const std::pair<std::string, std::vector<int64_t>>& item)
+{
+    item_format f{ item.first, item.second, py::dtype(item.first), 0 };
+    int64_t bytes = f.type.itemsize();
+    for (const int64_t n : f.shape)
+        bytes *= n;
+    if (bytes > std::numeric_limits<int>::max())
+        throw py::value_error("an item of " + std::to_string(bytes) +
+                              " bytes is not allowed: it must be below 2^31");
+    f.bytes = int(bytes);
+    return f;
+}
+
+std::vector<item_format>
+formats_of(const std::vector<std::pair<std::string, std::vector<int64_t>>>& items)
+{
+    std::vector<item_format> formats;
+    for (const auto& item : items)
+        formats.push_back(format_of(item));
+    return formats;
+}
+
+gr::io_signature::sptr signature_of(const device& d,
+                                    const std::vector<item_format>& ports,
+                                    const std::vector<item_format>& other_side)
+{
+    // GNU Radio looks for the buffers of a sink's inputs there
+    if (ports.empty())
+        return other_side.empty() ? gr::io_signature::make(0, 0, 0)
+                                  : signature_on(d, 0, other_side.front().bytes);
+    std::vector<int> sizes;
+    for (const auto& port : ports)
+        sizes.push_back(port.bytes);
+    return signature_on(d, sizes);
+}
+
+/*!
+ * Python ends: nobody may ask for its lock any more. Blocks in a call are waited for,
+ * those that come later end their flowgraph.
+ */
+std::atomic<bool> python_ends{ false };
+std::atomic<int> calls_of_python{ 0 };
+
+class call_of_python
+{
+public:
+    call_of_python() { ++calls_of_python; }
+    ~call_of_python() { --calls_of_python; }
+    call_of_python(const call_of_python&) = delete;
+    call_of_python& operator=(const call_of_python&) = delete;
+    static bool allowed() { return !python_ends; }
+};
+
+void end_calls_of_python()
+{
+    python_ends = true;
+    const py::gil_scoped_release released;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (calls_of_python > 0 && std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+class python_block : public device_block
+{
+public:
+    /*!
+     * \param owner its methods _call(inputs, outputs), _begin() and _end() are called. It
+     * must live as long as a flowgraph holds the block.
+     */
+    python_block(const std::string& name,
+                 py::handle owner,
+                 std::vector<item_format> inputs,
+                 std::vector<item_format> outputs,
+                 int decimation,
+                 int interpolation,
+                 const device& d)
+        : gr::block(name, signature_of(d, inputs, {}), signature_of(d, outputs, inputs)),
+          device_block(d),
+          d_owner(owner),
+          d_in(std::move(inputs)),
+          d_out(std::move(outputs)),
+          d_decimation(decimation),
+          d_interpolation(interpolation)
+    {
+        set_relative_rate(uint64_t(interpolation), uint64_t(decimation));
+        if (interpolation > 1)
+            set_output_multiple(interpolation);
+    }
+
+    ~python_block() override
+    {
+        if (d_kept.empty() && !d_stream_of_arrays)
+            return;
+        if (python_ends) { // the objects end with the process
+            for (auto& k : d_kept)
+                k.second.release();
+            d_stream_of_arrays.release();
+            d_array_type.release();
+            return;
+        }
+        const py::gil_scoped_acquire locked;
+        d_kept.clear();
+        d_stream_of_arrays = py::object();
+        d_array_type = py::object();
+    }
+
+    bool reads_windows() const override
+    {
+        return d_decimation > 1 || device_block::reads_windows();
+    }
+
+    void forecast(int noutput_items, gr_vector_int& required) override
+    {
+        const int needed =
+            (noutput_items + d_interpolation - 1) / d_interpolation * d_decimation;
+        for (auto& r : required)
+            r = needed + int(history()) - 1;
+    }
+
+    void before_first_call() override
+    {
+        const call_of_python calling;
+        if (!call_of_python::allowed())
+            return;
+        const py::gil_scoped_acquire locked;
+        if (runs_on().type() == device::kind::cuda && !d_stream_of_arrays)
+            make_stream_of_arrays();
+        d_calls = 0;
+        d_seconds = 0;
+        say(d_owner.attr("_begin")());
+    }
+
+    bool stop() override
+    {
+        const bool stopped = device_block::stop();
+        const call_of_python calling;
+        if (call_of_python::allowed()) {
+            const py::gil_scoped_acquire locked;
+            d_kept.clear();
+            say(d_owner.attr("_end")());
+        }
+        return stopped;
+    }
+
+    int process(int noutput_items,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star& input_items,
+                gr_vector_void_star& output_items) override
+    {
+        const int before = int(history()) - 1;
+        int steps = std::numeric_limits<int>::max();
+        for (const int n : ninput_items)
+            steps = std::min(steps, (n - before) / d_decimation);
+        const int multiple = std::max(1, output_multiple() / d_interpolation);
+        if (!d_out.empty())
+            steps = std::min(steps, noutput_items / d_interpolation);
+        if (steps <= 0)
+            return 0;
+        steps = std::max(1, steps / multiple) * multiple;
+
+        const call_of_python calling;
+        if (!call_of_python::allowed())
+            return WORK_DONE;
+        const int in = steps * d_decimation + before, out = steps * d_interpolation;
+        const bool emulated = runs_on().type() == device::kind::emulated;
+        if (emulated)
+            fetch(input_items, in, out);
+        int made = 0;
+        {
+            const py::gil_scoped_acquire locked;
+            const auto begin = std::chrono::steady_clock::now();
+            py::list inputs, outputs;
+            for (size_t i = 0; i < d_in.size(); i++)
+                inputs.append(array(
+                    d_in[i], emulated ? d_host_in[i].data() : input_items[i], in, true));
+            for (size_t i = 0; i < d_out.size(); i++)
+                outputs.append(array(d_out[i],
+                                     emulated ? d_host_out[i]->data() : output_items[i],
+                                     out,
+                                     false));
+            const py::object result = d_owner.attr("_call")(inputs, outputs);
+            if (d_stream_of_arrays) {
+                for (const auto& list : { inputs, outputs })
+                    for (const auto& a : list)
+                        a.attr("expire")();
+                keep(d_stream_of_arrays.attr("close")());
+            }
+            if (py::isinstance<py::str>(result)) {
+                say(result);
+                return WORK_DONE;
+            }
+            made = result.is_none() ? (d_out.empty() ? in - before : out)
+                                    : result.cast<int>();
+            d_seconds = d_seconds + std::chrono::duration<double>(
+                                        std::chrono::steady_clock::now() - begin)
+                                        .count();
+            ++d_calls;
+        }
+        if (made < 0)
+            return WORK_DONE;
+        const int most = d_out.empty() ? in - before : out;
+        const int unit = d_out.empty() ? d_decimation : d_interpolation;
+        if (made > most || made % unit != 0) {
+            fail("work() returned " + std::to_string(made) +
+                 ": it must be a multiple of " + std::to_string(unit) + ", at most " +
+                 std::to_string(most) + ", the items that it was asked for");
+            return WORK_DONE;
+        }
+        if (emulated)
+            send(output_items, made);
+        consume_each(made / unit * d_decimation);
+        return d_out.empty() ? 0 : made;
+    }
+
+    void add_tag(unsigned port,
+                 uint64_t offset,
+                 const pmt::pmt_t& key,
+                 const pmt::pmt_t& value,
+                 const pmt::pmt_t& source)
+    {
+        add_item_tag(port, offset, key, value, source);
+    }
+
+    std::vector<gr::tag_t> tags_in_window(unsigned port, uint64_t first, uint64_t end)
+    {
+        std::vector<gr::tag_t> found;
+        get_tags_in_window(found, port, first, end);
+        return found;
+    }
+
+    void handle_messages(const pmt::pmt_t& port, const std::string& method)
+    {
+        set_msg_handler(port, [this, method](const pmt::pmt_t& message) {
+            const call_of_python calling;
+            if (!call_of_python::allowed())
+                return;
+            const py::gil_scoped_acquire locked;
+            say(d_owner.attr("_handle")(method, message));
+        });
+    }
+
+    int64_t calls() const { return d_calls; }
+    double seconds() const { return d_seconds; }
+
+private:
+    //! A text that a method of the owner returned is an error.
+    void say(const py::object& result)
+    {
+        if (py::isinstance<py::str>(result))
+            fail(result.cast<std::string>());
+    }
+
+    void make_stream_of_arrays()
+    {
+        const auto module = py::module::import("gnuradio.aperture.device_array");
+        d_array_type = module.attr("DeviceArray");
+        stream* const s = &work_stream();
+        const auto handle = reinterpret_cast<intptr_t>(s->native_handle());
+        const auto order = [s, handle](intptr_t first, intptr_t second) {
+            if (first == handle)
+                s->lead_native(reinterpret_cast<void*>(second));
+            else
+                s->follow_native(reinterpret_cast<void*>(first));
+        };
+        const auto copy = [s](uintptr_t to, uintptr_t from, size_t bytes) {
+            s->copy(reinterpret_cast<void*>(to),
+                    reinterpret_cast<const void*>(from),
+                    bytes,
+                    direction::within_device);
+        };
+        d_stream_of_arrays = module.attr("Stream")(
+            handle, runs_on().index(), py::cpp_function(order), py::cpp_function(copy));
+    }
+
+    py::object
+    array(const item_format& f, const void* items, int count, bool read_only) const
+    {
+        std::vector<int64_t> shape{ count };
+        shape.insert(shape.end(), f.shape.begin(), f.shape.end());
+        if (d_stream_of_arrays)
+            return d_array_type(reinterpret_cast<uintptr_t>(items),
+                                shape,
+                                f.typestr,
+                                d_stream_of_arrays,
+                                read_only);
+        py::array a(f.type, shape, items, py::none());
+        if (read_only)
+            py::detail::array_proxy(a.ptr())->flags &=
+                ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
+        return std::move(a);
+    }
+
+    //! What a call's work reads is kept until the work is done.
+    void keep(py::object objects)
+    {
+        while (!d_kept.empty() && (!d_kept.front().first || d_kept.front().first->done()))
+            d_kept.pop_front();
+        // work of libraries was given to the stream behind its back
+        work_stream().native_handle();
+        if (py::len(objects) > 0)
+            d_kept.emplace_back(work_stream().record(), std::move(objects));
+    }
+
+    /*!
+     * On the emulated device Python reads what is there once the stream has come to this
+     * call, and what it writes goes to the device later, in the order of the stream.
+     */
+    void fetch(const gr_vector_const_void_star& input_items, int in, int out)
+    {
+        d_host_in.resize(d_in.size());
+        for (size_t i = 0; i < d_in.size(); i++) {
+            d_host_in[i].resize(size_t(in) * d_in[i].bytes);
+            work_stream().copy(d_host_in[i].data(),
+                               input_items[i],
+                               d_host_in[i].size(),
+                               direction::device_to_host);
+        }
+        const working_thread::allowed_wait meant;
+        work_stream().synchronize();
+        d_host_out.clear();
+        for (const auto& f : d_out)
+            d_host_out.push_back(
+                std::make_shared<std::vector<char>>(size_t(out) * f.bytes, 0x5a));
+    }
+
+    void send(const gr_vector_void_star& output_items, int made)
+    {
+        for (size_t i = 0; i < d_out.size(); i++) {
+            const size_t bytes = size_t(made) * d_out[i].bytes;
+            run_on_host(work_stream(),
+                        {},
+                        { { output_items[i], bytes } },
+                        [data = d_host_out[i], bytes](const auto&, const auto& out) {
+                            std::memcpy(out[0], data->data(), bytes);
+                        });
+        }
+    }
+
+    const py::handle d_owner; // borrowed: see the constructor
+    const std::vector<item_format> d_in, d_out;
+    const int d_decimation, d_interpolation;
+    py::object d_array_type, d_stream_of_arrays; // on a GPU
+    std::deque<std::pair<event_sptr, py::object>> d_kept;
+    std::vector<std::vector<char>> d_host_in; // on the emulated device
+    std::vector<std::shared_ptr<std::vector<char>>> d_host_out;
+    std::atomic<int64_t> d_calls{ 0 };
+    std::atomic<double> d_seconds{ 0 };
+};
+
+} // namespace
+
+void bind_device_block(py::module& m)
+{
+    using formats = std::vector<std::pair<std::string, std::vector<int64_t>>>;
+
+    py::module::import("atexit").attr("register")(py::cpp_function(end_calls_of_python));
+
+    py::class_<python_block,
+               block_on_device,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<python_block>>(
+        m, "device_block_gateway", "The part in C++ of aperture.device_block.")
+        .def(py::init([](const std::string& name,
+                         py::handle owner,
+                         const formats& inputs,
+                         const formats& outputs,
+                         int decimation,
+                         int interpolation,
+                         const std::string& device_name) {
+                 return gnuradio::make_block_sptr<python_block>(
+                     name,
+                     owner,
+                     formats_of(inputs),
+                     formats_of(outputs),
+                     decimation,
+                     interpolation,
+                     device::select(device_name));
+             }),
+             py::arg("name"),
+             py::arg("owner"),
+             py::arg("inputs"),
+             py::arg("outputs"),
+             py::arg("decimation"),
+             py::arg("interpolation"),
+             py::arg("device"))
+        .def("add_item_tag",
+             &python_block::add_tag,
+             py::arg("port"),
+             py::arg("offset"),
+             py::arg("key"),
+             py::arg("value"),
+             py::arg("srcid") = pmt::PMT_F)
+        .def("get_tags_in_window",
+             &python_block::tags_in_window,
+             py::arg("port"),
+             py::arg("first"),
+             py::arg("end"))
+        .def("handle_messages",
+             &python_block::handle_messages,
+             py::arg("port"),
+             py::arg("method"))
+        .def("calls", &python_block::calls)
+        .def("seconds", &python_block::seconds);
+}

@@ -1,0 +1,208 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Blocks in Python whose items stay on the device."""
+
+import contextlib
+import warnings
+
+import numpy as np
+
+from .aperture_python import device_block_gateway
+from .parameters.errors import refuse
+from .streams.python_block import keep_while_connected, let_go, text_of
+
+
+def _as_they_are():
+    return contextlib.nullcontext, lambda array: array
+
+
+def _cupy(stream):
+    import cupy
+    ours = cupy.cuda.ExternalStream(stream.handle, stream.device)
+    return lambda: ours, cupy.from_dlpack
+
+
+def _torch(stream):
+    import torch
+    ours = torch.cuda.ExternalStream(stream.handle, device=f"cuda:{stream.device}")
+    return lambda: torch.cuda.stream(ours), torch.from_dlpack
+
+
+def _numba(stream):
+    from numba import cuda
+    stream.handle  # work is given to it by the kernel's launch: kernel[blocks, threads, stream]
+    return contextlib.nullcontext, lambda array: cuda.as_cuda_array(array, sync=False)
+
+
+#: library -> on a GPU: makes of the block's stream (a context in which it is the library's current
+#: one, what takes an array)
+LIBRARIES = {"device": lambda stream: _as_they_are(), "cupy": _cupy, "torch": _torch,
+             "numba": _numba}
+
+
+def _torch_on_host(array):
+    import torch
+    with warnings.catch_warnings():
+        # PyTorch has no tensors that are not to be written, as inputs are
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.from_numpy(array)
+
+
+def _item(name, port, item):
+    """(typestr, shape) of an entry of in_sig or out_sig, which is as gr.sync_block takes it."""
+    kind, shape = item if isinstance(item, tuple) else (item, ())
+    try:
+        kind = np.dtype(kind)
+    except TypeError:
+        refuse(f"{name}[{port}]", item, "a type of NumPy, or (type, length) of vectors")
+    base, inner = kind.subdtype or (kind, ())
+    shape = (shape,) if np.isscalar(shape) else tuple(shape)
+    # GNU Radio's vectors of length 1 are plain items
+    shape = () if shape == (1,) else shape
+    shape = tuple(int(n) for n in shape + inner)
+    if base.kind not in "iufc" or any(n < 1 for n in shape):
+        refuse(f"{name}[{port}]", item, "integers, floats or complex numbers, and lengths above 0")
+    return base.str, list(shape)
+
+
+class device_block:
+    """
+    A block in Python whose items are on a device: subclass it as gr.sync_block.
+
+        class conjugate(aperture.device_block):
+            def __init__(self):
+                super().__init__("conjugate", [np.complex64], [np.complex64], arrays="cupy")
+
+            def work(self, inputs, outputs):
+                cupy.conjugate(inputs[0], out=outputs[0])
+
+    Args:
+        name: of the block
+        in_sig, out_sig: a list with an entry for each port: a type of NumPy, or a pair of a type
+            and a shape, of vectors
+        device: auto (a GPU if there is one), cpu, cuda, cuda:N; for tests, emulated
+        arrays: what work() gets on a GPU: "cupy", "torch", "numba": arrays of that library, with
+            the block's stream as its current one (Numba: kernel[blocks, threads, self.stream]);
+            "device": arrays with DLPack and __cuda_array_interface__, for any library. On the
+            CPU and on the emulated device: tensors for "torch", otherwise NumPy's arrays
+        decimation, interpolation: so many items of each input for so many of each output
+        history: items that each input has before the new ones, plus 1, as GNU Radio counts
+
+    Raises:
+        ValueError: naming the parameter, its value and what is allowed
+    """
+
+    def __init__(self, name, in_sig, out_sig, device="auto", arrays="device", decimation=1,
+                 interpolation=1, history=1):
+        let_go()
+        if arrays not in LIBRARIES:
+            refuse("arrays", arrays, ", ".join(LIBRARIES))
+        for parameter, value in (("decimation", decimation), ("interpolation", interpolation),
+                                 ("history", history)):
+            if not isinstance(value, (int, np.integer)) or value < 1:
+                refuse(parameter, value, "an integer above 0")
+        signatures = [[_item(what, port, item) for port, item in enumerate(signature or [])]
+                      for what, signature in (("in_sig", in_sig), ("out_sig", out_sig))]
+        if not any(signatures):
+            refuse("out_sig", out_sig, "at least one input or output")
+        self._arrays = arrays
+        self._adapter = None
+        self._error = None
+        self.gateway = device_block_gateway(name, self, *signatures, int(decimation),
+                                            int(interpolation), device)
+        if history > 1:
+            self.gateway.set_history(int(history))
+        #: of the block on a GPU, in work(): what libraries give their work to
+        self.stream = None
+        #: in work(), with arrays="cupy": the module of the arrays, CuPy on a GPU, otherwise NumPy
+        self.xp = np
+
+    def work(self, inputs, outputs):
+        """
+        Does the work of a call, to be overridden.
+
+        Args:
+            inputs, outputs: an array for each port, of shape [item, ...]; inputs are not to be
+                written. They are valid until work() returns. On a GPU work is enqueued and not
+                waited for
+
+        Returns:
+            how many items were written (a sink: read), or None: all; below 0 ends the stream
+        """
+        raise NotImplementedError("a subclass of device_block has a method work()")
+
+    def start(self):
+        """Before the first call of each run, in the block's thread."""
+
+    def stop(self):
+        """After the last one."""
+
+    def error(self):
+        """What ended the block; empty if there was no error since the last start."""
+        return self.gateway.error()
+
+    def to_basic_block(self):
+        keep_while_connected(self)
+        return self.gateway.to_basic_block()
+
+    def handle_messages(self, port, method):
+        """
+        Has messages handled by a method.
+
+        Args:
+            port: name of a message port, which is made
+            method: name of the method, which gets the message
+        """
+        import pmt
+        self.gateway.message_port_register_in(pmt.intern(port))
+        self.gateway.handle_messages(pmt.intern(port), method)
+
+    def __getattr__(self, name):
+        # the rest is gr.block's: nitems_read(), add_item_tag(), message_port_pub(), ...
+        if name == "gateway":
+            raise AttributeError("device_block.__init__() must be called first")
+        return getattr(self.gateway, name)
+
+    # ---- for the gateway: they return None, or the text of an error
+
+    def _guarded(self, function, *arguments):
+        try:
+            return function(*arguments)
+        except Exception as error:
+            return text_of(error) or type(error).__name__
+
+    def _begin(self):
+        self._adapter = None
+        return self._guarded(lambda: self.start() and None)
+
+    def _end(self):
+        return self._guarded(lambda: self.stop() and None)
+
+    def _handle(self, method, message):
+        return self._guarded(lambda: getattr(self, method)(message) and None)
+
+    def _call(self, inputs, outputs):
+        return self._guarded(self._work, inputs, outputs)
+
+    def _work(self, inputs, outputs):
+        if self._adapter is None:
+            self._adapter = self._make_adapter((inputs or outputs)[0])
+        context, convert = self._adapter
+        with context():
+            made = self.work([convert(array) for array in inputs],
+                             [convert(array) for array in outputs])
+        if made is not None and not isinstance(made, (int, np.integer)):
+            raise TypeError(f"work() returned {made!r}: it must be a number of items, or None: all")
+        return made
+
+    def _make_adapter(self, array):
+        if not isinstance(array, np.ndarray):
+            self.stream = array.stream
+            if self._arrays == "cupy":
+                import cupy
+                self.xp = cupy
+            return LIBRARIES[self._arrays](array.stream)
+        return contextlib.nullcontext, _torch_on_host if self._arrays == "torch" else (lambda a: a)
