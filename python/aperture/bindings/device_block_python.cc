@@ -438,16 +438,21 @@ void bind_device_block(py::module& m)
              py::arg("offset"),
              py::arg("key"),
              py::arg("value"),
-             py::arg("srcid") = pmt::PMT_F)
+             py::arg("srcid") = pmt::PMT_F,
+             "gr.block's, for work().")
         .def("get_tags_in_window",
              &python_block::tags_in_window,
              py::arg("port"),
              py::arg("first"),
-             py::arg("end"))
+             py::arg("end"),
+             "gr.block's, for work(): items count from the first one of the call.")
         .def("handle_messages",
              &python_block::handle_messages,
              py::arg("port"),
-             py::arg("method"))
-        .def("calls", &python_block::calls)
-        .def("seconds", &python_block::seconds);
+             py::arg("method"),
+             "Has messages of a port handled by a method of the owner, given by name.")
+        .def("calls", &python_block::calls, "Calls of work() since the start.")
+        .def("seconds",
+             &python_block::seconds,
+             "How long these held Python, in seconds: what enqueues the work.");
 }
