@@ -170,7 +170,7 @@ class qa_device_block(gr_unittest.TestCase):
     def test_tags_and_messages(self):
         for device in DEVICES:
             with self.subTest(device=device):
-                block = calling(device, lambda self, inputs, outputs: self.tag_first(len(inputs[0])))
+                block = calling(device, lambda self, x, y: self.tag_first(len(x[0])))
 
                 def tag_first(count, block=block):
                     at = block.nitems_written(0)
