@@ -302,11 +302,11 @@ class TestLab(unittest.TestCase):
         self.assertLess(abs(np.std(residual.real) / observing.noise_of(baseline) - 1), 0.2)
 
     def test_tracked(self):
-        """No fringes are left: 0.1 fringes in an hour would be 3e-5 Hz."""
+        """No fringes are left: 0.1 fringes in the 20 minutes would be 8e-5 Hz."""
         baseline = observing.read(self.folder / "tracked.uvh5")
         rate, _ = observing.fringe_rate(baseline.times, np.angle(baseline.mean()))
-        self.assertLess(abs(rate), 2e-6)
-        self.assertLess(abs(abs(baseline.mean().mean()) - 0.07 / 1.07), 5 * 0.0025 / 19)
+        self.assertLess(abs(rate), 8e-6)
+        self.assertLess(abs(abs(baseline.mean().mean()) - 0.07 / 1.07), 5 * 0.0025 / 11)
 
     def test_baseline_is_measured(self):
         baseline = observing.read(self.folder / "garden.uvh5")

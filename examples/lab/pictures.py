@@ -43,16 +43,17 @@ def cable(folder):
     return measure.picture(recorded(folder, "cable.yml", "--channels", "64"), "sun", False)
 
 
-HOUR = ("--duration", "3600", "--integration", "10", "--channels", "32")
+COARSE = ("--integration", "10", "--channels", "32")
 
 
 def sun(folder):
-    return measure.picture(recorded(folder, f"sun.yml,{NOON}", *HOUR), "sun", False)
+    return measure.picture(recorded(folder, f"sun.yml,{NOON}", "--duration", "3600", *COARSE),
+                           "sun", False)
 
 
 def tracked(folder):
-    return measure.picture(recorded(folder, f"sun.yml,{NOON}", *HOUR, "--track", "sun"), "sun",
-                           True)
+    return measure.picture(recorded(folder, f"sun.yml,{NOON}", "--duration", "1200", *COARSE,
+                                    "--track", "sun"), "sun", True)
 
 
 def resolved(_):
