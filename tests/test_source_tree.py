@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "arrays": {"parameters"},
     "tracking": {"arrays", "parameters"},
     "beams": {"arrays", "parameters", "tracking"},
-    "doctor": set(),
+    "doctor": {"arrays", "blocks", "inputs", "streams"},
     "files": {"arrays", "packages", "parameters", "tracking"},
     "imaging": {"arrays", "files", "tracking"},
     "packages": set(),

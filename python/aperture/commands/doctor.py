@@ -15,6 +15,7 @@ from typing import Callable
 from ..doctor.desk import Desk
 from ..doctor.findings import NOTICE, PROBLEM
 from ..doctor.receivers import examine_receivers
+from ..doctor.recordings import examine_recording, input_text
 from .running import CommandError, run_command
 from .terminal import say
 
@@ -24,12 +25,14 @@ HEADINGS = {PROBLEM: "Wrong", NOTICE: "Good to know"}
 
 EPILOG = """\
 The exit status is 0 where nothing is wrong, and 1 where something is, or where it could not be
-looked at. docs/receivers.md says more of each of its findings.
+looked at. docs/receivers.md and docs/troubleshooting.md say more of each of its findings.
 
 Examples:
   aperture_doctor receivers
   aperture_doctor receivers --seconds 20 --sample-rate 2.048e6
-  aperture_doctor receivers --json
+  aperture_doctor recording.dada
+  aperture_doctor sigmf:a.sigmf-meta,b.sigmf-meta --seconds 1
+  aperture_doctor raw:a.cu8,b.cu8,rate=2.4e6,freq=1420.4e6 --json
 """
 
 
@@ -50,10 +53,19 @@ def _receivers(options):
     return examine_receivers(Desk(), options.seconds, options.sample_rate)
 
 
-#: in the order in which they are asked; files will be told by their endings
+def _recording(options):
+    if options.seconds == 0:
+        raise CommandError("--seconds 0: of a recording, something has to be looked at")
+    return examine_recording(input_text(options.subject), options.seconds, options.array)
+
+
+#: in the order in which they are asked
 SUBJECTS = [
     Subject(lambda text: text == "receivers",
             "receivers: the RTL-SDRs and other receivers that are plugged in", _receivers),
+    Subject(lambda text: input_text(text) is not None,
+            "a recording: an input, as of aperture_fx --input, or just the name of its file where "
+            "that ends in what it is, as .sigmf-meta", _recording),
 ]
 
 
@@ -75,10 +87,14 @@ def parser():
         epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("subject", help="; ".join(subject.help for subject in SUBJECTS))
     found.add_argument("--json", action="store_true", help="print what was found for programs")
-    group = found.add_argument_group("receivers")
-    group.add_argument("--seconds", type=_number_above(0, True), default=2.0, metavar="S",
+    found.add_argument("--seconds", type=_number_above(0, True), default=2.0, metavar="S",
                        help="how long all receivers are run together, to see whether samples are "
-                       "lost (default: 2; 0: open none)")
+                       "lost (0: open none), or how much of the beginning of a recording is looked "
+                       "at (default: 2)")
+    group = found.add_argument_group("recordings")
+    group.add_argument("--array", metavar="ARRAY",
+                       help="the description of its array, a file or the name of a shipped one")
+    group = found.add_argument_group("receivers")
     group.add_argument("--sample-rate", type=_number_above(0, False), metavar="HZ",
                        help="sample rate in that (default: what is common, 2.4e6 for an RTL-SDR)")
     return found
@@ -91,13 +107,15 @@ def _paragraph(text, indent):
 
 def _thing_text(thing):
     """A line about a thing that was looked at."""
-    parts = [" ".join(filter(None, (thing.get("manufacturer"), thing.get("product"))))]
+    parts = [thing.get("summary", ""),
+             " ".join(filter(None, (thing.get("manufacturer"), thing.get("product"))))]
     if thing.get("serial"):
         parts.append(f"serial {thing['serial']}")
     if thing.get("speed_mbit"):
         parts.append(f"{thing['speed_mbit']:g} Mbit/s")
     text = ", ".join(filter(None, parts))
-    return f"  {thing['name']}" + (f": {text}" if text else "")
+    line = f"{thing['name']}" + (f": {text}" if text else "")
+    return _paragraph(line, "    ")[2:]
 
 
 def _finding_text(finding, number):

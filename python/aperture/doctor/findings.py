@@ -38,3 +38,23 @@ class Examination:
     @property
     def problems(self):
         return [finding for finding in self.findings if finding.kind == PROBLEM]
+
+
+def names(things):
+    """"A, B and C", of things with a name, or texts."""
+    texts = [getattr(entry, "name", entry) for entry in things]
+    return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + " and " + texts[-1]
+
+
+def are(things):
+    return "is" if len(things) == 1 else "are"
+
+
+def problem(name, things, what, remedy, *commands):
+    return Finding(PROBLEM, name, what, remedy, commands,
+                   tuple(getattr(entry, "name", entry) for entry in things))
+
+
+def notice(name, things, what, remedy="", *commands):
+    return Finding(NOTICE, name, what, remedy, commands,
+                   tuple(getattr(entry, "name", entry) for entry in things))

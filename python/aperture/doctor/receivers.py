@@ -15,7 +15,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from .findings import NOTICE, PROBLEM, Examination, Finding
+from .findings import Examination, are, names, notice, problem
 from .soapy import installed_modules, listed, try_receivers
 from .usb import RTLSDR, rules, usb_receivers
 
@@ -48,26 +48,6 @@ class Scene:
         for driver, number in Counter(entry.get("driver") for entry in self.listed).items():
             counts[driver] = max(counts[driver], number)
         return sum(counts.values())
-
-
-def names(receivers):
-    """"A, B and C", of receivers or texts."""
-    texts = [getattr(entry, "name", entry) for entry in receivers]
-    return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + " and " + texts[-1]
-
-
-def are(receivers):
-    return "is" if len(receivers) == 1 else "are"
-
-
-def problem(name, receivers, what, remedy, *commands):
-    return Finding(PROBLEM, name, what, remedy, commands,
-                   tuple(getattr(entry, "name", entry) for entry in receivers))
-
-
-def notice(name, receivers, what, remedy="", *commands):
-    return Finding(NOTICE, name, what, remedy, commands,
-                   tuple(getattr(entry, "name", entry) for entry in receivers))
 
 
 # --- before anything is opened -----------------------------------------------------------------

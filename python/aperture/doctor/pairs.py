@@ -1,0 +1,88 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What two inputs have in common."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import measure_offsets
+
+MOST_COMPARED = 1 << 20   # samples of each input
+FEWEST_COMPARED = 4096
+
+
+@dataclass(frozen=True)
+class Pair:
+    """
+    An input beside the reference, both by their numbers.
+
+    found: whether they have anything in common; reversed: whether they do so only when the band of
+    one is reversed; offset: samples by which the input begins later; phase: radians to be added to
+    it; coherence: share of the amplitude that is common; equal: 1 where the samples are the same,
+    -1 where they are of opposite sign, and 0; lag: whole samples of the offset.
+    """
+    reference: int
+    number: int
+    found: bool
+    reversed: bool = False
+    offset: float = 0.0
+    phase: float = 0.0
+    coherence: float = 0.0
+    equal: int = 0
+    lag: int = 0
+
+
+def analytic(values):
+    """Complex samples; of real ones at half the rate, with the middle of the band at 0."""
+    if np.iscomplexobj(values):
+        return values
+    count = len(values) // 4 * 4
+    spectrum = np.fft.rfft(values[:count])[:count // 2]
+    return np.fft.ifft(np.roll(spectrum, -(count // 4))).astype(np.complex64)
+
+
+def _equal(reference, other, lag):
+    """1, -1 or 0, see Pair: `other` begins `lag` samples after the reference."""
+    late, early = max(lag, 0), max(-lag, 0)
+    count = len(reference) - late - early
+    a, b = reference[late:late + count], other[early:early + count]
+    if count < FEWEST_COMPARED or not a.any():
+        return 0
+    return 1 if np.array_equal(a, b) else -1 if np.array_equal(a, -b) else 0
+
+
+def _plain(values):
+    """Without what no antenna received: the mean, and levels that floats cannot square."""
+    values = values - np.mean(values)
+    scale = np.sqrt(np.mean(np.abs(values)**2))
+    return (values / scale).astype(np.complex64) if scale > 0 else values.astype(np.complex64)
+
+
+def compare(samples, reference, number):
+    """A Pair of two inputs; None where they have too few samples of one time."""
+    count = min(samples.count, MOST_COMPARED)
+    first = samples.count - count
+    if first:
+        # where most of both is there
+        both = np.flatnonzero(~samples.missing[reference] & ~samples.missing[number])
+        first = min(first, int(both[0])) if len(both) else first
+    there = ~samples.missing[[reference, number], first:first + count]
+    if np.min(np.sum(there, axis=1)) < FEWEST_COMPARED:
+        return None
+    values = [samples.series(entry, first, count) for entry in (reference, number)]
+    factor = 1 if np.iscomplexobj(values[0]) else 2
+    a, b = (_plain(analytic(entry)) for entry in values)
+    if not (a.any() and b.any()):
+        return None
+    for other, is_reversed in ((b, False), (np.conj(b), True)):
+        offset = measure_offsets([a, other], reference=0).inputs[1]
+        if offset.found:
+            delay = factor * (offset.lag + offset.fraction)
+            return Pair(reference, number, True, is_reversed, delay, offset.phase,
+                        offset.coherence, 0 if is_reversed else _equal(*values, round(delay)),
+                        round(delay))
+    return Pair(reference, number, False)

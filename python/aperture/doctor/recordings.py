@@ -1,0 +1,533 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""
+What is wrong with a recording, by its first seconds.
+
+A check is a function of the Scene, all that was read and measured before, which yields findings;
+CHECKS is the table of them.
+"""
+
+import os
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..arrays.geometry import SPEED_OF_LIGHT
+from ..inputs.input_format import split_at
+from ..inputs.registry import kinds, open_input
+from ..inputs.times import exact, length_text, time_text
+from ..streams.levels import RANGES
+from .findings import Examination, are, names, notice, problem
+from .pairs import compare
+from .samples import TYPES, read_samples
+
+MOST_SAMPLES = 1 << 22      # of each input, that are looked at
+MOST_PARTS = 1 << 25        # components of all inputs
+MOST_COMPARED = 32          # inputs, with the first one
+CHANNELS = 1024             # of the spectra in which lines are sought
+LINE = 10.0                 # times the power of the channels around it
+SHORTEST = 0.05             # s
+OLDEST = 315532800          # 1980 in seconds since 1970; GPS time begins there, and little before
+#: ending of a file's name -> kind of input
+ENDINGS = {".sigmf": "sigmf", ".sigmf-meta": "sigmf", ".sigmf-data": "sigmf",
+           ".sigmf-collection": "sigmf", ".dada": "dada", ".vdif": "vdif", ".raw": "guppi",
+           **{f".{ending}": "raw" for ending in (
+               "cu8", "cs8", "cs16", "cf32", "cfile", "sc8", "sc16", "fc32", "u8", "s8", "s16",
+               "f32")}}
+
+
+@dataclass
+class Input:
+    """
+    What was measured of an input.
+
+    rms: of a component (without the mean), `mean`: of the components; peak: fraction of the
+    components at the ends of their range; zeros: fraction of the samples that are 0; image: how
+    much the two components are alike, 0 to 1; lines: [(Hz from the centre, share of the power)].
+    """
+    number: int
+    name: str
+    samples: int
+    missing: float
+    finite: bool = True
+    constant: bool = False
+    mean: tuple = ()
+    rms: float = 0.0
+    parts: tuple = ()
+    peak: float = 0.0
+    zeros: float = 0.0
+    few_levels: bool = False
+    lines: list = field(default_factory=list)
+
+    @property
+    def silent(self):
+        return self.constant or self.samples == 0
+
+
+@dataclass
+class Scene:
+    """All that is known: signals, the seconds that were read, Inputs, what kept more from being
+    read, and Pairs with the first."""
+    signals: object
+    seconds: float
+    inputs: list
+    error: str = ""
+    pairs: list = field(default_factory=list)
+
+    def channel_text(self, offset):
+        """A frequency, by its distance from the middle of the band."""
+        sign = -1 if self.signals.inverted else 1
+        return f"{(self.signals.center_frequency + sign * offset) / 1e6:.6g} MHz"
+
+
+# --- measuring ----------------------------------------------------------------------------------
+
+def _at_the_ends(parts, limit):
+    """The fraction of values that were clamped: at the limit of the type, or such as pile up at the
+    largest value that there is."""
+    if limit is not None:
+        clamped = np.mean(np.abs(parts.astype(np.int32)) >= limit)
+        if clamped > 0:
+            return float(clamped)
+    values, counts = np.unique(parts[:1 << 18], return_counts=True)
+    if len(values) < 16:
+        return 0.0
+    ends = 0
+    for this, next_to in ((-1, -2), (0, 1)):
+        # as the extremes of a sine pile up too, by at most 2.4 times
+        if counts[this] > 4 and counts[this] > 3 * counts[next_to]:
+            ends += counts[this]
+    return float(ends / counts.sum())
+
+
+def _lines(values, rate):
+    """[(Hz from the middle of the band, share of the power)] of channels that stand out."""
+    values = values[:len(values) // CHANNELS * CHANNELS].reshape(-1, CHANNELS)
+    if len(values) < 16:
+        return []
+    window = np.hanning(CHANNELS).astype(np.float32)
+    if np.iscomplexobj(values):
+        spectra = np.fft.fftshift(np.fft.fft(values * window, axis=1), axes=1)
+        frequencies = np.fft.fftshift(np.fft.fftfreq(CHANNELS, 1 / rate))
+    else:
+        spectra = np.fft.rfft(values * window, axis=1)[:, :-1]
+        frequencies = np.fft.rfftfreq(CHANNELS, 1 / rate)[:-1] - rate / 4
+    power = np.mean(np.abs(spectra)**2, axis=0)
+    # beside the mean of the samples and what the window makes of it, which dc() tells of
+    power[np.abs(frequencies + (0 if np.iscomplexobj(values) else rate / 4)) < 2.5 * rate
+          / CHANNELS] = 0
+    near = np.array([np.median(power[max(0, k - 32):k + 33]) for k in range(len(power))])
+    out = np.flatnonzero(power > LINE * np.maximum(near, 1e-12 * power.max()))
+    found = []
+    for group in np.split(out, np.flatnonzero(np.diff(out) > 3) + 1) if len(out) else []:
+        best = group[np.argmax(power[group])]
+        # with what the window spreads beside it
+        wide = slice(max(0, group[0] - 2), group[-1] + 3)
+        share = np.sum((power - near)[wide]) / np.sum(power)
+        found.append((float(frequencies[best]), float(share)))
+    return sorted(found, key=lambda line: -line[1])
+
+
+def measure(samples, number, signals):
+    """The Input of a number."""
+    _, is_complex, limit = TYPES[signals.sample_type]
+    parts = samples.of(number)
+    found = Input(number, signals.description.input_names[number], len(parts),
+                  float(np.mean(samples.missing[number])) if samples.count else 0.0)
+    if not len(parts):
+        return found
+    with np.errstate(all="ignore"):
+        found.finite = bool(np.isfinite(parts).all() and np.abs(parts, dtype=np.float64).max()
+                            < 1e15)
+    if not found.finite:
+        return found
+    found.constant = bool((parts == parts[0]).all())
+    found.mean = tuple(map(float, np.mean(parts, axis=0, dtype=np.float64)))
+    found.parts = tuple(map(float, np.std(parts, axis=0, dtype=np.float64)))
+    found.rms = float(np.sqrt(np.mean(np.square(found.parts))))
+    found.zeros = _dropped(parts)
+    found.few_levels = limit is not None and len(np.unique(parts[:1 << 16])) <= 16
+    if not found.constant:
+        found.peak = _at_the_ends(parts.ravel(), limit)
+        found.lines = _lines(samples.series(number) - (complex(*found.mean) if is_complex
+                                                       else found.mean[0]), signals.sample_rate)
+    return found
+
+
+def _dropped(parts):
+    """The fraction of samples in runs of 64 zeros or more: no noise does that."""
+    zero = (parts == 0).all(axis=1)
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], zero.view(np.int8), [0]))))
+    lengths = edges[1::2] - edges[::2]
+    return float(lengths[lengths >= 64].sum() / len(parts))
+
+
+def _begin(signals):
+    whole, fraction = signals.start_time
+    return time_text(whole + exact(fraction))
+
+
+# --- the recording as a whole -------------------------------------------------------------------
+
+def told(scene):
+    """What the reader of the format has to say."""
+    for text in scene.signals.warnings:
+        yield notice("reader", [], text[:1].upper() + text[1:] + ".")
+
+
+def broken(scene):
+    """A file that cannot be read to its end."""
+    if scene.error:
+        yield problem("broken", [], f"It could not be read on: {scene.error}.",
+                      "What came before was looked at. Copy the file again from where it was "
+                      "recorded, and look whether the disk is full there.")
+
+
+def short(scene):
+    """Too little to see anything in."""
+    signals = scene.signals
+    if signals.samples is not None and signals.samples / signals.sample_rate < SHORTEST:
+        yield notice("short", [], f"It is only {length_text(signals.samples / signals.sample_rate)}"
+                     " long, in which little can be seen.", "Record for some seconds at least.")
+
+
+def times(scene):
+    """Times at which nobody recorded this."""
+    start = scene.signals.start_time[0]
+    if start < OLDEST:
+        yield problem(
+            "time", [], f"It says that it began at {_begin(scene.signals)}: that is "
+            "a clock that was never set, and directions on the sky will be wrong.",
+            "Give the right time, with time= where the format has it (aperture_fx --help-input "
+            "KIND).")
+    elif start > time.time() + 86400:
+        yield problem(
+            "time", [], f"It says that it began at {_begin(scene.signals)}, which is "
+            "in the future.", "Set the clock of the recorder, and give the right time with time=.")
+
+
+def frequency(scene):
+    """A frequency at baseband, where the sky has none."""
+    if scene.signals.center_frequency < scene.signals.sample_rate / 2:
+        yield problem(
+            "frequency", [], "Its centre frequency is "
+            f"{scene.signals.center_frequency / 1e6:.6g} MHz, less than half of its band: whoever "
+            "recorded it did not say where the receiver was tuned to. Delays and images need it.",
+            "Give the sky frequency of the middle of the band with freq=, in Hz.")
+
+
+# --- each input by itself -----------------------------------------------------------------------
+
+def not_numbers(scene):
+    """Floats that cannot be."""
+    wrong = [entry for entry in scene.inputs if not entry.finite]
+    if wrong:
+        yield problem(
+            "not-numbers", wrong, f"Samples of {names(wrong)} are not numbers, or beyond all "
+            "measure: they were most likely not written as floats.",
+            "Look what the program that recorded them writes, and say it: type=cu8 for rtl_sdr.")
+
+
+def silent(scene):
+    """Inputs on which nothing ever changes."""
+    for entry in scene.inputs:
+        if entry.finite and entry.constant:
+            zero = not any(entry.mean)
+            yield problem(
+                "silent", [entry], f"{entry.name} is " + (
+                    "zero throughout" if zero else f"stuck at {_value(entry.mean)} throughout")
+                + ": not even a receiver without an antenna is that quiet.",
+                "Nothing came from this receiver. Look whether it was the right device, whether it "
+                "was streaming, and whether this column of the file is the input that you mean.")
+
+
+def _value(mean):
+    return f"{mean[0]:.4g}" + (f" {mean[1]:+.4g}i" if len(mean) == 2 else "")
+
+
+def missing(scene):
+    """Samples that the format says are lost, and such as were quietly filled with zeros."""
+    for entry in scene.inputs:
+        if entry.samples == 0:
+            yield problem(
+                "missing", [entry], f"{entry.name} has no samples in the first "
+                f"{length_text(scene.seconds)}: it begins later, or lost them all.",
+                "Look at more of it with --seconds, or leave the input away.")
+        elif entry.missing > 1e-2:
+            yield problem(
+                "missing", [entry], f"{entry.missing:.1%} of the samples of {entry.name} are "
+                "missing in what was looked at.",
+                "The recorder could not keep up, or its recording begins later than the others. "
+                "They count as missing and do no harm, but the integration is shorter.")
+        elif entry.missing > 0:
+            yield notice("missing", [entry], f"{entry.missing:.2g} of the samples of {entry.name} "
+                         "are missing; they will not be counted.")
+        if entry.samples and entry.zeros > 1e-4 and not entry.silent:
+            yield problem(
+                "zeros", [entry], f"{entry.zeros:.1%} of the samples of {entry.name} are zeros in "
+                "rows of 64 or more: the recorder put them where it had lost samples, and nothing "
+                "marks them.", "They count as if the sky had been silent. Record again with a "
+                "lower sample rate or a faster disk, at best to memory (/dev/shm).")
+
+
+def clamped(scene):
+    """Samples that did not fit."""
+    for entry in scene.inputs:
+        if entry.peak > 5e-3:
+            yield problem(
+                "clamped", [entry], f"{entry.peak:.1%} of the values of {entry.name} are at the "
+                "end of the range: the converter was overdriven. That makes signals out of "
+                "nothing, and lowers the coherence.",
+                "Lower the receiver's gain until the rms is about a sixth of the range (20 of 127 "
+                "steps). If it does not help, something strong outside of the band does it: put a "
+                "filter before the receiver. If the recording is from another program, its type "
+                "may be another one than was said.")
+        elif entry.peak > 1e-4:
+            yield notice("clamped", [entry], f"{entry.peak:.2g} of the values of {entry.name} are "
+                         "at the end of the range: a little less gain would be better.")
+
+
+def level(scene):
+    """Levels that lie in the rounding."""
+    signals = scene.signals
+    if TYPES[signals.sample_type][2] is None:
+        return
+    lowest = RANGES["sc8"].lowest
+    for entry in scene.inputs:
+        if entry.silent or not entry.finite or entry.few_levels and entry.rms > 8:
+            continue
+        if entry.rms < lowest:
+            yield problem(
+                "too-low", [entry], f"The level of {entry.name} is {entry.rms:.2g} steps of the "
+                "converter (rms): a good part of that is rounding, not sky.",
+                "Raise the receiver's gain by "
+                f"{20 * np.log10(RANGES['sc8'].target / max(entry.rms, 0.1)):.0f} dB. If it is as "
+                "high as it goes, the amplifier at the antenna has no power.")
+        elif entry.rms < RANGES["sc8"].low:
+            yield notice("low", [entry], f"The level of {entry.name} is {entry.rms:.2g} steps "
+                         "(rms), which is low.", "About 20 of 127 steps are best.")
+
+
+def unequal(scene):
+    """Inputs that differ in level as no two receivers of one kind do."""
+    there = [entry for entry in scene.inputs if not entry.silent and entry.finite]
+    if len(there) < 2:
+        return
+    strong = max(there, key=lambda entry: entry.rms)
+    weak = [entry for entry in there if entry.rms * 10 < strong.rms]
+    if weak:
+        yield notice(
+            "unequal", weak, f"{names(weak)} {are(weak)} more than 20 dB weaker than "
+            f"{strong.name}.", "Look whether the antenna is connected, and whether its amplifier "
+            "has power; give all receivers the same gain, with automatic gain switched off.")
+
+
+def dc(scene):
+    """A constant beside the signal."""
+    for entry in scene.inputs:
+        if entry.silent or not entry.finite or entry.rms == 0:
+            continue
+        share = max(map(abs, entry.mean)) / entry.rms
+        middle = "middle" if len(entry.mean) == 2 else "lower end"
+        text = (f"{entry.name} has a constant of {_value(entry.mean)} beside a signal of "
+                f"{entry.rms:.3g} (rms): a line at the {middle} of the band.")
+        if share > 1:
+            yield problem(
+                "dc-offset", [entry], text,
+                "If the file has unsigned bytes, its type is cu8 (or u8), not a signed one. "
+                "Otherwise tune the receiver some kHz beside what you look for, and leave the "
+                "channel there away.")
+        elif share > 0.1:
+            yield notice("dc-offset", [entry], text,
+                         "All receivers that mix to baseband have one; leave this channel away.")
+
+
+def one_part(scene):
+    """Complex samples of which half is missing."""
+    for entry in scene.inputs:
+        if entry.silent or not entry.finite or len(entry.parts) != 2:
+            continue
+        weak, strong = sorted(entry.parts)
+        if weak * 4 < strong:
+            yield problem(
+                "one-component", [entry], f"Real and imaginary part of {entry.name} differ in "
+                f"level ({entry.parts[0]:.3g} and {entry.parts[1]:.3g}): what is above the centre "
+                "frequency appears below as well.",
+                "One channel of the receiver's converter is dead, or these are real samples (type "
+                "s8, s16 or f32, not complex).")
+
+
+def lines(scene):
+    """Interference."""
+    for entry in scene.inputs:
+        if not entry.lines:
+            continue
+        share = sum(line[1] for line in entry.lines)
+        places = names([scene.channel_text(offset) for offset, _ in entry.lines[:3]])
+        count = len(entry.lines)
+        text = (f"{entry.name} has " + ("a narrow line" if count == 1 else f"{count} narrow lines")
+                + f" with {share:.0%} of the power, at {places}"
+                + (" and elsewhere." if count > 3 else "."))
+        if share > 0.5:
+            yield problem(
+                "interference", [entry], text + " It is most of what this input sees.",
+                "Find the transmitter (computers, power supplies and monitors are near ones), go "
+                "away from it, or tune away. Leave these channels away in what you make of it.")
+        else:
+            yield notice("interference", [entry], text, "Leave these channels away.")
+
+
+# --- inputs beside each other -------------------------------------------------------------------
+
+def _name(scene, number):
+    return scene.inputs[number].name
+
+
+def identical(scene):
+    """One receiver that was recorded twice."""
+    for pair in scene.pairs:
+        if pair.equal:
+            a, b = _name(scene, pair.reference), _name(scene, pair.number)
+            later = f", {abs(pair.lag)} samples apart" if pair.lag else ""
+            yield problem(
+                "identical" if pair.equal > 0 else "opposite", [a, b],
+                f"{a} and {b} have the same samples" + (
+                    "" if pair.equal > 0 else " with opposite signs") + f"{later}: both came from "
+                "one receiver.",
+                "Two receivers never have the same noise. Give each dongle a serial number of its "
+                "own and name it in the recorder (see aperture_doctor receivers), or name two "
+                "different files.")
+
+
+def reversed_band(scene):
+    """Spectra that run against each other."""
+    for pair in scene.pairs:
+        if pair.reversed:
+            a, b = _name(scene, pair.reference), _name(scene, pair.number)
+            yield problem(
+                "reversed", [a, b], f"{b} sees what {a} sees with its band reversed (coherence "
+                f"{pair.coherence:.2f} when it is conjugated, none as it is).",
+                "One of them has its real and imaginary parts exchanged, or another sideband. Read "
+                f"{b} with inverted=yes in a file of its own, or exchange the two parts where it "
+                "is recorded.")
+
+
+def offset(scene):
+    """Receivers that did not begin at one time."""
+    places = np.array([entry.position for entry in scene.signals.description.antennas])
+    size = np.max(np.linalg.norm(places[:, None] - places[None], axis=-1)) / SPEED_OF_LIGHT
+    rate = scene.signals.sample_rate
+    for pair in scene.pairs:
+        if not pair.found or pair.equal or abs(pair.offset) < 2 + size * rate:
+            continue
+        a, b = _name(scene, pair.reference), _name(scene, pair.number)
+        late, early = (b, a) if pair.offset > 0 else (a, b)
+        yield problem(
+            "offset", [a, b], f"{late} begins {length_text(abs(pair.offset) / rate)} "
+            f"({abs(pair.offset):.1f} samples) later than {early}, and no time says so: the "
+            "fringes are lost, or turn quickly along the band.",
+            "In a flowgraph, put Stream Align behind the sources: it measures this and makes up "
+            "for it. With raw: or sigmf:, give each file the time at which it began (time=...;... "
+            f"for raw:), {length_text(abs(pair.offset) / rate)} apart.")
+
+
+def nothing_in_common(scene):
+    """Inputs that do not see the same signal."""
+    apart = [pair for pair in scene.pairs if not pair.found]
+    common = [pair for pair in scene.pairs if pair.found]
+    for pair in apart:
+        a, b = _name(scene, pair.reference), _name(scene, pair.number)
+        what = f"{a} and {b} do not see the same signal, in what was looked at."
+        if len(common) > len(apart):
+            yield problem(
+                "nothing-in-common", [a, b], what + " The other inputs do.",
+                f"Look at the antenna and the cables of {b}, at its frequency, and whether it runs "
+                "on the same clock as the others.")
+        else:
+            yield notice(
+                "nothing-in-common", [a, b], what,
+                "That is so for sources that are fainter than the receivers' noise. If a noise "
+                "source or the Sun was on: one input's antenna, frequency or polarisation is "
+                "another one, they run on two clocks, or they began more than half of this time "
+                "apart (--seconds).")
+
+
+CHECKS = [told, broken, short, times, frequency, not_numbers, silent, missing, clamped, level,
+          unequal, dc, one_part, lines, identical, reversed_band, offset, nothing_in_common]
+
+
+# --- the examination ----------------------------------------------------------------------------
+
+def input_text(text):
+    """The text of an input that names a recording: itself, or with the kind that the ending of its
+    first file's name says; None where neither does."""
+    kind = text.partition(":")[0]
+    if ":" in text and kind in kinds():
+        return text
+    found = ENDINGS.get(os.path.splitext(split_at(text, ",")[0])[1].lower())
+    return f"{found}:{text}" if found else None
+
+
+def _summary(scene, entry):
+    parts = [f"rms {entry.rms:.3g}"]
+    if entry.missing:
+        parts.append(f"{entry.missing:.2g} missing")
+    for pair in scene.pairs:
+        if pair.number == entry.number and pair.found:
+            parts.append(f"with {_name(scene, pair.reference)}: coherence {pair.coherence:.2f}, "
+                         f"offset {pair.offset:+.2f} samples, phase "
+                         f"{np.degrees(pair.phase):+.0f}°")
+    return ", ".join(parts)
+
+
+def _head(signals, seconds):
+    length = "without end" if signals.samples is None else length_text(
+        signals.samples / signals.sample_rate)
+    return (f"{signals.inputs} input{'s' if signals.inputs > 1 else ''} of {signals.sample_type}, "
+            f"{signals.sample_rate / 1e6:.9g} Msample/s, centre "
+            f"{signals.center_frequency / 1e6:.9g} MHz, from {_begin(signals)}, "
+            f"{length}; the first {length_text(seconds)} were looked at")
+
+
+def examine_recording(text, seconds=2.0, array=None):
+    """
+    Looks at a recording.
+
+    Parameters
+    ----------
+    text : str
+        Of an input, as input_text() gives it.
+    seconds : float
+        How much of it, at most; 4 million samples of each input are the most.
+    array : str, optional
+        The description of its array.
+
+    Raises
+    ------
+    ValueError, RuntimeError, OSError
+        It cannot be read; the message says why.
+    """
+    signals = open_input(text, array)
+    if signals.live or signals.ports != 1:
+        raise ValueError(f"{text}: is a receiver, not a recording; aperture_doctor receivers looks "
+                         "at receivers")
+    parts = signals.inputs * (1 if signals.real else 2)
+    count = int(max(1, min(seconds * signals.sample_rate, MOST_SAMPLES, MOST_PARTS // parts)))
+    samples = read_samples(signals, count if signals.samples is None
+                           else min(count, signals.samples))
+    scene = Scene(signals, samples.count / signals.sample_rate,
+                  [measure(samples, number, signals) for number in range(signals.inputs)],
+                  samples.error)
+    good = [entry.number for entry in scene.inputs if entry.finite and not entry.silent]
+    compared = [compare(samples, good[0], number) for number in good[1:MOST_COMPARED]]
+    scene.pairs = [pair for pair in compared if pair is not None]
+    findings = [found for check in CHECKS for found in check(scene)]
+    things = [{"name": "the recording", "summary": _head(signals, scene.seconds)}]
+    things += [{"name": entry.name, "summary": _summary(scene, entry), "rms": entry.rms,
+                "mean": list(entry.mean), "clamped": entry.peak, "missing": entry.missing}
+               for entry in scene.inputs]
+    return Examination("recording", things, findings)
