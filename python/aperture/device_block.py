@@ -9,6 +9,7 @@ import contextlib
 import warnings
 
 import numpy as np
+from gnuradio import gr
 
 from .aperture_python import device_block_gateway
 from .parameters.errors import refuse
@@ -68,9 +69,17 @@ def _item(name, port, item):
     return base.str, list(shape)
 
 
-class device_block:
+def _signature(items):
+    """Of one side, as GNU Radio Companion asks for it: a vector is of one axis there."""
+    types = [np.dtype((kind, (int(np.prod(shape)),))) if shape else np.dtype(kind)
+             for kind, shape in items]
+    return gr.py_io_signature(len(types), len(types), types)
+
+
+class device_block(gr.gateway.gateway_block):
     """
-    A block in Python whose items are on a device: subclass it as gr.sync_block.
+    A block in Python whose items are on a device: subclass it as gr.sync_block, also in an Embedded
+    Python Block of GNU Radio Companion.
 
         class conjugate(aperture.device_block):
             def __init__(self):
@@ -97,6 +106,7 @@ class device_block:
 
     def __init__(self, name, in_sig, out_sig, device="auto", arrays="device", decimation=1,
                  interpolation=1, history=1):
+        # not gateway_block's __init__(): the gateway is another one
         let_go()
         if arrays not in LIBRARIES:
             refuse("arrays", arrays, ", ".join(LIBRARIES))
@@ -113,6 +123,7 @@ class device_block:
         self._error = None
         self.gateway = device_block_gateway(name, self, *signatures, int(decimation),
                                             int(interpolation), device)
+        self._in_sig, self._out_sig = map(_signature, signatures)
         if history > 1:
             self.gateway.set_history(int(history))
         #: of the block on a GPU, in work(): what libraries give their work to
@@ -134,6 +145,14 @@ class device_block:
         """
         raise NotImplementedError("a subclass of device_block has a method work()")
 
+    def in_sig(self):
+        """GNU Radio's py_io_signature of the inputs."""
+        return self._in_sig
+
+    def out_sig(self):
+        """That of the outputs."""
+        return self._out_sig
+
     def start(self):
         """Before the first call of each run, in the block's thread."""
 
@@ -148,17 +167,15 @@ class device_block:
         keep_while_connected(self)
         return self.gateway.to_basic_block()
 
-    def handle_messages(self, port, method):
+    def set_msg_handler(self, which_port, handler_function):
         """
-        Has messages handled by a method.
+        Has messages handled by a method, as with gr.sync_block.
 
         Args:
-            port: name of a message port, which is made
-            method: name of the method, which gets the message
+            which_port: of message_port_register_in(), a PMT symbol
+            handler_function: a method of this object, which gets the message
         """
-        import pmt
-        self.gateway.message_port_register_in(pmt.intern(port))
-        self.gateway.handle_messages(pmt.intern(port), method)
+        self.gateway.handle_messages(which_port, handler_function.__name__)
 
     def __getattr__(self, name):
         # the rest is gr.block's: nitems_read(), add_item_tag(), message_port_pub(), ...

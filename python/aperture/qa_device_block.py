@@ -97,6 +97,11 @@ class calling(aperture.device_block):
         super().__init__("calling", [np.complex64], [np.complex64], device=device)
         self.function = function
 
+        self.received = []
+
+    def receive(self, message):
+        self.received.append(pmt.to_python(message))
+
     def work(self, inputs, outputs):
         outputs[0][...] = inputs[0]
         return self.function(self, inputs, outputs)
@@ -177,10 +182,10 @@ class qa_device_block(gr_unittest.TestCase):
                     block.add_item_tag(0, at, pmt.intern("call"), pmt.from_long(count))
                     found.extend((tag.offset, pmt.to_long(tag.value)) for tag in
                                  block.get_tags_in_window(0, 0, count))
-                found, received = [], []
+                found = []
                 block.tag_first = tag_first
-                block.receive = received.append
-                block.handle_messages("in", "receive")
+                block.message_port_register_in(pmt.intern("in"))
+                block.set_msg_handler(pmt.intern("in"), block.receive)
                 tags = [gr.tag_utils.python_to_tag((i, pmt.intern("n"), pmt.from_long(i)))
                         for i in range(0, 5000, 501)]
                 end = blocks.vector_sink_c()
@@ -189,6 +194,7 @@ class qa_device_block(gr_unittest.TestCase):
                 top.start()
                 block.gateway._post(pmt.intern("in"), pmt.from_long(5))
                 top.wait()
+                self.assertEqual(block.received, [5])
                 self.assertEqual(found, [(i, i) for i in range(0, 5000, 501)])
                 calls = [tag for tag in end.tags() if pmt.symbol_to_string(tag.key) == "call"]
                 self.assertEqual(sum(pmt.to_long(tag.value) for tag in calls), 5000)
@@ -209,6 +215,25 @@ class qa_device_block(gr_unittest.TestCase):
                     block = calling(device, function)
                     self.run_chain(blocks.null_source(8), block, blocks.null_sink(8))
                     self.assertIn(text, block.error())
+
+    def test_embedded_in_grc(self):
+        """GNU Radio Companion takes the source of such a block for an Embedded Python Block."""
+        from gnuradio.grc.core.utils import epy_block_io
+        found = epy_block_io.extract("""
+import numpy as np
+from gnuradio import aperture
+
+class blk(aperture.device_block):
+    def __init__(self, channels=5, factor=2.0):
+        super().__init__("Scale", [(np.complex64, (channels, 3))],
+                         [(np.float32, channels), np.int16])
+        self.factor = factor
+""")
+        self.assertEqual((found.name, found.cls), ("Scale", "blk"))
+        self.assertEqual(found.params, [("channels", "5"), ("factor", "2.0")])
+        self.assertEqual(found.sinks, [("0", "complex", 15)])
+        self.assertEqual(found.sources, [("0", "float", 5), ("1", "short", 1)])
+        self.assertEqual(found.callbacks, ["factor"])
 
     def test_parameters(self):
         cases = [(dict(in_sig=[np.complex64], out_sig=None, arrays="cuda"),
