@@ -39,7 +39,8 @@ class TestExamples(unittest.TestCase):
                          {"beams.py", "correlate.py", "instrument.py"})
         self.assertTrue({"beams.grc", "device_edge.grc", "fringes.grc", "interferometer.grc",
                          "pointing.grc", "tracking.grc", "two_receivers.grc",
-                         "calibration_loop.grc", "sky.grc", "many_types.grc"} <= names)
+                         "calibration_loop.grc", "embedded_block.grc", "sky.grc",
+                         "many_types.grc"} <= names)
 
     def test_grc(self):
         """grcc compiles every flowgraph, without a complaint."""
@@ -63,7 +64,7 @@ class TestExamples(unittest.TestCase):
                      "calibration_loop"):
             with self.subTest(flowgraph=name):
                 self.check_qt(name)
-        for name in ("fringes", "device_edge"):
+        for name in ("fringes", "device_edge", "embedded_block"):
             with self.subTest(flowgraph=name):
                 self.check_fringes(self.check_qt(name, DISPLAY_BLUE))
 
