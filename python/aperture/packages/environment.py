@@ -97,7 +97,8 @@ def enter():
     """
     python = folder() / "bin" / "python"
     if python.exists() and Path(sys.prefix).resolve() != folder().resolve():
-        sys.stdout.flush()
+        if sys.stdout is not None:  # which it is where the descriptor is closed
+            sys.stdout.flush()
         os.execv(python, [str(python), *sys.argv])
 
 
