@@ -37,8 +37,8 @@ from .voltage_sink import voltage_sink
 from .waterfall_display import waterfall_display
 
 array_source = clear_errors(array_source)
-for _block in (bandpass_display, calibrator, delay_tracker, filterbank_sink, fringe_display,
-               fx_correlator, input_source, pointing, sky_display, uvh5_sink, voltage_sink,
-               waterfall_display):
+for _block in (bandpass_display, calibrator, delay_tracker, device_block, filterbank_sink,
+               fringe_display, fx_correlator, input_source, pointing, sky_display, uvh5_sink,
+               voltage_sink, waterfall_display):
     clear_errors(_block)
 del _block, clear_errors, clear_errors_of
