@@ -14,6 +14,7 @@ from typing import Callable
 
 from ..doctor.desk import Desk
 from ..doctor.findings import NOTICE, PROBLEM
+from ..doctor.flowgraphs import ENDING, examine_flowgraph
 from ..doctor.receivers import examine_receivers
 from ..doctor.recordings import examine_recording, input_text
 from .running import CommandError, run_command
@@ -30,6 +31,7 @@ looked at. docs/receivers.md and docs/troubleshooting.md say more of each of its
 Examples:
   aperture_doctor receivers
   aperture_doctor receivers --seconds 20 --sample-rate 2.048e6
+  aperture_doctor interferometer.grc
   aperture_doctor recording.dada
   aperture_doctor sigmf:a.sigmf-meta,b.sigmf-meta --seconds 1
   aperture_doctor raw:a.cu8,b.cu8,rate=2.4e6,freq=1420.4e6 --json
@@ -59,10 +61,16 @@ def _recording(options):
     return examine_recording(input_text(options.subject), options.seconds, options.array)
 
 
+def _flowgraph(options):
+    return examine_flowgraph(options.subject)
+
+
 #: in the order in which they are asked
 SUBJECTS = [
     Subject(lambda text: text == "receivers",
             "receivers: the RTL-SDRs and other receivers that are plugged in", _receivers),
+    Subject(lambda text: text.endswith(ENDING),
+            "FLOWGRAPH.grc: a flowgraph of GNU Radio Companion, which is not run", _flowgraph),
     Subject(lambda text: input_text(text) is not None,
             "a recording: an input, as of aperture_fx --input, or just the name of its file where "
             "that ends in what it is, as .sigmf-meta", _recording),
