@@ -13,6 +13,9 @@ from .. import measure_offsets
 
 MOST_COMPARED = 1 << 20   # samples of each input
 FEWEST_COMPARED = 4096
+MOST_DRIFTING = 1 << 17   # samples in which receivers on two crystals are sought
+MOST_PPM = 100.0          # by which two crystals differ at most
+WEAK = 0.3                # coherence below which the phase may have run through many turns
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class Pair:
     found: whether they have anything in common; reversed: whether they do so only when the band of
     one is reversed; offset: samples by which the input begins later; phase: radians to be added to
     it; coherence: share of the amplitude that is common; equal: 1 where the samples are the same,
-    -1 where they are of opposite sign, and 0; lag: whole samples of the offset.
+    -1 where they are of opposite sign, and 0; lag: whole samples of the offset; drift: Hz, by
+    which their phase runs, where it does.
     """
     reference: int
     number: int
@@ -34,6 +38,7 @@ class Pair:
     coherence: float = 0.0
     equal: int = 0
     lag: int = 0
+    drift: float = 0.0
 
 
 def analytic(values):
@@ -62,8 +67,22 @@ def _plain(values):
     return (values / scale).astype(np.complex64) if scale > 0 else values.astype(np.complex64)
 
 
-def compare(samples, reference, number):
-    """A Pair of two inputs; None where they have too few samples of one time."""
+def _drifting(a, b, cycles, reference, number, factor, rate):
+    """A Pair on two crystals, or None; cycles: of the sky frequency in a sample."""
+    a, b = a[:MOST_DRIFTING], b[:MOST_DRIFTING]
+    most = MOST_PPM * 1e-6
+    found = measure_offsets([a, b], reference=0, most_delay_rate=most,
+                            most_phase_rate=2 * np.pi * most * max(cycles, 1.0)).inputs[1]
+    if not found.found or abs(found.phase_rate) < 6 * found.sigma_phase_rate:
+        return None
+    delay = factor * (found.lag + found.fraction)
+    return Pair(reference, number, True, False, delay, found.phase, found.coherence, 0,
+                round(delay), found.phase_rate / (2 * np.pi) * rate / factor)
+
+
+def compare(samples, reference, number, frequency, rate):
+    """A Pair of two inputs, of a sky frequency and a sample rate in Hz; None where they have too
+    few samples of one time."""
     count = min(samples.count, MOST_COMPARED)
     first = samples.count - count
     if first:
@@ -81,8 +100,13 @@ def compare(samples, reference, number):
     for other, is_reversed in ((b, False), (np.conj(b), True)):
         offset = measure_offsets([a, other], reference=0).inputs[1]
         if offset.found:
+            drifting = offset.coherence < WEAK and not is_reversed and _drifting(
+                a, b, frequency / rate * factor, reference, number, factor, rate)
+            if drifting and drifting.coherence > 2 * offset.coherence:
+                return drifting
             delay = factor * (offset.lag + offset.fraction)
             return Pair(reference, number, True, is_reversed, delay, offset.phase,
                         offset.coherence, 0 if is_reversed else _equal(*values, round(delay)),
                         round(delay))
-    return Pair(reference, number, False)
+    return _drifting(a, b, frequency / rate * factor, reference, number, factor, rate) or Pair(
+        reference, number, False)

@@ -122,6 +122,14 @@ class qa_recordings(gr_unittest.TestCase):
         finding = self.only(self.examine(*files))
         self.assertEqual((finding.name, finding.of), ("nothing-in-common", ("A1x", "A3x")))
 
+    def test_two_clocks(self):
+        """Crystals that differ by 3 ppm turn by 4260 Hz at 1420 MHz; by 0.01 ppm, by 14 Hz."""
+        for ppm, turns in ((3, r"4\.26e\+03"), (0.01, r"14\.\d")):
+            receivers = Receivers([Receiver(), Receiver(start=0.25, ppm=ppm)], RATE, seed=3)
+            problems = self.found(self.pair_with(receivers.samples(1, 0, COUNT)))
+            self.assertEqual(list(problems), ["two-clocks"])
+            self.assertRegex(problems["two-clocks"].what, f"{turns} turns a second: .* {ppm} ppm")
+
     def test_reversed(self):
         finding = self.only(self.pair_with(np.conj(self.pair[1])))
         self.assertEqual((finding.name, finding.of), ("reversed", ("A1x", "A2x")))
@@ -216,6 +224,11 @@ class qa_recordings(gr_unittest.TestCase):
         for values, expected in (({"time": "5"}, "time"), ({"time": "9000-01-01"}, "time"),
                                  ({"freq": "0"}, "frequency")):
             self.assertEqual(self.only(self.examine(*files, **values)).name, expected)
+        # a few samples, at no frequency, of what has nothing in common
+        few = [self.write(f"{name}3", noise(4999, 1, 0.7, seed)[:, 0].astype(np.float32).view(
+            np.complex64)[:, 0]) for seed, name in enumerate("ab")]
+        examination = self.examine(*few, freq="0")
+        self.assertEqual(list(self.found(examination)), ["frequency"])
         short = [self.write(f"{name}2", samples[:20000]) for name, samples in zip("ab", self.pair)]
         self.assertEqual(list(self.found(self.examine(*short), NOTICE)), ["short"])
 

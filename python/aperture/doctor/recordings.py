@@ -31,6 +31,7 @@ MOST_COMPARED = 32          # inputs, with the first one
 CHANNELS = 1024             # of the spectra in which lines are sought
 LINE = 10.0                 # times the power of the channels around it
 SHORTEST = 0.05             # s
+EARTH = 7.2921e-5           # radians a second that the Earth turns
 OLDEST = 315532800          # 1980 in seconds since 1970; GPS time begins there, and little before
 #: ending of a file's name -> kind of input
 ENDINGS = {".sigmf": "sigmf", ".sigmf-meta": "sigmf", ".sigmf-data": "sigmf",
@@ -416,10 +417,32 @@ def reversed_band(scene):
                 "is recorded.")
 
 
+def _light_time(description):
+    """Seconds that light takes between the antennas that are farthest apart."""
+    places = np.array([entry.position for entry in description.antennas])
+    return np.max(np.linalg.norm(places[:, None] - places[None], axis=-1)) / SPEED_OF_LIGHT
+
+
+def two_clocks(scene):
+    """Phases that run faster than the Earth turns."""
+    sky = scene.signals.center_frequency
+    natural = EARTH * _light_time(scene.signals.description) * sky
+    for pair in scene.pairs:
+        if abs(pair.drift) <= 2 * natural:
+            continue
+        a, b = _name(scene, pair.reference), _name(scene, pair.number)
+        yield problem(
+            "two-clocks", [a, b], f"The phase between {a} and {b} runs through "
+            f"{abs(pair.drift):.3g} turns a second: they are on two clocks"
+            + (f", which differ by {abs(pair.drift) / sky * 1e6:.2g} ppm." if sky > 0 else "."),
+            "Give both receivers one clock (docs/lab/hardware.md); after that, record again. In a "
+            "flowgraph, Clock Error of Stream Align follows two clocks, if there is a strong "
+            "common source.")
+
+
 def offset(scene):
     """Receivers that did not begin at one time."""
-    places = np.array([entry.position for entry in scene.signals.description.antennas])
-    size = np.max(np.linalg.norm(places[:, None] - places[None], axis=-1)) / SPEED_OF_LIGHT
+    size = _light_time(scene.signals.description)
     rate = scene.signals.sample_rate
     for pair in scene.pairs:
         if not pair.found or pair.equal or abs(pair.offset) < 2 + size * rate:
@@ -457,7 +480,8 @@ def nothing_in_common(scene):
 
 
 CHECKS = [told, broken, short, times, frequency, not_numbers, silent, missing, clamped, level,
-          unequal, dc, one_part, lines, identical, reversed_band, offset, nothing_in_common]
+          unequal, dc, one_part, lines, identical, reversed_band, two_clocks, offset,
+          nothing_in_common]
 
 
 # --- the examination ----------------------------------------------------------------------------
@@ -523,7 +547,8 @@ def examine_recording(text, seconds=2.0, array=None):
                   [measure(samples, number, signals) for number in range(signals.inputs)],
                   samples.error)
     good = [entry.number for entry in scene.inputs if entry.finite and not entry.silent]
-    compared = [compare(samples, good[0], number) for number in good[1:MOST_COMPARED]]
+    compared = [compare(samples, good[0], number, signals.center_frequency, signals.sample_rate)
+                for number in good[1:MOST_COMPARED]]
     scene.pairs = [pair for pair in compared if pair is not None]
     findings = [found for check in CHECKS for found in check(scene)]
     things = [{"name": "the recording", "summary": _head(signals, scene.seconds)}]
