@@ -241,7 +241,7 @@ class TestFlowgraphDoctor(unittest.TestCase):
         name = self.changed("interferometer.grc", [("x_engine", "inputs", "3")])
         status, output = run("aperture_doctor", name)
         self.assertEqual(status, 1, output)
-        self.assertIn("Flowgraph:\n  test_command.grc: Two-dish interferometer, 14 blocks", output)
+        self.assertIn("Flowgraph:\n  test_command.grc: Two-dish interferometer, 15 blocks", output)
         self.assertIn("corner_turn sends 2 inputs, and x_engine expects 3 inputs.", output)
         status, output = run("aperture_doctor", "--json", SOURCE / "examples/fringes.grc")
         self.assertEqual((status, json.loads(output)["healthy"]), (0, True))

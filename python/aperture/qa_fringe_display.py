@@ -10,10 +10,12 @@ import dataclasses
 import os
 import re
 import time
+import warnings
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 import numpy as np
+import pmt
 from PyQt5 import QtWidgets
 from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE
@@ -131,6 +133,25 @@ class qa_fringe_display(gr_unittest.TestCase):
         top.connect(blocks.null_source(96), blocks.head(96, 3), display)
         top.run()
         settle(widget, lambda: "bandwidth" in widget.text())
+
+    def test_gaps_alone(self):
+        """As long as nothing has been counted, the window is empty, and nothing is warned of."""
+        display = aperture.fringe_display(4, 2)
+        widget = display.qwidget()
+        widget.show()
+        tags = [gr.tag_t() for _ in range(3)]
+        for tag, (key, value) in zip(tags, (
+                ("rx_time", pmt.make_tuple(pmt.from_uint64(1704067200), pmt.from_double(0))),
+                ("rx_rate", pmt.from_double(10)), ("bandwidth", pmt.from_double(1e6)))):
+            tag.key, tag.value = pmt.intern(key), value
+        top = gr.top_block()
+        top.connect(blocks.vector_source_c([0] * 36, False, 12, tags), display)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            top.run()
+            settle(widget, lambda: widget.text() and display.record.channels is not None)
+            application.processEvents()
+        self.assertEqual([str(warning.message) for warning in warned], [])
 
     def test_error_in_drawing(self):
         """An exception while it draws is shown, and ends neither the program nor the stream."""

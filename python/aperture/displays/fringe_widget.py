@@ -157,9 +157,11 @@ class FringeWidget(look.Panel):
             times, coherences, phases = self._record.curves(pair)
             if len(times):
                 newest = times[-1]
-            phase.setData(times, phases)
-            coherence.setData(times, coherences)
-            if np.isfinite(phases).any():
+            # gaps alone have no bounds, which pyqtgraph would warn of
+            seen = np.isfinite(phases).any()
+            phase.setData(*((times, phases) if seen else ([], [])))
+            coherence.setData(*((times, coherences) if seen else ([], [])))
+            if seen:
                 largest = max(largest, np.nanmax(coherences))
                 lowest, highest = min(lowest, np.nanmin(phases)), max(highest, np.nanmax(phases))
         self.coherences.setYRange(0, 1.15 * largest, padding=0)

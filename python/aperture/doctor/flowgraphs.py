@@ -325,11 +325,16 @@ def _beside(scene, name):
     return "Names are counted from the folder in which the flowgraph is started."
 
 
-def files(scene):
-    """Files that are not there."""
-    made = any(value(block, "section") == "init_before_blocks" or
+def _makes_files(scene):
+    """Whether a snippet runs before the blocks are made, which may write what they read."""
+    return any(value(block, "section") == "init_before_blocks" or
                block.params["section"].value == "init_before_blocks"
                for block in scene.blocks if block.key == "snippet")
+
+
+def files(scene):
+    """Files that are not there."""
+    made = _makes_files(scene)
     for block in scene.blocks:
         for key, param in block.params.items():
             name = value(block, key) if param.dtype == "file_open" and key != "array" else None
@@ -371,6 +376,10 @@ def inputs(scene):
         try:
             signals = open_input(text, value(block, "array") or None)
         except (ValueError, OSError, RuntimeError) as error:
+            if isinstance(error, FileNotFoundError) and _makes_files(scene):
+                yield notice("no-file", [block], f"What {block.name} reads is not there yet; a "
+                             "snippet of the flowgraph may make it.")
+                continue
             yield problem("input", [block], f"{block.name} cannot be opened: "
                           f"{text_of(error)}.", "aperture_fx --help-input KIND says "
                           "what may stand there; aperture_doctor looks at recordings as well.")
