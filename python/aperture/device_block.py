@@ -16,10 +16,6 @@ from .parameters.errors import refuse
 from .streams.python_block import keep_while_connected, let_go, text_of
 
 
-def _as_they_are():
-    return contextlib.nullcontext, lambda array: array
-
-
 def _cupy(stream):
     import cupy
     ours = cupy.cuda.ExternalStream(stream.handle, stream.device)
@@ -39,8 +35,8 @@ def _numba(stream):
 
 
 #: library -> on a GPU: makes of the block's stream (a context in which it is the library's current
-#: one, what takes an array)
-LIBRARIES = {"device": lambda stream: _as_they_are(), "cupy": _cupy, "torch": _torch,
+#: one, what takes an array), None: nothing is to be done
+LIBRARIES = {"device": lambda stream: (None, None), "cupy": _cupy, "torch": _torch,
              "numba": _numba}
 
 
@@ -202,18 +198,23 @@ class device_block(gr.gateway.gateway_block):
         return self._guarded(lambda: getattr(self, method)(message) and None)
 
     def _call(self, inputs, outputs):
-        return self._guarded(self._work, inputs, outputs)
-
-    def _work(self, inputs, outputs):
-        if self._adapter is None:
-            self._adapter = self._make_adapter((inputs or outputs)[0])
-        context, convert = self._adapter
-        with context():
-            made = self.work([convert(array) for array in inputs],
-                             [convert(array) for array in outputs])
-        if made is not None and not isinstance(made, (int, np.integer)):
-            raise TypeError(f"work() returned {made!r}: it must be a number of items, or None: all")
-        return made
+        # every microsecond here is one in which no other block in Python can go on
+        try:
+            if self._adapter is None:
+                self._adapter = self._make_adapter((inputs or outputs)[0])
+            context, convert = self._adapter
+            if convert is None:
+                made = self.work(inputs, outputs)
+            else:
+                with context():
+                    made = self.work([convert(array) for array in inputs],
+                                     [convert(array) for array in outputs])
+            if made is not None and not isinstance(made, (int, np.integer)):
+                raise TypeError(f"work() returned {made!r}: it must be a number of items, or None: "
+                                "all")
+            return made
+        except Exception as error:
+            return text_of(error) or type(error).__name__
 
     def _make_adapter(self, array):
         if not isinstance(array, np.ndarray):
@@ -222,4 +223,4 @@ class device_block(gr.gateway.gateway_block):
                 import cupy
                 self.xp = cupy
             return LIBRARIES[self._arrays](array.stream)
-        return contextlib.nullcontext, _torch_on_host if self._arrays == "torch" else (lambda a: a)
+        return (contextlib.nullcontext, _torch_on_host) if self._arrays == "torch" else (None, None)

@@ -158,6 +158,14 @@ public:
 
     void expire() { d_expired = true; }
 
+    //! For the next call: another place and another number of items.
+    void renew(uintptr_t pointer, int64_t items)
+    {
+        d_pointer = pointer;
+        d_shape[0] = items;
+        d_expired = false;
+    }
+
     uintptr_t pointer() const
     {
         check();
@@ -338,8 +346,8 @@ private:
         d_stream->copy(d_pointer, from, bytes());
     }
 
-    const uintptr_t d_pointer;
-    const std::vector<int64_t> d_shape;
+    uintptr_t d_pointer;
+    std::vector<int64_t> d_shape;
     const std::string d_typestr;
     const size_t d_item;
     const py::object d_owner;
@@ -421,6 +429,11 @@ same GPU, of the same shape and type.
                  a.copy_from(source);
              })
         .def("expire", &device_array::expire, "Ends its use: for who made it.")
+        .def("renew",
+             &device_array::renew,
+             py::arg("pointer"),
+             py::arg("items"),
+             "For who made it, where nobody else holds it: the array of the next call.")
         .def("__repr__", [](const device_array& a) {
             return "<DeviceArray " + shape_text(a.shape()) + " of " + a.typestr() +
                    " on " + a.owner().cast<stream*>()->name() + ">";

@@ -128,7 +128,9 @@ public:
           d_in(std::move(inputs)),
           d_out(std::move(outputs)),
           d_decimation(decimation),
-          d_interpolation(interpolation)
+          d_interpolation(interpolation),
+          d_arrays_in(d_in.size()),
+          d_arrays_out(d_out.size())
     {
         set_relative_rate(uint64_t(interpolation), uint64_t(decimation));
         if (interpolation > 1)
@@ -144,10 +146,15 @@ public:
                 k.second.release();
             d_stream_of_arrays.release();
             d_array_type.release();
+            for (auto* arrays : { &d_arrays_in, &d_arrays_out })
+                for (auto& a : *arrays)
+                    a.release();
             return;
         }
         const py::gil_scoped_acquire locked;
         d_kept.clear();
+        d_arrays_in.clear();
+        d_arrays_out.clear();
         d_stream_of_arrays = py::object();
         d_array_type = py::object();
     }
@@ -217,20 +224,26 @@ public:
         {
             const py::gil_scoped_acquire locked;
             const auto begin = std::chrono::steady_clock::now();
-            py::list inputs, outputs;
-            for (size_t i = 0; i < d_in.size(); i++)
-                inputs.append(array(
-                    d_in[i], emulated ? d_host_in[i].data() : input_items[i], in, true));
-            for (size_t i = 0; i < d_out.size(); i++)
-                outputs.append(array(d_out[i],
-                                     emulated ? d_host_out[i]->data() : output_items[i],
-                                     out,
-                                     false));
-            const py::object result = d_owner.attr("_call")(inputs, outputs);
+            py::object result;
+            {
+                py::list inputs(d_in.size()), outputs(d_out.size());
+                for (size_t i = 0; i < d_in.size(); i++)
+                    inputs[i] = array(d_arrays_in[i],
+                                      d_in[i],
+                                      emulated ? d_host_in[i].data() : input_items[i],
+                                      in,
+                                      true);
+                for (size_t i = 0; i < d_out.size(); i++)
+                    outputs[i] = array(d_arrays_out[i],
+                                       d_out[i],
+                                       emulated ? d_host_out[i]->data() : output_items[i],
+                                       out,
+                                       false);
+                result = d_owner.attr("_call")(inputs, outputs);
+            }
             if (d_stream_of_arrays) {
-                for (const auto& list : { inputs, outputs })
-                    for (const auto& a : list)
-                        a.attr("expire")();
+                expire(d_arrays_in);
+                expire(d_arrays_out);
                 keep(d_stream_of_arrays.attr("close")());
             }
             if (py::isinstance<py::str>(result)) {
@@ -320,22 +333,46 @@ private:
             handle, runs_on().index(), py::cpp_function(order), py::cpp_function(copy));
     }
 
-    py::object
-    array(const item_format& f, const void* items, int count, bool read_only) const
+    /*!
+     * The array of a port for a call.
+     * \param last that of the call before, on a GPU: it is taken again where nobody else
+     * has kept it
+     */
+    py::object array(py::object& last,
+                     const item_format& f,
+                     const void* items,
+                     int count,
+                     bool read_only) const
     {
+        if (d_stream_of_arrays && last) {
+            last.attr("renew")(reinterpret_cast<uintptr_t>(items), count);
+            return last;
+        }
         std::vector<int64_t> shape{ count };
         shape.insert(shape.end(), f.shape.begin(), f.shape.end());
-        if (d_stream_of_arrays)
-            return d_array_type(reinterpret_cast<uintptr_t>(items),
+        if (d_stream_of_arrays) {
+            last = d_array_type(reinterpret_cast<uintptr_t>(items),
                                 shape,
                                 f.typestr,
                                 d_stream_of_arrays,
                                 read_only);
+            return last;
+        }
         py::array a(f.type, shape, items, py::none());
         if (read_only)
             py::detail::array_proxy(a.ptr())->flags &=
                 ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
         return std::move(a);
+    }
+
+    //! After a call: arrays that somebody has kept are of no more use.
+    static void expire(std::vector<py::object>& arrays)
+    {
+        for (auto& a : arrays)
+            if (a && a.ref_count() > 1) {
+                a.attr("expire")();
+                a = py::object();
+            }
     }
 
     //! What a call's work reads is kept until the work is done.
@@ -387,7 +424,8 @@ private:
     const py::handle d_owner; // borrowed: see the constructor
     const std::vector<item_format> d_in, d_out;
     const int d_decimation, d_interpolation;
-    py::object d_array_type, d_stream_of_arrays; // on a GPU
+    py::object d_array_type, d_stream_of_arrays;       // on a GPU
+    std::vector<py::object> d_arrays_in, d_arrays_out; // of the ports, from call to call
     std::deque<std::pair<event_sptr, py::object>> d_kept;
     std::vector<std::vector<char>> d_host_in; // on the emulated device
     std::vector<std::shared_ptr<std::vector<char>>> d_host_out;
