@@ -12,6 +12,7 @@ computes belongs into modules that do not import this one.
 
 import datetime
 import functools
+import math
 import os
 import traceback
 
@@ -81,11 +82,36 @@ def set_title(plot, text):
     plot.setTitle(text, size=f"{TITLE_POINTS}pt", color=INK)
 
 
+#: seconds between the marks of an axis of UTC
+UTC_SPACINGS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800,
+                21600, 43200]
+
+
+def utc_spacing(length, most):
+    """Seconds between marks of so many seconds, such that at most so many fit, and one more at the
+    end: round times of a day. It depends on the length alone, so that marks of an axis that moves
+    on stay where they are."""
+    for spacing in UTC_SPACINGS:
+        if length <= most * spacing:
+            return spacing
+    return 86400 * math.ceil(length / 86400 / most)
+
+
 class UtcAxis(pyqtgraph.DateAxisItem):
     """An axis of UTC seconds since 1970, labelled with times and, at its label, the date."""
 
+    LABEL = 90  # pixels that a label needs, with what parts it from the next one
+
     def __init__(self, orientation="bottom"):
         super().__init__(orientation, utcOffset=0)
+
+    def tickValues(self, minVal, maxVal, size):
+        """pyqtgraph's: two to seven labels in all, however long the axis is in time."""
+        room = self.LABEL if self.orientation in ("bottom", "top") else self.LABEL / 3
+        most = max(3, min(6, int(size / room)))
+        spacing = utc_spacing(maxVal - minVal, most)
+        first = math.ceil(minVal / spacing)
+        return [(spacing, [n * spacing for n in range(first, math.floor(maxVal / spacing) + 1)])]
 
     def tickStrings(self, values, scale, spacing):
         """pyqtgraph's: always with the hour, and as fine as the ticks lie."""
