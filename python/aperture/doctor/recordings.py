@@ -177,7 +177,7 @@ def _begin(signals):
 def told(scene):
     """What the reader of the format has to say."""
     for text in scene.signals.warnings:
-        yield notice("reader", [], text[:1].upper() + text[1:] + ".")
+        yield notice("reader", [], text + ".")
 
 
 def broken(scene):
@@ -452,7 +452,7 @@ def offset(scene):
         yield problem(
             "offset", [a, b], f"{late} begins {length_text(abs(pair.offset) / rate)} "
             f"({abs(pair.offset):.1f} samples) later than {early}, and no time says so: the "
-            "fringes are lost, or turn quickly along the band.",
+            "fringes are lost, or rotate quickly along the band.",
             "In a flowgraph, put Stream Align behind the sources: it measures this and makes up "
             "for it. With raw: or sigmf:, give each file the time at which it began (time=...;... "
             f"for raw:), {length_text(abs(pair.offset) / rate)} apart.")
