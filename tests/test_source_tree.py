@@ -20,7 +20,7 @@ PACKAGE = SOURCE / "python/aperture"
 # what a package of python/aperture may import of the others; "blocks": modules of that folder
 ANYTHING = {"arguments", "arrays", "beams", "blocks", "calibration", "commands", "displays",
             "doctor", "files", "imaging", "inputs", "packages", "parameters", "plots", "streams",
-            "testing", "tracking"}
+            "testing", "tracking", "transients"}
 MAY_IMPORT = {
     "arguments": set(),
     "parameters": set(),
@@ -34,10 +34,11 @@ MAY_IMPORT = {
     "streams": {"parameters"},
     "inputs": {"arrays", "blocks", "files", "packages", "parameters", "streams"},
     "calibration": {"arrays", "files", "parameters", "tracking"},
-    "plots": {"arrays", "beams", "files", "parameters", "tracking"},
+    "transients": {"arrays", "files", "parameters", "tracking"},
+    "plots": {"arrays", "beams", "files", "parameters", "tracking", "transients"},
     "displays": {"arrays", "imaging", "parameters", "plots", "streams", "tracking"},
     "blocks": {"arrays", "beams", "calibration", "displays", "files", "imaging", "parameters",
-               "streams", "tracking"},
+               "streams", "tracking", "transients"},
     "commands": ANYTHING - {"testing"},
     "testing": ANYTHING,
 }

@@ -12,6 +12,7 @@ clear_errors_of(aperture_python)
 from .aperture_python import *
 
 # pure Python
+from . import transients
 from .arrays import geometry
 from .arrays.array_description import (Antenna, ArrayDescription, ArrayDescriptionError, Input,
                                       Source, find_array, load_array, save_array, shipped_arrays)
