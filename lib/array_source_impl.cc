@@ -20,6 +20,8 @@ namespace gr::aperture {
 namespace {
 
 using simulator = kernels::array_simulator;
+using exact_time =
+    std::pair<uint64_t, double>; // whole seconds since 1970, and a fraction
 
 simulator::polarization parse_polarization(const std::string& parameter,
                                            const std::string& name)
@@ -50,6 +52,63 @@ double usual_noise_rms(sample_type type)
     }
 }
 
+//! s from a time to a later one, exact to 1e-12 s in a year.
+long double seconds_between(const std::string& parameter,
+                            const exact_time& from,
+                            const exact_time& to)
+{
+    require(from.first < timestamp::end_of_time && from.second >= 0 && from.second < 1,
+            parameter,
+            std::to_string(from.first) + " s and " + text_of(from.second) + " s",
+            "whole seconds before the year 10000 and a fraction of 0 to below 1");
+    return (long double)(int64_t(to.first) - int64_t(from.first)) +
+           ((long double)(to.second) - from.second);
+}
+
+kernels::pulsed_source pulses_of(const array_source::source& s,
+                                 const std::string& place,
+                                 const exact_time& start)
+{
+    kernels::pulsed_source k;
+    k.dispersion_measure = s.dm;
+    k.scattering_time = s.scattering_time;
+    k.scattering_frequency = s.scattering_frequency;
+    k.scattering_index = s.scattering_index;
+    for (size_t i = 0; i < s.pulsars.size(); i++) {
+        const auto& p = s.pulsars[i];
+        const auto part = place + "pulsars[" + std::to_string(i) + "].";
+        require(p.period >= 1e-9 && p.period <= 1e6,
+                part + "period",
+                text_of(p.period),
+                "1e-9 to 1e6 seconds");
+        require(std::abs(p.period_derivative) <= 1e-3,
+                part + "period_derivative",
+                text_of(p.period_derivative),
+                "-1e-3 to 1e-3 seconds a second");
+        require(std::isfinite(p.phase), part + "phase", text_of(p.phase), "a number");
+        const long double dt = seconds_between(part + "epoch", p.epoch, start);
+        const long double frequency = 1 / (long double)(p.period);
+        const long double derivative = -p.period_derivative * frequency * frequency;
+        const long double phase = p.phase + dt * (frequency + dt * derivative / 2);
+        const long double now = frequency + dt * derivative;
+        require(now > frequency / 10 && now < frequency * 10,
+                part + "period_derivative",
+                text_of(p.period_derivative),
+                "such that the period at the first sample is near that at the epoch");
+        k.pulsars.push_back({ phase - std::floor(phase),
+                              now,
+                              derivative,
+                              p.width,
+                              p.mean_flux * p.period });
+    }
+    for (size_t i = 0; i < s.pulses.size(); i++) {
+        const auto& p = s.pulses[i];
+        const auto part = place + "pulses[" + std::to_string(i) + "].time";
+        k.pulses.push_back({ -seconds_between(part, p.time, start), p.width, p.fluence });
+    }
+    return k;
+}
+
 simulator::parameters kernel_parameters(const array_source::parameters& p)
 {
     simulator::parameters k;
@@ -62,9 +121,17 @@ simulator::parameters kernel_parameters(const array_source::parameters& p)
                              in.gain,
                              in.cable_delay });
     }
-    for (const auto& s : p.sources)
-        k.sources.push_back(
-            { s.name, s.azimuth, s.elevation, s.moving, s.flux, s.drift });
+    for (size_t i = 0; i < p.sources.size(); i++) {
+        const auto& s = p.sources[i];
+        const auto place = "sources[" + std::to_string(i) + "].";
+        k.sources.push_back({ s.name,
+                              s.azimuth,
+                              s.elevation,
+                              s.moving,
+                              s.flux,
+                              s.drift,
+                              pulses_of(s, place, p.start_time) });
+    }
     k.latitude = p.latitude;
     k.sample_rate = p.sample_rate;
     k.center_frequency = p.center_frequency;

@@ -17,6 +17,7 @@ from .arrays import geometry
 from .arrays.array_description import (Antenna, ArrayDescription, ArrayDescriptionError, Input,
                                       Source, find_array, load_array, save_array, shipped_arrays)
 from .arrays.products import products
+from .arrays.pulses import Pulsar, Pulse
 from .beams.beams import Beam, load_beams
 from .calibration.calibration import Calibration, CalibrationError
 from .calibration.calibration_file import load_calibration, save_calibration

@@ -13,6 +13,7 @@ import numpy as np
 from . import aperture_python
 from .arrays.array_description import ArrayDescription, Source, load_array
 from .arrays.geometry import direction, rotate_with_sky
+from .arrays.pulses import after_start
 from .tracking.directions import azimuth_elevation, parse_direction
 
 DEFAULT_START_TIME = 1704067200  # 2024-01-01T00:00:00Z
@@ -47,12 +48,28 @@ def _drift(place, array, time):
     return across / sine * angle / DRIFT_INTERVAL if sine > 0 else np.zeros(3)
 
 
-def _block_source(source, array, time):
+def _pulses(source, array, start):
+    """What the block takes of a source's pulses."""
+    block = aperture_python.array_source
+    frequency = source.scattering_frequency or array.center_frequency
+    return dict(
+        pulsars=[block.pulsar(pulsar.period, pulsar.period_derivative,
+                              after_start(pulsar.epoch, start), pulsar.phase, pulsar.width,
+                              pulsar.mean) for pulsar in source.pulsars],
+        pulses=[block.pulse(after_start(pulse.time, start), pulse.width, pulse.energy)
+                for pulse in source.pulses],
+        dm=source.dm, scattering_time=source.scattering_time, scattering_frequency=frequency,
+        scattering_index=source.scattering_index)
+
+
+def _block_source(source, array, start):
+    time = start[0] + start[1]
     place = parse_direction(source)
     azimuth, elevation = azimuth_elevation(place, time, array)
     drift = (0.0, 0.0, 0.0) if place.body is None else _drift(place, array, time)
     return aperture_python.array_source.source(source.name, float(azimuth), float(elevation),
-                                               source.moving, source.flux, tuple(drift))
+                                               source.moving, source.flux, tuple(drift),
+                                               **_pulses(source, array, start))
 
 
 def array_source(array="two-dish", sources=None, type="fc32", samples=0,
@@ -60,8 +77,8 @@ def array_source(array="two-dish", sources=None, type="fc32", samples=0,
                  inputs=None):
     """A source block: the samples that the inputs of an array would give.
 
-    Receiver noise, point sources with their geometric delays, gains and cable delays; formulas and
-    limits are documented at the block's class, `aperture.aperture_python.array_source`. Ports:
+    Receiver noise, point sources (steady ones, pulsars and bursts) with their geometric delays,
+    gains and cable delays; formulas and limits are documented at the block's class, `aperture.aperture_python.array_source`. Ports:
     inputs / inputs_per_port; an item is one sample of each input of the port, [input]. Item 0
     carries rx_time, rx_freq and rx_rate.
 
@@ -103,7 +120,7 @@ def array_source(array="two-dish", sources=None, type="fc32", samples=0,
         inputs=[aperture_python.array_source.input(entry.name, tuple(position), entry.polarization,
                                                    entry.gain, entry.cable_delay)
                 for entry, position in zip(array.inputs, array.input_positions())],
-        sources=[_block_source(source, array, start[0] + start[1]) for source in sources],
+        sources=[_block_source(source, array, start) for source in sources],
         sample_rate=array.sample_rate, center_frequency=array.center_frequency,
         latitude=array.latitude, type=type, samples=samples, start_time=start, seed=seed,
         inputs_per_port=inputs_per_port, noise_rms=noise_rms)

@@ -45,6 +45,19 @@ namespace gr::aperture {
  * circle as the Sun does: delay and phase follow all the time. What is below the horizon
  * is not seen (checked once every few thousand samples).
  *
+ * A source may also have pulses: flux_s is then a function of time, the steady flux and
+ *
+ *   sum_k fluence g((phase(t) - k) P),  phase(t) = phase + dt/P - P' dt^2 / (2 P^2)
+ *
+ * of each of its pulsars (dt = t - epoch, fluence = mean_flux P, P' the derivative of the
+ * period P), and fluence g(t - time) of each of its single pulses. g is a Gaussian of
+ * integral 1 and the width given, so that a pulse peaks at mean_flux P / (1.0645 width).
+ * These times are the true ones: at the array's origin and at infinite frequency. At the
+ * sky frequency f the signal comes K dm / f^2 later, K = 1/2.41e-4 s MHz^2 cm^3/pc,
+ * which is done to the voltages: a filter exp(2 pi i K dm / f). With a scattering time
+ * the power of a pulse is convolved with exp(-t/tau)/tau, tau = scattering_time
+ * (f/scattering_frequency)^scattering_index; over the band tau is exact within 1e-3.
+ *
  * Ports out: inputs/inputs_per_port, an item is one sample of each input of the port.
  * Item 0 carries rx_time, rx_freq and rx_rate. The samples depend on the seed, the names
  * of inputs and sources and the parameters, not on the order of inputs or sources (but
@@ -86,6 +99,61 @@ public:
         }
     };
 
+    //! A train of pulses of a source, or one component of them.
+    struct pulsar {
+        double period = 1;
+        double period_derivative = 0;
+        std::pair<uint64_t, double> epoch = { 0, 0 };
+        double phase = 0;
+        double width = 0.01;
+        double mean_flux = 1;
+
+        //! What the members mean.
+        static auto describe()
+        {
+            return std::make_tuple(
+                parameter("period", &pulsar::period, "seconds, at the epoch"),
+                parameter("period_derivative",
+                          &pulsar::period_derivative,
+                          "seconds a second, between -1e-3 and 1e-3"),
+                parameter("epoch",
+                          &pulsar::epoch,
+                          "whole seconds since 1970 and the fraction of a second"),
+                parameter("phase",
+                          &pulsar::phase,
+                          "turns at the epoch; where it is whole, a pulse peaks"),
+                parameter("width",
+                          &pulsar::width,
+                          "seconds at half of the peak, two samples at least"),
+                parameter("mean_flux",
+                          &pulsar::mean_flux,
+                          "power over a period over that of the receiver noise"));
+        }
+    };
+
+    //! A single pulse of a source.
+    struct pulse {
+        std::pair<uint64_t, double> time = { 0, 0 };
+        double width = 0.01;
+        double fluence = 1;
+
+        //! What the members mean.
+        static auto describe()
+        {
+            return std::make_tuple(
+                parameter("time",
+                          &pulse::time,
+                          "of its peak at infinite frequency: whole seconds since 1970 "
+                          "and the fraction of a second"),
+                parameter("width",
+                          &pulse::width,
+                          "seconds at half of the peak, two samples at least"),
+                parameter("fluence",
+                          &pulse::fluence,
+                          "seconds times the power of the receiver noise"));
+        }
+    };
+
     //! A point source in the sky.
     struct source {
         std::string name = "";
@@ -94,6 +162,12 @@ public:
         bool moving = false;
         double flux = 1;
         std::array<double, 3> drift = { 0, 0, 0 };
+        std::vector<pulsar> pulsars = {};
+        std::vector<pulse> pulses = {};
+        double dm = 0;
+        double scattering_time = 0;
+        double scattering_frequency = 1e9;
+        double scattering_index = -4;
 
         //! What the members mean.
         static auto describe()
@@ -111,12 +185,31 @@ public:
                 parameter("moving", &source::moving, "whether it moves with the sky"),
                 parameter("flux",
                           &source::flux,
-                          "power in an input over that of the receiver noise"),
+                          "power in an input over that of the receiver noise, beside "
+                          "that of its pulses"),
                 parameter("drift",
                           &source::drift,
                           "rad/s [east, north, up], of the direction among the stars at "
                           "the first sample, perpendicular to it; up to 1e-3, and 0 "
-                          "where it does not move"));
+                          "where it does not move"),
+                parameter("pulsars",
+                          &source::pulsars,
+                          "list of array_source.pulsar: trains of pulses"),
+                parameter("pulses",
+                          &source::pulses,
+                          "list of array_source.pulse: single pulses"),
+                parameter("dm",
+                          &source::dm,
+                          "dispersion measure of the pulses, pc/cm^3; the delay over the "
+                          "band may be 2^24 samples at most"),
+                parameter("scattering_time",
+                          &source::scattering_time,
+                          "of the pulses at scattering_frequency, seconds"),
+                parameter(
+                    "scattering_frequency", &source::scattering_frequency, "Hz, sky"),
+                parameter("scattering_index",
+                          &source::scattering_index,
+                          "power of the frequency that the scattering time goes with"));
         }
     };
 

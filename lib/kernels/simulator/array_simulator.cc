@@ -86,6 +86,7 @@ void check_sources(const array_simulator::parameters& p)
                         source.moving ? 1e-3 : 0,
                         source.moving ? "up to 1e-3 rad/s"
                                       : "0 of a source that stands still");
+        source.pulses.check(place, p.sample_rate, p.center_frequency);
     }
 }
 
@@ -95,10 +96,10 @@ std::unique_ptr<array_simulator> array_simulator::make(const parameters& p,
                                                        const device& where)
 {
     check_inputs(p);
-    check_sources(p);
     require_between("latitude", p.latitude, -90, 90, "-90 to 90 degrees");
     require_between("sample_rate", p.sample_rate, 1, 1e12, "1 to 1e12 Hz");
     require_between("center_frequency", p.center_frequency, 0, 1e15, "0 to 1e15 Hz");
+    check_sources(p);
     require_between("noise_rms", p.noise_rms, 1e-15, 1e15, "1e-15 to 1e15");
     require(p.type == sample_type::fc32 || p.type == sample_type::sc16 ||
                 p.type == sample_type::sc8,

@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_SIMULATOR_ARRAY_SIMULATOR_H
 
 #include "kernels/common/types.h"
+#include "kernels/simulator/pulsed_source.h"
 #include <gnuradio/aperture/device/device.h>
 #include <array>
 #include <complex>
@@ -37,9 +38,10 @@ public:
         double azimuth;   //!< degrees from north through east, of the first sample
         double elevation; //!< degrees, of the first sample
         bool moving;      //!< turns with the sky
-        double flux;      //!< power in an input, in units of the receiver noise
+        double flux;      //!< steady power in an input, over that of the receiver noise
         //! rad/s [east, north, up], among the stars, at the first sample
         std::array<double, 3> drift;
+        pulsed_source pulses = {};
     };
 
     struct parameters {

@@ -6,10 +6,11 @@
  */
 
 #include "kernels/common/complex_vectors.h"
-#include "kernels/common/fftw.h"
+#include "kernels/simulator/dispersed_signal.h"
 #include "kernels/simulator/gaussian_noise.h"
 #include "kernels/simulator/host_array_simulator.h"
 #include "kernels/simulator/source_track.h"
+#include "kernels/simulator/transforms.h"
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -23,18 +24,6 @@ namespace {
 
 using polarization = array_simulator::polarization;
 
-/*!
- * The band of the sources: a low-pass of 2*half_length + 1 taps with Kaiser's window
- * (beta 7.86: 80 dB) that passes |f| < 0.495 of the sample rate within 1e-4 and lets
- * nothing through at half the rate, where a delay by a fraction of a sample has no
- * meaning.
- */
-constexpr int half_length = 512;
-constexpr double kaiser_beta = 7.86;
-constexpr double cutoff = 0.5 - 0.00245;
-//! A delayed low-pass is longer than its taps, but has fallen below 80 dB by then.
-constexpr int margin = half_length + 8;
-
 constexpr size_t shortest_transform = 8192;
 constexpr size_t longest_transform = 1 << 20;
 
@@ -45,58 +34,6 @@ constexpr size_t phase_segment = 1024;
 //! Samples by which a moving source's delay may be off at the ends of a stretch: it is
 //! that of the middle.
 constexpr double delay_error = 0.0005;
-
-struct transform {
-    plan_ptr forward, backward;
-};
-
-//! One pair of plans, in place, for each size: two plans that FFTW made at different
-//! times may round differently, and equal seeds would no longer give equal numbers.
-const transform& transform_of(size_t size)
-{
-    static std::mutex mutex;
-    static std::map<size_t, transform> transforms;
-    const std::lock_guard<std::mutex> lock(mutex);
-    auto& t = transforms[size];
-    if (!t.forward) {
-        make_planner_thread_safe();
-        auto memory = make_fft_buffer(2 * size);
-        auto* data = reinterpret_cast<fftwf_complex*>(memory.get());
-        const auto plan = [&](int sign) {
-            return plan_ptr(
-                fftwf_plan_dft_1d(int(size), data, data, sign, FFTW_ESTIMATE));
-        };
-        t.backward = plan(FFTW_BACKWARD);
-        t.forward = plan(FFTW_FORWARD);
-    }
-    return t;
-}
-
-void execute_in_place(const plan_ptr& plan, float* data)
-{
-    auto* complex = reinterpret_cast<fftwf_complex*>(data);
-    fftwf_execute_dft(plan.get(), complex, complex);
-}
-
-//! Frequency response of the band over `size` bins, times `scale`.
-std::vector<float> band_response(size_t size, double scale)
-{
-    auto taps = make_fft_buffer(2 * size);
-    std::fill_n(taps.get(), 2 * size, 0.0f);
-    for (int j = -half_length; j <= half_length; j++) {
-        const double x = double(j) / half_length;
-        const double window = std::cyl_bessel_i(0.0, kaiser_beta * std::sqrt(1 - x * x)) /
-                              std::cyl_bessel_i(0.0, kaiser_beta);
-        const double sinc =
-            j == 0 ? 2 * cutoff : std::sin(2 * M_PI * cutoff * j) / (M_PI * j);
-        taps[2 * ((size + size_t(j)) % size)] = float(window * sinc * scale);
-    }
-    execute_in_place(transform_of(size).forward, taps.get());
-    std::vector<float> response(size);
-    for (size_t k = 0; k < size; k++)
-        response[k] = taps[2 * k];
-    return response;
-}
 
 //! One input of the samples [time][input] of a port.
 template <typename T>
@@ -168,7 +105,7 @@ public:
 private:
     struct signal {
         source_track track;
-        uint64_t process[2]; //!< x and y
+        dispersed_signal sent;
         std::map<polarization, fft_buffer> spectra;
         bool present = false; //!< above the horizon, in this stretch
         source_track::angle middle;
@@ -176,7 +113,7 @@ private:
         std::vector<source_track::angle> segments;
     };
 
-    void prepare(signal& s, double flux, int64_t first);
+    void prepare(signal& s, int64_t first);
     void add_signals(size_t input);
     void add_delayed_spectrum(const signal& s, size_t input, double turns);
     void add_moving(const signal& s, size_t input);
@@ -213,7 +150,13 @@ host_array_simulator::host_array_simulator(const parameters& p)
     for (size_t i = 0; i < tracks.size(); i++) {
         const auto name = "source " + p.sources[i].name;
         d_signals.push_back({ tracks[i],
-                              { noise_process(name + " x"), noise_process(name + " y") },
+                              dispersed_signal({ p.sources[i].pulses,
+                                                 p.sources[i].flux,
+                                                 p.sample_rate,
+                                                 p.center_frequency,
+                                                 p.seed,
+                                                 { noise_process(name + " x"),
+                                                   noise_process(name + " y") } }),
                               {},
                               false,
                               {},
@@ -233,13 +176,13 @@ host_array_simulator::host_array_simulator(const parameters& p)
 }
 
 //! Spectra of what the source sends, and where it stands in the stretch.
-void host_array_simulator::prepare(signal& s, double flux, int64_t first)
+void host_array_simulator::prepare(signal& s, int64_t first)
 {
     const auto time = [&](size_t sample) {
         return (double(first) + double(sample)) / d_p.sample_rate;
     };
     s.middle = s.track.at(time(d_layout.length / 2));
-    s.present = s.track.above_horizon(s.middle) && flux > 0;
+    s.present = s.track.above_horizon(s.middle);
     if (!s.present)
         return;
     if (s.track.moving()) {
@@ -250,20 +193,23 @@ void host_array_simulator::prepare(signal& s, double flux, int64_t first)
     }
     const size_t size = d_layout.transform;
     const auto& fft = transform_of(size).forward;
-    const auto amplitude = float(std::sqrt(flux));
     for (const auto which : { polarization::x, polarization::y }) {
         const auto found = s.spectra.find(which);
         if (found == s.spectra.end())
             continue;
         auto* data = found->second.get();
-        gaussian_noise(d_p.seed,
-                       s.process[which == polarization::y],
-                       first - d_layout.common - int64_t(d_layout.lead),
-                       size,
-                       reinterpret_cast<cfloat*>(data));
+        // x and y have one envelope: what is nothing of the one is nothing of the other
+        s.present = s.sent.read(which == polarization::y,
+                                first - d_layout.common - int64_t(d_layout.lead),
+                                size,
+                                data);
+        if (!s.present)
+            return;
         execute_in_place(fft, data);
-        multiply(data, d_band.data(), size);
-        multiply(data, size, amplitude, 0);
+        if (s.sent.band_limited())
+            multiply(data, size, 1.0f / float(size), 0);
+        else
+            multiply(data, d_band.data(), size);
     }
     for (const auto which : { polarization::r, polarization::l })
         if (const auto found = s.spectra.find(which); found != s.spectra.end())
@@ -357,7 +303,7 @@ void host_array_simulator::execute(uint64_t stretch,
 {
     const auto first = int64_t(stretch * d_layout.length);
     for (size_t i = 0; i < d_signals.size(); i++)
-        prepare(d_signals[i], d_p.sources[i].flux, first);
+        prepare(d_signals[i], first);
     for (size_t i = 0; i < d_p.inputs.size(); i++) {
         gaussian_noise(d_p.seed,
                        d_noise_processes[i],

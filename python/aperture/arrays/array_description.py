@@ -23,12 +23,21 @@ One YAML file, read by everything that needs to know:
       - {name: Sun, azimuth: 180, elevation: 35, flux: 1}
       - {name: Cas A, ra: 350.85, dec: 58.815, flux: 0.5}
       - {name: Moon, body: moon, flux: 0.1}
+      - {name: PSR, ra: 53.25, dec: 54.58, dm: 26.76,
+         pulsars: [{period: 0.7145, width: 0.006, mean_flux: 0.1}]}
+      - {name: burst, azimuth: 0, elevation: 80, dm: 50,
+         pulses: [{time: 2.5, width: 0.002, fluence: 0.01}]}
 
 gain is a voltage factor, a number or [re, im], 1 if not given; cable_delay is in seconds, 0 if not
 given. A source has azimuth (from north through east) and elevation and stands still, or ICRS
 right ascension and declination and moves, all in degrees, or it is a body of the solar system (sun,
 moon, mercury, ... neptune), which moves as that does; flux is its power in an input in units of the
-receiver noise, 1 if not given.
+receiver noise, 1 if not given (0 of a source with pulses, which come on top). `pulsars` is a list
+of trains of pulses (period, width, mean_flux or peak_flux, period_derivative, epoch, phase),
+`pulses` one of single pulses (time, width, fluence or peak_flux), and `dm`, `scattering_time`,
+`scattering_frequency` and `scattering_index` say what the interstellar medium does to them:
+pulses.py. Times are seconds since 1970, UTC, or below 10^8 s since the first sample; also
+[whole seconds, fraction].
 
 Instead of inputs, `polarizations: xy` gives each antenna one input for each of these letters,
 antenna by antenna (A x, A y, B x, ...); with neither of the two each antenna has one input, x.
@@ -36,6 +45,7 @@ antenna by antenna (A x, A y, B x, ...); with neither of the two each antenna ha
 The classes and their rules are in array_model.py.
 """
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -44,6 +54,7 @@ from ..parameters import errors
 from ..parameters.yaml_reader import Scalar, YamlReader
 from .array_model import (POLARIZATIONS, Antenna, ArrayDescription,  # noqa: F401 (for importers)
                           ArrayDescriptionError, Input, Source, refuse)
+from .pulses import Pulsar, Pulse
 
 _SHIPPED = Path(__file__).parent / "descriptions"
 
@@ -113,6 +124,10 @@ def _as_position(value):
     return [_as_number(part) for part in value] if isinstance(value, list) else value
 
 
+def _as_time(value):
+    return [_as_number(part) for part in value] if isinstance(value, list) else _as_number(value)
+
+
 def _as_is(value):
     return value
 
@@ -127,7 +142,18 @@ _INPUT = {"antenna": (_as_is, True), "polarization": (_as_is, True), "gain": (_a
           "cable_delay": (_as_number, False)}
 _SOURCE = {"name": (_as_is, True), "azimuth": (_as_number, False),
            "elevation": (_as_number, False), "ra": (_as_number, False), "dec": (_as_number, False),
-           "body": (_as_is, False), "flux": (_as_number, False)}
+           "body": (_as_is, False), "flux": (_as_number, False), "dm": (_as_number, False),
+           "scattering_time": (_as_number, False), "scattering_frequency": (_as_number, False),
+           "scattering_index": (_as_number, False), "pulsars": (_as_is, False),
+           "pulses": (_as_is, False)}
+_PULSAR = {"period": (_as_number, True), "width": (_as_number, True),
+           "mean_flux": (_as_number, False), "peak_flux": (_as_number, False),
+           "period_derivative": (_as_number, False), "epoch": (_as_time, False),
+           "phase": (_as_number, False)}
+_PULSE = {"time": (_as_time, True), "width": (_as_number, True), "fluence": (_as_number, False),
+          "peak_flux": (_as_number, False)}
+#: what an entry has that is a list of mappings itself
+_PARTS = {"pulsars": (_PULSAR, Pulsar), "pulses": (_PULSE, Pulse)}
 
 
 class _Reader(YamlReader):
@@ -168,6 +194,9 @@ class _Reader(YamlReader):
         for index, entry in enumerate(values):
             place = f"{path}[{index}]"
             arguments = self.fields(place, entry, known)
+            for key, (part, of) in _PARTS.items():
+                if key in arguments:
+                    arguments[key] = self.entries(f"{place}.{key}", arguments[key], part, of)
             try:
                 made.append(kind(**arguments))
             except ArrayDescriptionError as error:
@@ -210,6 +239,27 @@ def _quoted(name):
     return json.dumps(name, ensure_ascii=False)
 
 
+def _written_parts(kind, parts):
+    """Mappings of what differs from the default of each field."""
+    written = []
+    for part in parts:
+        items = [f"{key}: {_written_list(value) if isinstance(value, tuple) else _written(value)}"
+                 for key, value in ((field.name, getattr(part, field.name)) for field in
+                                    dataclasses.fields(kind)) if value is not None]
+        written.append("{" + ", ".join(items) + "}")
+    return "[" + ", ".join(written) + "]"
+
+
+def _written_pulses(source):
+    for key, (_, kind) in _PARTS.items():
+        if getattr(source, key):
+            yield f"{key}: {_written_parts(kind, getattr(source, key))}"
+    for key, usual in (("dm", 0), ("scattering_time", 0), ("scattering_frequency", None),
+                       ("scattering_index", -4)):
+        if getattr(source, key) != usual:
+            yield f"{key}: {_written(getattr(source, key))}"
+
+
 def save_array(description, path):
     """Writes an array description; load_array() reads back an equal one.
 
@@ -239,7 +289,8 @@ def save_array(description, path):
             pair = ("ra", "dec") if source.moving else ("azimuth", "elevation")
             place = ", ".join(f"{key}: {_written(getattr(source, key))}" for key in pair)
         flux = _written(source.flux)
-        lines.append(f"  - {{name: {_quoted(source.name)}, {place}, flux: {flux}}}")
+        lines.append(f"  - {{name: {_quoted(source.name)}, {place}, flux: {flux}"
+                     + "".join(f", {text}" for text in _written_pulses(source)) + "}")
     path = os.fspath(path)
     try:
         with open(path, "w", encoding="utf-8") as file:

@@ -13,17 +13,10 @@ import numpy as np
 
 from ..parameters import errors
 from .bodies import BODIES
+from .description_error import ArrayDescriptionError, refuse
+from .pulses import Pulsar, Pulse
 
 POLARIZATIONS = "xylr"
-
-
-class ArrayDescriptionError(errors.ParameterError):
-    """What is wrong with an array description: a field of it, or of one of its parts."""
-
-
-def refuse(field, value, rule):
-    """Raises the error for a value of a description that its rule does not allow."""
-    errors.refuse(field, value, rule, ArrayDescriptionError)
 
 
 def _text(field, value):
@@ -127,13 +120,34 @@ class Target:
 
 @dataclass(frozen=True)
 class Source(Target):
-    """A point source; flux: power in an input in units of its receiver noise."""
-    flux: float = 1.0
+    """A point source; flux: steady power in an input in units of its receiver noise (None: 1, or
+    0 of a source with pulses).
+
+    pulsars, pulses: lists of Pulsar and Pulse; dm: their dispersion measure, pc/cm^3;
+    scattering_time: s, at scattering_frequency (Hz; None: the centre frequency), with the power
+    scattering_index of the frequency."""
+    flux: Optional[float] = None
+    pulsars: tuple = ()
+    pulses: tuple = ()
+    dm: float = 0.0
+    scattering_time: float = 0.0
+    scattering_frequency: Optional[float] = None
+    scattering_index: float = -4.0
 
     def __post_init__(self):
         super().__post_init__()
-        object.__setattr__(self, "flux", _number(
-            "flux", self.flux, 0, 1e15, "0 to 1e15 times the receiver noise"))
+        for key, kind in (("pulsars", Pulsar), ("pulses", Pulse)):
+            object.__setattr__(self, key, tuple(_list_of(key, getattr(self, key), kind)))
+        if self.flux is None:
+            object.__setattr__(self, "flux", 0.0 if self.pulsars or self.pulses else 1.0)
+        for key, low, high, rule in (
+                ("flux", 0, 1e15, "0 to 1e15 times the receiver noise"),
+                ("dm", 0, 1e6, "0 to 1e6 pc/cm^3"),
+                ("scattering_time", 0, 1e3, "0 to 1e3 seconds"),
+                ("scattering_frequency", 1, 1e15, "1 to 1e15 Hz"),
+                ("scattering_index", -20, 20, "-20 to 20")):
+            if getattr(self, key) is not None:
+                object.__setattr__(self, key, _number(key, getattr(self, key), low, high, rule))
 
 
 def _list_of(field, values, kind):

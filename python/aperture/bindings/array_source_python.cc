@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(array_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(d9e9495cfaef56d7db179ee86f396ba9) */
+/* BINDTOOL_HEADER_FILE_HASH(b886600969478b5630f97c38f7b0201d) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -46,6 +46,19 @@ elevation at the first sample on, and drift among the stars on a great circle as
 delay and phase follow all the time. What is below the horizon is not seen (checked once every
 few thousand samples).
 
+A source may also have pulses: flux_s is then a function of time, the steady flux and
+
+    sum_k fluence g((phase(t) - k) P),  phase(t) = phase + dt/P - P' dt^2 / (2 P^2)
+
+of each of its pulsars (dt = t - epoch, fluence = mean_flux P, P' the derivative of the period
+P), and fluence g(t - time) of each of its single pulses. g is a Gaussian of integral 1 and the
+width given, so that a pulse peaks at mean_flux P / (1.0645 width). These times are the true
+ones: at the array's origin and at infinite frequency. At the sky frequency f the signal comes
+K dm / f^2 later, K = 1/2.41e-4 s MHz^2 cm^3/pc, which is done to the voltages: a filter
+exp(2 pi i K dm / f). With a scattering time the power of a pulse is convolved with
+exp(-t/tau)/tau, tau = scattering_time (f/scattering_frequency)^scattering_index; over the band
+tau is exact within 1e-3.
+
 Ports out: inputs/inputs_per_port, an item is one sample of each input of the port. Item 0
 carries rx_time, rx_freq and rx_rate. The samples depend on the seed, the names of inputs and
 sources and the parameters, not on the order of inputs or sources (but for the rounding of
@@ -57,6 +70,11 @@ It computes on the CPU, whatever the other blocks run on.
         "",
         [](py::object& scope) {
             bind_struct<block::input>(scope, "input", "One signal path of the array.\n");
+            bind_struct<block::pulsar>(
+                scope,
+                "pulsar",
+                "A train of pulses of a source, or one component of them.\n");
+            bind_struct<block::pulse>(scope, "pulse", "A single pulse of a source.\n");
             bind_struct<block::source>(scope, "source", "A point source in the sky.\n");
         });
     c.def("clamped",

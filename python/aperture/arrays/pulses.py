@@ -1,0 +1,126 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Pulses of a source in an array description, for the simulator."""
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Optional
+
+import numpy as np
+
+from .description_error import ArrayDescriptionError, refuse
+
+#: peak x width (full, at half of the peak) of a Gaussian of integral 1
+PEAK_TIMES_WIDTH = math.sqrt(4 * math.log(2) / math.pi)
+END_OF_TIME = 253402300800  # 10000-01-01T00:00:00Z
+#: s: times below it count from the first sample
+FIRST_TIME = 1e8
+
+
+def is_number(value, low, high):
+    """Whether it is a real number in an interval; NaN is in none."""
+    return (isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+            and low <= value <= high)
+
+
+def _number(field, value, low, high, rule):
+    if not is_number(value, low, high):
+        refuse(field, value, rule)
+    return float(value)
+
+
+def exact_time(field, value):
+    """Seconds since 1970, a number or (whole seconds, fraction), as (int, float)."""
+    parts = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if all(is_number(part, 0, END_OF_TIME - 1) for part in parts):
+        if len(parts) == 1:
+            whole = math.floor(parts[0])
+            return int(whole), float(parts[0] - whole)
+        if len(parts) == 2 and parts[0] == int(parts[0]) and parts[1] < 1:
+            return int(parts[0]), float(parts[1])
+    return refuse(field, value, "seconds since 1970 (below 1e8: since the first sample), before the "
+                  "year 10000, a number or [whole seconds, fraction of 0 to below 1]")
+
+
+def after_start(time, start):
+    """A time as of exact_time() as one since 1970, where it counts from the first sample."""
+    if time[0] >= FIRST_TIME:
+        return time
+    fraction = time[1] + start[1]
+    carry = int(fraction >= 1)
+    return time[0] + start[0] + carry, fraction - carry
+
+
+def _one_of(pulse, first, second):
+    """Makes sure that one of two fields is given, and not less than 0."""
+    given = [name for name in (first, second) if getattr(pulse, name) is not None]
+    if len(given) != 1:
+        raise ArrayDescriptionError("", f"a {type(pulse).__name__.lower()} has "
+                                    f"{' and '.join(given) or 'no flux'}; it "
+                                    f"must have one of {first} and {second}")
+    object.__setattr__(pulse, given[0], _number(
+        given[0], getattr(pulse, given[0]), 0, 1e15, "0 to 1e15 times the receiver noise"))
+
+
+@dataclass(frozen=True)
+class Pulsar:
+    """A train of pulses, or one component of them: Gaussians that peak where the phase
+
+        phase + (t - epoch) / period - period_derivative (t - epoch)^2 / (2 period^2)
+
+    is whole, at infinite frequency and the array's origin. `epoch` is UTC, seconds since 1970, a
+    number or (whole seconds, fraction); below 10^8 s (and None: 0) it counts from the first sample.
+    `width` (s) is at half of the peak. Either `mean_flux` (over a period) or `peak_flux` is given,
+    in units of the receiver noise."""
+    period: float
+    width: float
+    mean_flux: Optional[float] = None
+    peak_flux: Optional[float] = None
+    period_derivative: float = 0.0
+    epoch: Optional[tuple] = None
+    phase: float = 0.0
+
+    def __post_init__(self):
+        for name, low, high, rule in (
+                ("period", 1e-9, 1e6, "1e-9 to 1e6 seconds"),
+                ("width", 1e-12, 1e4, "1e-12 to 1e4 seconds"),
+                ("period_derivative", -1e-3, 1e-3, "-1e-3 to 1e-3 seconds a second"),
+                ("phase", -1e15, 1e15, "a number of turns")):
+            object.__setattr__(self, name, _number(name, getattr(self, name), low, high, rule))
+        object.__setattr__(self, "epoch", exact_time("epoch", self.epoch or 0))
+        _one_of(self, "mean_flux", "peak_flux")
+
+    @property
+    def mean(self):
+        """Power over a period, in units of the receiver noise."""
+        if self.mean_flux is not None:
+            return self.mean_flux
+        return self.peak_flux * self.width / PEAK_TIMES_WIDTH / self.period
+
+
+@dataclass(frozen=True)
+class Pulse:
+    """A single pulse: a Gaussian that peaks at `time` (as a Pulsar's epoch), at infinite frequency
+    and the array's origin. `width` (s) is at half of the peak; either `fluence` (s times the power
+    of the receiver noise) or `peak_flux` is given."""
+    time: tuple
+    width: float
+    fluence: Optional[float] = None
+    peak_flux: Optional[float] = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "time", exact_time("time", self.time))
+        object.__setattr__(self, "width", _number("width", self.width, 1e-12, 1e4,
+                                                  "1e-12 to 1e4 seconds"))
+        _one_of(self, "fluence", "peak_flux")
+
+    @property
+    def energy(self):
+        """Fluence, s times the power of the receiver noise."""
+        if self.fluence is not None:
+            return self.fluence
+        return self.peak_flux * self.width / PEAK_TIMES_WIDTH
