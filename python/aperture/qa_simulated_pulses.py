@@ -60,8 +60,8 @@ def in_band(spectrum, frequencies):
 
 
 def burst(**changes):
-    arguments = dict(azimuth=0, elevation=90, dm=10.0,
-                     pulses=[Pulse((START[0], 0.95), width=2e-3, peak_flux=1e6)])
+    arguments = dict(azimuth=0, elevation=90, dm=3.0,
+                     pulses=[Pulse((START[0], 0.85), width=2e-3, peak_flux=1e6)])
     return Source("burst", **{**arguments, **changes})
 
 
@@ -71,13 +71,13 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         """A dispersed burst and a pulsar against the formulas, in float64: the noise that is
         numbered by the sample of the highest frequency, its amplitude, and the filter. 2e-8 of the
         power: amplitudes are right within 1e-4 of the peak, the band within 1e-4."""
-        samples, dm = 400000, 10.0
+        samples, dm = 100000, 3.0
         width, period, mean = 2e-3, 0.0331, 3e4
         pulsar = Pulsar(period, 1.5e-3, mean, epoch=(START[0] - 86400 * 365, 0.125), phase=0.3,
                         period_derivative=4.2e-13)
         source = Source("s", azimuth=0, elevation=90, dm=dm, pulsars=[pulsar], flux=10,
-                        pulses=[Pulse((START[0], 0.85), width=width, fluence=50.0)])
-        count, before = 1 << 20, 1 << 18
+                        pulses=[Pulse((START[0], 0.72), width=width, fluence=50.0)])
+        count, before = 1 << 18, 1 << 16
         late = K * dm / ((CENTER + RATE / 2) * 1e-6) ** 2
         times = (np.arange(count, dtype=np.longdouble) - before) / RATE - late
         dt = times + 86400 * 365 + np.longdouble(0.625)
@@ -91,7 +91,7 @@ class qa_simulated_pulses(gr_unittest.TestCase):
             return np.exp(-t ** 2 / (2 * sigma ** 2)) / (sigma * math.sqrt(2 * math.pi))
 
         flux = (10 + mean * period * gaussian(offset, 1.5e-3)
-                + 50 * gaussian((times - np.longdouble(0.1)).astype(float), width))
+                + 50 * gaussian((times + np.longdouble(0.03)).astype(float), width))
         noise = model_noise(3, "source s x", -before, count)
         frequencies = sky_frequencies(count)
         # relative to the delay of the highest frequency, which is in `times`
@@ -110,21 +110,21 @@ class qa_simulated_pulses(gr_unittest.TestCase):
     def test_dedispersion(self):
         """Coherently dedispersed, a burst is at its time with its width and fluence; of two inputs
         the second hears it later."""
-        samples = 600000
+        samples = 200000
         a, b = collect([burst()], samples, inputs=2)
         frequencies = sky_frequencies(samples)
-        spectra = [in_band(np.fft.fft(series), frequencies) * chirp(10.0, frequencies, -1)
+        spectra = [in_band(np.fft.fft(series), frequencies) * chirp(3.0, frequencies, -1)
                    for series in (a, b)]
         power = np.abs(np.fft.ifft(spectra[0])) ** 2
         times = np.arange(samples) / RATE
         sigma, fluence = 2e-3 / math.sqrt(8 * math.log(2)), 1e6 * 2e-3 / 0.93943728
-        near = np.abs(times - 0.2) < 8 * sigma
+        near = np.abs(times - 0.1) < 8 * sigma
         # what a sum of so many independent powers is good to
         independent = 2 * math.sqrt(math.pi) * sigma * RATE * 0.98
         energy = np.sum(power[near])
         self.assertLess(abs(energy / RATE / fluence / 0.98 - 1), 5 / math.sqrt(independent))
         centroid = np.sum(power[near] * times[near]) / energy
-        self.assertLess(abs(centroid - 0.2), 5 * sigma / math.sqrt(2 * independent))
+        self.assertLess(abs(centroid - 0.1), 5 * sigma / math.sqrt(2 * independent))
         spread = math.sqrt(np.sum(power[near] * (times[near] - centroid) ** 2) / energy)
         self.assertLess(abs(spread / sigma - 1), 5 * math.sqrt(3 / 8 / independent))
         self.assertGreater(energy / np.sum(power), 0.999)  # all of it is there
@@ -136,7 +136,7 @@ class qa_simulated_pulses(gr_unittest.TestCase):
     def test_incoherent(self):
         """The power of each of 16 channels comes K DM / f^2 after the time at infinite
         frequency."""
-        samples, channels = 600000, 16
+        samples, channels = 200000, 16
         series = collect([burst()], samples)[0]
         spectra = np.fft.fftshift(np.fft.fft(series.reshape(-1, channels), axis=1), axes=1)
         times = (np.arange(len(spectra)) * channels + (channels - 1) / 2) / RATE
@@ -145,7 +145,7 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         for channel in range(1, channels):
             frequency = CENTER + (channel - channels / 2) * RATE / channels
             power = np.abs(spectra[:, channel]) ** 2
-            arrival = 0.2 + K * 10 / (frequency * 1e-6) ** 2
+            arrival = 0.1 + K * 3 / (frequency * 1e-6) ** 2
             near = np.abs(times - arrival) < 8 * sigma
             centroid = np.sum(power[near] * times[near]) / np.sum(power[near])
             self.assertLess(abs(centroid - arrival), 5 * sigma / math.sqrt(2 * independent))
@@ -154,7 +154,7 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         """The power of a scattered burst is a Gaussian convolved with an exponential whose length
         goes with a power of the frequency: SciPy's density of both added, at both ends of the
         band. The exponent is a large one, for it to matter within a narrow band."""
-        samples, width, tau, index = 300000, 1e-3, 4e-3, -300
+        samples, width, tau, index = 120000, 1e-3, 4e-3, -300
         with self.assertRaisesRegex(ValueError, "scattering_index: -300 is not allowed"):
             Source("x", azimuth=0, elevation=90, scattering_index=index)
         index = -20
@@ -192,7 +192,7 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         for tau in (1e-9, 1e-6, 1e-2):
             source = Source("s", azimuth=0, elevation=90, pulses=[Pulse(0.05, 1e-3, fluence=1e5)],
                             scattering_time=tau)
-            series = collect([source], 200000)[0]
+            series = collect([source], 100000)[0]
             power = np.abs(series) ** 2
             self.assertTrue(np.all(np.isfinite(power)))
             self.assertLess(abs(np.sum(power) / RATE / 1e5 / 0.995 - 1), 0.15)
@@ -200,8 +200,8 @@ class qa_simulated_pulses(gr_unittest.TestCase):
     def test_cuts(self):
         """Samples do not depend on how the scheduler takes them, and a second run begins anew."""
         sources = [burst(scattering_time=1e-3)]
-        whole = collect(sources, 500000)
-        np.testing.assert_array_equal(collect(sources, 500000, max_items=9973), whole)
+        whole = collect(sources, 200000)
+        np.testing.assert_array_equal(collect(sources, 200000, max_items=9973), whole)
 
     def test_moving(self):
         """A pulsar that moves with the sky: the delay of its pulses between two antennas follows
@@ -223,6 +223,7 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         a, b = np.array(sink.data(), complex).reshape(-1, 2).T
         frequencies = sky_frequencies(len(a))
         cross = in_band(np.fft.fft(b) * np.conj(np.fft.fft(a)), frequencies)
+        cross, frequencies = cross[::97], frequencies[::97]  # enough of it
         delays = np.arange(-12e-6, 12e-6, 1e-8)
         lags = [abs(np.sum(cross * np.exp(2j * np.pi * (frequencies - CENTER) * delay)))
                 for delay in delays]
