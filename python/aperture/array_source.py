@@ -78,9 +78,9 @@ def array_source(array="two-dish", sources=None, type="fc32", samples=0,
     """A source block: the samples that the inputs of an array would give.
 
     Receiver noise, point sources (steady ones, pulsars and bursts) with their geometric delays,
-    gains and cable delays; formulas and limits are documented at the block's class, `aperture.aperture_python.array_source`. Ports:
-    inputs / inputs_per_port; an item is one sample of each input of the port, [input]. Item 0
-    carries rx_time, rx_freq and rx_rate.
+    gains and cable delays; formulas and limits are documented at the block's class,
+    `aperture.aperture_python.array_source`. Ports: inputs / inputs_per_port; an item is one sample
+    of each input of the port, [input]. Item 0 carries rx_time, rx_freq and rx_rate.
 
     Args:
         array: an ArrayDescription, or what load_array() takes: the path of a YAML file, or the name

@@ -42,8 +42,8 @@ def exact_time(field, value):
             return int(whole), float(parts[0] - whole)
         if len(parts) == 2 and parts[0] == int(parts[0]) and parts[1] < 1:
             return int(parts[0]), float(parts[1])
-    return refuse(field, value, "seconds since 1970 (below 1e8: since the first sample), before the "
-                  "year 10000, a number or [whole seconds, fraction of 0 to below 1]")
+    return refuse(field, value, "seconds since 1970 (below 1e8: since the first sample), before "
+                  "the year 10000, a number or [whole seconds, fraction of 0 to below 1]")
 
 
 def after_start(time, start):
