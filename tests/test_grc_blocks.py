@@ -64,6 +64,14 @@ REFUSED = {
         {"telescope": "'GBT'"}, {"beams": "[]"}, {"beams": "1"},
         {"filename": ""},
     ],
+    "aperture_folder": [
+        {"channels": "0"}, {"beams": "0"}, {"products": "5"}, {"bins": "1"}, {"bins": "65537"},
+        {"channels": "2**22"}, {"period": "0"}, {"subintegration": "0"}, {"latency": "11"},
+    ],
+    "aperture_psrfits_sink": [
+        {"channels": "0"}, {"rows": "0"}, {"bins": "1"}, {"channels": "2**23"}, {"dm": "-1"},
+        {"period": "0"}, {"filename": ""}, {"beams": "[]"},
+    ],
     "aperture_pfb_channelizer": [
         {"channels": "7"}, {"channels": "2"}, {"channels": "65538"}, {"inputs": "0"},
         {"inputs_per_port": "0"}, {"inputs": "3", "inputs_per_port": "2"}, {"taps": "0"},
@@ -236,6 +244,14 @@ ALLOWED = {
         {"channels": "1"}, {"nbits": "8", "machine_id": "3", "telescope": "4"},
         {"array": "mwa-32t", "products": "IQUV", "channels": "16"},
         {"array": "mwa-32t", "rows": "2"},
+    ],
+    "aperture_folder": [
+        {"type": "s8", "beams": "3", "channels": "5"}, {"type": "u8", "epoch": "1.7e9"},
+        {"products": "4", "bins": "2", "mean": "False", "subintegration": "0.5"},
+    ],
+    "aperture_psrfits_sink": [
+        {"channels": "5", "bins": "7", "dm": "26.7", "source": "B0329+54"},
+        {"array": "mwa-32t", "products": "IQUV"}, {"period_derivative": "1e-15"},
     ],
     "aperture_pfb_channelizer": [
         {"channels": "4", "taps": "1"}, {"channels": "30", "taps": "64"},

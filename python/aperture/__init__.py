@@ -29,18 +29,21 @@ from .calibrator import calibrator
 from .delay_tracker import delay_tracker
 from .device_block import device_block
 from .filterbank_sink import filterbank_sink
+from .folder import folder
 from .fringe_display import fringe_display
 from .fx_correlator import fx_correlator
 from .inputs.input_source import input_source
 from .pointing import pointing
+from .psrfits_sink import psrfits_sink
 from .sky_display import sky_display
 from .uvh5_sink import uvh5_sink
 from .voltage_sink import voltage_sink
 from .waterfall_display import waterfall_display
 
 array_source = clear_errors(array_source)
+folder = clear_errors(folder)
 for _block in (bandpass_display, calibrator, delay_tracker, device_block, filterbank_sink,
-               fringe_display, fx_correlator, input_source, pointing, sky_display, uvh5_sink,
-               voltage_sink, waterfall_display):
+               fringe_display, fx_correlator, input_source, pointing, psrfits_sink, sky_display,
+               uvh5_sink, voltage_sink, waterfall_display):
     clear_errors(_block)
 del _block, clear_errors, clear_errors_of

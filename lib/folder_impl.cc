@@ -1,0 +1,277 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "control/message_text.h"
+#include "folder_impl.h"
+#include "kernels/common/number_text.h"
+#include "kernels/common/types.h"
+#include <gnuradio/aperture/tags.h>
+#include <gnuradio/io_signature.h>
+#include <algorithm>
+#include <cmath>
+
+namespace gr::aperture {
+
+namespace {
+
+kernels::exact_seconds exact(const std::pair<uint64_t, double>& time)
+{
+    return { int64_t(time.first), time.second };
+}
+
+kernels::phase_model model_of(const std::vector<folder::segment>& segments)
+{
+    std::vector<kernels::phase_model::segment> k;
+    for (const auto& s : segments)
+        k.push_back({ exact(s.start),
+                      s.length,
+                      exact(s.reference),
+                      s.turns,
+                      s.phase,
+                      s.coefficients });
+    return kernels::phase_model(std::move(k));
+}
+
+//! Items of an input or output, with each of whose numbers is `bytes` long.
+int powers_size(const folder::parameters& p, int bins, size_t bytes)
+{
+    return item_size(bins > 1 ? "profile" : "powers",
+                     { { "beams", p.beams },
+                       { "products", p.products },
+                       { "channels", p.channels },
+                       { "bins", bins } },
+                     bytes);
+}
+
+void check(const folder::parameters& p)
+{
+    require_range("channels", p.channels, 1, 1 << 24);
+    require_range("beams", p.beams, 1, 1 << 20);
+    require_range("products", p.products, 1, 4);
+    require_range("bins", p.bins, 2, 65536);
+    require(p.subintegration > 0 && p.subintegration <= 1e6,
+            "subintegration",
+            text_of(p.subintegration),
+            "more than 0 s, up to 1e6 s");
+    for (size_t i = 0; i < p.segments.size(); i++)
+        require(p.segments[i].start.first < timestamp::end_of_time &&
+                    p.segments[i].reference.first < timestamp::end_of_time,
+                "segments[" + std::to_string(i) + "]",
+                "a time of " +
+                    std::to_string(std::max(p.segments[i].start.first,
+                                            p.segments[i].reference.first)) +
+                    " s",
+                "before the year 10000");
+}
+
+} // namespace
+
+folder::sptr folder::make(const parameters& p)
+{
+    check(p);
+    const auto type = kernels::parse_power_type("type", p.type);
+    powers_size(p, p.bins, sizeof(float)); // refuses what is too large
+    return gnuradio::make_block_sptr<folder_impl>(
+        p,
+        model_of(p.segments),
+        kernels::profile_sums::parameters{
+            p.beams * p.products, p.channels, p.bins, type, p.mean });
+}
+
+folder_impl::folder_impl(const parameters& p,
+                         const kernels::phase_model& model,
+                         const kernels::profile_sums::parameters& sums)
+    : gr::block(
+          "folder",
+          gr::io_signature::make(1, 1, powers_size(p, 1, kernels::size_of(sums.type))),
+          gr::io_signature::make(1, 2, powers_size(p, p.bins, sizeof(float)))),
+      clocked_block(device::select("cpu"), 1, 1, 1),
+      d_p(p),
+      d_rows(sums.rows),
+      d_item_size(input_signature()->sizeof_stream_item(0)),
+      d_model(model),
+      d_sums(sums)
+{
+    set_latency(p.latency);
+    begin_anew_where_restated();
+}
+
+bool folder_impl::start()
+{
+    d_about.clear();
+    d_sums.clear();
+    d_items = 0;
+    d_span = 0;
+    d_origin.reset();
+    d_next_frequency.reset();
+    d_begins = true;
+    return clocked_block::start();
+}
+
+void folder_impl::forecast(int, gr_vector_int& required) { require_window(required); }
+
+void folder_impl::on_begin()
+{
+    d_origin.reset();
+    d_begins = true;
+}
+
+void folder_impl::on_moved(int64_t ticks)
+{
+    for (auto& item : d_about)
+        item.tick += ticks;
+}
+
+void folder_impl::on_tag(int port, const gr::tag_t& tag)
+{
+    const bool spectra = tag.key == pmt::intern(tags::spectra);
+    if (!spectra && tag.key != pmt::intern(tags::counted))
+        return;
+    const int64_t tick = tick_of(port, int64_t(tag.offset));
+    if (d_about.empty() || d_about.back().tick != tick)
+        d_about.push_back({ tick, 0, {} });
+    auto& item = d_about.back();
+    if (spectra && pmt::is_uint64(tag.value))
+        item.spectra = pmt::to_uint64(tag.value);
+    else if (!spectra && pmt::is_u64vector(tag.value))
+        item.counted = pmt::u64vector_elements(tag.value);
+    else
+        fail(std::string(spectra ? tags::spectra : tags::counted) + ": " +
+             text_of(tag.value) + " is not allowed; it must be a " +
+             (spectra ? "uint64" : "u64vector"));
+}
+
+folder_impl::about folder_impl::about_of(int64_t tick)
+{
+    while (!d_about.empty() && d_about.front().tick < tick)
+        d_about.pop_front();
+    if (!d_about.empty() && d_about.front().tick == tick)
+        return d_about.front();
+    return { tick, 0, {} };
+}
+
+std::vector<uint64_t> folder_impl::counts_of(const about& item) const
+{
+    const size_t rows = size_t(d_rows);
+    if (item.counted.size() == rows)
+        return item.counted;
+    if (item.counted.empty())
+        return std::vector<uint64_t>(rows, std::max<uint64_t>(1, item.spectra));
+    return std::vector<uint64_t>(rows, item.counted[0]);
+}
+
+bool folder_impl::add(int64_t tick, const char* powers)
+{
+    const auto item = about_of(tick);
+    if (item.counted.size() > 1 && item.counted.size() != size_t(d_rows)) {
+        fail("counted: " + std::to_string(item.counted.size()) +
+             " numbers are not allowed; there must be one, or one for each of " +
+             std::to_string(d_rows) + " beams and products");
+        return true;
+    }
+    const timestamp begin = time_of(double(tick));
+    // of the first spectrum, so that the middle of S of them is (S - 1)/2 later
+    const double spectra = double(item.spectra);
+    const double middle = item.spectra ? (spectra - 1) / (2 * spectra) : 0.5;
+    const timestamp time = begin.after(middle, rate());
+    if (!d_origin) {
+        d_origin = begin;
+        d_number = 0;
+    }
+    const auto number = int64_t(std::floor(begin.since(*d_origin) / d_p.subintegration +
+                                           1e-3 / (d_p.subintegration * rate())));
+    if (d_items > 0 && number != d_number)
+        return false;
+    d_number = number;
+    if (d_items == 0)
+        d_first = begin;
+    const auto phase = d_model.at({ time.seconds, time.fraction });
+    if (!phase) {
+        fail("segments: none holds at " + std::to_string(time.seconds) + " s and " +
+             text_of(time.fraction) + " s since 1970");
+        return true;
+    }
+    d_items++;
+    d_span = begin.after(1, rate()).since(d_first);
+    const int bin = std::min(int(phase->phase * d_p.bins), d_p.bins - 1);
+    d_sums.add(powers, bin, counts_of(item));
+    return true;
+}
+
+void folder_impl::dump(int done, const gr_vector_void_star& output_items)
+{
+    const size_t values = output_signature()->sizeof_stream_item(0) / sizeof(float);
+    const bool with_counts = output_items.size() > 1;
+    d_sums.dump(static_cast<float*>(output_items[0]) + values * done,
+                with_counts ? static_cast<uint32_t*>(output_items[1]) + values * done
+                            : nullptr);
+    const timestamp middle = d_first.after(d_span / 2, 1);
+    pmt::pmt_t folded = pmt::make_dict();
+    const auto say = [&](const char* name, const pmt::pmt_t& value) {
+        folded = pmt::dict_add(folded, pmt::intern(name), value);
+    };
+    say("length", pmt::from_double(d_span));
+    say("items", pmt::from_uint64(d_items));
+    say("middle", middle.to_pmt());
+    if (const auto phase = d_model.at({ middle.seconds, middle.fraction })) {
+        say("turns", pmt::from_uint64(uint64_t(phase->turns)));
+        say("phase", pmt::from_double(phase->phase));
+        say("frequency", pmt::from_double(phase->frequency));
+    }
+    for (int port = 0; port < (with_counts ? 2 : 1); port++) {
+        const uint64_t item = nitems_written(port) + done;
+        tag(port, item, tags::rx_time, d_first.to_pmt());
+        if (d_next_frequency)
+            tag(port, item, tags::rx_freq, pmt::from_double(*d_next_frequency));
+        if (d_begins && input_bandwidth() > 0)
+            tag(port, item, tags::bandwidth, pmt::from_double(input_bandwidth()));
+        tag(port, item, "folded", folded);
+        if (ended() || interrupted())
+            tag(port, item, tags::partial, pmt::PMT_T);
+    }
+    d_next_frequency.reset();
+    d_begins = false;
+    d_items = 0;
+    d_span = 0;
+}
+
+clocked_block::progress folder_impl::make(int done,
+                                          int,
+                                          const gr_vector_const_void_star& input_items,
+                                          const gr_vector_void_star& output_items)
+{
+    if (rate() <= 0) {
+        fail("rx_rate: the first item has none; it is needed for the time of each item");
+        return {};
+    }
+    const auto run = next_run(int64_t(1) << 40);
+    if (run.windows == 0) {
+        if (d_items == 0 || !(ended() || interrupted()))
+            return {};
+        dump(done, output_items);
+        return { 1, 1 };
+    }
+    const char* start = starts_of(run, input_items)[0];
+    const int64_t first = position();
+    for (int64_t i = 0; start && i < run.windows; i++) {
+        // what is tuned anew begins a sub-integration
+        const bool tuned = next_change() <= first + i;
+        if ((tuned && d_items > 0) || !add(first + i, start + i * d_item_size)) {
+            dump(done, output_items);
+            advance(i);
+            return { 1, 1 };
+        }
+        if (failed())
+            return {};
+        for (const auto& change : take_changes(first + i))
+            d_next_frequency = change.frequency;
+    }
+    advance(run.windows);
+    return { run.windows, 0 };
+}
+
+} // namespace gr::aperture

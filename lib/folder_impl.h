@@ -1,0 +1,74 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_FOLDER_IMPL_H
+#define INCLUDED_APERTURE_FOLDER_IMPL_H
+
+#include "kernels/folding/phase_model.h"
+#include "kernels/folding/profile_sums.h"
+#include "stream/clocked_block.h"
+#include <gnuradio/aperture/folder.h>
+#include <deque>
+#include <optional>
+
+namespace gr::aperture {
+
+class folder_impl : public folder, public clocked_block
+{
+public:
+    folder_impl(const parameters& p,
+                const kernels::phase_model& model,
+                const kernels::profile_sums::parameters& sums);
+
+    bool start() override;
+    void forecast(int noutput_items, gr_vector_int& required) override;
+
+private:
+    //! What the tags of an item say.
+    struct about {
+        int64_t tick;
+        uint64_t spectra = 0; // 0: not said
+        std::vector<uint64_t> counted;
+    };
+
+    progress make(int done,
+                  int room,
+                  const gr_vector_const_void_star& input_items,
+                  const gr_vector_void_star& output_items) override;
+    void on_tag(int port, const gr::tag_t& tag) override;
+    void on_begin() override;
+    void on_moved(int64_t ticks) override;
+
+    //! Adds an item to its bin. \returns false if it belongs to the next sub-integration
+    bool add(int64_t tick, const char* powers);
+    //! Puts out what was folded so far as item `done` of this call.
+    void dump(int done, const gr_vector_void_star& output_items);
+    //! Of an item, off d_about; what is before it is forgotten.
+    about about_of(int64_t tick);
+    //! For each row.
+    std::vector<uint64_t> counts_of(const about& item) const;
+
+    const parameters d_p;
+    const int d_rows;
+    const size_t d_item_size;
+    kernels::phase_model d_model;
+    kernels::profile_sums d_sums;
+
+    std::deque<about> d_about;
+    // the sub-integration that is under way
+    uint64_t d_items = 0;
+    timestamp d_first;                      // rx_time of its first item
+    double d_span = 0;                      // s, from d_first to the end of its last item
+    std::optional<timestamp> d_origin;      // from which sub-integrations are counted
+    int64_t d_number = 0;                   // of the one under way
+    std::optional<double> d_next_frequency; // rx_freq that is to be said
+    bool d_begins = true;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_FOLDER_IMPL_H */

@@ -1,0 +1,64 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_FOLDING_PROFILE_SUMS_H
+#define INCLUDED_APERTURE_KERNELS_FOLDING_PROFILE_SUMS_H
+
+#include "kernels/common/types.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gr::aperture::kernels {
+
+//! Types of powers that are folded.
+enum class power_type { f32, s8, u8 };
+
+//! \throws std::invalid_argument
+power_type parse_power_type(const std::string& parameter, const std::string& name);
+size_t size_of(power_type type);
+
+/*!
+ * Sums of powers for each phase bin, in double precision, and what was counted. A row is
+ * one product of a beam.
+ */
+class profile_sums
+{
+public:
+    struct parameters {
+        int rows, channels, bins;
+        power_type type;
+        //! powers are means of what was counted: they are multiplied with it
+        bool mean;
+    };
+    explicit profile_sums(const parameters& p);
+
+    /*!
+     * Adds powers [row][channel] to a bin.
+     * \param counts of each row; of a row with 0 nothing is added
+     */
+    void add(const void* powers, int bin, const std::vector<uint64_t>& counts);
+
+    /*!
+     * Mean powers and counts (clamped to 32 bits), [row][channel][bin]; then all are 0. A
+     * bin in which nothing was counted is 0.
+     */
+    void dump(float* profile, uint32_t* counts);
+    void clear();
+
+private:
+    template <typename power>
+    void add_row(const power* powers, double factor, double* sums) const;
+
+    const parameters d_p;
+    std::vector<double> d_sums;     // [bin][row][channel]
+    std::vector<uint64_t> d_counts; // [bin][row]
+};
+
+} // namespace gr::aperture::kernels
+
+#endif /* INCLUDED_APERTURE_KERNELS_FOLDING_PROFILE_SUMS_H */

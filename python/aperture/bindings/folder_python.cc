@@ -1,0 +1,49 @@
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+/***********************************************************************************/
+/* This file is written by hand; tools/update-binding-hashes brings the sum up to date */
+/* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
+/* BINDTOOL_USE_PYGCCXML(0)                                                        */
+/* BINDTOOL_HEADER_FILE(folder.h) */
+/* BINDTOOL_HEADER_FILE_HASH(d7e4f1882642474f16e7f5ae18db8868) */
+/***********************************************************************************/
+
+#include "block_binding.h"
+#include <gnuradio/aperture/folder.h>
+
+namespace py = pybind11;
+
+void bind_folder(py::module& m)
+{
+    using block = gr::aperture::folder;
+    bind_block<block>(m,
+                      "folder",
+                      R"doc(Folds the powers of beams with the period of a pulsar.
+
+In: powers `[beam][product][channel]`, one item an integration, from power_detector, beam_power
+or power_normalizer, with the tags rx_time and rx_rate. Each is added to the phase bin
+floor(phase * bins) of the middle of its integration: rx_time is that of its first spectrum, the
+tag `spectra` says how many there are; without it half of the time to the next item is added. The
+phase is the telescope's: channels are not lined up, which is done afterwards with a dispersion
+measure.
+
+It weights with the tag `counted`, the spectra that are in a power: what received nothing does
+not count. Without the tag an item counts as the spectra it spans, or as 1.
+
+Out: for each sub-integration `[beam][product][channel][bin]` of f32, the mean powers (0 where
+nothing was counted), and on a second port, which may be left open, what was counted, of u32, in
+the same order. Each has the tags rx_time (of its first item), rx_freq, bandwidth and `folded`: a
+dictionary of `length` (s, of what its items span), `middle` (tuple as rx_time: half of the length
+after rx_time), `turns` (uint64), `phase` and `frequency` (turns and turns/s, of the model, at
+`middle`) and `items` (uint64). The last one is of what there is, and `partial`.
+)doc",
+                      "",
+                      [](py::object& scope) {
+                          bind_struct<block::segment>(
+                              scope, "segment", "The phase over a stretch of time.\n");
+                      });
+}

@@ -1,0 +1,96 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The block that folds, for a period or a .par file."""
+
+import time as host
+
+from . import aperture_python
+from .arrays.array_description import ArrayDescription, load_array
+from .parameters.errors import refuse
+from .transients.par_file import TimingModel, read_par
+from .transients.phase_model import Segment, par_segments, period_segments
+
+
+def phase_segments(par=None, period=1.0, period_derivative=0.0, epoch=(0, 0.0), phase=0.0,
+                   array=None, start_time=None, hours=24.0):
+    """
+    The model of the phase that `folder` and `psrfits_sink` take: a list of Segment.
+
+    Parameters
+    ----------
+    par : str, TimingModel, or list of Segment
+        A .par file, whose model is computed for the place of the array; or what was made before.
+    period, period_derivative, epoch, phase : float, float, time, float
+        Without `par`: as of transients.phase_model.period_segments(), at the telescope.
+    array : ArrayDescription, or str
+        Where the telescope is, with `par`.
+    start_time : number or (whole seconds, fraction)
+        UTC since 1970: from here on a .par file's model is computed; None: an hour ago.
+    hours : float
+        How long.
+
+    Raises
+    ------
+    ParameterError, OSError
+    """
+    if par is None or par == "":
+        return period_segments(period, period_derivative, epoch, phase)
+    if isinstance(par, (list, tuple)):
+        for index, segment in enumerate(par):
+            if not isinstance(segment, Segment):
+                refuse(f"par[{index}]", segment, "a Segment")
+        return list(par)
+    model = par if isinstance(par, TimingModel) else read_par(par)
+    if array is None:
+        refuse("array", array, "an array description where a .par file is given: the site counts")
+    if not isinstance(array, ArrayDescription):
+        array = load_array(array)
+    start = host.time() - 3600 if start_time is None else start_time
+    if isinstance(hours, bool) or not 0 < hours <= 8800:
+        refuse("hours", hours, "more than 0, up to 8800")
+    return par_segments(model, array, start, 3600.0 * hours)
+
+
+def folder(par=None, period=1.0, period_derivative=0.0, epoch=(0, 0.0), phase=0.0, array=None,
+           start_time=None, hours=24.0, channels=1024, beams=1, products=1, bins=128,
+           subintegration=10.0, type="f32", mean=True, latency=0.1):
+    """A block that folds the powers of beams with the period of a pulsar.
+
+    Ports, tags and how it counts are documented at the block's class,
+    `aperture.aperture_python.folder`. The phase is given by a .par file, whose model is predicted
+    for the site of the array (polynomials of an hour each, from `start_time` for `hours`), or by a
+    period at the telescope.
+
+    Args:
+        par: a .par file, a transients.par_file.TimingModel, or a list of
+            transients.phase_model.Segment, in the place of the period; None: the period
+        period: seconds, at the telescope
+        period_derivative: seconds a second
+        epoch: UTC since 1970, of period and phase: a number or (whole seconds, fraction)
+        phase: turns at the epoch
+        array: an ArrayDescription, or the file or shipped name of one: the site, with `par`
+        start_time: UTC since 1970 from which on a .par file's model is computed; None: an hour ago
+        hours: how long; what comes outside of it ends the flowgraph
+        channels: of an item
+        beams: of an item, or pairs of them
+        products: of each beam, 1 to 4
+        bins: of a turn
+        subintegration: seconds that become one item
+        type: of the powers, f32, s8 or u8
+        mean: the powers are means of what was counted, as power_detector's by default; or sums
+        latency: the longest wait of a call for more input, in seconds
+
+    Raises ValueError that names the parameter (of a .par file also the line), its value and what is
+    allowed; OSError.
+    """
+    segments = phase_segments(par, period, period_derivative, epoch, phase, array, start_time,
+                              hours)
+    block = aperture_python.folder
+    return block(
+        segments=[block.segment(s.start, s.length, s.reference, s.turns, s.phase,
+                                list(s.coefficients)) for s in segments],
+        channels=channels, beams=beams, products=products, bins=bins,
+        subintegration=subintegration, type=type, mean=mean, latency=latency)

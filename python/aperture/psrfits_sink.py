@@ -1,0 +1,236 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Block that writes folded profiles into PSRFITS files."""
+
+import time as host
+from numbers import Integral, Real
+
+import numpy as np
+import pmt
+
+from . import tags
+from .arrays.array_description import ArrayDescription, load_array
+from .files.file_names import TIME, check_fields, check_text, name_text, time_text
+from .files.growing_file import check_path, file_name
+from .filterbank_sink import PRODUCTS, row_names
+from .folder import phase_segments
+from .parameters.errors import refuse
+from .pointing import ZENITH, as_beams
+from .streams.python_block import printable, python_block, text_of
+from .streams.tag_values import require, tag_value, time_of
+from .tracking.directions import icrs
+from .transients.dispersion import channel_frequencies
+from .transients.folding import FoldedProfiles
+from .transients.par_file import TimingModel, read_par
+from .transients.psrfits import write_profiles
+
+LARGEST_ITEM = 2**31 - 1   # bytes: GNU Radio counts them with an int
+LARGEST_FILES = 1 << 32    # bytes of profiles that are held
+WRITE_INTERVAL = 30.0      # s, of the host's clock
+
+
+class psrfits_sink(python_block):
+    """
+    Writes folded profiles into PSRFITS files, in fold mode, which PSRCHIVE and PyPulse read.
+
+    In: the two outputs of `folder`, profiles and counts, `[beam][product][channel][bin]` of f32
+    and u32, one item a sub-integration, with the tags rx_time, rx_freq, bandwidth and `folded`.
+
+    There is a file for each beam: {beam} in the name becomes that of the beam, and must be there
+    where there are several. {time} becomes the rx_time of the first sub-integration. The time of a
+    sub-integration in the file is the one nearest to its middle at which the model's phase is a
+    whole number of turns. Channels are not lined up; the file says with which DM they would be.
+    The formats of what is in the file are in docs/pulsars.md.
+
+    Profiles are kept in memory (4 GiB at most), and the files are written anew every 30 s and at
+    the end: a process that is killed loses what came since. A file is replaced when the new one is
+    whole.
+
+    An error (a tag that is missing, a full disk) is logged, ends the flowgraph, and is given by
+    `error()`.
+
+    Parameters
+    ----------
+    filename : str
+        The files to be written, such as `{beam}-{time}.fits`.
+    array : ArrayDescription, or str
+        An array description, or the file or shipped name of one: the site.
+    beams : list
+        As of filterbank_sink.
+    channels, bins : int
+        Of an item.
+    products : str
+        power, I, IQUV or coherency, as in the power detector.
+    source : str
+        The pulsar's name; empty: that of the .par file.
+    dm : float
+        pc/cm^3; None: that of the .par file, or 0.
+    par, period, period_derivative, epoch, phase, start_time, hours
+        As of `folder`: the model goes into the file.
+    overwrite : bool
+        Whether existing files are replaced.
+    rows : int
+        If given, how many beams an item must have.
+
+    Raises
+    ------
+    ValueError, OSError
+        A parameter is not allowed; a file could not be written there.
+    """
+
+    def __init__(self, filename="pulsar-{time}.fits", array="two-dish", beams=ZENITH, channels=1024,
+                 bins=128, products="power", source="", dm=None, par=None, period=1.0,
+                 period_derivative=0.0, epoch=(0, 0.0), phase=0.0, start_time=None, hours=24.0,
+                 overwrite=True, rows=None):
+        if not isinstance(array, ArrayDescription):
+            array = load_array(array)
+        for name, value, low, high in (("channels", channels, 1, 2**31 - 1),
+                                       ("bins", bins, 2, 65536)):
+            if not isinstance(value, Integral) or not low <= value <= high:
+                refuse(name, value, f"a whole number from {low} to {high}")
+        if products not in PRODUCTS:
+            refuse("products", products, ", ".join(PRODUCTS))
+        check_text("source", source)
+        if par is not None and par != "" and not isinstance(par, (list, tuple, TimingModel)):
+            par = read_par(par)
+        model = par if isinstance(par, TimingModel) else None
+        if dm is None:
+            dm = model.dm if model else 0.0
+        if not isinstance(dm, Real) or isinstance(dm, bool) or not 0 <= dm <= 1e6:
+            refuse("dm", dm, "0 to 1e6 pc/cm^3")
+        self._segments = phase_segments(par, period, period_derivative, epoch, phase, array,
+                                        start_time, hours)
+        self._array, self._dm = array, float(dm)
+        self._source = source or (model.name if model else "")
+        self._direction = (model.ra, model.dec) if model else None
+        self._beams = as_beams(array, beams, host.time())
+        self._names = row_names(array, self._beams, products)
+        if rows is not None and rows != len(self._names):
+            refuse("rows", rows, f"{len(self._names)}: as many beams of {products} as there are")
+        self._products = products
+        self._shape = (len(self._names), len(PRODUCTS[products]), int(channels), int(bins))
+        size = int(np.prod(self._shape, dtype=object))
+        if 4 * size > LARGEST_ITEM:
+            raise ValueError(f"bins: an item would be {self._shape[0]} beams x {self._shape[1]} "
+                             f"products x {channels} channels x {bins} bins x 4 bytes = "
+                             f"{4 * size} bytes: at most {LARGEST_ITEM} are allowed")
+        self._pattern, self._overwrite = file_name(filename), overwrite
+        check_fields(self._pattern, ("beam", "time"))
+        if len(self._names) > 1 and "{beam}" not in self._pattern:
+            refuse("filename", filename, "a name with {beam} in it: there is a file for each of "
+                   f"{len(self._names)} beams")
+        self._start()
+        if len(set(self._paths)) < len(self._paths):
+            refuse("filename", filename, "such that no two beams have one file")
+        for path in self._paths:
+            check_path(path, overwrite)
+        super().__init__("psrfits_sink", out_sig=None,
+                         in_sig=[(np.float32, size), (np.uint32, size)])
+
+    def files(self):
+        """The paths, one for each beam; with {time} in them until the first sub-integration."""
+        return list(self._paths)
+
+    def subintegrations(self):
+        """How many have come."""
+        return len(self._times)
+
+    def profiles(self, beam=0):
+        """What has come of a beam (its number), FoldedProfiles; None before the first."""
+        if not self._times:
+            return None
+        return FoldedProfiles(
+            powers=np.array([item[beam] for item in self._powers]),
+            counts=np.array([item[beam] for item in self._counts]), times=list(self._times),
+            lengths=np.array(self._lengths), frequencies=np.array(self._frequencies),
+            channels=self._channels, dm=self._dm, source=self._source, beam=self._names[beam],
+            products=(self._products,), segments=self._segments)
+
+    # ---- inside
+
+    def _start(self):
+        self._paths = [self._pattern.replace("{beam}", name_text(name)) for name in self._names]
+        self._powers, self._counts, self._times = [], [], []
+        self._lengths, self._frequencies = [], []
+        self._last, self._channels, self._begin = {}, None, None
+        self._written, self._unwritten = host.monotonic(), False
+
+    def _stop(self):
+        if self._unwritten and self.error() is None:
+            self._write()
+
+    def _say(self, error):
+        named = isinstance(error, OSError) and error.filename is not None
+        return text_of(error) if named else printable(f"{self._paths[0]}: ") + text_of(error)
+
+    def _work(self, input_items, output_items):
+        found = {}
+        first = self.nitems_read(0)
+        count = min(len(items) for items in input_items)
+        for tag in self.get_tags_in_window(0, 0, count):
+            found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
+        for item in range(count):
+            self._take(found.get(item, {}), *(items[item].reshape(self._shape)
+                                              for items in input_items))
+        if count and host.monotonic() - self._written > WRITE_INTERVAL:
+            self._write()
+        return count
+
+    def _take(self, here, powers, counts):
+        number = lambda key: tag_value(here, key, pmt.to_double, self._last, sender="folder",
+                                       of="a sub-integration")
+        if self._begin is None:
+            require(here, (tags.rx_time, tags.rx_freq, tags.bandwidth, "folded"), "folder",
+                    of="sub-integration")
+        for key in (tags.rx_freq, tags.bandwidth):
+            self._last[key] = number(key)
+        channels = channel_frequencies(self._shape[2], self._last[tags.rx_freq],
+                                       self._last[tags.bandwidth])
+        time = tag_value(here, tags.rx_time, time_of, sender="folder", of="a sub-integration")
+        folded = tag_value(here, "folded", dict_of, sender="folder", of="a sub-integration")
+        if self._begin is None:
+            self._begin, self._channels = time, channels
+            self._paths = [path.replace(TIME, time_text(time[0])) for path in self._paths]
+            for path in self._paths:
+                check_path(path, self._overwrite)
+        elif not np.allclose(channels, self._channels, rtol=1e-12):
+            raise ValueError("rx_freq: it has changed; one file is of one frequency")
+        held = powers.nbytes * 2 * (len(self._times) + 1)
+        if held > LARGEST_FILES:
+            raise ValueError(f"{len(self._times) + 1} sub-integrations are {held} bytes, more "
+                             f"than {LARGEST_FILES}: take longer ones, or less channels and bins")
+        # back to where the phase is whole, by less than half of a turn
+        turns = folded["phase"] - round(folded["phase"])
+        fraction = folded["middle"][1] - turns / folded["frequency"]
+        self._times.append((folded["middle"][0] + int(np.floor(fraction)),
+                            float(fraction - np.floor(fraction))))
+        self._lengths.append(folded["length"])
+        self._frequencies.append(folded["frequency"])
+        self._powers.append(powers.copy())
+        self._counts.append(counts.copy())
+        self._unwritten = True
+
+    def _write(self):
+        for beam, path in enumerate(self._paths):
+            direction = self._direction or self._beam_direction(beam)
+            write_profiles(path, self.profiles(beam), self._array, self._begin, direction)
+        self._written, self._unwritten = host.monotonic(), False
+
+    def _beam_direction(self, row):
+        """ICRS, of where the beam looks at the beginning; 0, 0 where it looks nowhere."""
+        try:
+            beam = self._beams[min(row * len(self._beams) // len(self._names),
+                                   len(self._beams) - 1)]
+            return tuple(map(float, icrs(beam, self._begin[0], self._array)[:2]))
+        except (AttributeError, TypeError, ValueError):
+            return 0.0, 0.0
+
+
+def dict_of(value):
+    """What a `folded` tag says, as numbers."""
+    part = lambda key: pmt.dict_ref(value, pmt.intern(key), pmt.PMT_NIL)
+    return {"length": pmt.to_double(part("length")), "middle": time_of(part("middle")),
+            "phase": pmt.to_double(part("phase")), "frequency": pmt.to_double(part("frequency"))}

@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The block that folds, and the file of its profiles."""
+
+import math
+import os
+import tempfile
+from decimal import Decimal, getcontext
+
+import numpy as np
+import pmt
+from gnuradio import aperture, blocks, gr, gr_unittest
+from gnuradio.aperture import Antenna, ArrayDescription, Input, Pulsar, Source
+from gnuradio.aperture.testing.qa_tools import on_device
+from gnuradio.aperture.transients.dispersion import delay
+from gnuradio.aperture.transients.folding import dedispersed, profile
+from gnuradio.aperture.transients.psrfits import read_profiles
+
+getcontext().prec = 60
+aperture = on_device(aperture)
+START = (1704067200, 0.75)
+CENTER, RATE = 408e6, 100e3
+
+
+def turns_of(period, derivative, epoch, phase, time):
+    """In 60 digits, of doubles as they are."""
+    dt = Decimal(time[0]) - Decimal(epoch[0]) + Decimal(time[1]) - Decimal(epoch[1])
+    p = Decimal(period)
+    return Decimal(phase) + dt / p - Decimal(derivative) * dt * dt / (2 * p * p)
+
+
+def tag(offset, key, value):
+    made = gr.tag_t()
+    made.offset, made.key, made.value = offset, pmt.intern(key), value
+    return made
+
+
+def stream_tags(start, rate, spectra=None, frequency=CENTER, width=RATE):
+    tags = [tag(0, "rx_time", pmt.make_tuple(pmt.from_uint64(start[0]),
+                                             pmt.from_double(start[1]))),
+            tag(0, "rx_rate", pmt.from_double(rate)), tag(0, "rx_freq", pmt.from_double(frequency)),
+            tag(0, "bandwidth", pmt.from_double(width))]
+    if spectra:
+        tags.append(tag(0, "spectra", pmt.from_uint64(spectra)))
+    return tags
+
+
+class Tags(gr.sync_block):
+    """Keeps the dictionaries of `folded`, and where there is `partial`."""
+
+    def __init__(self, size):
+        gr.sync_block.__init__(self, "tags", [(np.float32, size)], None)
+        self.found = []
+
+    def work(self, input_items, _):
+        self.found += [(t.offset, pmt.symbol_to_string(t.key), pmt.to_python(t.value))
+                       for t in self.get_tags_in_window(0, 0, len(input_items[0]))]
+        return len(input_items[0])
+
+
+def fold(powers, tags, type="f32", **arguments):
+    """Powers [item][beam][product][channel] -> profiles and counts, [subintegration][beam]
+    [product][channel][bin], and the tags."""
+    _, beams, products, channels = powers.shape
+    block = aperture.folder(beams=beams, products=products, channels=channels, type=type,
+                            **arguments)
+    size = beams * products * channels
+    feed = {"f32": blocks.vector_source_f, "s8": blocks.vector_source_b,
+            "u8": blocks.vector_source_b}[type]
+    values = powers.ravel()
+    if type == "s8":
+        values = values.astype(np.int8).view(np.uint8)
+    source = feed(values.tolist(), False, size, tags)
+    out = size * arguments.get("bins", 128)
+    profiles, counts, seen = blocks.vector_sink_f(out), blocks.vector_sink_i(out), Tags(out)
+    top = gr.top_block()
+    top.connect(source, block, profiles)
+    top.connect(block, seen)
+    top.connect((block, 1), counts)
+    top.run()
+    shape = (-1, beams, products, channels, arguments.get("bins", 128))
+    return (np.array(profiles.data()).reshape(shape), np.array(counts.data()).reshape(shape),
+            seen.found, block)
+
+
+class qa_folder(gr_unittest.TestCase):
+
+    def check(self, powers, rate, period, derivative, epoch, phase, bins, spectra=None,
+              counted=None, type="f32", mean=True, subintegration=1e5, start=START):
+        """One sub-integration against sums in float64, with phases in 60 digits."""
+        tags = stream_tags(start, rate, spectra)
+        for item, values in (counted or {}).items():
+            tags.append(tag(item, "counted", pmt.init_u64vector(len(values), values)))
+        found, counts, seen, _ = fold(powers, tags, type, period=period,
+                                      period_derivative=derivative, epoch=epoch, phase=phase,
+                                      bins=bins, subintegration=subintegration, mean=mean)
+        rows = powers.shape[1] * powers.shape[2]
+        sums = np.zeros((bins, rows, powers.shape[3]))
+        weights = np.zeros((bins, rows))
+        for item, values in enumerate(powers.reshape(len(powers), rows, -1)):
+            # the first item is the only one with a tag of spectra, where one is given
+            of = spectra if item == 0 and spectra else None
+            middle = (of - 1) / (2 * of) if of else 0.5
+            offset = (item + middle) / rate
+            turns = turns_of(period, derivative, epoch, phase,
+                             (start[0], start[1] + offset))
+            place = int((turns - turns.to_integral_value("ROUND_FLOOR")) * bins)
+            weight = np.ones(rows) * (of or 1)
+            if counted and item in counted:
+                weight = np.ones(rows) * counted[item]
+            sums[place] += values * (weight[:, None] if mean else weight[:, None] > 0)
+            weights[place] += weight
+        expected = (sums / np.maximum(weights, 1)[..., None]).transpose(1, 2, 0)
+        self.assertEqual(len(found), 1)
+        np.testing.assert_array_equal(
+            counts[0].reshape(rows, -1, bins),
+            np.broadcast_to(weights.T[:, None].astype(int), expected.shape))
+        np.testing.assert_allclose(found[0].reshape(expected.shape), expected, rtol=1e-6,
+                                   atol=1e-6)
+        return seen
+
+    def test_fold(self):
+        """Every power is in its bin, of odd sizes, with counts of rows that differ."""
+        rng = np.random.default_rng(1)
+        powers = rng.random((997, 3, 2, 5)).astype(np.float32)
+        counted = {17: [0] * 6, 30: [3, 0, 1, 2, 0, 7], 31: [4]}
+        for mean in (True, False):
+            self.check(powers, 123.0, 0.7145, 1e-9, (START[0] - 1000, 0.25), 0.3, 37,
+                       spectra=8, counted=counted, mean=mean)
+
+    def test_types(self):
+        rng = np.random.default_rng(2)
+        powers = rng.integers(-127, 128, (301, 2, 1, 7))
+        self.check(powers, 50.0, 0.3137, 0, START, 0.0, 16, type="s8")
+        self.check(np.abs(powers), 50.0, 0.3137, 0, START, 0.0, 16, type="u8")
+
+    def test_exact(self):
+        """A pulsar of a millisecond and a bit, a year after its epoch: within 1e-3 turns, that is
+        in the right ones of 1000 bins but for one beside a border. Powers are the number of the
+        item."""
+        period, derivative = 0.0011234567890123, 1.3e-19
+        epoch, bins, rate = (START[0] - 31557600, 0.123456789), 1000, 7919.0
+        items = 500
+        powers = np.arange(1, items + 1, dtype=np.float32).reshape(-1, 1, 1, 1)
+        found, counts, _, _ = fold(powers, stream_tags(START, rate), period=period,
+                                   period_derivative=derivative, epoch=epoch, bins=bins,
+                                   subintegration=1e4)
+        right = 0
+        for item in range(items):
+            middle = Decimal(item) / Decimal(rate) + Decimal("0.5") / Decimal(rate)
+            turns = turns_of(period, derivative, epoch, 0, START) + middle / Decimal(period)
+            part = (turns - turns.to_integral_value("ROUND_FLOOR")) * bins
+            places = {int(part - Decimal("0.01")) % bins, int(part + Decimal("0.01")) % bins}
+            right += any(counts[0, 0, 0, 0, place] > 0 for place in places)
+        self.assertEqual(right, items)
+        self.assertEqual(counts.sum(), items)
+
+    def test_subintegrations(self):
+        """They begin with the first item, end with the input, and tell of their middle."""
+        rate, items = 100.0, 1234
+        powers = np.ones((items, 1, 1, 2), np.float32)
+        found, counts, seen, _ = fold(powers, stream_tags(START, rate, None), period=0.1,
+                                      epoch=START, bins=8, subintegration=2.5)
+        self.assertEqual([int(c.sum()) for c in counts], [500, 500, 500, 500, 468])
+        folded = [value for _, key, value in seen if key == "folded"]
+        self.assertEqual([f["items"] for f in folded], [250, 250, 250, 250, 234])
+        for number, f in enumerate(folded):
+            late = f["middle"][0] - START[0] + f["middle"][1] - START[1]
+            length = 2.5 if number < 4 else 2.34
+            self.assertAlmostEqual(f["length"], length, 9)
+            self.assertAlmostEqual(late, 2.5 * number + length / 2, 9)
+            self.assertAlmostEqual(f["turns"] + f["phase"], late / 0.1, 6)
+            self.assertAlmostEqual(f["frequency"], 10, 9)
+        self.assertEqual([offset for offset, key, _ in seen if key == "partial"], [4])
+
+    def test_gap(self):
+        """What is lost does not count, and later items keep their phase."""
+        rate, items = 100.0, 400
+        powers = np.ones((items, 1, 1, 1), np.float32)
+        tags = stream_tags(START, rate) + [tag(200, "rx_time", pmt.make_tuple(
+            pmt.from_uint64(START[0] + 5), pmt.from_double(START[1])))]
+        _, counts, _, _ = fold(powers, tags, period=7.0, epoch=START, bins=7, subintegration=100)
+        np.testing.assert_array_equal(counts[0].ravel(), [100, 100, 0, 0, 0, 100, 100])
+
+    def test_errors(self):
+        """One clear error each."""
+        for rule, arguments in (
+                ("period: 0 is not allowed", dict(period=0)),
+                ("period: -1 is not", dict(period=-1)),
+                ("bins: 1 is not allowed", dict(period=1, bins=1)),
+                ("subintegration: 0 is not", dict(period=1, subintegration=0)),
+                ("type: 'f64' is not", dict(period=1, type="f64")),
+                ("period_derivative: 1 is not", dict(period=1, period_derivative=1)),
+                ("epoch: -5 is not", dict(period=1, epoch=-5)),
+                (r"par\[0\]: 1 is not allowed", dict(par=[1])),
+                ("2000000000 x bins|2\\^31|bytes",
+                 dict(period=1, channels=1 << 20, bins=65536))):
+            with self.assertRaisesRegex(ValueError, rule):
+                aperture.folder(**arguments)
+        powers = np.ones((10, 1, 1, 1), np.float32)
+        *_, block = fold(powers, stream_tags(START, 10.0)[:1], period=1.0, bins=4)
+        self.assertRegex(block.error(), "rx_rate")
+        segment = aperture.aperture_python.folder.segment
+        late = segment((START[0] + 100, 0.0), 10.0, (START[0] + 105, 0.0), 0, 0.0, [1.0])
+        block = aperture.aperture_python.folder(segments=[late], channels=1, bins=4)
+        source = blocks.vector_source_f([1.0] * 10, False, 1, stream_tags(START, 10.0))
+        top = gr.top_block()
+        top.connect(source, block, blocks.null_sink(16))
+        top.run()
+        self.assertRegex(block.error(), "segments: none holds at 1704067200 s")
+
+    # --- from voltages to the file ---
+
+    def chain(self, folder, filename, period, dm=20.0, seconds=4.0, fold_period=None):
+        """A simulated pulsar through filter bank, detector, folder and file."""
+        channels, bins = 8, 64
+        array = ArrayDescription(
+            name="test", latitude=44, longitude=11, height=0, sample_rate=RATE,
+            center_frequency=CENTER, antennas=[Antenna("A", (0, 0, 0))], inputs=[Input("A", "x")])
+        source = Source("p", azimuth=0, elevation=90, dm=dm, pulsars=[
+            Pulsar(period, width=0.04 * period, mean_flux=0.5, epoch=START, phase=0.25)])
+        feed = aperture.array_source(array, [source], samples=int(seconds * RATE), start_time=START)
+        # a beam of the one input
+        spectra = 10
+        frames = aperture.f_engine(channels=channels, inputs=1, spectra_per_frame=250)
+        power = aperture.power_detector(channels=channels, beams=1, spectra_per_frame=250,
+                                        spectra=spectra)
+        model = dict(period=fold_period or period, epoch=START, phase=0.25)
+        fold_block = aperture.folder(channels=channels, bins=bins, subintegration=1.0, **model)
+        sink = aperture.psrfits_sink(os.path.join(folder, filename), array=array, channels=channels,
+                                     bins=bins, source="B0000+00", dm=dm, **model)
+        top = gr.top_block()
+        top.connect(feed, frames, power, fold_block, sink)
+        top.connect((fold_block, 1), (sink, 1))
+        top.run()
+        self.assertIsNone(sink.error())
+        return sink
+
+    def test_pulsar(self):
+        """The profile of a simulated pulsar has its peak, width and flux; a wrong period smears it;
+        the file gives back what was folded."""
+        period = 0.1234567
+        with tempfile.TemporaryDirectory() as folder:
+            sink = self.chain(folder, "p-{time}.fits", period)
+            self.assertEqual([os.path.basename(path) for path in sink.files()],
+                             ["p-20240101T000000Z.fits"])
+            kept, read = sink.profiles(), read_profiles(sink.files()[0])
+            self.assertEqual(kept.powers.shape, (4, 1, 8, 64))
+            span = np.ptp(kept.powers, axis=-1, keepdims=True)
+            np.testing.assert_array_less(np.abs(read.powers - kept.powers) - span / 65000, 1e-6)
+            np.testing.assert_array_equal(read.counts, kept.counts)
+            np.testing.assert_allclose(read.channels, kept.channels, rtol=1e-12)
+            self.assertAlmostEqual(read.period, period, 9)
+            self.assertEqual((read.source, read.dm), ("B0000+00", 20.0))
+            for time in read.times:
+                turns = turns_of(period, 0, START, 0.25, time)
+                self.assertLess(abs(turns - turns.to_integral_value()), 1e-6)
+            wrong = profile(self.chain(folder, "w.fits", period,
+                                       fold_period=period * 1.02).profiles())
+        pulsed = profile(kept)
+        bins = len(pulsed)
+        phases = (np.arange(bins) + 0.5) / bins
+        angle = np.angle(np.sum(pulsed * np.exp(2j * np.pi * phases)))
+        # power in a bin: chi^2 of so many spectra; the phase of the first harmonic has then
+        spectra = kept.counts.sum() / 8 / bins * 8
+        deviation = 1.5 / math.sqrt(spectra)
+        harmonic = np.abs(np.sum(pulsed * np.exp(-2j * np.pi * phases)))
+        limit = 5 * deviation * math.sqrt(bins / 2) / harmonic
+        self.assertLess(limit, 0.3)
+        self.assertLess(abs(angle), limit + 0.02)
+        shape = np.exp(-4 * math.log(2) * ((phases + 0.5) % 1 - 0.5) ** 2 / 0.04 ** 2)
+        # the model's mean is 0.5 of the noise; what is pulsed is relative to the mean
+        expected = (1 + 0.5 * shape / shape.mean()) / 1.5 - 1
+        error = pulsed - expected
+        self.assertLess(np.abs(error).max(), 6 * deviation * pulsed.max() / 1.5 + 0.12 *
+                        expected.max())
+        self.assertLess(wrong.max(), 0.5 * pulsed.max())
+
+    def test_channels_lined_up(self):
+        """Each channel's peak comes K DM / f^2 late, and dedispersed at the same phase."""
+        period, dm = 0.05, 20.0
+        with tempfile.TemporaryDirectory() as folder:
+            kept = self.chain(folder, "c.fits", period, dm=dm).profiles()
+        phases = (np.arange(64) + 0.5) / 64
+        for powers, late in ((kept.powers, delay(dm, kept.channels) / period),
+                             (dedispersed(kept), 0 * kept.channels)):
+            mean = np.average(powers[:, 0], axis=0, weights=kept.counts[:, 0])
+            angles = np.angle(mean @ np.exp(2j * np.pi * phases)) / (2 * np.pi)
+            off = (angles - late + 0.5) % 1 - 0.5
+            np.testing.assert_array_less(np.abs(off[1:]), 0.02)
+
+    def test_sink_errors(self):
+        good = dict(period=1.0)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a.fits")
+            two = [aperture.Beam("a", azimuth=0, elevation=90),
+                   aperture.Beam("b", azimuth=0, elevation=80)]
+            for rule, arguments in (
+                    ("dm: -1 is not", dict(dm=-1, **good)),
+                    ("products: 'Q' is not", dict(products="Q", **good)),
+                    ("bins: 1 is not", dict(bins=1, **good)),
+                    ("filename: .*beam", dict(beams=two, **good)),
+                    ("period: 0 is not", dict(period=0))):
+                with self.assertRaisesRegex(ValueError, rule):
+                    aperture.psrfits_sink(path, **arguments)
+            with self.assertRaises(OSError):
+                aperture.psrfits_sink(os.path.join(folder, "none", "a.fits"), **good)
+            sink = aperture.psrfits_sink(path, channels=1, bins=4, **good)
+            top = gr.top_block()
+            top.connect(blocks.vector_source_f([0.0] * 8, False, 4), (sink, 0))
+            top.connect(blocks.vector_source_i([0] * 8, False, 4), (sink, 1))
+            top.run()
+            self.assertRegex(sink.error(), "a.fits: .*rx_time")
+
+
+if __name__ == "__main__":
+    gr_unittest.run(qa_folder)

@@ -1,0 +1,199 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Timing models of pulsars, as TEMPO, TEMPO2 and PINT write them into .par files.
+
+Taken: F0, F1, F2 (or P0, P1), PEPOCH, DM, RAJ, DECJ, PMRA, PMDEC, POSEPOCH, PX, UNITS (TDB or TCB,
+TDB if it is missing) and EPHVER (2 or 5, which say the same). What only describes how the model was
+found is passed over, and so is EPHEM (the ephemeris is ERFA's: barycentre.py) and CLK (UTC as it
+comes). TZRMJD is not used: phase 0 is at PEPOCH, at the barycentre. All else, binaries, glitches,
+further derivatives, ecliptic positions, is refused with its line, unless its value is 0 and means
+that there is none of it.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+
+from ..parameters import errors
+
+#: keys that say how the model was found, or for whom
+IGNORED = frozenset((
+    "PSR PSRJ PSRB PSRNAME EPHEM CLK CLOCK START FINISH NTOA NITS TRES CHI2 CHI2R CHI2RED "
+    "MODE INFO TZRMJD TZRFRQ TZRSITE DILATEFREQ PLANET_SHAPIRO T2CMETHOD TIMEEPH "
+    "CORRECT_TROPOSPHERE DMDATA SOLARN0 NE_SW RM DMEPOCH EPHVER UNITS S400 S1400 DIST AGE "
+    "TRACK BADTOA NTOAS DM_SERIES SWM BINARYMODEL )".split())
+#: of which 0 means that there is none
+NONE_IF_ZERO = re.compile(r"F([3-9]|1[0-9])|DM[1-9]|PMRV|SINI|A1|FD[0-9]|WAVE_OM|GLPH_.*|"
+                          r"GLF[0-2]_.*")
+TAKEN = ("F0", "F1", "F2", "P0", "P", "P1", "PDOT", "PEPOCH", "DM", "RAJ", "RA", "DECJ", "DEC",
+         "PMRA", "PMDEC", "POSEPOCH", "PX")
+
+
+class ParError(errors.ParameterError):
+    """What is wrong with a .par file: its line, the key, and what is allowed."""
+
+
+@dataclass(frozen=True)
+class TimingModel:
+    """A pulsar's spin and place.
+
+    frequency, frequency_derivative, second_derivative: longdouble, turns/s^(1, 2, 3) at `epoch`;
+    epoch: (MJD, seconds of the day, longdouble), in `units` (TDB or TCB) at the barycentre; ra,
+    dec: degrees, ICRS, at `position_epoch` (MJD); pm_ra, pm_dec: mas a year on the sky; parallax:
+    mas; dm: pc/cm^3.
+    """
+    name: str
+    frequency: np.longdouble
+    epoch: tuple
+    ra: float
+    dec: float
+    frequency_derivative: np.longdouble = np.longdouble(0)
+    second_derivative: np.longdouble = np.longdouble(0)
+    dm: float = 0.0
+    pm_ra: float = 0.0
+    pm_dec: float = 0.0
+    position_epoch: float = 0.0
+    parallax: float = 0.0
+    units: str = "TDB"
+
+    def phase(self, day, rest):
+        """Turns, longdouble, at barycentric times (MJD, seconds of the day) in `units`."""
+        t = ((np.asarray(day, np.int64) - self.epoch[0]) * np.longdouble(86400)
+             + (np.asarray(rest, np.longdouble) - self.epoch[1]))
+        return t * (self.frequency + t * (self.frequency_derivative / 2
+                                          + t * self.second_derivative / 6))
+
+
+class _Reader:
+    def __init__(self, name, text):
+        self.name = name
+        self.values, self.lines = {}, {}
+        for number, line in enumerate(text.splitlines(), 1):
+            words = line.split("#")[0].split()
+            if not words or words[0] == "C":
+                continue
+            key = words[0].upper()
+            if key in self.values:
+                self.refuse(key, f"given a second time, first on line {self.lines[key]}", number)
+            self.lines[key] = number
+            self.values[key] = words[1] if len(words) > 1 else ""
+
+    def refuse(self, key, problem, line=None):
+        line = line or self.lines.get(key)
+        raise ParError(key, problem, f"{self.name}:{line}" if line else self.name)
+
+    def text_number(self, key):
+        """As it is written, with e for FORTRAN's D."""
+        return re.sub("[dD]", "e", self.values[key])
+
+    def number(self, key, default, low=-1e300, high=1e300, kind=float):
+        if key not in self.values:
+            return kind(default)
+        try:
+            value = Decimal(self.text_number(key))
+            if not value.is_finite() or not low <= value <= high:
+                raise InvalidOperation
+        except InvalidOperation:
+            self.refuse(key, f"{self.values[key]!r} is not allowed; it must be a number, "
+                        f"{low:g} to {high:g}")
+        return kind(self.text_number(key))
+
+    def date(self, key):
+        """MJD, and the seconds of that day."""
+        self.number(key, 0, 15020, 100000)
+        value = Decimal(self.text_number(key))
+        day = int(value)
+        return day, np.longdouble(str((value - day) * 86400))
+
+    def angle(self, keys, limit, factor):
+        """Degrees, of hours or degrees, minutes and seconds."""
+        key = next((key for key in keys if key in self.values), None)
+        if key is None:
+            self.refuse(keys[0], "missing")
+        text = self.values[key]
+        match = re.fullmatch(r"([+-]?)(\d+)(?::(\d+(?:\.\d*)?))?(?::(\d+(?:\.\d*)?))?", text)
+        if match:
+            parts = [float(part or 0) for part in match.groups()[1:]]
+            value = parts[0] + parts[1] / 60 + parts[2] / 3600
+            if parts[1] < 60 and parts[2] < 60 and value <= limit:
+                return factor * (-value if match.group(1) == "-" else value)
+        return self.refuse(key, f"{text!r} is not allowed; it must be such as "
+                           f"{'03:32:59.4' if factor == 15 else '+54:34:43.3'}")
+
+    def units(self):
+        given = {"EPHVER": {"2": "TDB", "TEMPO": "TDB", "5": "TCB", "TEMPO2": "TCB"},
+                 "UNITS": {"TDB": "TDB", "TCB": "TCB", "SI": "TCB"}}
+        units = "TDB"
+        for key, allowed in given.items():  # UNITS has the last word
+            if key in self.values:
+                units = allowed.get(self.values[key].upper())
+                if units is None:
+                    self.refuse(key, f"{self.values[key]!r} is not allowed; it must be one of "
+                                f"{', '.join(allowed)}")
+        return units
+
+    def check_keys(self):
+        for key, text in self.values.items():
+            if key in IGNORED or key in TAKEN:
+                continue
+            zero = re.fullmatch(r"[+-]?0*\.?0*([eEdD][+-]?\d+)?", text) is not None
+            if not (text and zero and NONE_IF_ZERO.fullmatch(key)):
+                self.refuse(key, "not supported: taken are " + ", ".join(TAKEN))
+
+    def spin(self):
+        """F0, F1 and F2."""
+        if "F0" in self.values:
+            return tuple(self.number(key, 0, *limits, kind=np.longdouble) for key, limits in
+                         (("F0", (1e-6, 1e5)), ("F1", ()), ("F2", ())))
+        period = next((key for key in ("P0", "P") if key in self.values), None)
+        if period is None:
+            self.refuse("F0", "missing")
+        p = self.number(period, 0, 1e-5, 1e6, np.longdouble)
+        rate = self.number("P1" if "P1" in self.values else "PDOT", 0, kind=np.longdouble)
+        if abs(rate) > 1e-9:  # as TEMPO takes them
+            rate = rate * np.longdouble("1e-15")
+        # F2 of a period that changes evenly
+        return 1 / p, -rate / p ** 2, 2 * rate ** 2 / p ** 3
+
+    def model(self):
+        self.check_keys()
+        if "PEPOCH" not in self.values:
+            self.refuse("PEPOCH", "missing")
+        f0, f1, f2 = self.spin()
+        epoch = self.date("PEPOCH")
+        names = [self.values[key] for key in ("PSR", "PSRJ", "PSRB", "PSRNAME")
+                 if self.values.get(key)]
+        position_epoch = self.number("POSEPOCH", epoch[0], 15020, 100000)
+        return TimingModel(
+            name=names[0] if names else "pulsar", frequency=f0, frequency_derivative=f1,
+            second_derivative=f2, epoch=epoch, ra=self.angle(("RAJ", "RA"), 24, 15),
+            dec=self.angle(("DECJ", "DEC"), 90, 1), dm=self.number("DM", 0, 0, 1e6),
+            pm_ra=self.number("PMRA", 0), pm_dec=self.number("PMDEC", 0),
+            position_epoch=position_epoch, parallax=self.number("PX", 0),
+            units=self.units())
+
+
+def read_par(path):
+    """
+    Reads a .par file: a TimingModel.
+
+    Raises
+    ------
+    ParError
+        A ValueError that names file, line, key and what is allowed.
+    OSError
+        The file cannot be read.
+    """
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return _Reader(os.fspath(path), file.read(1 << 20)).model()
+
+
+def parse_par(text, name="par"):
+    """A TimingModel of the text of a .par file; errors as of read_par()."""
+    return _Reader(name, text).model()

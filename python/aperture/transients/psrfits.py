@@ -1,0 +1,272 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Folded profiles as PSRFITS, in its fold mode, which PSRCHIVE and PyPulse read.
+
+One file is of one beam. Powers are 16-bit integers with a scale and an offset for each profile, by
+which they are good to 1/65500 of the range of each. Of the standard's tables there are HISTORY,
+POLYCO (the model of the phase) and SUBINT; in the latter a column COUNTS, which is ours, has what
+was counted in each bin (weights are the mean of it over the bins, 1 where that is the largest).
+"""
+
+import os
+
+import numpy as np
+
+from .folding import FoldedProfiles
+
+VERSION = "6.1"
+#: products -> how PSRFITS calls them
+POLARIZATIONS = {"power": "AA", "I": "INTEN", "IQUV": "IQUV", "coherency": "AABBCRCI"}
+#: minutes that an entry of the polyco table spans are a 16-bit number
+LONGEST_SPAN = 32767
+POLYCO_COEFFICIENTS = 15
+
+
+def _day(time):
+    """Whole MJD, whole seconds of that day, and the fraction of one."""
+    day, seconds = divmod(int(time[0]), 86400)
+    return 40587 + day, seconds, float(time[1])
+
+
+def _sexagesimal(degrees, hours):
+    value = degrees / 15 if hours else degrees
+    sign = "-" if value < 0 else "" if hours else "+"
+    thousandths = round(abs(value) * 3600e4)
+    whole, rest = divmod(thousandths, 36000000)
+    minutes, rest = divmod(rest, 600000)
+    return f"{sign}{whole:02d}:{minutes:02d}:{rest / 1e4:07.4f}"
+
+
+def _polyco_row(segment, begin, end):
+    """Reference, minutes, phase, frequency and coefficients (of minutes) of a segment."""
+    reference, length = segment.reference, segment.length
+    if length == 0:  # it holds always: what is needed is here, and counts from here
+        length = end[0] - begin[0] + 7200
+        reference = (begin[0] + (end[0] - begin[0]) // 2, 0.0)
+    turns, frequency = segment.at(*reference)
+    # to a reference elsewhere only the first two move, and the others are those of one segment
+    higher = [c * 60.0 ** (k + 2) for k, c in enumerate(segment.coefficients[1:])]
+    coefficients = ([0.0, 0.0] + higher + [0.0] * POLYCO_COEFFICIENTS)[:POLYCO_COEFFICIENTS]
+    return (reference, min(LONGEST_SPAN, int(np.ceil(length / 60))),
+            float(turns - np.floor(turns)), float(frequency), coefficients)
+
+
+def _polyco(fits, segments, folded):
+    """The table of polynomials in minutes, relative to the frequency at the reference."""
+    begin, end = folded.times[0], folded.times[-1]
+    rows = [_polyco_row(segment, begin, end) for segment in segments or ()
+            if segment.length == 0 or (segment.start[0] <= end[0] + 1 and
+                                       begin[0] <= segment.start[0] + segment.length)]
+    if not rows:
+        return []
+    count = len(rows)
+    references = [_day(row[0]) for row in rows]
+    columns = [
+        fits.Column("DATE_PRO", "24A", array=[_date(begin)] * count),
+        fits.Column("POLYVER", "16A", array=["gr-aperture"] * count),
+        fits.Column("NSPAN", "1I", unit="min", array=[row[1] for row in rows]),
+        fits.Column("NCOEF", "1I", array=[POLYCO_COEFFICIENTS] * count),
+        fits.Column("NPBLK", "1I", array=[1] * count),
+        fits.Column("NSITE", "8A", array=["@"] * count),
+        fits.Column("REF_FREQ", "1D", unit="MHz", array=[0.0] * count),
+        fits.Column("PRED_PHS", "1D", array=[0.0] * count),
+        fits.Column("REF_MJD", "1D", array=[day + (seconds + fraction) / 86400
+                                            for day, seconds, fraction in references]),
+        fits.Column("REF_PHS", "1D", array=[row[2] for row in rows]),
+        fits.Column("REF_F0", "1D", unit="Hz", array=[row[3] for row in rows]),
+        fits.Column("LGFITERR", "1D", array=[-9.0] * count),
+        fits.Column("COEFF", f"{POLYCO_COEFFICIENTS}D", array=np.array([row[4] for row in rows]))]
+    return [fits.BinTableHDU.from_columns(columns, name="POLYCO")]
+
+
+def _history(fits, folded, start):
+    subints, products, channels, bins = folded.powers.shape
+    width = _channel_width(folded)
+    cells = [("DATE_PRO", "24A", _date(start)), ("PROC_CMD", "256A", "gr-aperture folder"),
+             ("SCALE", "8A", "FluxDen"), ("POL_TYPE", "8A", POLARIZATIONS[folded.products[0]]),
+             ("NSUB", "1J", subints), ("NPOL", "1I", products), ("NBIN", "1J", bins),
+             ("NBIN_PRD", "1J", bins), ("TBIN", "1D", 1 / folded.frequencies[0] / bins),
+             ("CTR_FREQ", "1D", float(np.mean(folded.channels)) * 1e-6), ("NCHAN", "1J", channels),
+             ("CHAN_BW", "1D", width), ("DM", "1D", folded.dm), ("RM", "1D", 0.0),
+             ("PR_CORR", "1I", 0), ("FD_CORR", "1I", 0), ("BE_CORR", "1I", 0), ("RM_CORR", "1I", 0),
+             ("DEDISP", "1I", 0), ("DDS_MTHD", "32A", "NONE"), ("SC_MTHD", "32A", "NONE"),
+             ("CAL_MTHD", "32A", "NONE"), ("CAL_FILE", "256A", "NONE"), ("RFI_MTHD", "32A", "NONE")]
+    return fits.BinTableHDU.from_columns([fits.Column(name, kind, array=[value])
+                                          for name, kind, value in cells], name="HISTORY")
+
+
+def _channel_width(folded):
+    """MHz."""
+    channels = folded.channels
+    return float(channels[1] - channels[0]) * 1e-6 if len(channels) > 1 else 0.0
+
+
+def _primary(fits, folded, site, start, direction):
+    day, seconds, fraction = _day(start)
+    header = fits.PrimaryHDU()
+    width = _channel_width(folded)
+    cards = [("HDRVER", VERSION), ("FITSTYPE", "PSRFITS"), ("DATE", _date(start)),
+             ("OBSERVER", ""), ("PROJID", ""), ("TELESCOP", site.name if site else ""),
+             ("ANT_X", 0.0), ("ANT_Y", 0.0), ("ANT_Z", 0.0), ("FRONTEND", "gr-aperture"),
+             ("NRCVR", 1), ("FD_POLN", "LIN"), ("FD_HAND", 1), ("BACKEND", "gr-aperture"),
+             ("BECONFIG", "N/A"), ("BE_PHASE", 1), ("BE_DCC", 0), ("BE_DELAY", 0.0),
+             ("TCYCLE", 0.0), ("OBS_MODE", "PSR"), ("DATE-OBS", _date(start)),
+             ("OBSFREQ", float(np.mean(folded.channels)) * 1e-6),
+             ("OBSBW", width * len(folded.channels)), ("OBSNCHAN", len(folded.channels)),
+             ("CHAN_DM", 0.0), ("PNT_ID", folded.beam), ("SRC_NAME", folded.source or "unknown"),
+             ("COORD_MD", "J2000"), ("EQUINOX", 2000.0), ("RA", _sexagesimal(direction[0], True)),
+             ("DEC", _sexagesimal(direction[1], False)), ("BMAJ", 0.0), ("BMIN", 0.0),
+             ("STT_CRD1", _sexagesimal(direction[0], True)),
+             ("STT_CRD2", _sexagesimal(direction[1], False)), ("TRK_MODE", "TRACK"),
+             ("STP_CRD1", _sexagesimal(direction[0], True)),
+             ("STP_CRD2", _sexagesimal(direction[1], False)),
+             ("SCANLEN", float(np.sum(folded.lengths))), ("FD_MODE", "FA"), ("FA_REQ", 0.0),
+             ("CAL_MODE", "OFF"), ("CAL_FREQ", 0.0), ("CAL_DCYC", 0.0), ("CAL_PHS", 0.0),
+             ("STT_IMJD", day), ("STT_SMJD", seconds), ("STT_OFFS", fraction), ("STT_LST", 0.0)]
+    if site is not None:
+        from ..arrays.geometry import geodetic_to_ecef, local_sidereal_time
+        place = dict(zip(("ANT_X", "ANT_Y", "ANT_Z"), geodetic_to_ecef(
+            site.latitude, site.longitude, site.height)))
+        place["STT_LST"] = float(local_sidereal_time(start[0], site.longitude)) * 240
+        cards = [(key, place.get(key, value)) for key, value in cards]
+    for key, value in cards:
+        header.header[key] = value
+    return header
+
+
+def _date(time):
+    return str(np.datetime64(int(time[0]), "s"))
+
+
+def _subints(fits, folded, start):
+    powers = np.asarray(folded.powers, float)
+    subints, products, channels, bins = powers.shape
+    counts = np.broadcast_to(np.asarray(folded.counts, float), powers.shape)
+    low, high = powers.min(axis=-1), powers.max(axis=-1)
+    scale = np.where(high > low, (high - low) / 65500, 1.0).astype(np.float32)
+    offset = ((low + high) / 2).astype(np.float32)
+    data = np.clip(np.rint((powers - offset[..., None]) / scale[..., None]), -32767, 32767)
+    mean = counts[:, 0].mean(axis=-1)
+    weights = mean / max(mean.max(), 1e-300)
+    offsets = [(time[0] - start[0]) + (time[1] - start[1]) for time in folded.times]
+    rows = np.ones(subints)
+    columns = [
+        fits.Column("TSUBINT", "1D", unit="s", array=np.asarray(folded.lengths, float)),
+        fits.Column("OFFS_SUB", "1D", unit="s", array=np.array(offsets)),
+        fits.Column("PERIOD", "1D", unit="s", array=1 / np.asarray(folded.frequencies, float)),
+        fits.Column("DAT_FREQ", f"{channels}D", unit="MHz",
+                    array=rows[:, None] * folded.channels * 1e-6),
+        fits.Column("DAT_WTS", f"{channels}E", array=weights),
+        fits.Column("DAT_OFFS", f"{products * channels}E",
+                    array=offset.reshape(subints, -1)),
+        fits.Column("DAT_SCL", f"{products * channels}E",
+                    array=scale.reshape(subints, -1)),
+        fits.Column("DATA", f"{products * channels * bins}I", unit="Jy",
+                    dim=f"({bins},{channels},{products})", array=data.astype(np.int16)),
+        fits.Column("COUNTS", f"{products * channels * bins}E",
+                    dim=f"({bins},{channels},{products})", array=counts.astype(np.float32))]
+    table = fits.BinTableHDU.from_columns(columns, name="SUBINT")
+    for key, value in (
+            ("INT_TYPE", "TIME"), ("INT_UNIT", "SEC"), ("SCALE", "FluxDen"), ("NPOL", products),
+            ("POL_TYPE", POLARIZATIONS[folded.products[0]]),
+            ("TBIN", 1 / folded.frequencies[0] / bins),
+            ("NBIN", bins), ("NBIN_PRD", bins), ("PHS_OFFS", 0.0), ("NBITS", 1), ("ZERO_OFF", 0.0),
+            ("SIGNINT", 0), ("NSUBOFFS", 0), ("NCHAN", channels),
+            ("CHAN_BW", _channel_width(folded)), ("DM", folded.dm), ("RM", 0.0), ("NCHNOFFS", 0),
+            ("REFFREQ", float(np.mean(folded.channels)) * 1e-6), ("NSBLK", 1), ("NSTOT", 0),
+            ("EPOCHS", "VALID")):
+        table.header[key] = value
+    return table
+
+
+def write_profiles(path, folded, site=None, start=None, direction=(0.0, 0.0)):
+    """
+    Writes a FoldedProfiles; what is at `path` is replaced when the new file is whole.
+
+    Parameters
+    ----------
+    path : str
+    folded : FoldedProfiles
+        With one sub-integration at least.
+    site : ArrayDescription
+        Where the telescope is.
+    start : (whole seconds, fraction)
+        UTC since 1970 when the observation began; None: with the first sub-integration.
+    direction : (float, float)
+        ICRS right ascension and declination, degrees.
+
+    Raises OSError.
+    """
+    from astropy.io import fits
+    if start is None:
+        early = folded.times[0][1] - folded.lengths[0] / 2
+        start = (folded.times[0][0] + int(np.floor(early)), float(early - np.floor(early)))
+    files = [_primary(fits, folded, site, start, direction)]
+    files.append(_history(fits, folded, start))
+    files += _polyco(fits, folded.segments, folded)
+    files.append(_subints(fits, folded, start))
+    part = os.fspath(path) + ".part"
+    try:
+        fits.HDUList(files).writeto(part, overwrite=True)
+        os.replace(part, path)
+    except OSError as error:
+        if os.path.exists(part):
+            os.unlink(part)
+        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from None
+
+
+def read_profiles(path):
+    """
+    Reads a file of write_profiles(), or another PSRFITS file in fold mode: a FoldedProfiles.
+
+    Raises ValueError that names the file and what it lacks; OSError.
+    """
+    from astropy.io import fits
+    try:
+        with fits.open(path, memmap=False) as file:
+            header = file[0].header
+            if header.get("FITSTYPE", "").strip() != "PSRFITS":
+                raise ValueError("not PSRFITS: FITSTYPE is missing")
+            if header.get("OBS_MODE", "").strip() not in ("PSR", "CAL"):
+                raise ValueError(f"OBS_MODE {header.get('OBS_MODE')!r} is not that of folded "
+                                 "profiles, PSR")
+            return _read(header, file["SUBINT"])
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise ValueError(f"{os.fspath(path)}: {' '.join(str(error).split())}") from None
+
+
+def _read(header, table):
+    rows, names = table.data, table.columns.names
+    if len(rows) == 0:
+        raise ValueError("no sub-integrations")
+    data = np.asarray(rows["DATA"], float)
+    if data.ndim == 3:
+        data = data[:, None]
+    subints, products, channels, _ = data.shape
+    shape = (subints, products, channels, 1)
+    scale = np.asarray(rows["DAT_SCL"], float).reshape(shape)
+    offset = np.asarray(rows["DAT_OFFS"], float).reshape(shape)
+    weights = np.asarray(rows["DAT_WTS"], float).reshape(subints, 1, channels, 1)
+    counts = np.asarray(rows["COUNTS"], float) if "COUNTS" in names else \
+        np.broadcast_to(weights, data.shape)
+    counts = counts.reshape(data.shape)
+    start = (int(header["STT_IMJD"]) - 40587) * 86400 + int(header["STT_SMJD"])
+    times = []
+    for value in rows["OFFS_SUB"]:
+        late = float(value) + float(header["STT_OFFS"])
+        times.append((start + int(np.floor(late)), float(late - np.floor(late))))
+    period = np.asarray(rows["PERIOD"], float) if "PERIOD" in names else np.full(
+        subints, float(table.header["TBIN"]) * data.shape[3])
+    frequencies = np.asarray(rows["DAT_FREQ"], float).reshape(subints, channels)[0] * 1e6
+    order = np.argsort(frequencies, kind="stable")
+    kinds = {name: kind for kind, name in POLARIZATIONS.items()}
+    kind = kinds.get(table.header.get("POL_TYPE", "AA").strip(), "power")
+    return FoldedProfiles(
+        powers=(data * scale + offset)[:, :, order], counts=counts[:, :, order], times=times,
+        lengths=np.asarray(rows["TSUBINT"], float), frequencies=1 / period,
+        channels=frequencies[order], dm=float(table.header.get("DM", 0) or 0),
+        source=header.get("SRC_NAME", "").strip(), beam=str(header.get("PNT_ID", "")).strip(),
+        products=(kind,))
