@@ -115,6 +115,13 @@ REFUSED = {
         {"spectra": "100"}, {"products": "IQUV"}, {"summed_channels": "3"},
         {"spectra_per_frame": "262144"}, {"device": "gpu"},
     ],
+    "aperture_power_normalizer": [
+        {"channels": "0"}, {"beams": "0"}, {"sample_time": "0"}, {"window": "0.1"},
+        {"segments": "3"}, {"segments": "65"}, {"window": "1e9"}, {"type": "s8", "steps": "0"},
+        {"cell_threshold": "-1"}, {"channel_threshold": "float('nan')"},
+        {"spectrum_threshold": "float('inf')"}, {"bad_channels": "[1024]"},
+        {"bad_channels": "[-1]"}, {"beams": "60000"}, {"device": "gpu"},
+    ],
     "aperture_copy": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
     "aperture_discard": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
     "aperture_snapshot": [
@@ -289,6 +296,11 @@ ALLOWED = {
         {"beams": "4", "products": "coherency", "spectra": "64"}, {"type": "sc8"},
         {"beams": "2", "products": "I", "basis": "circular", "spectra": "512"},
         {"summed_channels": "4", "mean": "False"}, {"device": "cpu"},
+    ],
+    "aperture_power_normalizer": [
+        {"type": "s8", "steps": "5.5", "beams": "7"}, {"segments": "4", "window": "0.1"},
+        {"bad_channels": "range(100, 200)", "zero_dm": "True"}, {"device": "cpu"},
+        {"cell_threshold": "0", "channel_threshold": "0", "spectrum_threshold": "0"},
     ],
     "aperture_copy": [
         {"type": "sc8", "vlen": "4095"}, {"type": "s16"}, {"vlen": "65536"}, {"device": "cpu"},

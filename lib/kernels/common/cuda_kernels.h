@@ -11,6 +11,7 @@
 #include "kernels/beams/beam_power.h"
 #include "kernels/beams/beamformer.h"
 #include "kernels/beams/power_detector.h"
+#include "kernels/conditioning/power_normalizer.h"
 #include "kernels/corner_turn/corner_turn.h"
 #include "kernels/f_engine/f_engine.h"
 #include "kernels/pfb/pfb.h"
@@ -34,6 +35,7 @@ struct cuda_kernels {
     cuda_maker<kernels::f_engine> f_engine; //!< may return nullptr
     cuda_maker<kernels::pfb> pfb;
     cuda_maker<kernels::power_detector> power_detector;
+    cuda_maker<kernels::power_normalizer> power_normalizer;
     cuda_maker<kernels::product_select> product_select;
     cuda_maker<kernels::xengine> xengine;
 };

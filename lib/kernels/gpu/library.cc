@@ -9,6 +9,7 @@
 #include "kernels/beams/cuda_beamformer.h"
 #include "kernels/beams/cuda_power_detector.h"
 #include "kernels/common/cuda_kernels.h"
+#include "kernels/conditioning/cuda_power_normalizer.h"
 #include "kernels/corner_turn/cuda_corner_turn.h"
 #include "kernels/f_engine/cuda_f_engine.h"
 #include "kernels/pfb/cuda_pfb.h"
@@ -27,6 +28,7 @@ extern "C" __attribute__((visibility("default"))) const void* gnuradio_aperture_
         cuda::make_f_engine,
         cuda::make_pfb,
         cuda::make_power_detector,
+        cuda::make_power_normalizer,
         cuda::make_product_select,
         [](const auto& p, int gpu) { return cuda::make_xengine(p, gpu); },
     };

@@ -51,6 +51,7 @@ class on_device:
         "f_engine",
         "pfb_channelizer",
         "power_detector",
+        "power_normalizer",
         "xengine",
     )
 

@@ -1,0 +1,115 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_POWER_NORMALIZER_H
+#define INCLUDED_APERTURE_POWER_NORMALIZER_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/device/block_on_device.h>
+#include <gnuradio/aperture/parameter.h>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace gr::aperture {
+
+/*!
+ * \brief Powers of beams in units of their noise, with interference set to zero.
+ * \ingroup aperture
+ *
+ * In: f32 items `[beam][channel]` from power_detector or beam_power with one product,
+ * `power` or `I`. Out: (power - mean) / rms, as f32 or s8, with the same tags; the mean
+ * and the rms of each beam and channel are those of a window in time that ends with the
+ * segment of the item. What is flagged or missing becomes 0.
+ *
+ * The window has `segments` segments; items come out when their segment is complete. The
+ * first items are there: their window is shorter.
+ */
+class APERTURE_API power_normalizer : virtual public block_on_device
+{
+public:
+    typedef std::shared_ptr<power_normalizer> sptr;
+
+    struct parameters {
+        int channels = 1024;
+        int beams = 1;
+        double sample_time = 1e-3;
+        std::string type = "f32";
+        double steps = 8;
+        double window = 2;
+        int segments = 32;
+        double cell_threshold = 20;
+        double channel_threshold = 8;
+        double spectrum_threshold = 8;
+        bool zero_dm = false;
+        std::vector<int> bad_channels = {};
+        std::string device = "auto";
+        double latency = 0.1;
+    };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            parameter("channels", &parameters::channels, "of an item"),
+            parameter("beams", &parameters::beams, "or pairs, of an item"),
+            parameter("sample_time",
+                      &parameters::sample_time,
+                      "from one item to the next, in seconds"),
+            parameter("type", &parameters::type, "of what comes out, f32 or s8"),
+            parameter("steps", &parameters::steps, "of s8: the rms in steps"),
+            parameter("window",
+                      &parameters::window,
+                      "seconds that mean and rms are taken from"),
+            parameter("segments", &parameters::segments, "of the window, 4 to 64"),
+            parameter("cell_threshold",
+                      &parameters::cell_threshold,
+                      "an item's channel is flagged where its power is that far above "
+                      "the mean, in units of the rms, and those of both neighbours are "
+                      "below half of it; 0: none"),
+            parameter("channel_threshold",
+                      &parameters::channel_threshold,
+                      "a channel is flagged where its mean or its rms is above those of "
+                      "its neighbours by so many times the usual difference; 0: none"),
+            parameter("spectrum_threshold",
+                      &parameters::spectrum_threshold,
+                      "an item of a beam is flagged where the sum over its channels, "
+                      "each limited to 3 times its rms, is that far from the mean, in "
+                      "units of the sum's rms; 0: none"),
+            parameter("zero_dm",
+                      &parameters::zero_dm,
+                      "subtract the mean of all channels from each item"),
+            parameter("bad_channels",
+                      &parameters::bad_channels,
+                      "numbers of channels that are always flagged"),
+            parameter("device", &parameters::device, meaning_of_device),
+            parameter("latency", &parameters::latency, meaning_of_latency));
+    }
+
+    //! \throws std::invalid_argument naming the parameter, its value and what is allowed
+    static sptr make(const parameters& p);
+
+    //! What computes, for example "host".
+    virtual std::string implementation() const = 0;
+
+    //! Items in a segment: they come out together.
+    virtual int segment() const = 0;
+
+    /*!
+     * Cells (a channel of a beam in an item) since the start, for each beam: `missing`,
+     * of flagged channels (`channel`), of flagged items (`spectrum`), flagged by
+     * themselves (`cell`); each is counted once, under the first of these. `clamped`:
+     * those that did not fit into s8.
+     */
+    virtual std::map<std::string, std::vector<uint64_t>> counts() const = 0;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_POWER_NORMALIZER_H */

@@ -1,0 +1,618 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/conditioning/conditioning.h"
+#include "kernels/conditioning/cuda_power_normalizer.h"
+#include "kernels/gpu/memory.h"
+#include <algorithm>
+#include <limits>
+
+namespace gr::aperture::kernels::cuda {
+
+using namespace conditioning;
+
+namespace {
+
+constexpr int threads = 256;
+constexpr int64_t enough_threads = 1 << 18; // to read memory at its rate
+constexpr int most_groups = 1024;           // of the items of a segment
+
+//! Columns of values [item][column], `each` of one beam in a row.
+struct columns_of_beams {
+    int64_t columns;
+    int each, beams;
+    __device__ int beam_of(int64_t column) const { return int(column / each); }
+};
+
+//! Whether a beam has powers at a time; present may be nullptr.
+__device__ bool
+is_there(const uint8_t* present, int item, columns_of_beams c, int64_t column)
+{
+    return !present || present[int64_t(item) * c.beams + c.beam_of(column)];
+}
+
+//! References of columns that have no bandpass yet. Grid: columns.
+__global__ void first_references(const float* __restrict__ values,
+                                 const uint8_t* __restrict__ present,
+                                 int items,
+                                 columns_of_beams c,
+                                 reference* __restrict__ references)
+{
+    const int64_t column = blockIdx.x * int64_t(threads) + threadIdx.x;
+    if (column >= c.columns || references[column].limit >= 0)
+        return;
+    float first[first_values];
+    int count = 0;
+    for (int t = 0; t < items && count < first_values; t++) {
+        const float v = values[t * c.columns + column];
+        if (usable(v) && is_there(present, t, c, column))
+            first[count++] = v;
+    }
+    references[column].value =
+        count ? median_of(count, [&](int i) { return first[i]; }) : 0;
+}
+
+//! Sums of groups of items, [group][column]. Grid: columns, groups.
+__global__ void sum_groups(const float* __restrict__ values,
+                           const uint8_t* __restrict__ present,
+                           int items,
+                           int group,
+                           columns_of_beams c,
+                           const reference* __restrict__ references,
+                           both_sums* __restrict__ partial)
+{
+    const int64_t column = blockIdx.x * int64_t(threads) + threadIdx.x;
+    if (column >= c.columns)
+        return;
+    const reference r = references[column];
+    const int first = blockIdx.y * group, end = min(items, first + group);
+    both_sums s;
+#pragma unroll 8
+    for (int t = first; t < end; t++) {
+        const float d = values[t * c.columns + column] - r.value;
+        const bool good = usable(d) && is_there(present, t, c, column);
+        s.all.add(d, good);
+        s.inner.add(d, good && fabsf(d) <= r.limit);
+    }
+    partial[blockIdx.y * c.columns + column] = s;
+}
+
+//! The segment's moments, and what it and those before agree about. Grid: columns.
+__global__ void agree(const both_sums* __restrict__ partial,
+                      int groups,
+                      int segment,
+                      int64_t columns,
+                      moments* __restrict__ history, // [segment][column]
+                      int slot,
+                      int known,
+                      moments* __restrict__ bandpass,
+                      reference* __restrict__ references)
+{
+    const int64_t column = blockIdx.x * int64_t(threads) + threadIdx.x;
+    if (column >= columns)
+        return;
+    both_sums s;
+    for (int g = 0; g < groups; g++)
+        s.add(partial[g * columns + column]);
+    const moments newest = moments_of(s, references[column].value, segment);
+    history[slot * columns + column] = newest;
+    moments past[64];
+    int valid = 0;
+    for (int i = 0; i < known; i++) {
+        const moments m = i == slot ? newest : history[i * columns + column];
+        if (m.variance >= 0)
+            past[valid++] = m;
+    }
+    const moments agreed = agreement_of(valid, segment, [&](int i) { return past[i]; });
+    bandpass[column] = agreed;
+    references[column] = reference_of(agreed);
+}
+
+__global__ void forget_all(reference* references, moments* bandpass, int64_t columns)
+{
+    const int64_t column = blockIdx.x * int64_t(threads) + threadIdx.x;
+    if (column < columns) {
+        references[column] = { 0, -1 };
+        bandpass[column] = { 0, -1 };
+    }
+}
+
+//! Mean and variance of columns: as of host::baseline.
+class baseline
+{
+public:
+    baseline(int beams, int each, int segment, int segments)
+        : d_c{ int64_t(beams) * each, each, beams },
+          d_segment(segment),
+          d_segments(segments),
+          d_groups(int(std::clamp<int64_t>(
+              enough_threads / d_c.columns, 1, std::min(segment / 8, most_groups)))),
+          d_references(d_c.columns),
+          d_bandpass(d_c.columns),
+          d_history(d_c.columns * segments),
+          d_partial(d_c.columns * d_groups)
+    {
+        load(first_references);
+        load(sum_groups);
+        load(agree);
+        load(forget_all);
+        start_with(d_references.data(),
+                   std::vector<reference>(d_c.columns, reference{ 0, -1 }));
+        start_with(d_bandpass.data(),
+                   std::vector<moments>(d_c.columns, moments{ 0, -1 }));
+    }
+
+    void add(const float* values, int items, const uint8_t* present, cudaStream_t s)
+    {
+        const unsigned blocks = blocks_for(d_c.columns, threads);
+        const int group = (items + d_groups - 1) / d_groups;
+        const int groups = (items + group - 1) / group;
+        first_references<<<blocks, threads, 0, s>>>(
+            values, present, items, d_c, d_references.data());
+        sum_groups<<<dim3(blocks, groups), threads, 0, s>>>(
+            values, present, items, group, d_c, d_references.data(), d_partial.data());
+        const int slot = int(d_added % d_segments);
+        d_added++;
+        agree<<<blocks, threads, 0, s>>>(d_partial.data(),
+                                         groups,
+                                         d_segment,
+                                         d_c.columns,
+                                         d_history.data(),
+                                         slot,
+                                         int(std::min<int64_t>(d_added, d_segments)),
+                                         d_bandpass.data(),
+                                         d_references.data());
+        check_launch("bandpass");
+    }
+
+    void forget(cudaStream_t s)
+    {
+        d_added = 0;
+        forget_all<<<blocks_for(d_c.columns, threads), threads, 0, s>>>(
+            d_references.data(), d_bandpass.data(), d_c.columns);
+        check_launch("bandpass");
+    }
+
+    const moments* data() const { return d_bandpass.data(); }
+    int64_t items() const { return std::min<int64_t>(d_added, d_segments) * d_segment; }
+
+private:
+    const columns_of_beams d_c;
+    const int d_segment, d_segments, d_groups;
+    int64_t d_added = 0;
+    device_array<reference> d_references;
+    device_array<moments> d_bandpass, d_history;
+    device_array<both_sums> d_partial;
+};
+
+//! What a channel of a beam becomes: (x - mean) * inverse; an inverse of 0: it is
+//! flagged.
+struct coefficient {
+    float mean, inverse;
+};
+
+//! A number of all threads of a block, for all of them. \param scratch [threads / 32]
+__device__ int sum_of_block(int value, int* scratch)
+{
+    for (int lane = 16; lane > 0; lane /= 2)
+        value += __shfl_xor_sync(~0u, value, lane);
+    __syncthreads();
+    if (threadIdx.x % 32 == 0)
+        scratch[threadIdx.x / 32] = value;
+    __syncthreads();
+    int sum = 0;
+    for (int warp = 0; warp < threads / 32; warp++)
+        sum += scratch[warp];
+    return sum;
+}
+__device__ float sum_of_block(float value, float* scratch)
+{
+    for (int lane = 16; lane > 0; lane /= 2)
+        value += __shfl_xor_sync(~0u, value, lane);
+    __syncthreads();
+    if (threadIdx.x % 32 == 0)
+        scratch[threadIdx.x / 32] = value;
+    __syncthreads();
+    float sum = 0;
+    for (int warp = 0; warp < threads / 32; warp++)
+        sum += scratch[warp];
+    return sum;
+}
+
+//! The lower median of the absolute values of the good ones of n values, by halving: the
+//! bits of numbers that are not negative are in the same order as they.
+__device__ float median_of_block(
+    const float* values, const coefficient* chosen, int n, int good, int* scratch)
+{
+    const int rank = (good - 1) / 2;
+    unsigned low = 0; // the highest number below which there are at most `rank` values
+    for (int bit = 30; bit >= 0; bit--) {
+        const unsigned tried = low | (1u << bit);
+        int below = 0;
+        for (int k = threadIdx.x; k < n; k += threads)
+            below += chosen[k].inverse > 0 && __float_as_uint(fabsf(values[k])) < tried;
+        if (sum_of_block(below, scratch) <= rank)
+            low = tried;
+    }
+    return __uint_as_float(low);
+}
+
+//! Chooses the channels of a beam, which are compared with their neighbours if threshold
+//! is positive. Grid: beams.
+__global__ void choose_channels(const moments* __restrict__ bandpass,
+                                const uint8_t* __restrict__ bad,
+                                int channels,
+                                float threshold,
+                                float items,
+                                float2* __restrict__ scratch, // [beam][2][channel]
+                                coefficient* __restrict__ chosen,
+                                int* __restrict__ good)
+{
+    __shared__ int partial[threads / 32];
+    bandpass += blockIdx.x * int64_t(channels);
+    chosen += blockIdx.x * int64_t(channels);
+    float* by_mean = reinterpret_cast<float*>(scratch + blockIdx.x * int64_t(channels));
+    float* by_rms = by_mean + channels;
+    int count = 0;
+    for (int k = threadIdx.x; k < channels; k += threads) {
+        const moments m = bandpass[k];
+        const bool known = m.variance > 0 && !bad[k];
+        chosen[k] = { m.mean, known ? 1 / sqrtf(m.variance) : 0 };
+        count += known;
+    }
+    count = sum_of_block(count, partial); // and all can read what all have written
+    if (threshold > 0 && count > 0) {
+        for (int k = threadIdx.x; k < channels; k += threads) {
+            by_mean[k] = by_rms[k] = 0;
+            if (!(chosen[k].inverse > 0))
+                continue;
+            moments near[2 * neighbours + 1];
+            int there = 0;
+            for (int i = max(0, k - neighbours); i <= min(channels - 1, k + neighbours);
+                 i++)
+                if (chosen[i].inverse > 0)
+                    near[there++] = bandpass[i];
+            const float mean = median_of(there, [&](int i) { return near[i].mean; });
+            const float rms =
+                sqrtf(median_of(there, [&](int i) { return near[i].variance; }));
+            by_mean[k] = (bandpass[k].mean - mean) / rms;
+            by_rms[k] = sqrtf(bandpass[k].variance) / rms - 1;
+        }
+        __syncthreads();
+        const float least = 1 / sqrtf(items);
+        const float most_mean =
+            threshold *
+            fmaxf(rms_of_median *
+                      median_of_block(by_mean, chosen, channels, count, partial),
+                  least);
+        const float most_rms =
+            threshold *
+            fmaxf(rms_of_median *
+                      median_of_block(by_rms, chosen, channels, count, partial),
+                  least);
+        int flagged = 0;
+        for (int k = threadIdx.x; k < channels; k += threads)
+            if (chosen[k].inverse > 0 &&
+                (by_mean[k] > most_mean || by_rms[k] > most_rms)) {
+                chosen[k].inverse = 0;
+                flagged++;
+            }
+        count -= sum_of_block(flagged, partial);
+    }
+    if (threadIdx.x == 0)
+        good[blockIdx.x] = count;
+}
+
+struct row_arguments {
+    const float* powers; // [item][beam][channel]
+    const uint8_t* present;
+    const coefficient* chosen; // [beam][channel]
+    const int* good;           // [beam]
+    const moments* sums_before;
+    float* sums; // [item][beam]
+    unsigned long long* counts;
+    int items, channels, beams, group;
+    float cell_limit, spectrum_threshold, steps;
+    bool zero_dm;
+};
+
+__device__ float deviation(const float* x, const coefficient* chosen, int channels, int k)
+{
+    if (k < 0 || k >= channels || !(chosen[k].inverse > 0))
+        return 0;
+    const float v = (x[k] - chosen[k].mean) * chosen[k].inverse;
+    return usable(v) ? v : 0;
+}
+
+//! What a cell is, and whether it is flagged.
+struct judged {
+    float value;
+    bool flagged;
+};
+__device__ judged judge(const float* x,
+                        const coefficient* chosen,
+                        coefficient own,
+                        const row_arguments& a,
+                        int k)
+{
+    if (!(own.inverse > 0))
+        return { 0, false }; // its channel is
+    const float v = (x[k] - own.mean) * own.inverse;
+    if (!usable(v))
+        return { 0, true };
+    if (v > a.cell_limit &&
+        !(deviation(x, chosen, a.channels, k - 1) > a.cell_limit / 2 ||
+          deviation(x, chosen, a.channels, k + 1) > a.cell_limit / 2))
+        return { 0, true };
+    return { v, false };
+}
+
+__device__ void put(float* to, float value, float, int&) { *to = value; }
+__device__ void put(int8_t* to, float value, float steps, int& clamped)
+{
+    const float v = rintf(value * steps);
+    const float fits = fminf(127.f, fmaxf(-127.f, v));
+    clamped += v != fits;
+    *to = int8_t(int(fits));
+}
+
+/*!
+ * Rows of one beam, `group` of them for each block of threads, each of `held` channels
+ * of which a thread keeps the deviations; 0: any number, and they are made twice.
+ * Grid: groups of items, beams.
+ */
+template <class Out, int held>
+__global__ void __launch_bounds__(threads)
+    normalise_rows(const row_arguments a, Out* __restrict__ out)
+{
+    __shared__ float partial[threads / 32];
+    __shared__ int counted[threads / 32];
+    const int beam = blockIdx.y;
+    const coefficient* chosen = a.chosen + int64_t(beam) * a.channels;
+    const int good = a.good[beam];
+    coefficient own[held > 0 ? held : 1];
+    if constexpr (held > 0)
+#pragma unroll
+        for (int i = 0; i < held; i++) {
+            const int k = i * threads + threadIdx.x;
+            own[i] = k < a.channels ? chosen[k] : coefficient{ 0, 0 };
+        }
+    const moments before = a.sums_before[beam];
+    const float middle = before.variance >= 0 ? before.mean : 0;
+    const float most =
+        a.spectrum_threshold * (before.variance > 1 ? sqrtf(before.variance) : 1.f);
+    long long dropped = 0, cells = 0, lost = 0, channels_off = 0;
+    int clamped = 0;
+    const int end = min(a.items, int(blockIdx.x + 1) * a.group);
+    for (int item = blockIdx.x * a.group; item < end; item++) {
+        const int64_t row = int64_t(item) * a.beams + beam;
+        const float* x = a.powers + row * a.channels;
+        Out* to = out + row * a.channels;
+        const bool there = !a.present || a.present[row];
+        float sum = 0, limited = 0;
+        int flagged = 0;
+        float y[held > 0 ? held : 1];
+        unsigned bad = 0;
+        if (there) {
+            if constexpr (held > 0) {
+#pragma unroll
+                for (int i = 0; i < held; i++) {
+                    const int k = i * threads + threadIdx.x;
+                    const judged j = k < a.channels ? judge(x, chosen, own[i], a, k)
+                                                    : judged{ 0, false };
+                    y[i] = j.value;
+                    sum += j.value;
+                    limited += fminf(most_of_sum, fmaxf(-most_of_sum, j.value));
+                    bad |= unsigned(j.flagged) << i;
+                }
+                flagged = __popc(bad);
+            } else {
+                for (int k = threadIdx.x; k < a.channels; k += threads) {
+                    const judged j = judge(x, chosen, chosen[k], a, k);
+                    sum += j.value;
+                    limited += fminf(most_of_sum, fmaxf(-most_of_sum, j.value));
+                    flagged += j.flagged;
+                }
+            }
+            limited = sum_of_block(limited, partial);
+            if (a.zero_dm)
+                sum = sum_of_block(sum, partial);
+            flagged = sum_of_block(flagged, counted);
+        }
+        const int left = good - flagged;
+        const bool empty = !there || left == 0;
+        const float scaled = empty ? 0 : limited / sqrtf(float(left));
+        const bool broad =
+            !empty && a.spectrum_threshold > 0 && fabsf(scaled - middle) > most;
+        const bool drop = empty || broad;
+        const float offset = a.zero_dm && !drop ? sum / float(left) : 0;
+        if (threadIdx.x == 0) {
+            a.sums[row] = empty ? nanf("") : scaled;
+            lost += there ? 0 : a.channels;
+            channels_off += there ? a.channels - good : 0;
+            dropped += broad ? good : 0;
+            cells += !there || broad ? 0 : empty ? good : flagged;
+        }
+        if constexpr (held > 0) {
+#pragma unroll
+            for (int i = 0; i < held; i++) {
+                const int k = i * threads + threadIdx.x;
+                const bool zero = drop || !(own[i].inverse > 0) || (bad >> i & 1);
+                if (k < a.channels)
+                    put(to + k, zero ? 0 : y[i] - offset, a.steps, clamped);
+            }
+        } else {
+            for (int k = threadIdx.x; k < a.channels; k += threads) {
+                const coefficient c = chosen[k];
+                bool zero = drop || !(c.inverse > 0);
+                float value = 0;
+                if (!zero) {
+                    const judged j = judge(x, chosen, c, a, k);
+                    zero = j.flagged;
+                    value = j.value - offset;
+                }
+                put(to + k, zero ? 0 : value, a.steps, clamped);
+            }
+        }
+    }
+    clamped = sum_of_block(clamped, counted);
+    if (threadIdx.x == 0) {
+        unsigned long long* counts = a.counts + beam * power_normalizer::counts_of_beam;
+        const auto count = [&](int what, long long n) {
+            if (n > 0)
+                atomicAdd(counts + what, (unsigned long long)(n));
+        };
+        count(power_normalizer::missing, lost);
+        count(power_normalizer::channel, channels_off);
+        count(power_normalizer::spectrum, dropped);
+        count(power_normalizer::cell, cells);
+        count(power_normalizer::clamped, clamped);
+    }
+}
+
+template <class Out>
+using row_kernel = void (*)(row_arguments, Out*);
+
+//! The kernel that holds least for so many channels.
+template <class Out>
+row_kernel<Out> row_kernel_for(int channels)
+{
+    if (channels <= threads)
+        return normalise_rows<Out, 1>;
+    if (channels <= 4 * threads)
+        return normalise_rows<Out, 4>;
+    if (channels <= 16 * threads)
+        return normalise_rows<Out, 16>;
+    return normalise_rows<Out, 0>;
+}
+
+class cuda_power_normalizer : public power_normalizer
+{
+public:
+    cuda_power_normalizer(const parameters& p, int device)
+        : d_p(p),
+          d_device(device),
+          d_bandpass(p.beams, p.channels, p.segment, p.segments),
+          d_zero_dm(p.beams, 1, p.segment, p.segments),
+          d_bad(p.channels),
+          d_scratch(p.cells()),
+          d_chosen(p.cells()),
+          d_good(p.beams),
+          d_sums(size_t(p.segment) * p.beams),
+          d_present(size_t(p.segment) * p.beams),
+          d_counts(size_t(p.beams) * counts_of_beam),
+          d_floats(row_kernel_for<float>(p.channels)),
+          d_integers(row_kernel_for<int8_t>(p.channels))
+    {
+        std::vector<uint8_t> bad(p.channels);
+        for (const int k : p.bad_channels)
+            bad[k] = 1;
+        start_with(d_bad.data(), bad);
+        load(choose_channels);
+        if (p.integers)
+            load(d_integers);
+        else
+            load(d_floats);
+    }
+
+    std::string implementation() const override { return "cuda"; }
+
+    void execute(const float* powers,
+                 void* normalised,
+                 int items,
+                 const uint8_t* present,
+                 stream& s) override
+    {
+        const device_guard guard(d_device);
+        const cudaStream_t to = native(s);
+        if (present)
+            d_present.set(present, size_t(items) * d_p.beams, to);
+        const uint8_t* there = present ? d_present.data() : nullptr;
+        d_bandpass.add(powers, items, there, to);
+        choose_channels<<<d_p.beams, threads, 0, to>>>(d_bandpass.data(),
+                                                       d_bad.data(),
+                                                       d_p.channels,
+                                                       d_p.channel_threshold,
+                                                       float(d_bandpass.items()),
+                                                       d_scratch.data(),
+                                                       d_chosen.data(),
+                                                       d_good.data());
+        check_launch("channels of a bandpass");
+        row_arguments a;
+        a.powers = powers;
+        a.present = there;
+        a.chosen = d_chosen.data();
+        a.good = d_good.data();
+        a.sums_before = d_zero_dm.data();
+        a.sums = d_sums.data();
+        a.counts = d_counts.data();
+        a.items = items;
+        a.channels = d_p.channels;
+        a.beams = d_p.beams;
+        a.group =
+            int(std::clamp<int64_t>(int64_t(items) * d_p.beams / most_blocks, 1, 16));
+        a.cell_limit = d_p.cell_threshold > 0 ? d_p.cell_threshold : 1e15f;
+        a.spectrum_threshold = d_p.spectrum_threshold;
+        a.steps = d_p.steps;
+        a.zero_dm = d_p.zero_dm;
+        const dim3 grid((items + a.group - 1) / a.group, d_p.beams);
+        if (d_p.integers)
+            d_integers<<<grid, threads, 0, to>>>(a, static_cast<int8_t*>(normalised));
+        else
+            d_floats<<<grid, threads, 0, to>>>(a, static_cast<float*>(normalised));
+        check_launch("normalised powers");
+        d_zero_dm.add(d_sums.data(), items, nullptr, to);
+    }
+
+    void clear(stream& s) override
+    {
+        forget(s);
+        const device_guard guard(d_device);
+        check(cudaMemsetAsync(d_counts.data(),
+                              0,
+                              size_t(d_p.beams) * counts_of_beam * sizeof(uint64_t),
+                              native(s)),
+              "clearing counters");
+    }
+
+    void forget(stream& s) override
+    {
+        const device_guard guard(d_device);
+        d_bandpass.forget(native(s));
+        d_zero_dm.forget(native(s));
+    }
+
+    std::vector<uint64_t> counts() const override { return d_counts.read(); }
+
+private:
+    static constexpr int64_t most_blocks = 4096; // beyond, they take several rows each
+
+    const parameters d_p;
+    const int d_device;
+    baseline d_bandpass, d_zero_dm;
+    device_array<uint8_t> d_bad;
+    device_array<float2> d_scratch;
+    device_array<coefficient> d_chosen;
+    device_array<int> d_good;
+    device_array<float> d_sums;
+    uploaded_array<uint8_t> d_present;
+    counters d_counts;
+    const row_kernel<float> d_floats;
+    const row_kernel<int8_t> d_integers;
+};
+
+} // namespace
+
+std::unique_ptr<power_normalizer>
+make_power_normalizer(const power_normalizer::parameters& p, int device)
+{
+    require_range("beams", p.beams, 1, 65535); // of a grid
+    const device_guard guard(device);
+    return std::make_unique<cuda_power_normalizer>(p, device);
+}
+
+} // namespace gr::aperture::kernels::cuda
