@@ -8,7 +8,7 @@
 source -> f_engine -> beam_power -> filterbank_sink, all inputs in one port;
 `pointing`, between source and f_engine, sends weights to beam_power, unless all beams are
 incoherent. With --voltages, f_engine -> beamformer -> voltage_sink stands beside it, with the same
-weights.
+weights; with --fold, beam_power -> folder -> psrfits_sink.
 """
 
 import os
@@ -31,6 +31,7 @@ from .beams_report import beam_table, summary
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain
 from .engines import BYTES, channelizer_parameters, connect_input, frame_multiple
+from .folding import (FOLD_SCHEMA, Folding, add_fold_options, check_fold)
 from .input_options import EPILOG, HelpFormatter, add_input_options, add_output_options
 from .inputs import keep_what_is_read, length_of, open_input
 from .levels import gain_text
@@ -45,7 +46,7 @@ PROGRAM = "aperture_beams"
 ENDING = ".fil"
 SCHEMA = {**extend(INPUT_SCHEMA, outputs={"nbits": "nbits"}, engines={
     name: name for name in ("beams", "incoherent", "products", "sum_channels", "taper", "normalise",
-                            "phase_error")}), **VOLTAGES_SCHEMA}
+                            "phase_error")}), **VOLTAGES_SCHEMA, **FOLD_SCHEMA}
 
 
 class BeamChain(CommandChain):
@@ -77,7 +78,13 @@ class BeamChain(CommandChain):
             spectra=plan.integrated, summed_channels=options.sum_channels, **sizes)
         self.sink = silent(filterbank_sink, filename=options.output, array=array, beams=beams,
                            channels=channels // options.sum_channels, products=options.products,
-                           nbits=options.nbits, overwrite=options.overwrite)
+                           nbits=options.nbits, overwrite=options.overwrite) \
+            if options.output is not None else None
+        rows = len(row_names(array, beams, options.products))
+        self.folding = Folding(options, plan, signals, array, beams, rows) \
+            if options.fold else None
+        #: what stands beside the filterbank file
+        self.more = [part for part in (self.folding,) if part]
         # incoherent beams have no voltages
         self.voltages = make_voltage_sink(
             options, plan, array, kind="beams", inputs=len(pointed) * len(polarizations),
@@ -90,7 +97,11 @@ class BeamChain(CommandChain):
             block.set_log_level("warning")  # lost samples, for example
 
         connect_input(self, self.source, self.pointing, self.f_engine, signals.ports)
-        self.connect(self.f_engine, self.beamformer, self.sink)
+        self.connect(self.f_engine, self.beamformer)
+        if self.sink:
+            self.connect(self.beamformer, self.sink)
+        if self.folding:
+            self.folding.connect(self, self.beamformer)
         if self.pointing:
             self.msg_connect(self.pointing, "weights", self.beamformer, "weights")
         if self.voltages:
@@ -100,7 +111,14 @@ class BeamChain(CommandChain):
 
     def parts(self):
         return [block for block in (self.source, self.pointing, self.f_engine, self.beamformer,
-                                    self.sink, self.voltage_beams, self.voltages) if block]
+                                    self.sink, self.voltage_beams, self.voltages) if block] \
+            + [block for part in self.more for block in part.parts()]
+
+    def ended(self):
+        return super().ended() and all(part.last().detail().done() for part in self.more)
+
+    def integrations(self):
+        return self.sink.integrations() if self.sink else self.beamformer.nitems_written(0)
 
     def take_gains(self, gains):
         """What was levelled for 8 bits is the same in all inputs: the weights take it out."""
@@ -158,7 +176,11 @@ def blind_beams(beams, array, time):
 def form_beams(options):
     """Does what the options say; returns the exit code. Raises CommandError and what the blocks
     raise for parameters that they refuse."""
-    check_output_name(options.output, ENDING, ["beam", "time"])
+    if options.output is not None:
+        check_output_name(options.output, ENDING, ["beam", "time"])
+    elif not options.fold:
+        raise CommandError("-o: expected the name of a file, unless there is --fold")
+    check_fold(options)
     check_voltages(options, "beam")
     signals = open_input(options)
     array = signals.description
@@ -183,7 +205,8 @@ def form_beams(options):
         raise CommandError(f"--products {options.products}: array {array.name!r} has one "
                            "polarisation")
     # before gains are measured, which takes a while
-    paths = paths_of(options.output, row_names(array, beams, options.products))
+    paths = paths_of(options.output, row_names(array, beams, options.products)) \
+        if options.output is not None else []
     keep_what_is_read(options, signals, paths)
     for path in paths:
         check_writable(path, options.overwrite)
@@ -222,7 +245,7 @@ def form_beams(options):
              f"are wrong by up to {error:.3g}°")
     if options.format == "sc8":
         chain.level(calibrator.set, lambda gains: say(f"gain of the inputs: {gain_text(gains)}"))
-    return observe(PROGRAM, chain, plan, options.output,
+    return observe(PROGRAM, chain, plan, options.output or options.input,
                    lambda run: summary(chain, signals, plan, options, run))
 
 
@@ -243,7 +266,7 @@ def parser():
         help="one more beam: the sum of the powers of all inputs, or of those of these antennas")
     add_output_options(add, "FILE.fil", "filterbank file of all beams, or with {beam} in its name "
                        "one for each; {time} becomes the UTC time of the first "
-                       "integration")
+                       "integration; may be left out with --fold", required=False)
     add("--products", choices=tuple(PRODUCTS),
         help="(default: I of an array with two polarisations, else power)")
     add("--integration", type=positive_seconds(False), metavar="SECONDS",
@@ -252,6 +275,7 @@ def parser():
     add("--sum-channels", type=whole_number(1, 65536), default=1, metavar="N",
         help="neighbours that become one in the file (default: %(default)s)")
     add_voltage_options(add, "beam")
+    add_fold_options(add)
     add("--nbits", type=int, choices=(8, 32), default=32, help="(default: %(default)s)")
     add("--taper", choices=TAPERS, default="none",
         help="of the weights from the middle of the array to its edge (default: %(default)s)")

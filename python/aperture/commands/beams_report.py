@@ -48,8 +48,9 @@ def summary(chain, signals, plan, options, run):
     missing = chain.f_engine.missing()
     values = max(1, spectra * plan.channels * signals.inputs)
     rate, real_time = speed_text(run.speed, plan.sample_rate)
-    files = chain.sink.files()
+    files = chain.sink.files() if chain.sink else []
     size = sum(os.path.getsize(path) for path in files)
+    filled = chain.sink.filled() if chain.sink else 0
     moving = sum(beam.moving and not beam.incoherent for beam in chain.beams)
     incoherent = sum(beam.incoherent for beam in chain.beams)
     updates = chain.pointing.updates() if chain.pointing else 0
@@ -63,10 +64,10 @@ def summary(chain, signals, plan, options, run):
         ("channels", f"{plan.channels} of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}"
          + (f", {options.sum_channels} summed" if options.sum_channels > 1 else "")),
         ("products", options.products),
-        ("integrations", f"{chain.sink.integrations()} of {seconds_text(plan.integration)} "
+        ("integrations", f"{chain.integrations()} of {seconds_text(plan.integration)} "
          f"({plan.integrated} spectra)"),
         ("missing", f"{sum(missing)} spectra of all inputs"
-         + (f"; {chain.sink.filled()} integrations filled" if chain.sink.filled() else "")),
+         + (f"; {filled} integrations filled" if filled else "")),
         *unused_rows(chain.source),
         ("clamped", f"{sum(clamped)} voltages and samples of all inputs, "
          f"{100 * sum(clamped) / values:.3g} %"),
@@ -75,8 +76,9 @@ def summary(chain, signals, plan, options, run):
         ("real time", real_time),
         ("device", device_text(("F-engine", chain.f_engine), ("beams", chain.beamformer))),
         *([voltages_row(chain.voltages)] if chain.voltages else []),
-        ("file" if len(files) == 1 else "files",
-         (files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}")
-         + f", {with_prefix(size, 'B')}")]
+        *[row for part in chain.more for row in part.rows()],
+        *([("file" if len(files) == 1 else "files",
+            (files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}")
+            + f", {with_prefix(size, 'B')}")] if files else [])]
     lines = [table(rows), receivers_table(chain.source, signals.description.input_names)]
     return "\n\n".join(line for line in lines if line)

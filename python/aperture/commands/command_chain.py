@@ -83,6 +83,10 @@ class CommandChain(gr.top_block):
         """Whether all that comes has been written."""
         return all(sink.detail().done() for sink in (self.sink, self.voltages) if sink)
 
+    def integrations(self):
+        """How many were written."""
+        return self.sink.integrations()
+
     def samples_done(self):
         """Samples of each input that the F-engine has taken."""
         # at the end it reads on into what it needs for delays, which nobody has sent

@@ -70,9 +70,9 @@ def add_input_options(add):
         help="of a simulation (default: 1)")
 
 
-def add_output_options(add, metavar, text):
+def add_output_options(add, metavar, text, required=True):
     """Those of the commands that write files; text: what these are."""
-    add("-o", "--output", required=True, metavar=metavar, help=text)
+    add("-o", "--output", required=required, metavar=metavar, help=text)
     add("--no-overwrite", dest="overwrite", action="store_false",
         help="refuse to replace files (default: they are replaced when the first integration "
         "comes)")

@@ -115,8 +115,8 @@ def observe(program, chain, plan, output, report):
     program : str
         Its name.
     chain : gr.top_block
-        With source, sink, samples_done(), losses(), errors(), and adjust(), which is called from
-        time to time, and ended().
+        With source, integrations(), samples_done(), losses(), errors(), and adjust(), which is
+        called from time to time, and ended().
     plan : fx_plan.Plan
     output : str
         What the file is called where nothing was written.
@@ -128,11 +128,11 @@ def observe(program, chain, plan, output, report):
     bar.clear()
     errors = chain.errors()
     if errors:
-        if getattr(chain.source, "error", lambda: "")() and chain.sink.integrations() > 0:
+        if getattr(chain.source, "error", lambda: "")() and chain.integrations() > 0:
             say(report(run))  # of what came before a receiver failed
             errors.append("what came before is written")
         raise CommandError("; ".join(errors))
-    if chain.sink.integrations() == 0:
+    if chain.integrations() == 0:
         raise CommandError(f"{output}: nothing was written, the input gave no integration")
     say(report(run))
     if run.interrupts > 1:
