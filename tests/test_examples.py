@@ -41,7 +41,8 @@ class TestExamples(unittest.TestCase):
         scripts = {name for name in names if name.endswith(".py")}
         self.assertEqual(scripts, {"align_receivers.py", "best2_figures.py",
                                    "blank_interference.py", "calibrate.py",
-                                   "first_flowgraph.py", "tracking.py"})
+                                   "first_flowgraph.py", "tracking.py",
+                                   "voltage_dump.py"})
         instruments = {path.name for path in (EXAMPLES / "instruments").iterdir()}
         self.assertEqual(instruments - {"__pycache__"},
                          {"beams.py", "correlate.py", "instrument.py"})
@@ -233,6 +234,18 @@ class TestExamples(unittest.TestCase):
         self.assertGreater(carrier, 60)
         self.assertEqual(blanked, 0)
         self.assertEqual(before, after)
+
+    def test_voltage_dump(self):
+        """What the timer asked for is in the files, and nothing of it is missing."""
+        folder = fresh_folder("voltage_dump")
+        output = run_or_fail(self, "python3", EXAMPLES / "voltage_dump.py", folder, "2")
+        found = re.findall(r"timer-\d: (\d+) samples .* in (\d+) files; nothing is missing", output)
+        self.assertEqual(len(found), 2, output)
+        for samples, files in found:
+            # 0.03 s of spectra, up to a frame of 100 more on either side
+            self.assertLess(abs(int(samples) / (0.03 * 2.4e6 / 64) - 1.05), 0.07)
+            self.assertEqual(int(files), 4)
+        self.assertEqual(len(list(folder.glob("*.sigmf-data"))), 4)
 
     def test_align_receivers(self):
         """What the example hides is found, and mends the coherence."""

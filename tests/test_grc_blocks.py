@@ -221,6 +221,16 @@ REFUSED = {
         {"selected_channels": "[]"}, {"selected_channels": "[1024]"}, {"selected_inputs": "[2]"},
         {"inputs": "3", "polarizations": "2"}, {"names": "['a']"},
     ],
+    "aperture_voltage_ring": [
+        {"filename": "x-{id}-{time}.dat"}, {"filename": "x-{id}.dada"}, {"channels": "0"},
+        {"filename": "x-{time}.dada"}, {"inputs": "0"}, {"spectra_per_frame": "524288"},
+        {"filename": "x-{id}-{time}.raw"}, {"filename": "x-{id}-{time}.sigmf-meta"},
+        {"filename": "x-{id}-{time}.raw", "type": "sc8", "kind": "samples"}, {"type": "s16"},
+        {"size": "4096"}, {"seconds": "1"}, {"seconds": "-1"}, {"queue": "0"},
+        {"disk_limit": "0"}, {"longest_wait": "-1"}, {"selected_channels": "[1024]"},
+        {"selected_inputs": "[]"}, {"inputs": "3", "polarizations": "2"}, {"names": "['a']"},
+        {"blocks_per_file": "0"}, {"device": "gpu"},
+    ],
 }
 
 #: block -> values other than the defaults, which work
@@ -246,6 +256,13 @@ ALLOWED = {
         {"filename": "x.raw", "type": "sc4", "polarizations": "2", "selected_channels": "None"},
         {"filename": "x-{beam}.sigmf-meta", "kind": "beams", "inputs": "5",
          "selected_inputs": "[4, 1]", "blocks_per_file": "7"},
+    ],
+    "aperture_voltage_ring": [
+        {"filename": "x-{id}-{time}-{input}.raw", "type": "sc8", "array": "two-dish"},
+        {"filename": "x-{id}-{time}.sigmf-meta", "kind": "samples", "type": "s16", "inputs": "1"},
+        {"filename": "x-{beam}-{id}-{time}-{channel}.dada", "kind": "beams", "inputs": "4",
+         "polarizations": "2", "selected_channels": "range(9)", "memory": "host"},
+        {"seconds": "0.5", "rate": "10", "disk_limit": "None", "device": "cpu", "queue": "1"},
     ],
     "aperture_filterbank_sink": [
         {"channels": "1"}, {"nbits": "8", "machine_id": "3", "telescope": "4"},

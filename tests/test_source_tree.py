@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "tracking": {"arrays", "parameters"},
     "beams": {"arrays", "parameters", "tracking"},
     "doctor": {"arrays", "blocks", "inputs", "streams"},
+    "dumps": {"arrays", "files", "parameters", "streams"},
     "files": {"arrays", "packages", "parameters", "tracking"},
     "imaging": {"arrays", "files", "tracking"},
     "packages": set(),
@@ -37,8 +38,8 @@ MAY_IMPORT = {
     "transients": {"arrays", "files", "parameters", "tracking"},
     "plots": {"arrays", "beams", "files", "parameters", "tracking", "transients"},
     "displays": {"arrays", "imaging", "parameters", "plots", "streams", "tracking"},
-    "blocks": {"arrays", "beams", "calibration", "displays", "files", "imaging", "parameters",
-               "streams", "tracking", "transients"},
+    "blocks": {"arrays", "beams", "calibration", "displays", "dumps", "files", "imaging",
+               "parameters", "streams", "tracking", "transients"},
     "commands": ANYTHING - {"testing"},
     "testing": ANYTHING,
 }

@@ -37,6 +37,7 @@ from .pointing import pointing
 from .psrfits_sink import psrfits_sink
 from .sky_display import sky_display
 from .uvh5_sink import uvh5_sink
+from .voltage_ring import voltage_ring
 from .voltage_sink import voltage_sink
 from .waterfall_display import waterfall_display
 
@@ -44,6 +45,6 @@ array_source = clear_errors(array_source)
 folder = clear_errors(folder)
 for _block in (bandpass_display, calibrator, delay_tracker, device_block, filterbank_sink,
                fringe_display, fx_correlator, input_source, pointing, psrfits_sink, sky_display,
-               uvh5_sink, voltage_sink, waterfall_display):
+               uvh5_sink, voltage_ring, voltage_sink, waterfall_display):
     clear_errors(_block)
 del _block, clear_errors, clear_errors_of

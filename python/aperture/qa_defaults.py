@@ -22,7 +22,7 @@ FOLLOWERS = {
     "array_source": ("pfb_channelizer", "f_engine", "fx_correlator"),
     "pfb_channelizer": ("corner_turn",),
     "corner_turn": ("xengine", "beamformer", "beam_power", "voltage_sink"),
-    "f_engine": ("xengine", "beamformer", "beam_power", "voltage_sink"),
+    "f_engine": ("xengine", "beamformer", "beam_power", "voltage_sink", "voltage_ring"),
     "xengine": ("select", "uvh5_sink", "sky_display", "bandpass_display"),
     "fx_correlator": ("fringe_display",),
     "beamformer": ("power_detector",),

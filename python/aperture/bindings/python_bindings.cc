@@ -30,6 +30,7 @@ void bind_device_block(py::module& m);
 void bind_discard(py::module& m);
 void bind_f_engine(py::module& m);
 void bind_folder(py::module& m);
+void bind_item_ring(py::module& m);
 void bind_measure_offsets(py::module& m);
 void bind_pfb_channelizer(py::module& m);
 void bind_power_detector(py::module& m);
@@ -85,6 +86,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_discard(m);
     bind_f_engine(m);
     bind_folder(m);
+    bind_item_ring(m);
     bind_measure_offsets(m);
     bind_pfb_channelizer(m);
     bind_power_detector(m);

@@ -65,6 +65,12 @@ class CheckedFile:
             raise OSError(error.errno, error.strerror, self.path) from None
         self._size += sum(memoryview(data).nbytes for data in pieces)
 
+    def rewrite_begin(self, data):
+        """These bytes instead of those at the begin of the file, which it has already."""
+        self.check()
+        if os.pwrite(self._file, data, 0) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
+
     def close(self):
         """The file stays where it is."""
         os.close(self._file)

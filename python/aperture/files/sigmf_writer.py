@@ -13,7 +13,13 @@ import numpy as np
 from .checked_file import PartFile
 from .voltage_file import SIGMF_ENDINGS
 
-DATATYPES = {np.dtype(np.uint16): "ci8", np.dtype(np.complex64): "cf32_le"}
+#: unsigned integers stand for complex ones of half as many bits, re first
+DATATYPES = {np.dtype(np.uint16): "ci8", np.dtype(np.uint32): "ci16_le",
+             np.dtype(np.complex64): "cf32_le", np.dtype(np.int8): "ri8",
+             np.dtype(np.int16): "ri16_le", np.dtype(np.float32): "rf32_le"}
+#: label of an annotation -> what happened to these samples
+REASONS = {"missing": "nothing was received",
+           "overwritten": "overwritten before they could be written"}
 ROOM = 16384             # bytes of metadata that are reserved at a time,
 ENTRY = 400              # and those of a capture or an annotation
 
@@ -48,7 +54,7 @@ class SigmfWriter:
     recording : Recording
         With one channel.
     dtype : numpy.dtype
-        Of the voltages: uint16 stands for complex int8, re first.
+        Of the voltages, one of DATATYPES.
     overwrite : bool
         Whether existing files are replaced.
     """
@@ -82,30 +88,30 @@ class SigmfWriter:
         ----------
         voltages : array
             [time][input], contiguous.
-        missing : list of (input, first, count)
-            Samples that are zeros because nothing was received; an input of None: of all.
+        missing : list of (input, first, count) or (input, first, count, reason)
+            Samples that are zeros; an input of None: of all; a reason of REASONS, without one that
+            nothing was received.
         """
         entries = len(self._captures) + len(self._annotations) + len(missing)
         size = 4096 + len(json.dumps(self._global())) + ENTRY * entries
         self._meta.reserve(-(-size // ROOM) * ROOM)
         self._data.add(voltages)
-        for number, first, count in missing:
-            self._annotate(number, self._samples + first, count)
+        for number, first, count, *reason in missing:
+            self._annotate(number, self._samples + first, count, *reason)
         self._samples += len(voltages)
 
-    def _annotate(self, number, first, count):
-        last = self._last.get(number)
+    def _annotate(self, number, first, count, reason="missing"):
+        last = self._last.get((number, reason))
         if last is not None and last["core:sample_start"] + last["core:sample_count"] == first:
             last["core:sample_count"] += count
             return
-        entry = {"core:sample_start": first, "core:sample_count": count, "core:label": "missing",
-                 "core:comment": "nothing was received: zeros"}
+        entry = {"core:sample_start": first, "core:sample_count": count, "core:label": reason,
+                 "core:comment": f"{REASONS[reason]}: zeros"}
         if number is not None:
-            entry["core:comment"] = f"nothing was received of {self._recording.names[number]}: " \
-                "zeros"
+            entry["core:comment"] = f"{REASONS[reason]} of {self._recording.names[number]}: zeros"
             entry["aperture:input"] = number
         self._annotations.append(entry)
-        self._last[number] = entry
+        self._last[number, reason] = entry
 
     def _global(self):
         recording = self._recording

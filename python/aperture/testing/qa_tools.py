@@ -49,9 +49,11 @@ class on_device:
         "copy",
         "corner_turn",
         "f_engine",
+        "item_ring",
         "pfb_channelizer",
         "power_detector",
         "power_normalizer",
+        "voltage_ring",
         "xengine",
     )
 

@@ -41,3 +41,15 @@ def read_sigmf(path):
     if kind.kind == "c":
         return meta, np.frombuffer(data, np.complex64).reshape(-1, inputs)
     return meta, np.frombuffer(data, np.int8).reshape(-1, inputs, 2)
+
+
+def read_dada(path):
+    """Header (texts), and samples [time][channel][input] or, of integers, [...][re, im]."""
+    data = Path(path).read_bytes()
+    header = dict(line.split(None, 1) for line in
+                  data[:4096].rstrip(b"\0").decode("ascii").splitlines())
+    bits, complex_, inputs, channels = (int(header[key]) for key in
+                                        ("NBIT", "NDIM", "NPOL", "NCHAN"))
+    kind = {8: np.int8, 16: np.int16, 32: np.float32}[bits]
+    samples = np.frombuffer(data[4096:], kind).reshape(-1, channels, inputs, complex_)
+    return header, samples

@@ -1,0 +1,29 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_STREAM_FREE_MEMORY_H
+#define INCLUDED_APERTURE_STREAM_FREE_MEMORY_H
+
+#include <gnuradio/aperture/device/device.h>
+#include <cstddef>
+
+namespace gr::aperture {
+
+//! Bytes of host memory that this process may still take: of the machine, and of the
+//! control groups that it is in.
+size_t free_host_memory();
+
+/*!
+ * Host memory, page-aligned, all of which is really there: Linux gives what it has not,
+ * and ends the process that uses it. \throws std::runtime_error saying how much was asked
+ * for and how much there is
+ */
+memory allocate_used_host_memory(size_t bytes);
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_STREAM_FREE_MEMORY_H */

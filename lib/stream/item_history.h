@@ -1,0 +1,56 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_STREAM_ITEM_HISTORY_H
+#define INCLUDED_APERTURE_STREAM_ITEM_HISTORY_H
+
+#include <gnuradio/aperture/item_ring.h>
+#include <gnuradio/tags.h>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+namespace gr::aperture {
+
+//! What the tags say of the newest items of a stream. Its functions may be called by any
+//! threads.
+class item_history
+{
+public:
+    //! \param spectra of an item
+    explicit item_history(int64_t spectra) : d_spectra(spectra) {}
+
+    void clear();
+    //! The tags of the next items, in any order.
+    void follow(std::vector<gr::tag_t> tags);
+    //! What is only of items before this one is not asked for any more.
+    void forget_before(uint64_t item);
+
+    //! See item_ring.
+    std::vector<item_ring::setting> settings() const;
+    std::vector<item_ring::missing_run> missing(uint64_t first, int64_t count) const;
+
+private:
+    //! spectra, counted from the first one of item 0
+    struct run {
+        int64_t input, begin, end;
+    };
+
+    //! The setting from an item on, which may be new.
+    item_ring::setting& setting_from(uint64_t item);
+    void follow(const gr::tag_t& tag);
+
+    const int64_t d_spectra;
+    mutable std::mutex d_mutex;
+    std::deque<item_ring::setting> d_settings;
+    std::deque<run> d_missing; // in the order of their tags
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_STREAM_ITEM_HISTORY_H */

@@ -1,0 +1,225 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Takes triggers, and writes their dumps, several at a time."""
+
+import contextlib
+import os
+import threading
+from dataclasses import replace
+from fractions import Fraction
+
+from ..parameters.errors import ParameterError
+from ..streams.python_block import text_of
+from .dump import Budget, Dump
+from .exact_clock import stretches
+from .trigger import Refused, read_trigger
+
+IDLE = 0.02              # s between two looks
+GRACE = 0.3              # s in which messages may come whose senders have just ended
+NICE = 10                # by which the thread is behind those of the chain
+DUMPS_KEPT = 1000        # of which results() tells
+
+
+class Dumper:
+    """
+    Parameters
+    ----------
+    ring : item_ring
+    files : DumpFiles
+    queue : int
+        Dumps that wait or are written, at most.
+    disk_limit : int or None
+        Bytes of all dumps together.
+    longest_wait : float
+        Seconds by which a trigger's end may be ahead of the stream.
+    publish : callable
+        Of the event's name and the dump's result or parts of it.
+    warn : callable
+        Of a text.
+    """
+
+    def __init__(self, ring, files, queue, disk_limit, longest_wait, publish, warn):
+        self._ring, self._files = ring, files
+        self._queue, self._longest_wait = queue, longest_wait
+        self._budget = Budget(disk_limit)
+        self._publish, self._warn = publish, warn
+        self._dumps = []
+        self._lock = threading.Lock()  # of what follows
+        self._results, self._counts = [], {"written": 0, "failed": 0, "refused": 0}
+        self._pending, self._closed = 0, True
+
+    def ask(self, send):
+        """Calls the function, which sends a trigger to the ring, unless the thread has ended:
+        RuntimeError."""
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("voltage_ring takes triggers while its flowgraph runs")
+            send()
+
+    def open(self):
+        """Before run(): triggers will be taken."""
+        with self._lock:
+            self._closed = False
+
+    def results(self):
+        """What became of the dumps, the last ones."""
+        with self._lock:
+            return list(self._results)
+
+    def counts(self):
+        """How many were written, failed (nothing was there, or an error) or refused."""
+        with self._lock:
+            return dict(self._counts)
+
+    def pending(self):
+        """How many wait or are written."""
+        with self._lock:
+            return self._pending
+
+    def bytes_written(self):
+        """Of voltages, by all dumps."""
+        return self._budget.used
+
+    # ---- the thread
+
+    def run(self, stopping, starts):
+        """
+        Works until the stream has ended and all dumps are written.
+
+        stopping: an Event; starts: what ring.starts() was when the last run ended.
+        """
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+        # the ring may be started after this
+        while self._ring.starts() == starts and not stopping.wait(IDLE / 10):
+            pass
+        try:
+            while not self._work(stopping):
+                pass
+        finally:
+            with self._lock:
+                self._closed = True
+
+    def _work(self, stopping):
+        """Until nothing is left to be done; False if something came at that moment."""
+        waited = None
+        while True:
+            final = stopping.is_set() or self._ring.ended()
+            # senders that still run may ask for what is in the ring
+            last = stopping.is_set() or not self._ring.awaits_triggers()
+            for message in self._ring.take_triggers():
+                self._take(message)
+                waited = None
+            if self._go_on(final):
+                continue
+            if not self._dumps and last:
+                # what senders sent in their last moments
+                waited = 0.0 if waited is None else waited + IDLE
+                if stopping.is_set() or waited >= GRACE or not self._ring.has_senders():
+                    break
+            stopping.wait(IDLE)
+        with self._lock:
+            came = self._ring.take_triggers()
+            self._closed = not came
+        for message in came:
+            self._take(message)
+        return not came
+
+    def _view(self):
+        """Of the ring: Stretches, the oldest item and the one behind the newest."""
+        newest = self._ring.items()
+        clock = stretches(self._ring.settings(), self._files.edge.spectra)
+        return clock, self._ring.oldest(), newest
+
+    def _go_on(self, final):
+        """A step of the dump that is in the greatest danger; whether there was anything."""
+        if not self._dumps:
+            return False
+        view = self._view()
+        order = sorted(self._dumps, key=lambda dump: (dump.next is None, dump.next or 0))
+        for dump in order:
+            began = dump.began
+            worked = dump.step(*view, final)
+            if dump.began and not began:
+                self._publish("writing", {"id": dump.trigger.id})
+            if dump.finished:
+                self._end(dump)
+            if worked:
+                return True
+        return False
+
+    def _end(self, dump):
+        self._dumps.remove(dump)
+        result = dump.result
+        event = "written" if result["files"] else "failed"
+        with self._lock:
+            self._pending = len(self._dumps)
+            self._counts[event] += 1
+            self._results = [*self._results, result][-DUMPS_KEPT:]
+        if result["error"] is not None:
+            self._warn(f"dump {dump.trigger.id}: {result['error']}")
+        elif not result["complete"]:
+            first = result["missing"][0]
+            self._warn(f"dump {dump.trigger.id}: {result['missing_seconds']:.6g} s of all inputs "
+                       f"are missing; the first run, from {first['from']['utc']} to "
+                       f"{first['to']['utc']}: {first['reason']}")
+        self._publish(event, result)
+
+    # ---- triggers
+
+    def _take(self, message):
+        try:
+            trigger = read_trigger(message)
+        except Refused as error:
+            self._refuse(error.id, text_of(error))
+            return
+        except Exception as error:
+            self._refuse(None, text_of(error))
+            return
+        try:
+            self._accept(trigger)
+        except (ParameterError, Refused) as error:
+            self._refuse(trigger.id, text_of(error))
+
+    def _refuse(self, id, reason):
+        with self._lock:
+            self._counts["refused"] += 1
+        self._warn(f"trigger {id or 'without an id'} is refused: {reason}")
+        self._publish("refused", {"id": id or "", "error": reason})
+
+    def _accept(self, trigger):
+        if len(self._dumps) >= self._queue:
+            raise Refused(f"queue: {self._queue} dumps wait or are written, more are not allowed")
+        selection = self._files.select(trigger.channels, trigger.inputs)
+        clock, oldest, newest = self._view()
+        if not clock and newest:
+            raise Refused("tags: the stream has no rx_time or no rx_rate, so that nobody knows "
+                          "which samples these are; receiver_tags adds them")
+        if trigger.relative and not clock:
+            raise Refused("before: nothing has come yet")
+        if clock:
+            now = clock[-1].time(newest)
+            if trigger.relative:
+                trigger = replace(trigger, start=now + trigger.start, end=now + trigger.end,
+                                  relative=False)
+            if trigger.end - now > Fraction(self._longest_wait):
+                raise Refused(f"end: it is {float(trigger.end - now):.6g} s ahead of the stream, "
+                              f"and longest_wait is {self._longest_wait:g} s")
+        dump = Dump(trigger, selection, self._ring, self._budget)
+        if clock:
+            self._check_room(dump, clock[-1].rate)
+        self._dumps.append(dump)
+        with self._lock:
+            self._pending = len(self._dumps)
+        self._publish("accepted", {"id": trigger.id})
+
+    def _check_room(self, dump, rate):
+        promised = sum(max(0, other.expected_bytes(rate) - other.bytes_written)
+                       for other in self._dumps)
+        wanted, left = dump.expected_bytes(rate), self._budget.left - promised
+        if wanted > left:
+            raise Refused(f"disk_limit: {wanted} bytes were asked for, and "
+                          f"{max(0, int(left))} of {self._budget.limit} are left")

@@ -1,0 +1,132 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What flows on an edge of voltages: samples of inputs, or frames of inputs or beams."""
+
+import math
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+from ..files.voltage_file import nibbles_to_bytes
+from ..parameters.errors import refuse
+
+LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
+SAMPLES = "samples"
+#: what the rows of an item are -> the field of a file's name
+ROWS = {SAMPLES: "input", "inputs": "input", "beams": "beam"}
+#: type -> that of one sample in memory; complex integers are one number
+TYPES = {"fc32": np.complex64, "sc16": np.uint32, "sc8": np.uint16, "sc4": np.uint8,
+         "f32": np.float32, "s16": np.int16, "s8": np.int8}
+FRAME_TYPES = ("fc32", "sc8", "sc4")
+
+
+@dataclass(frozen=True)
+class VoltageEdge:
+    """
+    kind: samples ([input], an item for each time), inputs ([channel][input][time]) or beams
+    ([channel][beam][time]); type: of a sample; channels, inputs (or beams) and spectra: of an item,
+    one channel and one spectrum of samples.
+    """
+    kind: str
+    type: str
+    channels: int
+    inputs: int
+    spectra: int
+
+    @classmethod
+    def checked(cls, kind, type, channels, inputs, spectra_per_frame):
+        """Refuses what is no edge. Of samples, channels and spectra are not looked at."""
+        if kind not in ROWS:
+            refuse("kind", kind, ", ".join(ROWS))
+        if kind == SAMPLES:
+            channels = spectra_per_frame = 1
+        allowed = TYPES if kind == SAMPLES else FRAME_TYPES
+        if type not in allowed:
+            refuse("type", type, ", ".join(allowed))
+        for name, value in (("channels", channels), ("inputs", inputs),
+                            ("spectra_per_frame", spectra_per_frame)):
+            if not isinstance(value, Integral) or not 1 <= value <= LARGEST_ITEM:
+                refuse(name, value, f"a whole number from 1 to {LARGEST_ITEM}")
+        edge = cls(kind, type, int(channels), int(inputs), int(spectra_per_frame))
+        if edge.item_size > LARGEST_ITEM:
+            raise ValueError(
+                f"spectra_per_frame: an item would be {channels} channels x {inputs} inputs x "
+                f"{spectra_per_frame} spectra x {edge.sample_size} bytes = {edge.item_size} bytes: "
+                f"at most {LARGEST_ITEM} are allowed")
+        return edge
+
+    @property
+    def sample_size(self):
+        """Bytes of a sample of one input."""
+        return np.dtype(TYPES[self.type]).itemsize
+
+    @property
+    def item_size(self):
+        """Bytes."""
+        return math.prod((self.channels, self.inputs, self.spectra)) * self.sample_size
+
+    @property
+    def of_samples(self):
+        """Whether an item is a sample of each input."""
+        return self.kind == SAMPLES
+
+    @property
+    def field(self):
+        """The field of a name that makes a file for each input or beam."""
+        return f"{{{ROWS[self.kind]}}}"
+
+    @property
+    def rows(self):
+        """What the rows are, for people."""
+        return "beams" if self.kind == "beams" else "inputs"
+
+    @property
+    def file_dtype(self):
+        """The type of a sample in files: of sc4 that of sc8."""
+        return np.dtype(np.uint16 if self.type == "sc4" else TYPES[self.type])
+
+    def bytes_of(self, channels):
+        """The first byte, and how many there are, of these channels in an item."""
+        row = self.inputs * self.spectra * self.sample_size
+        return min(channels) * row, (max(channels) + 1 - min(channels)) * row
+
+    def samples_of(self, data, channels):
+        """
+        Parameters
+        ----------
+        data : array of uint8
+            [item][byte] of bytes_of(channels).
+        channels : list of int
+
+        Returns
+        -------
+        array
+            [item][channel, from the lowest of these to the highest][input][time] of samples as they
+            are in files; of samples [item][1][input][1].
+        """
+        found = data.view(TYPES[self.type]).reshape(
+            len(data), max(channels) + 1 - min(channels), self.inputs, self.spectra)
+        return nibbles_to_bytes()[found] if self.type == "sc4" else found
+
+
+def arranged(samples, channels, inputs):
+    """
+    [channel][time][input] of some of [item][channel][input][time], contiguous; channels and inputs
+    by their place.
+    """
+    items, _, _, spectra = samples.shape
+    if len(inputs) == samples.shape[2] == 1 or spectra == 1 and inputs == list(
+            range(samples.shape[2])):
+        # in this order already, but for the channels
+        found = samples[:, channels] if len(channels) < samples.shape[1] else samples
+        return np.ascontiguousarray(found.transpose(1, 0, 3, 2)).reshape(
+            len(channels), items * spectra, len(inputs))
+    out = np.empty((len(channels), items, spectra, len(inputs)), samples.dtype)
+    for to, channel in enumerate(channels):
+        for place, number in enumerate(inputs):
+            out[to, :, :, place] = samples[:, channel, number]
+    return out.reshape(len(channels), items * spectra, len(inputs))

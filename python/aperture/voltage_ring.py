@@ -1,0 +1,316 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Block that keeps the last voltages of an edge, and writes some of them when a trigger comes."""
+
+import math
+import threading
+from fractions import Fraction
+from numbers import Integral, Real
+
+import pmt
+from gnuradio import gr
+
+from . import tags
+from .aperture_python import item_ring
+from .dumps.dump_files import DumpFiles
+from .dumps.dumper import Dumper
+from .dumps.trigger import read_trigger
+from .dumps.voltage_edge import VoltageEdge
+from .parameters.errors import refuse
+from .streams.python_block import python_block
+
+LONGEST_WAIT = 1e6       # s
+TRIGGER, STATUS = "trigger", "status"
+
+
+class _dumping(python_block):
+    """The thread that writes, as long as the flowgraph runs, and the port for what it says."""
+
+    def __init__(self, ring, files, queue, disk_limit, longest_wait):
+        super().__init__("voltage_dumps", None, None)
+        self.message_port_register_out(pmt.intern(STATUS))
+        self.message_port_register_out(pmt.intern(TRIGGER))
+        self._ring, self._starts = ring, ring.starts()
+        self.dumper = Dumper(ring, files, queue, disk_limit, longest_wait, self._publish,
+                             lambda text: self.logger.warn(text))
+        self._thread, self._stopping = None, threading.Event()
+
+    def ask(self, message):
+        """Sends a message to the ring's port."""
+        self.dumper.ask(lambda: self.message_port_pub(pmt.intern(TRIGGER), message))
+
+    def _start(self):
+        self._stopping.clear()
+        self.dumper.open()
+        self._thread = threading.Thread(target=self._run, name="voltage_dumps", daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        try:
+            self._guarded(self.dumper.run, self._stopping, self._starts)
+        finally:
+            self._starts = self._ring.starts()
+            # nobody else ends a block that has no streams
+            self.to_basic_block()._post(pmt.intern("system"),
+                                        pmt.cons(pmt.intern("done"), pmt.from_long(1)))
+
+    def _stop(self):
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._thread = None
+
+    def _publish(self, event, about):
+        entries = {"event": pmt.intern(event), "id": pmt.intern(about["id"])}
+        if about.get("error") is not None:
+            entries[tags.reason] = pmt.intern(about["error"])
+        if "files" in about:
+            entries["files"] = pmt.to_pmt(list(about["files"]))
+            entries["bytes"] = pmt.from_uint64(about["bytes"])
+            entries["complete"] = pmt.from_bool(about["complete"])
+            entries["missing_seconds"] = pmt.from_double(about["missing_seconds"])
+            if about["description"] is not None:
+                entries["description"] = pmt.intern(about["description"])
+            if about["missing"]:
+                run = about["missing"][0]
+                for key, time in (("missing_from", run["from"]), ("missing_to", run["to"])):
+                    entries[key] = pmt.make_tuple(pmt.from_uint64(time["seconds"]),
+                                                  pmt.from_double(time["fraction"]))
+                entries.setdefault(tags.reason, pmt.intern(run["reason"]))
+        message = pmt.make_dict()
+        for key, value in entries.items():
+            message = pmt.dict_add(message, pmt.intern(key), value)
+        self.message_port_pub(pmt.intern(STATUS), message)
+
+
+class voltage_ring(gr.hier_block2):
+    """
+    Keeps the last voltages of an edge in memory, and writes some of them when a trigger asks.
+
+    In, one port, chosen by `kind`:
+
+    - "samples": a sample of each input, interleaved, as sources give them;
+    - "inputs": frames `[channel][input][time]` of `f_engine` or `corner_turn`;
+    - "beams": frames `[channel][beam][time]` of `beamformer`.
+
+    with the tags rx_time, rx_rate and rx_freq, of frames also bandwidth. The ring is in the memory
+    of the device, or of the host, and is overwritten as new items come, whether or not dumps are
+    written: these are copied out by a thread of their own, and never hold up the stream. What was
+    overwritten before a dump came to it is zeros in the files (or, before the first sample that is
+    there, not in them), and is said with its times.
+
+    A message on the port `trigger` asks for a dump: a dictionary of
+
+    - id: text of 1 to 64 letters, digits, _ and -;
+    - start, end: tuple(uint64, double), UTC; or before, after: seconds (double) around the newest
+      sample that is there when the message comes;
+    - inputs, channels: optionally, numbers as a vector, instead of those of the constructor.
+
+    Messages `candidates` of `pulse_search` are such. A dump whose end is still to come follows the
+    stream up to it; several are written at the same time. Of frames, all that the time between start
+    and end touches are written, of samples exactly those from start to before end.
+
+    The ending of the name chooses the format: .sigmf-meta, .raw (GUPPI) or .dada (PSRDADA); see
+    docs/voltage-ring.md. Beside the files of each dump there is one that says what is in them and
+    what is missing, in JSON. A file has its name when it is whole, and never replaces another.
+
+    Out: messages on the port `status`, dictionaries of `event` (accepted, refused, writing, written
+    or failed), `id`, and what docs/voltage-ring.md lists.
+
+    Parameters
+    ----------
+    filename : str
+        Of the files of a dump, with {id} and {time} (UTC of the first sample, to the second; -2 and
+        so on where that is taken); {input} or {beam} makes a file for each (a name of `names`),
+        {channel} one for each channel.
+    kind : str
+        What the voltages are: "samples", "inputs" or "beams".
+    type : str
+        Of a sample: fc32, sc8 or sc4; of samples also sc16, f32, s16 or s8.
+    channels, spectra_per_frame : int
+        Of a frame; of samples they mean nothing.
+    inputs : int
+        Inputs or beams of a frame, or samples of an item.
+    size : int
+        Bytes of the ring.
+    seconds, rate : float
+        Instead of `size`, if above 0: the seconds that it holds, at so many items a second, frames
+        or samples.
+    memory : str
+        Where it is: "device" or "host".
+    selected_channels, selected_inputs : list of int
+        Those that a dump has of which the message says nothing; None: all.
+    polarizations : int
+        1, or 2: of the inputs that are written two at a time are the polarisations of a pair.
+    names : list of str
+        Of each input or beam of the edge; None: their numbers.
+    array : ArrayDescription, or str
+        An array description, or the file or shipped name of one, for the telescope's name and
+        place; None or "": they are not known.
+    description : str
+        For SigMF's core:description.
+    queue : int
+        Dumps that may wait or be written at the same time, 1 to 1000; more are refused.
+    disk_limit : float
+        Bytes of voltages that all dumps together may write; None: as many as the disk takes.
+    longest_wait : float
+        Seconds, 0 to 1e6, that a trigger's end may be ahead of the stream.
+    blocks_per_file : int
+        Frames in each file of a GUPPI sequence.
+    device : str
+        That of the block whose edge this is: auto, cpu, cuda or cuda:N.
+
+    Raises
+    ------
+    ValueError, OSError
+        A parameter is not allowed, the memory is not there, or a file could not be written there.
+    """
+
+    def __init__(self, filename="dump-{id}-{time}.dada", kind="inputs", type="fc32", channels=1024,
+                 inputs=2, spectra_per_frame=256, size=1 << 28, seconds=0.0, rate=0.0,
+                 memory="device", selected_channels=None, selected_inputs=None, polarizations=1,
+                 names=None, array=None, description="", queue=16, disk_limit=1e11,
+                 longest_wait=3600.0, blocks_per_file=128, device="auto"):
+        self._edge = VoltageEdge.checked(kind, type, channels, inputs, spectra_per_frame)
+        files = DumpFiles(self._edge, filename, polarizations, selected_channels, selected_inputs,
+                          names, array, description, blocks_per_file)
+        if not isinstance(queue, Integral) or not 1 <= queue <= 1000:
+            refuse("queue", queue, "a whole number from 1 to 1000")
+        if disk_limit is not None and not (isinstance(disk_limit, Real)
+                                           and 0 < disk_limit < 2**62):
+            refuse("disk_limit", disk_limit, "None or a number of bytes above 0")
+        if not isinstance(longest_wait, Real) or not 0 <= longest_wait <= LONGEST_WAIT:
+            refuse("longest_wait", longest_wait, f"0 to {LONGEST_WAIT:g} seconds")
+        gr.hier_block2.__init__(
+            self, "voltage_ring", gr.io_signature(1, 1, self._edge.item_size),
+            gr.io_signature(0, 0, 0))
+        self._ring = item_ring(item_size=self._edge.item_size, spectra=self._edge.spectra,
+                               size=self._bytes(size, seconds, rate), memory=memory,
+                               device=device)
+        self._dumping = _dumping(self._ring, files, int(queue),
+                                 None if disk_limit is None else int(disk_limit),
+                                 float(longest_wait))
+        self._made = 0
+        self.message_port_register_hier_in(TRIGGER)
+        self.message_port_register_hier_out(STATUS)
+        self.connect(self, self._ring)
+        self.msg_connect(self, TRIGGER, self._ring, TRIGGER)
+        self.msg_connect(self._dumping, TRIGGER, self._ring, TRIGGER)
+        self.msg_connect(self._dumping, STATUS, self, STATUS)
+
+    def _bytes(self, size, seconds, rate):
+        for name, value in (("seconds", seconds), ("rate", rate)):
+            if not isinstance(value, Real) or not (0 <= value and math.isfinite(value)):
+                refuse(name, value, "0 or a finite number above 0")
+        if seconds:
+            if not rate:
+                refuse("rate", rate, "the items a second of this edge, where `seconds` says how "
+                       "many the ring holds")
+            items = max(2, math.ceil(Fraction(seconds) * Fraction(rate)))
+            size = items * self._edge.item_size
+        elif not isinstance(size, Real) or size != size:
+            refuse("size", size, "a number of bytes")
+        if not 2 * self._edge.item_size <= size < 2**62:
+            refuse("size", size, f"at least two items of {self._edge.item_size} bytes")
+        return int(size)
+
+    # ---- triggers
+
+    def trigger(self, id=None, start=None, end=None, before=None, after=0.0, inputs=None,
+                channels=None):
+        """
+        Asks for a dump, as a message does; what becomes of it, `dumps()` and the port `status` say.
+
+        Parameters
+        ----------
+        id : str
+            None: manual-1 and so on.
+        start, end : float, or (int, float)
+            Seconds since 1970, UTC: a double is good to 0.2 us, whole seconds and a fraction to a
+            fraction of any sample.
+        before, after : float
+            Instead of these: seconds before and after the newest sample that is there.
+        inputs, channels : list of int
+            None: those of the constructor.
+
+        Returns
+        -------
+        str
+            The id.
+
+        Raises
+        ------
+        ValueError
+            Something is not allowed.
+        RuntimeError
+            The flowgraph does not run.
+        """
+        if id is None:
+            self._made += 1
+            id = f"manual-{self._made}"
+        if not isinstance(id, str):
+            refuse("id", id, "a text")
+        entries = {"id": pmt.intern(id)}
+        if before is not None:
+            entries.update(before=pmt.from_double(float(before)),
+                           after=pmt.from_double(float(after)))
+        else:
+            entries.update(start=_time("start", start), end=_time("end", end))
+        for name, values in (("inputs", inputs), ("channels", channels)):
+            if values is not None:
+                entries[name] = pmt.init_s64vector(len(values), [int(value) for value in values])
+        message = pmt.make_dict()
+        for key, value in entries.items():
+            message = pmt.dict_add(message, pmt.intern(key), value)
+        read_trigger(message)    # complains at once
+        self._dumping.ask(message)
+        return id
+
+    # ---- what can be asked for
+
+    def dumps(self):
+        """A list of what became of the last thousand dumps: dictionaries as in their files of
+        JSON, oldest first."""
+        return self._dumping.dumper.results()
+
+    def counts(self):
+        """A dictionary of how many dumps were written, failed or refused."""
+        return self._dumping.dumper.counts()
+
+    def pending(self):
+        """How many dumps wait or are written."""
+        return self._dumping.dumper.pending()
+
+    def bytes_written(self):
+        """Bytes of voltages, of all dumps."""
+        return self._dumping.dumper.bytes_written()
+
+    def capacity(self):
+        """Items that the ring holds."""
+        return self._ring.capacity()
+
+    def items(self):
+        """How many items have come since the start."""
+        return self._ring.items()
+
+    def error(self):
+        """What ended the block before its time, or None; a dump that fails does not."""
+        return self._ring.error() or self._dumping.error()
+
+    def device_name(self):
+        """Where the ring's edge is."""
+        return self._ring.device_name()
+
+
+def _time(name, value):
+    if isinstance(value, Real) and math.isfinite(value):
+        whole = math.floor(value)
+        value = whole, float(Fraction(value) - whole)
+    if not (isinstance(value, (tuple, list)) and len(value) == 2
+            and isinstance(value[0], Integral) and 0 <= value[0] < 2**63
+            and isinstance(value[1], Real)):
+        refuse(name, value, "seconds since 1970, or whole seconds and a fraction")
+    return pmt.make_tuple(pmt.from_uint64(int(value[0])), pmt.from_double(float(value[1])))
