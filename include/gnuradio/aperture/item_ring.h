@@ -98,7 +98,8 @@ public:
     virtual int64_t longest_read() const = 0;
     //! Items that came since the start.
     virtual uint64_t items() const = 0;
-    //! The first item that is there.
+    //! The first item that is there; while items come, those before it are overwritten,
+    //! so that it may be behind items().
     virtual uint64_t oldest() const = 0;
 
     /*!

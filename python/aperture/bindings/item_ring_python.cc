@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(item_ring.h) */
-/* BINDTOOL_HEADER_FILE_HASH(924d55592cf5abde9c827164ca172f8d) */
+/* BINDTOOL_HEADER_FILE_HASH(55cc2a3d3d440a331a8a4679c3b2a792) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -82,7 +82,8 @@ class DadaWriter:
             "NBIT": bits, "NDIM": dimensions, "NPOL": inputs, "NCHAN": channels,
             "ORDER": "TFP", "RESOLUTION": self._dtype.itemsize * inputs * channels,
             "FIRST_CHANNEL": recording.channel,
-            "UTC_START": str(np.datetime64(start.seconds, "s")).replace("T", "-"), "PICOSECONDS": picoseconds,
+            "UTC_START": str(np.datetime64(start.seconds, "s")).replace("T", "-"),
+            "PICOSECONDS": picoseconds,
             "MJD_START": f"{date.numerator // date.denominator}."
                          f"{int(date % 1 * 10**19):019d}",
             "OBS_OFFSET": 0,

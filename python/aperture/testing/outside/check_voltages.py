@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from astropy import units
 from astropy.time import Time
-from baseband import guppi
+from baseband import dada, guppi
 from baseband.helpers import sequentialfile
 from blimpy.guppi import GuppiRaw
 from sigmf import SigMFFile, sigmffile
@@ -49,6 +49,33 @@ class Check(unittest.TestCase):
         with guppi.open(FOLDER / "one-1.0000.raw", "rs") as file:
             self.assertEqual(file.shape, (280, 3))
             np.testing.assert_array_equal(file.read(), expected[1:4, 1].T)
+
+    def test_dada(self):
+        """[time][channel][polarisation]; baseband takes channels for the fastest axis, so that it
+        is told of one of them, or of one polarisation."""
+        expected = self.complex_frames()[:, :, 80:200]
+        files = sorted(FOLDER.glob("ring1-*.dada"))
+        self.assertEqual(len(files), 12)
+        start = self.start + 80 / self.width * units.s
+        for path in files:
+            channel, name = path.stem.split("-")[-2:]
+            with dada.open(path, "rs") as file:
+                self.assertLess(abs((file.start_time - start).to_value(units.ns)), 1)
+                self.assertAlmostEqual(file.sample_rate.to_value(units.Hz), self.width, 6)
+                np.testing.assert_array_equal(
+                    file.read(), expected[int(channel), ["left", "right"].index(name)])
+                self.assertAlmostEqual(
+                    float(file.header0["FREQ"]) * 1e6,
+                    self.frequency + (int(channel) - 3) * self.width, 3)
+        path, = FOLDER.glob("ring0-*.dada")
+        with dada.open(path, "rb") as file:
+            header = file.read_header()
+            self.assertEqual((header["NPOL"], header["NCHAN"], header["NDIM"]), (2, 6, 2))
+            self.assertEqual(header["FILE_SIZE"], path.stat().st_size - 4096)
+            self.assertAlmostEqual(header["BW"] * 1e6, 6 * self.width, 6)
+            data = np.frombuffer(file.read(), np.int8).reshape(-1, 6, 2, 2)
+        np.testing.assert_array_equal(data[..., 0] + 1j * data[..., 1],
+                                      expected.transpose(2, 0, 1))
 
     def test_blimpy(self):
         first = 0

@@ -8,6 +8,7 @@
 write_voltages.py FOLDER"""
 
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,37 @@ def write(folder, filename, frames, missing=(), **arguments):
         raise SystemExit(sink.error())
 
 
+def dump(folder, frames):
+    """Frames 2 to 4 of these as DADA files out of a ring: all in one, and a channel of each."""
+    channels, inputs, spectra = frames.shape[1:4]
+    data = np.ascontiguousarray(frames).view(np.uint8).reshape(len(frames), -1)
+    top, start = gr.top_block(), Fraction(FRACTION)
+    # the source waits at its end, until the dumps are written
+    source = blocks.vector_source_b(data.ravel().tolist(), True, data.shape[1], [
+        gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F)) for key, value in (
+            (tags.rx_time, pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(FRACTION))),
+            (tags.rx_freq, pmt.from_double(FREQUENCY)),
+            (tags.rx_rate, pmt.from_double(WIDTH / spectra)),
+            (tags.bandwidth, pmt.from_double(WIDTH * channels)))])
+    head = blocks.head(data.shape[1], len(frames))
+    top.connect(source, head)
+    rings = [aperture.voltage_ring(str(folder / name), channels=channels, inputs=inputs,
+                                   spectra_per_frame=spectra, type="sc8", array="two-dish",
+                                   names=["left", "right"], size=4 * data.size)
+             for name in ("{id}-{time}.dada", "{id}-{time}-{channel}-{input}.dada")]
+    for number, ring in enumerate(rings):
+        top.connect(head, ring)
+    top.start()
+    for number, ring in enumerate(rings):
+        ring.trigger(f"ring{number}", *(
+            (START, float(start + Fraction(frame * spectra) / Fraction(WIDTH)))
+            for frame in (2, 5)))
+    top.wait()
+    for ring in rings:
+        if ring.counts() != {"written": 1, "failed": 0, "refused": 0}:
+            raise SystemExit(f"dumps: {ring.dumps()}")
+
+
 def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,6 +93,9 @@ def main():
           selected_inputs=[1])
     write(folder, "bytes-{channel}.sigmf-meta", frames, type="sc8", selected_channels=[4],
           names=["left", "right"], missing=[(1, 1, 50, 9)])
+    for path in folder.glob("ring*"):
+        path.unlink()
+    dump(folder, frames)
     write(folder, "floats.sigmf-meta", floats, type="fc32", kind="beams", selected_channels=[1])
 
 
