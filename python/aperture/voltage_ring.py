@@ -170,7 +170,7 @@ class voltage_ring(gr.hier_block2):
     """
 
     def __init__(self, filename="dump-{id}-{time}.dada", kind="inputs", type="fc32", channels=1024,
-                 inputs=2, spectra_per_frame=256, size=1 << 28, seconds=0.0, rate=0.0,
+                 inputs=2, spectra_per_frame=256, size=1 << 27, seconds=0.0, rate=0.0,
                  memory="device", selected_channels=None, selected_inputs=None, polarizations=1,
                  names=None, array=None, description="", queue=16, disk_limit=1e11,
                  longest_wait=3600.0, blocks_per_file=128, device="auto"):

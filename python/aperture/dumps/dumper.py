@@ -10,6 +10,7 @@ import os
 import threading
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 from ..parameters.errors import ParameterError
 from ..streams.python_block import text_of
@@ -92,7 +93,10 @@ class Dumper:
         stopping: an Event; starts: what ring.starts() was when the last run ended.
         """
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+            thread = threading.get_native_id()
+            os.setpriority(os.PRIO_PROCESS, thread, NICE)
+            # its name where the system lists threads
+            Path(f"/proc/self/task/{thread}/comm").write_text("voltage_dumps", encoding="ascii")
         # the ring may be started after this
         while self._ring.starts() == starts and not stopping.wait(IDLE / 10):
             pass
