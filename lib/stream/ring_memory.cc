@@ -99,7 +99,8 @@ uint64_t ring_memory::items() const
 uint64_t ring_memory::oldest() const
 {
     const uint64_t begun = d_begun;
-    return begun - std::min(begun, uint64_t(d_capacity));
+    // a call may bring more than the ring holds
+    return std::min(begun - std::min(begun, uint64_t(d_capacity)), items());
 }
 
 void ring_memory::copy_out(

@@ -747,8 +747,7 @@ class qa_voltage_ring(gr_unittest.TestCase):
             reads = partly = 0
             while not ring.ended():
                 oldest = ring.oldest()
-                # more may be about to be overwritten than is there
-                count = max(0, min(1000, ring.items() - oldest))
+                count = min(1000, ring.items() - oldest)
                 found, lost = ring.read(oldest, count)
                 np.testing.assert_array_equal(
                     found[lost:].view(np.uint32)[:, 0],

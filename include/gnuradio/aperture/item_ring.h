@@ -98,8 +98,7 @@ public:
     virtual int64_t longest_read() const = 0;
     //! Items that came since the start.
     virtual uint64_t items() const = 0;
-    //! The first item that is there; while items come, those before it are overwritten,
-    //! so that it may be behind items().
+    //! The first item that is there; items() where none is.
     virtual uint64_t oldest() const = 0;
 
     /*!

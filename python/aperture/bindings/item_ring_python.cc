@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(item_ring.h) */
-/* BINDTOOL_HEADER_FILE_HASH(55cc2a3d3d440a331a8a4679c3b2a792) */
+/* BINDTOOL_HEADER_FILE_HASH(a67709d064ec1319af00d3d853cc8045) */
 /***********************************************************************************/
 
 #include "block_binding.h"
