@@ -11,9 +11,10 @@ What a voltage ring costs the chain whose frames it keeps: without it, idle, and
 
 CHAIN: fx (F-engine and X-engine, on samples of 4 inputs out of the device's memory, sc8) or copy (a
 block that only copies frames of a megabyte). RATE: frames a second at which it runs: then frames or
-samples come from the host, held back by a clock as by a receiver; 0: as fast as it can. "discard" has one more reader of the frames that only drops them, in place of the
-ring. "dumping" asks for the newest part of the ring again and again; files (DADA, all channels) are
-removed when they are whole, in FOLDER. Prints the medians, the ratio to the chain without the ring
+samples come from the host, held back by a clock as by a receiver; 0: as fast as it can. "discard"
+has one more reader of the frames that only drops them, in place of the ring. "dumping"
+asks for the newest part of the ring again and again; files (DADA, all channels) are removed when
+they are whole, in FOLDER. Prints the medians, the ratio to the chain without the ring
 in the same round, what a processor is given for each frame, which does not depend on what else the
 machine does, and what the dumps wrote and lacked.
 """
@@ -162,8 +163,9 @@ def main(device="cpu", chain="fx", rate="0", seconds="4", rounds="5", folder=Non
     for kind in kinds:
         middle = statistics.median(rates[kind])
         ratios = [one / alone for one, alone in zip(rates[kind], rates[""])]
-        print(f"{device}, {chain}, {kind or 'without'}: {middle:.1f} frames a second of {FRAME / 1e6:.2f} "
-              f"MB, {middle * FRAME / 1e9:.3f} GB/s, {statistics.median(ratios):.3f} of without "
+        print(f"{device}, {chain}, {kind or 'without'}: {middle:.1f} frames a second of "
+              f"{FRAME / 1e6:.2f} MB, {middle * FRAME / 1e9:.3f} GB/s, "
+              f"{statistics.median(ratios):.3f} of without "
               f"({min(ratios):.3f} to {max(ratios):.3f}); of a processor for each frame: " +
               ", ".join(f"{name} {statistics.median(each):.3f} ms" for name, each in
                         zip(("chain", "ring", "dumps"), zip(*spent[kind]))))

@@ -74,7 +74,7 @@ class DadaWriter:
         clean = lambda text: re.sub(r"#", "_", text)[:200].strip() or "unknown"
         middle = (recording.frequencies[0] + recording.frequencies[-1]) / 2
         return {
-            "HEADER": "DADA", "HDR_VERSION": "1.0", "HDR_SIZE": HEADER_BYTES,
+            "HEADER": "DADA", "HDR_VERSION": "1.0", "DADA_VERSION": "1.0", "HDR_SIZE": HEADER_BYTES,
             "INSTRUMENT": "gr-aperture", "TELESCOPE": clean(recording.telescope),
             "SOURCE": clean(recording.source), "FREQ": megahertz(middle),
             "BW": megahertz(channels * recording.width),
