@@ -25,7 +25,7 @@ DISPLAY_BLUE = (0, 0x72 / 255, 0xB2 / 255)
 
 #: flowgraphs whose first curve is GNU Radio's, and ours
 PLOTS = ("interferometer", "beams", "pointing", "tracking", "two_receivers", "calibration_loop",
-         "cpu_beside_gpu")
+         "cpu_beside_gpu", "pulsar")
 DISPLAYS = ("fringes", "device_edge", "embedded_block", "sky", "many_types", "two_files")
 #: that a flowgraph runs; that of sixteen antennas has to catch up after its slider was moved
 SECONDS = {"sky": 10}
@@ -39,7 +39,7 @@ class TestExamples(unittest.TestCase):
         """There are no examples but those that are named or compiled below."""
         names = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
         scripts = {name for name in names if name.endswith(".py")}
-        self.assertEqual(scripts, {"align_receivers.py", "best2_figures.py",
+        self.assertEqual(scripts, {"align_receivers.py", "best2_figures.py", "best2_pulsar.py",
                                    "blank_interference.py", "calibrate.py",
                                    "first_flowgraph.py", "tracking.py",
                                    "voltage_dump.py"})
@@ -319,6 +319,19 @@ class TestExamples(unittest.TestCase):
                                    atol=1.2)
         self.assertAlmostEqual(np.mean(peaks), 0, delta=0.5)
 
+    def test_best2_pulsar(self):
+        """The profile is what was simulated, at the phase of the timing model."""
+        folder = fresh_folder("best2_pulsar")
+        output = run_or_fail(self, "python3", EXAMPLES / "best2_pulsar.py", folder)
+        phase, ratio, worst = map(float, re.search(
+            r"phase (\S+), S/N (\d+); it is within ([\d.]+) deviations", output).groups())
+        self.assertLessEqual(abs(phase), 1.5 / 256)  # the middle of the bin beside 0 or after it
+        self.assertGreater(ratio, 40)
+        # the pulse itself is noise, and so has a larger deviation than what is beside it
+        self.assertLess(worst, 8)
+        self.assertGreater((folder / "best2-pulsar.png").stat().st_size, 20000)
+        self.assertGreater((folder / "B0329+54.fits").stat().st_size, 20000)
+
     def test_calibrate(self):
         """What is hidden in cables, amplifiers and filters is gone, and both pictures are drawn."""
         folder = fresh_folder("calibrate")
@@ -334,8 +347,8 @@ class TestExamples(unittest.TestCase):
     def test_help(self):
         """Scripts that take arguments say which, and do nothing else."""
         folder = fresh_folder("help")
-        for name in ("best2_figures.py", "calibrate.py", "instruments/beams.py",
-                     "instruments/correlate.py"):
+        for name in ("best2_figures.py", "best2_pulsar.py", "calibrate.py",
+                     "instruments/beams.py", "instruments/correlate.py"):
             output = run_or_fail(self, "python3", EXAMPLES / name, "--help", cwd=folder)
             self.assertIn("usage: ", output)
         self.assertEqual(list(folder.iterdir()), [])

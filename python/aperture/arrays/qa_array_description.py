@@ -140,7 +140,7 @@ class qa_array_description(gr_unittest.TestCase):
             aperture.load_array(self.path)
         missing = os.path.join(self.folder.name, "none.yml")
         with self.assertRaisesRegex(FileNotFoundError,
-                                    "none.yml.*best-2, mwa-32t, two-dish, y16, y8"):
+                                    "none.yml.*best-2, best-2-pulsar, mwa-32t, two-dish, y16, y8"):
             aperture.load_array(missing)
         for value in (5, None, ["y8"]):
             with self.assertRaisesRegex(ValueError, r"^array: .* is not allowed; .*best-2.* y8"):
@@ -195,7 +195,8 @@ class qa_array_description(gr_unittest.TestCase):
     def test_shipped(self):
         inputs = {name: len(aperture.load_array(name).inputs)
                   for name in aperture.shipped_arrays()}
-        self.assertEqual(inputs, {"best-2": 32, "mwa-32t": 64, "two-dish": 2, "y16": 16, "y8": 8})
+        self.assertEqual(inputs, {"best-2": 32, "best-2-pulsar": 32, "mwa-32t": 64, "two-dish": 2,
+                                  "y16": 16, "y8": 8})
 
     def test_shipped_rules(self):
         """The positions are those that the comments in the files describe (to their digits)."""

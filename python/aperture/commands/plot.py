@@ -3,13 +3,14 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""aperture_plot: one picture of a UVH5 file, of filterbank files, or of the beams of an array.
+"""aperture_plot: one picture of a UVH5 file, of filterbank files, of folded profiles, or of the
+beams of an array.
 
-plot_beams.py draws the latter two. Of a UVH5 file: on top the bandpass of each input and, of
-arrays, a matrix of all pairs of inputs; below, for each baseline, amplitude and phase over
-frequency (and time, where there are several integrations) and its lags. Amplitudes are correlation
-coefficients where the file has the autocorrelations. A file of one antenna shows the coherence
-of its two polarisations.
+plot_beams.py and plot_profiles.py draw the latter ones. Of a UVH5 file: on top the bandpass of
+each input and, of arrays, a matrix of all pairs of inputs; below, for each baseline, amplitude and
+phase over frequency (and time, where there are several integrations) and its lags. Amplitudes are
+correlation coefficients where the file has the autocorrelations. A file of one antenna shows the
+coherence of its two polarisations.
 """
 
 import argparse
@@ -34,6 +35,7 @@ from ..plots.plot_beams import filterbank_figure, pattern_figure  # noqa: E402
 from ..plots.plot_data import (PlotError, coherence, correlation_matrix, decibels,  # noqa: E402
                                find_products, finer_lags, peak_of, root_mean_square_lags,
                                spread)
+from ..plots.plot_profiles import ENDINGS, profile_figure  # noqa: E402
 from ..plots.time_axis import Zone, clock_text  # noqa: E402
 from .running import run_command  # noqa: E402
 
@@ -406,10 +408,12 @@ def parser():
         "transform over frequency; a peak at a positive delay: the signal reaches the second "
         "antenna later). Flagged data are left out. Of a filterbank file: waterfall, light curve "
         "and bandpass; of several, or of one with several beams, the light curves of all beams. Of "
+        "folded profiles (PSRFITS): the profile, over frequency and over time. Of "
         "an array description with --beams: the pattern of the first beam, and where the others "
         "are.")
     result.add_argument("files", metavar="FILE", nargs="+",
-                        help="one UVH5 file, filterbank files (.fil), or an array description")
+                        help="one UVH5 file, filterbank files (.fil), one file of folded profiles "
+                        "(.fits), or an array description")
     result.add_argument("-o", "--output", required=True, metavar="PNG",
                         help="picture to write; its ending chooses the format (png, pdf, svg); "
                         "html: of a UVH5 file, a report with fringes, closure phases and u, v "
@@ -426,13 +430,16 @@ def parser():
                         help="of an array: as in aperture_beams --help")
     result.add_argument("--field", type=float, metavar="DEGREES",
                         help="of a pattern: width on the sky (default: some side lobes)")
+    result.add_argument("--dm", type=float, metavar="DM",
+                        help="of folded profiles: the dispersion measure with which channels are "
+                        "lined up (default: that of the file)")
     result.add_argument("--dpi", type=int, default=100, metavar="N",
                         help="dots per inch, 30 to 600 (default: %(default)s)")
     return result
 
 
 #: which options choose what is shown, and of what
-CHOICES = {"field": "the pattern of an array", "baselines": "a UVH5 file",
+CHOICES = {"field": "the pattern of an array", "dm": "folded profiles", "baselines": "a UVH5 file",
            "integration": "a UVH5 file", "time_zone": "a UVH5 file"}
 
 
@@ -476,6 +483,13 @@ def choose_figure(options):
     if all(name.endswith(".fil") for name in files):
         refuse_choices(options, "filterbank files")
         return filterbank_figure(files)
+    if files[0].lower().endswith(ENDINGS):
+        refuse_choices(options, "folded profiles")
+        if len(files) > 1:
+            raise PlotError(f"{files[1]}: one file of folded profiles at a time")
+        if options.dm is not None and not 0 <= options.dm <= 1e6:
+            raise PlotError(f"--dm {options.dm:g}: expected 0 to 1e6 pc/cm^3")
+        return profile_figure(files[0], options.dm)
     if files[0].endswith((".yml", ".yaml")) or files[0] in shipped_arrays():
         raise PlotError(f"{files[0]}: an array description is drawn with its beams: add --beams, "
                         "for example --beams grid:az=180,el=60")
