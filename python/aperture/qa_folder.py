@@ -18,6 +18,7 @@ from gnuradio.aperture import Antenna, ArrayDescription, Input, Pulsar, Source
 from gnuradio.aperture.testing.qa_tools import on_device
 from gnuradio.aperture.transients.dispersion import delay
 from gnuradio.aperture.transients.folding import dedispersed, profile
+from gnuradio.aperture.transients.par_file import parse_par
 from gnuradio.aperture.transients.psrfits import read_profiles
 
 getcontext().prec = 60
@@ -279,6 +280,49 @@ class qa_folder(gr_unittest.TestCase):
         self.assertLess(np.abs(error).max(), 6 * deviation * pulsed.max() / 1.5 + 0.12 *
                         expected.max())
         self.assertLess(wrong.max(), 0.5 * pulsed.max())
+
+    def check_polyco(self, path, tolerance):
+        """The phase of the polynomials in a file, by TEMPO's formula, is whole at the times of its
+        sub-integrations, and the frequency is that of their periods."""
+        from astropy.io import fits
+        with fits.open(path) as file:
+            header, rows, table = file[0].header, file["POLYCO"].data, file["SUBINT"].data
+            self.assertGreater(len(table), 0)
+            for offset, period in zip(table["OFFS_SUB"], table["PERIOD"]):
+                seconds = header["STT_SMJD"] + header["STT_OFFS"] + offset
+                days = (header["STT_IMJD"] - rows["REF_MJD"]) + seconds / 86400
+                row = rows[np.argmin(np.abs(days))]
+                minutes = (header["STT_IMJD"] - row["REF_MJD"]) * 1440 + seconds / 60
+                self.assertLessEqual(abs(minutes), row["NSPAN"] / 2 + 1)
+                phase = row["REF_PHS"] + 60 * minutes * row["REF_F0"] + np.polyval(
+                    row["COEFF"][::-1], minutes)
+                self.assertLess(abs(phase - round(phase)), tolerance)
+                slope = row["REF_F0"] + np.polyval(np.polyder(row["COEFF"][::-1]), minutes) / 60
+                self.assertAlmostEqual(slope * period, 1, 6)
+
+    def test_polyco(self):
+        """Of a period with a derivative, and of a timing model. A modified Julian date in a double
+        is good to 1 us, 2e-5 turns here."""
+        par = parse_par("PSR X\nRAJ 03:32:59\nDECJ 54:34:43\nF0 20.5\nF1 -1e-10\nPEPOCH 60000\n"
+                        "DM 5\n")
+        start = (1704070790, 0.5)  # two segments of a model that begins at START
+        for model in (dict(period=0.05, period_derivative=1e-6, epoch=(START[0] + 3000, 0.5)),
+                      dict(par=par, array="best-2", start_time=START, hours=2)):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "x.fits")
+                block = aperture.folder(channels=2, bins=8, subintegration=5.0, **model)
+                sink = aperture.psrfits_sink(path, channels=2, bins=8, **{"array": "best-2",
+                                                                          **model})
+                source = blocks.vector_source_f([1.0, 2.0] * 2000, False, 2,
+                                                stream_tags(start, 100.0, 10))
+                top = gr.top_block()
+                top.connect(source, block, sink)
+                top.connect((block, 1), (sink, 1))
+                top.run()
+                self.assertIsNone(sink.error())
+                self.assertEqual(sink.subintegrations(), 4)
+                self.check_polyco(path, 5e-5)
+                self.assertEqual(read_profiles(path).dm, 5.0 if "par" in model else 0.0)
 
     def test_channels_lined_up(self):
         """Each channel's peak comes K DM / f^2 late, and dedispersed at the same phase."""
