@@ -234,6 +234,7 @@ void device_buffer::choose_device()
 
 void device_buffer::attach(const device& d, const std::shared_ptr<stream>& writer)
 {
+    std::lock_guard<std::mutex> no_tap(d_tap_mutex);
     std::lock_guard<std::mutex> guard(d_state);
     if (d_attached == 0)
         choose_device();
@@ -251,6 +252,11 @@ void device_buffer::attach(const device& d, const std::shared_ptr<stream>& write
         d_read.clear();
         d_error.clear();
         d_filled = 0;
+        d_end = 0;
+        d_tapped.reset();
+        d_tap_items = 0;
+        d_kept_newest = {};
+        d_kept_bytes.clear();
         find_host_readers();
         allocate_device_memory();
     }
@@ -261,6 +267,7 @@ void device_buffer::attach(const device& d, const std::shared_ptr<stream>& write
 
 std::string device_buffer::detach()
 {
+    std::lock_guard<std::mutex> no_tap(d_tap_mutex);
     std::lock_guard<std::mutex> guard(d_state);
     std::string met;
     if (--d_attached > 0)
@@ -272,6 +279,7 @@ std::string device_buffer::detach()
         met = e.what();
         fail(e.what());
     }
+    keep_newest();
     d_ring.reset();
     return met;
 }
@@ -360,6 +368,8 @@ void device_buffer::wait_for_readers(stream& s, int64_t limit)
 {
     for (const auto& log : d_read)
         s.wait(log.second.last_use_below(limit));
+    if (d_tapped && d_tapped_from < limit && !left_out("write waits for taps"))
+        s.wait(d_tapped);
 }
 
 bool device_buffer::holds_next() const
@@ -414,6 +424,8 @@ void device_buffer::end_read(const gr::buffer_reader& r,
 void device_buffer::post_work(int nitems)
 {
     std::lock_guard<std::mutex> guard(d_state);
+    d_end = int64_t(d_abs_write_offset) + nitems;
+    d_end_index = index_add(d_write_index, unsigned(nitems));
     // Readers wait for the last work that wrote, and a turn ago it went to the mirror.
     if (d_kept)
         return;

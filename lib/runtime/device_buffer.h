@@ -10,6 +10,7 @@
 
 #include "runtime/event_log.h"
 #include "runtime/ring.h"
+#include "runtime/tap.h"
 #include <gnuradio/aperture/device/device.h>
 #include <gnuradio/buffer.h>
 #include <gnuradio/buffer_type.h>
@@ -106,6 +107,17 @@ public:
     int contiguous_for_write(int items) const;
     int contiguous_for_read(const gr::buffer_reader& r, int items) const;
 
+    // for taps: see tap.h
+
+    //! The items are in host memory first.
+    bool written_by_host() const { return d_host_writer; }
+    //! Then: that memory, and where the next item goes, to be asked for under mutex().
+    const char* host_memory() const { return d_mirror->at(0); }
+    unsigned write_index() const { return d_write_index; }
+    std::string device_name() const;
+    //! Otherwise: tap::copy().
+    newest_items newest(int items, void* to, bool on_device);
+
     //! The first error that a host block met, or the writer's own work; empty if there
     //! was none.
     std::string error() const;
@@ -133,6 +145,12 @@ private:
     void copy_to_host(int64_t first, int items);
     //! Keeps an error that no block can report at once.
     void fail(const char* what);
+    //! Copies the newest items, of which there are some, out of the ring.
+    newest_items take_newest(int items, char* to, direction d);
+    newest_items look(int items, void* to, bool on_device);
+    void end_taps();
+    //! At the end, if somebody has looked at the edge: keeps what the ring holds last.
+    void keep_newest();
 
     //! That of the ports, known from attach() on; before, another one of its kind.
     device d_device;
@@ -159,6 +177,20 @@ private:
     event_log d_copied_down; // from the device to the mirror
     std::map<const gr::buffer_reader*, event_log> d_read;
     std::string d_error;
+    int64_t d_end = 0;        // items that the writer has put out
+    unsigned d_end_index = 0; // where the next one goes
+    //! Work of taps that is not known to be done reads items from here on.
+    int64_t d_tapped_from = 0;
+    event_sptr d_tapped;
+
+    // What taps have: held before d_state, from the beginning of one to its end.
+    std::mutex d_tap_mutex;
+    memory d_tap_memory; // on the device, before the stream, which may still use it
+    size_t d_tap_bytes = 0;
+    std::shared_ptr<stream> d_taps;
+    int d_tap_items = 0;         // the most that anybody has asked for in this run
+    newest_items d_kept_newest;  // after the end
+    std::vector<char> d_kept_bytes;
 };
 
 } // namespace gr::aperture

@@ -36,6 +36,7 @@ from .inputs.input_source import input_source
 from .pointing import pointing
 from .psrfits_sink import psrfits_sink
 from .sky_display import sky_display
+from .tap import tap
 from .uvh5_sink import uvh5_sink
 from .voltage_ring import voltage_ring
 from .voltage_sink import voltage_sink
@@ -43,6 +44,7 @@ from .waterfall_display import waterfall_display
 
 array_source = clear_errors(array_source)
 folder = clear_errors(folder)
+tap = clear_errors(tap)
 for _block in (bandpass_display, calibrator, delay_tracker, device_block, filterbank_sink,
                fringe_display, fx_correlator, input_source, pointing, psrfits_sink, sky_display,
                uvh5_sink, voltage_ring, voltage_sink, waterfall_display):

@@ -120,6 +120,8 @@ class device_block(gr.gateway.gateway_block):
         self.gateway = device_block_gateway(name, self, *signatures, int(decimation),
                                             int(interpolation), device)
         self._in_sig, self._out_sig = map(_signature, signatures)
+        #: (typestr, shape) of the items of each output
+        self.item_formats = signatures[1]
         if history > 1:
             self.gateway.set_history(int(history))
         #: of the block on a GPU, in work(): what libraries give their work to

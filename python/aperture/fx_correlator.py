@@ -110,6 +110,10 @@ class fx_correlator(gr.hier_block2):
         """Sums for so many seconds from the next integration on."""
         self.xengine.set_integration(seconds, "seconds")
 
+    def tapped_block(self, port):
+        """The block within that has an output, and which of that block's it is: for tap()."""
+        return self.xengine, port
+
     def device_name(self):
         """Where it runs: cpu, cuda:0, ..."""
         return self.xengine.device_name()

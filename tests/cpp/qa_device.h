@@ -217,6 +217,7 @@ public:
         const int wait = pause;
         const bool fails = fail_in_kernel_at == calls;
         const bool within_call = fails && fail_within_call;
+        const size_t room = scribbles ? noutput_items * d_size : 0;
         const auto asked_for_all = std::make_shared<std::atomic<bool>>(!within_call);
         dynamic_cast<emulated::stream&>(work_stream()).run([=] {
             if (wait)
@@ -225,6 +226,7 @@ public:
                 std::this_thread::yield();
             if (fails)
                 throw std::runtime_error("the test wanted an error in a kernel");
+            std::fill_n(out, room, 0x33);
             constexpr auto m = emulated::mask;
             for (size_t k = 0; k < bytes; k++)
                 out[k] = uint8_t((in[k + lag] ^ m) + 1 - (lag ? in[k] ^ m : 0)) ^ m;
@@ -242,6 +244,7 @@ public:
     // to be set before the flowgraph runs
     int pause = 0; // of each kernel, in microseconds
     bool whole_calls = false, one_at_a_time = false;
+    bool scribbles = false; // over all the room that it is given
     int fail_at = 0, fail_in_kernel_at = 0; // number of the call
     // The kernel fails before its call returns, and after that has asked for all its
     // work: what meets the error is the buffer, when GNU Radio publishes the items.

@@ -7,6 +7,7 @@
 
 #include "qa_device.h"
 #include "runtime/host_wait.h"
+#include "runtime/tap.h"
 #include <cppunit/extensions/HelperMacros.h>
 
 using namespace gr::aperture;
@@ -30,6 +31,7 @@ class qa_device_order : public CppUnit::TestFixture
     CPPUNIT_TEST(late_clear);
     CPPUNIT_TEST(never_far_ahead);
     CPPUNIT_TEST(stopped_in_the_middle);
+    CPPUNIT_TEST(taps);
     CPPUNIT_TEST_SUITE_END();
 
     std::unique_ptr<qa::emulation> d_restored;
@@ -204,6 +206,70 @@ public:
             d_top->wait();
             CPPUNIT_ASSERT_EQUAL(int64_t(0), a->wrong + b->wrong);
             CPPUNIT_ASSERT_EQUAL(size_t(0), emulated::memory_in_use());
+        }
+    }
+
+    /*!
+     * What is looked at from outside was in the stream, where it is said to have been:
+     * under a writer that scribbles over all its room, in rings that are mapped twice and
+     * such that are not.
+     */
+    void taps()
+    {
+        for (const auto& [size, items] : { std::pair<size_t, int64_t>{ 4, d_items },
+                                           std::pair<size_t, int64_t>{ 1021, 9000 } }) {
+            d_top = gr::make_top_block("test");
+            auto s = make<source>(size, items);
+            auto d = make<step>(size, 3), e = make<step>(size);
+            d->scribbles = true;
+            auto m = stepped(sequence(size), 3);
+            auto k = make<sink>(size, stepped(m));
+            for (auto& [from, to] :
+                 std::vector<std::pair<gr::basic_block_sptr, gr::basic_block_sptr>>{
+                     { s, d }, { d, e }, { e, k } }) {
+                d_top->connect(from, 0, to, 0);
+                gr::cast_to_block_sptr(from)->set_max_output_buffer(size == 4 ? 1023 : 40);
+            }
+            CPPUNIT_ASSERT_THROW(tap(d, 0), std::runtime_error);
+            for (int round = 0; round < 2; round++) {
+                d_top->start();
+                CPPUNIT_ASSERT_THROW(tap(d, 1), std::invalid_argument);
+                CPPUNIT_ASSERT_THROW(tap(k, 0), std::invalid_argument);
+                int64_t looks = 0, wrong = 0, last = 0;
+                std::vector<uint8_t> bytes;
+                tap t(d, 0);
+                CPPUNIT_ASSERT_EQUAL(std::string("emulated"), t.device_name());
+                CPPUNIT_ASSERT_THROW(t.copy(t.most() + 1, nullptr),
+                                     std::invalid_argument);
+                while (true) {
+                    const bool done = t.done();
+                    const int wanted = looks % 2 ? 1 : t.most();
+                    bytes.assign(wanted * size, 0x5a);
+                    const newest_items n = t.copy(wanted, bytes.data());
+                    CPPUNIT_ASSERT(n.items == wanted ||
+                                   n.first + n.items < uint64_t(wanted));
+                    for (size_t i = 0; i < n.items * size; i++)
+                        wrong += bytes[i] != m(int64_t(n.first + i / size), i % size);
+                    CPPUNIT_ASSERT(int64_t(n.first) + n.items >= last);
+                    last = int64_t(n.first) + n.items;
+                    looks++;
+                    if (done)
+                        break;
+                }
+                d_top->wait();
+                CPPUNIT_ASSERT_EQUAL(int64_t(0), wrong);
+                CPPUNIT_ASSERT(looks > 5);
+                CPPUNIT_ASSERT_EQUAL(items, k->items.load());
+                CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
+                CPPUNIT_ASSERT_EQUAL(size_t(0), emulated::memory_in_use());
+                // what the ring had last is kept
+                const newest_items n = t.copy(1, bytes.data());
+                CPPUNIT_ASSERT_EQUAL(uint64_t(items), n.first + n.items);
+                for (size_t b = 0; b < size; b++)
+                    CPPUNIT_ASSERT_EQUAL(m(items - 1, b), bytes[b]);
+                // of an edge that nobody has looked at, nothing is
+                CPPUNIT_ASSERT_THROW(tap(e, 0).copy(1, bytes.data()), std::runtime_error);
+            }
         }
     }
 };

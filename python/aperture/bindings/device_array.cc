@@ -255,14 +255,13 @@ public:
         if (d_read_only)
             throw std::runtime_error(
                 "this is an input of the block, and must not be written");
-        const py::str type = py::str(py::type::handle_of(source));
-        const std::string what = "copy_from(" + std::string(type) + "): ";
         if (py::isinstance<device_array>(source)) {
             const auto& other = source.cast<const device_array&>();
             other.check();
-            copy(what, other.d_pointer, other.d_shape, other.d_typestr, false);
+            copy(source, other.d_pointer, other.d_shape, other.d_typestr, false);
             return;
         }
+        const std::string what = copied(source);
         if (!py::hasattr(source, "__dlpack__") ||
             !py::hasattr(source, "__dlpack_device__"))
             throw py::type_error(what +
@@ -290,7 +289,7 @@ public:
             strided = strided || (shape[i] != 1 && t.strides[i] != expected);
             expected *= shape[i];
         }
-        copy(what,
+        copy(source,
              reinterpret_cast<uintptr_t>(t.data) + t.byte_offset,
              shape,
              typestr_of(t.type),
@@ -328,20 +327,26 @@ private:
                 "belongs to the next calls; copy what is to be kept");
     }
 
-    void copy(const std::string& what,
+    //! The beginning of messages.
+    static std::string copied(const py::object& source)
+    {
+        return "copy_from(" + std::string(py::str(py::type::handle_of(source))) + "): ";
+    }
+
+    void copy(const py::object& source,
               uintptr_t from,
               const std::vector<int64_t>& shape,
               const std::string& typestr,
               bool strided)
     {
         if (shape != d_shape)
-            throw py::value_error(what + "the shape is " + shape_text(shape) +
+            throw py::value_error(copied(source) + "the shape is " + shape_text(shape) +
                                   ", the output's is " + shape_text(d_shape));
         if (typestr != d_typestr)
-            throw py::value_error(what + "the elements are " + typestr +
+            throw py::value_error(copied(source) + "the elements are " + typestr +
                                   ", the output's are " + d_typestr);
         if (strided)
-            throw py::value_error(what + "the array is not contiguous: copy it first");
+            throw py::value_error(copied(source) + "the array is not contiguous: copy it first");
         d_stream->used = true;
         d_stream->copy(d_pointer, from, bytes());
     }

@@ -30,6 +30,7 @@
 #include <cstring>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <thread>
 
 namespace py = pybind11;
@@ -108,6 +109,29 @@ void end_calls_of_python()
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+//! While one of these lives, other threads may have Python. Adds how long that was.
+class unlocked_python
+{
+public:
+    explicit unlocked_python(std::chrono::steady_clock::duration& sum)
+        : d_sum(sum), d_begin(std::chrono::steady_clock::now())
+    {
+        d_released.emplace();
+    }
+    ~unlocked_python()
+    {
+        d_released.reset();
+        d_sum += std::chrono::steady_clock::now() - d_begin;
+    }
+    unlocked_python(const unlocked_python&) = delete;
+    unlocked_python& operator=(const unlocked_python&) = delete;
+
+private:
+    std::chrono::steady_clock::duration& d_sum;
+    const std::chrono::steady_clock::time_point d_begin;
+    std::optional<py::gil_scoped_release> d_released;
+};
+
 class python_block : public device_block
 {
 public:
@@ -177,6 +201,7 @@ public:
         const call_of_python calling;
         if (!call_of_python::allowed())
             return;
+        enter_python();
         const py::gil_scoped_acquire locked;
         if (runs_on().type() == device::kind::cuda && !d_stream_of_arrays)
             make_stream_of_arrays();
@@ -190,9 +215,12 @@ public:
         const bool stopped = device_block::stop();
         const call_of_python calling;
         if (call_of_python::allowed()) {
-            const py::gil_scoped_acquire locked;
-            d_kept.clear();
-            say(d_owner.attr("_end")());
+            {
+                const py::gil_scoped_acquire locked;
+                d_kept.clear();
+                say(d_owner.attr("_end")());
+            }
+            leave_python();
         }
         return stopped;
     }
@@ -220,9 +248,16 @@ public:
         const bool emulated = runs_on().type() == device::kind::emulated;
         if (emulated)
             fetch(input_items, in, out);
+        // what asks the driver is done before and after Python is held
+        size_t done = 0;
+        while (done < d_kept.size() && (!d_kept[done].first || d_kept[done].first->done()))
+            done++;
         int made = 0;
+        bool reads_objects = false; // of other libraries
         {
             const py::gil_scoped_acquire locked;
+            d_unlocked = {};
+            d_kept.erase(d_kept.begin(), d_kept.begin() + done);
             const auto begin = std::chrono::steady_clock::now();
             py::object result;
             {
@@ -244,7 +279,10 @@ public:
             if (d_stream_of_arrays) {
                 expire(d_arrays_in);
                 expire(d_arrays_out);
-                keep(d_stream_of_arrays.attr("close")());
+                py::object objects = d_stream_of_arrays.attr("close")();
+                reads_objects = PyList_GET_SIZE(objects.ptr()) > 0;
+                if (reads_objects)
+                    d_kept.emplace_back(nullptr, std::move(objects));
             }
             if (py::isinstance<py::str>(result)) {
                 say(result);
@@ -252,11 +290,17 @@ public:
             }
             made = result.is_none() ? (d_out.empty() ? in - before : out)
                                     : result.cast<int>();
-            d_seconds = d_seconds + std::chrono::duration<double>(
-                                        std::chrono::steady_clock::now() - begin)
-                                        .count();
+            d_seconds = d_seconds +
+                        std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                                      begin - d_unlocked)
+                            .count();
             ++d_calls;
         }
+        // work of libraries was given to the stream behind its back
+        if (d_stream_of_arrays)
+            work_stream().native_handle();
+        if (reads_objects)
+            d_kept.back().first = work_stream().record();
         if (made < 0)
             return WORK_DONE;
         const int most = d_out.empty() ? in - before : out;
@@ -317,13 +361,16 @@ private:
         d_array_type = module.attr("DeviceArray");
         stream* const s = &work_stream();
         const auto handle = reinterpret_cast<intptr_t>(s->native_handle());
-        const auto order = [s, handle](intptr_t first, intptr_t second) {
+        // the driver lets one thread in at a time, and Python need not wait for it
+        const auto order = [this, s, handle](intptr_t first, intptr_t second) {
+            const unlocked_python others_may(d_unlocked);
             if (first == handle)
                 s->lead_native(reinterpret_cast<void*>(second));
             else
                 s->follow_native(reinterpret_cast<void*>(first));
         };
-        const auto copy = [s](uintptr_t to, uintptr_t from, size_t bytes) {
+        const auto copy = [this, s](uintptr_t to, uintptr_t from, size_t bytes) {
+            const unlocked_python others_may(d_unlocked);
             s->copy(reinterpret_cast<void*>(to),
                     reinterpret_cast<const void*>(from),
                     bytes,
@@ -375,15 +422,25 @@ private:
             }
     }
 
-    //! What a call's work reads is kept until the work is done.
-    void keep(py::object objects)
+    /*!
+     * Makes the thread known to Python until leave_python(): otherwise each call would do
+     * it again.
+     */
+    void enter_python()
     {
-        while (!d_kept.empty() && (!d_kept.front().first || d_kept.front().first->done()))
-            d_kept.pop_front();
-        // work of libraries was given to the stream behind its back
-        work_stream().native_handle();
-        if (py::len(objects) > 0)
-            d_kept.emplace_back(work_stream().record(), std::move(objects));
+        if (d_in_python)
+            return;
+        d_thread_state = PyGILState_Ensure();
+        d_in_python = PyEval_SaveThread();
+    }
+
+    void leave_python()
+    {
+        if (!d_in_python)
+            return;
+        PyEval_RestoreThread(d_in_python);
+        d_in_python = nullptr;
+        PyGILState_Release(d_thread_state);
     }
 
     /*!
@@ -426,7 +483,11 @@ private:
     const int d_decimation, d_interpolation;
     py::object d_array_type, d_stream_of_arrays;       // on a GPU
     std::vector<py::object> d_arrays_in, d_arrays_out; // of the ports, from call to call
+    //! What work reads, until an event; nullptr: until the next call.
     std::deque<std::pair<event_sptr, py::object>> d_kept;
+    std::chrono::steady_clock::duration d_unlocked{}; // of the present call
+    PyGILState_STATE d_thread_state{};                // between start and stop
+    PyThreadState* d_in_python = nullptr;
     std::vector<std::vector<char>> d_host_in; // on the emulated device
     std::vector<std::shared_ptr<std::vector<char>>> d_host_out;
     std::atomic<int64_t> d_calls{ 0 };

@@ -42,6 +42,7 @@ void bind_select(py::module& m);
 void bind_snapshot(py::module& m);
 void bind_stream_align(py::module& m);
 void bind_tags(py::module& m);
+void bind_tap(py::module& m);
 void bind_vdif_source(py::module& m);
 void bind_xengine(py::module& m);
 // ) END BINDING_FUNCTION_PROTOTYPES
@@ -97,6 +98,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_snapshot(m);
     bind_stream_align(m);
     bind_tags(m);
+    bind_tap(m);
     bind_vdif_source(m);
     bind_xengine(m);
     // ) END BINDING_FUNCTION_CALLS

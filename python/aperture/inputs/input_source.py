@@ -58,6 +58,10 @@ class input_source(gr.hier_block2):
         for text in signals.warnings:
             gr.logger("input_source").warn(text)
 
+    def tapped_block(self, port):
+        """The block within that has an output, and which of that block's it is: for tap()."""
+        return self.source, port
+
     def sample_rate(self):
         """Samples a second of each input."""
         return self.signals.sample_rate

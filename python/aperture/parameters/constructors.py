@@ -10,10 +10,12 @@ is as right as it is hard to read: pybind11's has the whole signature and all th
 it becomes one line, which names the parameter, its value and what is allowed.
 """
 
+import ast
 import functools
 import inspect
 import operator
 import re
+import weakref
 from numbers import Complex
 
 import numpy as np
@@ -114,6 +116,40 @@ def _fits(value, kind):
     return None
 
 
+#: blocks in C++ -> (the signature of their constructor, arguments, keywords)
+_made = weakref.WeakKeyDictionary()
+
+
+def parameters_of(block):
+    """
+    What a block in C++ was made with: {name: value} of all that are numbers or texts, also where
+    they were left at their defaults; {} if it is not known.
+    """
+    if block not in _made:
+        return {}
+    signature, arguments, keywords = _made[block]
+    values = {}
+    for part in _split(signature[signature.index("(") + 1:signature.rindex(")")])[1:]:
+        name, rest = part.split(":", 1)
+        try:
+            values[name.strip()] = ast.literal_eval(_split(rest, "=")[1])
+        except (IndexError, ValueError, SyntaxError):
+            values[name.strip()] = None  # no default, or one that is no literal
+    values.update(zip(list(values), arguments))
+    values.update(keywords)
+    return {name: value for name, value in values.items() if isinstance(value, (int, float, str))}
+
+
+def _remember(block, signature, arguments, keywords):
+    # data that a block was given may be large
+    plain = [value if isinstance(value, (int, float, str)) else None for value in arguments]
+    try:
+        _made[block] = signature, plain, {name: value for name, value in keywords.items()
+                                          if isinstance(value, (int, float, str))}
+    except TypeError:  # a struct of parameters, which is no block
+        pass
+
+
 def _bits(value):
     """How wide an integer is."""
     return operator.index(value).bit_length() + 1
@@ -173,7 +209,9 @@ def clear_errors(block):
                 # apart from the call: type errors from within that are none of its arguments'
                 signature.bind(*arguments, **keywords)
             else:
-                return function(*arguments, **keywords)
+                function(*arguments, **keywords)
+                _remember(arguments[0], text, ours, keywords)
+                return
         except TypeError as error:
             if not in_python and "incompatible constructor arguments" not in str(error):
                 raise
@@ -188,7 +226,8 @@ def clear_errors(block):
         signature = inspect.signature(function)
         parameters = _parameters_of_python(function)
     else:
-        parameters = _parameters_of_pybind(function.__doc__.split("\n")[0])
+        text = function.__doc__.split("\n")[0]
+        parameters = _parameters_of_pybind(text)
     if not inspect.isclass(block):
         return checked
     block.__init__ = checked
