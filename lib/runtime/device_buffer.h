@@ -188,8 +188,8 @@ private:
     memory d_tap_memory; // on the device, before the stream, which may still use it
     size_t d_tap_bytes = 0;
     std::shared_ptr<stream> d_taps;
-    int d_tap_items = 0;         // the most that anybody has asked for in this run
-    newest_items d_kept_newest;  // after the end
+    int d_tap_items = 0;        // the most that anybody has asked for in this run
+    newest_items d_kept_newest; // after the end
     std::vector<char> d_kept_bytes;
 };
 

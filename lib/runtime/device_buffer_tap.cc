@@ -33,7 +33,8 @@ newest_items device_buffer::take_newest(int items, char* to, direction d)
     d_taps->copy(to, d_ring->at(offset), before, d);
     if (before < whole)
         d_taps->copy(to + before, d_ring->at(0), whole - before, d);
-    d_tapped_from = d_tapped && !d_tapped->done() ? std::min(d_tapped_from, first) : first;
+    d_tapped_from =
+        d_tapped && !d_tapped->done() ? std::min(d_tapped_from, first) : first;
     d_tapped = d_taps->record();
     return { uint64_t(first), int(n) };
 }
@@ -64,8 +65,8 @@ newest_items device_buffer::look(int items, void* to, bool on_device)
     const size_t bytes = size_t(items) * d_sizeof_item;
     if (d_attached > 0 && !d_taps)
         d_taps = d_device.make_stream();
-    // The ring is left in no time, as the device copies fast within itself; the way to the
-    // host may take its time.
+    // The ring is left in no time, as the device copies fast within itself; the way to
+    // the host may take its time.
     if (d_attached > 0 && !on_device && d_tap_bytes < bytes) {
         d_tap_memory.reset();
         d_tap_bytes = 0;

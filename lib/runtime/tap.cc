@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "runtime/tap.h"
 #include "runtime/device_buffer.h"
+#include "runtime/tap.h"
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_double_mapped.h>
 #include <algorithm>
@@ -88,10 +88,9 @@ std::string tap::device_name() const
 newest_items tap::copy(int items, void* to, bool on_device)
 {
     if (items < 1 || items > most())
-        throw std::invalid_argument("items: " + std::to_string(items) +
-                                    " is not allowed: it must be from 1 to " +
-                                    std::to_string(most()) + ", half of the buffer of " +
-                                    d_block->alias());
+        throw std::invalid_argument(
+            "items: " + std::to_string(items) + " is not allowed: it must be from 1 to " +
+            std::to_string(most()) + ", half of the buffer of " + d_block->alias());
     auto* own = dynamic_cast<device_buffer*>(d_buffer.get());
     if (own && !own->written_by_host())
         return own->newest(items, to, on_device);

@@ -27,10 +27,10 @@ struct newest_items {
  * What is copied was in the stream at the numbers that it is given, whole. Of any thread,
  * but not while the flowgraph is being started, locked or unlocked by another.
  *
- * Of an edge that a block on a device writes, a copy within the device takes the items out
- * of the ring, in order with the writer's work and before they are overwritten; to the
- * host they go from there. Edges in host memory are read as they are, and again if the
- * writer may have come by meanwhile.
+ * Of an edge that a block on a device writes, a copy within the device takes the items
+ * out of the ring, in order with the writer's work and before they are overwritten; to
+ * the host they go from there. Edges in host memory are read as they are, and again if
+ * the writer may have come by meanwhile.
  */
 class APERTURE_DEVICE_API tap
 {
@@ -59,9 +59,10 @@ public:
      * Copies the newest items, oldest first.
      * \param items how many at most, 1 to most(); fewer come where there are no more
      * \param to memory for so many
-     * \param on_device it is of the device that device_name() says, and free to be written
-     * \throws std::runtime_error if the device has failed; if the edge is gone, as its
-     * flowgraph has ended; or if the writer was faster than the copy, again and again
+     * \param on_device it is of the device that device_name() says, and free to be
+     * written \throws std::runtime_error if the device has failed; if the edge is gone,
+     * as its flowgraph has ended; or if the writer was faster than the copy, again and
+     * again
      */
     newest_items copy(int items, void* to, bool on_device = false);
 

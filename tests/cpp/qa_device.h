@@ -244,7 +244,7 @@ public:
     // to be set before the flowgraph runs
     int pause = 0; // of each kernel, in microseconds
     bool whole_calls = false, one_at_a_time = false;
-    bool scribbles = false; // over all the room that it is given
+    bool scribbles = false;                 // over all the room that it is given
     int fail_at = 0, fail_in_kernel_at = 0; // number of the call
     // The kernel fails before its call returns, and after that has asked for all its
     // work: what meets the error is the buffer, when GNU Radio publishes the items.

@@ -228,7 +228,8 @@ public:
                  std::vector<std::pair<gr::basic_block_sptr, gr::basic_block_sptr>>{
                      { s, d }, { d, e }, { e, k } }) {
                 d_top->connect(from, 0, to, 0);
-                gr::cast_to_block_sptr(from)->set_max_output_buffer(size == 4 ? 1023 : 40);
+                gr::cast_to_block_sptr(from)->set_max_output_buffer(size == 4 ? 1023
+                                                                              : 40);
             }
             CPPUNIT_ASSERT_THROW(tap(d, 0), std::runtime_error);
             for (int round = 0; round < 2; round++) {

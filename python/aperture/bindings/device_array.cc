@@ -346,7 +346,8 @@ private:
             throw py::value_error(copied(source) + "the elements are " + typestr +
                                   ", the output's are " + d_typestr);
         if (strided)
-            throw py::value_error(copied(source) + "the array is not contiguous: copy it first");
+            throw py::value_error(copied(source) +
+                                  "the array is not contiguous: copy it first");
         d_stream->used = true;
         d_stream->copy(d_pointer, from, bytes());
     }

@@ -250,7 +250,8 @@ public:
             fetch(input_items, in, out);
         // what asks the driver is done before and after Python is held
         size_t done = 0;
-        while (done < d_kept.size() && (!d_kept[done].first || d_kept[done].first->done()))
+        while (done < d_kept.size() &&
+               (!d_kept[done].first || d_kept[done].first->done()))
             done++;
         int made = 0;
         bool reads_objects = false; // of other libraries
@@ -290,10 +291,10 @@ public:
             }
             made = result.is_none() ? (d_out.empty() ? in - before : out)
                                     : result.cast<int>();
-            d_seconds = d_seconds +
-                        std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                                      begin - d_unlocked)
-                            .count();
+            d_seconds =
+                d_seconds + std::chrono::duration<double>(
+                                std::chrono::steady_clock::now() - begin - d_unlocked)
+                                .count();
             ++d_calls;
         }
         // work of libraries was given to the stream behind its back
