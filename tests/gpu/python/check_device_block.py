@@ -141,7 +141,35 @@ def errors():
         check(f"error: {text}", text in error, f"got: {error}")
 
 
-def rate(make, count, megabytes, seconds=3.0):
+def taps():
+    """What is looked at while a chain runs at full speed was there."""
+    data = np.arange(3000, dtype=np.complex64)
+    first = aperture.replay(item_size=8, data=data.tobytes(), repeats=0, device="cuda")
+    chain = [aperture.copy(item_size=8, device="cuda"), with_cupy()]
+    last = aperture.discard(item_size=8, device="cuda")
+    top = gr.top_block()
+    top.connect(first, *chain, last)
+    top.start()
+    wrong = looks = 0
+    begin = time.monotonic()
+    while time.monotonic() - begin < 2:
+        for block, sign in ((first, 1), (chain[0], 1), (chain[1], -1)):
+            for arrays in ("numpy", "cupy"):
+                count = (1, 1000, 400000)[looks % 3]
+                taken = aperture.tap(block, items=count, dtype=np.complex64, arrays=arrays)
+                values = taken.get() if arrays == "cupy" else taken
+                expected = (taken.offset + np.arange(len(values))) % 3000
+                wrong += int((np.asarray(values) != expected).sum())
+                looks += 1
+    first.finish()
+    top.wait()
+    check(f"tap: {looks} looks", wrong == 0 and looks > 100, f"{wrong} wrong")
+    taken = aperture.tap(chain[1], items=1000, dtype=np.complex64)
+    check("tap: after the end", taken.offset + 1000 == last.items()
+          and bool((taken == (taken.offset + np.arange(1000)) % 3000).all()))
+
+
+def rate(make, count, megabytes, seconds=2.0):
     """Bytes a second through an edge of `count` blocks in a row, and the blocks."""
     items = megabytes * (1 << 20) // 8
     chain = [make() for _ in range(count)]
@@ -153,7 +181,7 @@ def rate(make, count, megabytes, seconds=3.0):
     top = gr.top_block()
     top.connect(first, *chain, last)
     top.start()
-    time.sleep(1)
+    time.sleep(0.5)
     before, begin = last.items(), time.monotonic()
     time.sleep(seconds)
     moved = (last.items() - before) / (time.monotonic() - begin)
@@ -181,7 +209,7 @@ class copies_by_cupy(aperture.device_block):
         outputs[0][...] = inputs[0]
 
 
-def cupy_alone(count, megabytes, seconds=2.0):
+def cupy_alone(count, megabytes, seconds=1.0):
     """The same copies in CuPy, one stream."""
     arrays = [cupy.zeros(megabytes * (1 << 20) // 8, np.complex64) for _ in range(count + 1)]
     cupy.cuda.Device().synchronize()
@@ -209,12 +237,17 @@ def timing():
         print(f"{megabytes:3d} MiB: {plain:7.1f} {own:7.1f} {lib:7.1f} "
               f"{cupy_alone(8, megabytes):7.1f}; {held[0]:.1f} {held[1]:.1f} us", flush=True)
         gc.collect()
+    for kind in (copies, copies_by_cupy, with_cupy):
+        got, chain = rate(kind, 1, 8, 1.0)
+        held = 1e6 * chain[0].seconds() / chain[0].calls()
+        print(f"one block alone, 8 MiB, {kind.__name__}: {got:.1f} GB/s, {held:.1f} us", flush=True)
 
 
 if "timing" in sys.argv[1:]:
     timing()
 else:
     right_data()
+    taps()
     errors()
 print(f"{failures} failed")
 sys.exit(failures > 0)
