@@ -223,85 +223,146 @@ __device__ float sum_of_block(float value, float* scratch)
     return sum;
 }
 
-//! The lower median of the absolute values of the good ones of n values, by halving: the
-//! bits of numbers that are not negative are in the same order as they.
-__device__ float median_of_block(
-    const float* values, const coefficient* chosen, int n, int good, int* scratch)
-{
-    const int rank = (good - 1) / 2;
-    unsigned low = 0; // the highest number below which there are at most `rank` values
-    for (int bit = 30; bit >= 0; bit--) {
-        const unsigned tried = low | (1u << bit);
-        int below = 0;
-        for (int k = threadIdx.x; k < n; k += threads)
-            below += chosen[k].inverse > 0 && __float_as_uint(fabsf(values[k])) < tried;
-        if (sum_of_block(below, scratch) <= rank)
-            low = tried;
-    }
-    return __uint_as_float(low);
-}
+//! A number that is not negative, as bits that are in the same order.
+__device__ unsigned bits_of(float deviation) { return __float_as_uint(fabsf(deviation)); }
 
-//! Chooses the channels of a beam, which are compared with their neighbours if threshold
-//! is positive. Grid: beams.
-__global__ void choose_channels(const moments* __restrict__ bandpass,
-                                const uint8_t* __restrict__ bad,
-                                int channels,
-                                float threshold,
-                                float items,
-                                float2* __restrict__ scratch, // [beam][2][channel]
-                                coefficient* __restrict__ chosen,
-                                int* __restrict__ good)
+/*!
+ * The lower median of the absolute values of the good ones of n values, digit by digit:
+ * how many there are of each value of a digit, among those that begin with the digits
+ * that are known. \param histogram [256], scratch of the block
+ */
+__device__ float median_of_block(
+    const float* values, const coefficient* chosen, int n, int good, int* histogram)
 {
-    __shared__ int partial[threads / 32];
-    bandpass += blockIdx.x * int64_t(channels);
-    chosen += blockIdx.x * int64_t(channels);
-    float* by_mean = reinterpret_cast<float*>(scratch + blockIdx.x * int64_t(channels));
-    float* by_rms = by_mean + channels;
-    int count = 0;
-    for (int k = threadIdx.x; k < channels; k += threads) {
-        const moments m = bandpass[k];
-        const bool known = m.variance > 0 && !bad[k];
-        chosen[k] = { m.mean, known ? 1 / sqrtf(m.variance) : 0 };
-        count += known;
+    __shared__ unsigned known;
+    __shared__ int left;
+    if (threadIdx.x == 0) {
+        known = 0;
+        left = (good - 1) / 2;
     }
-    count = sum_of_block(count, partial); // and all can read what all have written
-    if (threshold > 0 && count > 0) {
-        for (int k = threadIdx.x; k < channels; k += threads) {
-            by_mean[k] = by_rms[k] = 0;
-            if (!(chosen[k].inverse > 0))
-                continue;
-            moments near[2 * neighbours + 1];
-            int there = 0;
-            for (int i = max(0, k - neighbours); i <= min(channels - 1, k + neighbours);
-                 i++)
-                if (chosen[i].inverse > 0)
-                    near[there++] = bandpass[i];
-            const float mean = median_of(there, [&](int i) { return near[i].mean; });
-            const float rms =
-                sqrtf(median_of(there, [&](int i) { return near[i].variance; }));
-            by_mean[k] = (bandpass[k].mean - mean) / rms;
-            by_rms[k] = sqrtf(bandpass[k].variance) / rms - 1;
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        for (int digit = threadIdx.x; digit < 256; digit += blockDim.x)
+            histogram[digit] = 0;
+        __syncthreads();
+        const unsigned begin = known;
+        for (int k = threadIdx.x; k < n; k += blockDim.x) {
+            const unsigned bits = bits_of(values[k]);
+            if (chosen[k].inverse > 0 && (shift == 24 || bits >> (shift + 8) == begin))
+                atomicAdd(histogram + (bits >> shift & 255), 1);
         }
         __syncthreads();
+        if (threadIdx.x == 0) {
+            int digit = 0;
+            while (digit < 255 && left >= histogram[digit])
+                left -= histogram[digit++];
+            known = known << 8 | unsigned(digit);
+        }
+        __syncthreads();
+    }
+    const float found = __uint_as_float(known);
+    __syncthreads(); // or the next one would begin before all have read it
+    return found;
+}
+
+//! Mean and inverse rms of channels, those that are known to be bad with 0. Grid: cells.
+__global__ void know_channels(const moments* __restrict__ bandpass,
+                              const uint8_t* __restrict__ bad,
+                              int channels,
+                              int64_t cells,
+                              coefficient* __restrict__ chosen)
+{
+    const int64_t cell = blockIdx.x * int64_t(threads) + threadIdx.x;
+    if (cell >= cells)
+        return;
+    const moments m = bandpass[cell];
+    const bool known = m.variance > 0 && !bad[cell % channels];
+    chosen[cell] = { m.mean, known ? 1 / sqrtf(m.variance) : 0 };
+}
+
+/*!
+ * How far mean and rms of channels are from the medians of their neighbours.
+ * \param off [beam][2][channel]. Grid: channels, beams.
+ */
+__global__ void compare_channels(const moments* __restrict__ bandpass,
+                                 const coefficient* __restrict__ chosen,
+                                 int channels,
+                                 float* __restrict__ off)
+{
+    constexpr int span = threads + 2 * neighbours;
+    __shared__ float means[span], variances[span]; // infinite of what is not good
+    bandpass += blockIdx.y * int64_t(channels);
+    chosen += blockIdx.y * int64_t(channels);
+    off += blockIdx.y * 2 * int64_t(channels);
+    const int first = blockIdx.x * threads - neighbours;
+    for (int i = threadIdx.x; i < span; i += threads) {
+        const int k = first + i;
+        const bool good = k >= 0 && k < channels && chosen[k].inverse > 0;
+        means[i] = good ? bandpass[k].mean : INFINITY;
+        variances[i] = good ? bandpass[k].variance : INFINITY;
+    }
+    __syncthreads();
+    const int k = blockIdx.x * threads + threadIdx.x;
+    if (k >= channels)
+        return;
+    float by_mean = 0, by_rms = 0;
+    const int own = threadIdx.x + neighbours;
+    if (chosen[k].inverse > 0) {
+        constexpr int window = 2 * neighbours + 1;
+        const float *near_means = means + threadIdx.x, *near = variances + threadIdx.x;
+        int there = 0;
+        for (int i = 0; i < window; i++)
+            there += near[i] < INFINITY;
+        const int rank = (there - 1) / 2;
+        const float mean = of_rank(rank, window, [&](int i) { return near_means[i]; });
+        const float rms = sqrtf(of_rank(rank, window, [&](int i) { return near[i]; }));
+        by_mean = (means[own] - mean) / rms;
+        by_rms = sqrtf(variances[own]) / rms - 1;
+    }
+    off[k] = by_mean;
+    off[channels + k] = by_rms;
+}
+
+constexpr int choosers = 1024; // threads of choose_channels
+
+//! Flags channels that are too far off, if threshold is positive, and counts those that
+//! are left of a beam. Grid: beams.
+__global__ void __launch_bounds__(choosers)
+    choose_channels(const float* __restrict__ off,
+                    int channels,
+                    float threshold,
+                    float items,
+                    coefficient* __restrict__ chosen,
+                    int* __restrict__ good)
+{
+    __shared__ int histogram[256];
+    __shared__ int count;
+    chosen += blockIdx.x * int64_t(channels);
+    off += blockIdx.x * 2 * int64_t(channels);
+    if (threadIdx.x == 0)
+        count = 0;
+    __syncthreads();
+    int own = 0;
+    for (int k = threadIdx.x; k < channels; k += choosers)
+        own += chosen[k].inverse > 0;
+    atomicAdd(&count, own);
+    __syncthreads();
+    const int all = count;
+    if (threshold > 0 && all > 0) {
         const float least = 1 / sqrtf(items);
-        const float most_mean =
-            threshold *
-            fmaxf(rms_of_median *
-                      median_of_block(by_mean, chosen, channels, count, partial),
-                  least);
-        const float most_rms =
-            threshold *
-            fmaxf(rms_of_median *
-                      median_of_block(by_rms, chosen, channels, count, partial),
-                  least);
+        const float middle_mean = median_of_block(off, chosen, channels, all, histogram);
+        const float middle_rms =
+            median_of_block(off + channels, chosen, channels, all, histogram);
+        const float most_mean = threshold * fmaxf(rms_of_median * middle_mean, least);
+        const float most_rms = threshold * fmaxf(rms_of_median * middle_rms, least);
         int flagged = 0;
-        for (int k = threadIdx.x; k < channels; k += threads)
+        for (int k = threadIdx.x; k < channels; k += choosers)
             if (chosen[k].inverse > 0 &&
-                (by_mean[k] > most_mean || by_rms[k] > most_rms)) {
+                (off[k] > most_mean || off[channels + k] > most_rms)) {
                 chosen[k].inverse = 0;
                 flagged++;
             }
-        count -= sum_of_block(flagged, partial);
+        atomicAdd(&count, -flagged);
+        __syncthreads();
     }
     if (threadIdx.x == 0)
         good[blockIdx.x] = count;
@@ -499,7 +560,7 @@ public:
           d_bandpass(p.beams, p.channels, p.segment, p.segments),
           d_zero_dm(p.beams, 1, p.segment, p.segments),
           d_bad(p.channels),
-          d_scratch(p.cells()),
+          d_off(2 * p.cells()),
           d_chosen(p.cells()),
           d_good(p.beams),
           d_sums(size_t(p.segment) * p.beams),
@@ -512,6 +573,8 @@ public:
         for (const int k : p.bad_channels)
             bad[k] = 1;
         start_with(d_bad.data(), bad);
+        load(know_channels);
+        load(compare_channels);
         load(choose_channels);
         if (p.integers)
             load(d_integers);
@@ -533,14 +596,20 @@ public:
             d_present.set(present, size_t(items) * d_p.beams, to);
         const uint8_t* there = present ? d_present.data() : nullptr;
         d_bandpass.add(powers, items, there, to);
-        choose_channels<<<d_p.beams, threads, 0, to>>>(d_bandpass.data(),
-                                                       d_bad.data(),
-                                                       d_p.channels,
-                                                       d_p.channel_threshold,
-                                                       float(d_bandpass.items()),
-                                                       d_scratch.data(),
-                                                       d_chosen.data(),
-                                                       d_good.data());
+        know_channels<<<blocks_for(d_p.cells(), threads), threads, 0, to>>>(
+            d_bandpass.data(), d_bad.data(), d_p.channels, d_p.cells(), d_chosen.data());
+        if (d_p.channel_threshold > 0)
+            compare_channels<<<dim3(blocks_for(d_p.channels, threads), d_p.beams),
+                               threads,
+                               0,
+                               to>>>(
+                d_bandpass.data(), d_chosen.data(), d_p.channels, d_off.data());
+        choose_channels<<<d_p.beams, choosers, 0, to>>>(d_off.data(),
+                                                        d_p.channels,
+                                                        d_p.channel_threshold,
+                                                        float(d_bandpass.items()),
+                                                        d_chosen.data(),
+                                                        d_good.data());
         check_launch("channels of a bandpass");
         row_arguments a;
         a.powers = powers;
@@ -595,7 +664,7 @@ private:
     const int d_device;
     baseline d_bandpass, d_zero_dm;
     device_array<uint8_t> d_bad;
-    device_array<float2> d_scratch;
+    device_array<float> d_off;
     device_array<coefficient> d_chosen;
     device_array<int> d_good;
     device_array<float> d_sums;

@@ -14,6 +14,7 @@
 #include "kernels/conditioning/host_power_normalizer.h"
 #include "runtime/host_stream.h"
 #include <gnuradio/aperture/device/device.h>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -83,8 +84,10 @@ void check(const power_normalizer::parameters& p, bool gaps, const std::string& 
                 std::memcpy(&a, made.data() + 4 * i, 4);
                 std::memcpy(&b, wanted.data() + 4 * i, 4);
             }
-            // sums in another order; of integers one step where a value is between two
-            const double off = std::fabs(a - b);
+            // sums in another order, relative to large ones; of integers one step where a
+            // value is between two
+            const double off =
+                std::fabs(a - b) / (p.integers ? 1.f : std::max(1.f, std::fabs(b)));
             most = std::max(most, off);
             wrong += p.integers ? off > 0 : off > 1e-4;
         }
