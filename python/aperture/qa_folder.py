@@ -133,6 +133,29 @@ class qa_folder(gr_unittest.TestCase):
             self.check(powers, 123.0, 0.7145, 1e-9, (START[0] - 1000, 0.25), 0.3, 37,
                        spectra=8, counted=counted, mean=mean)
 
+    def test_flagged(self):
+        """Powers that are exactly 0, or NaN, do not count, channel by channel."""
+        rng = np.random.default_rng(5)
+        powers = (1 + rng.random((400, 2, 2, 5))).astype(np.float32)
+        powers[rng.random(powers.shape) < 0.1] = 0
+        powers[:, 1, 0, 3] = 0
+        powers[7, 0, 0, 0] = np.nan
+        for mean in (True, False):
+            tags = stream_tags(START, 100.0) + [tag(30, "counted", pmt.init_u64vector(1, [3]))]
+            found, counts, _, _ = fold(powers, tags, period=0.4321, epoch=START, bins=7,
+                                       subintegration=100, mean=mean)
+            places = (((np.arange(400) + 0.5) / 100 / 0.4321) % 1 * 7).astype(int)
+            there = np.abs(powers) > 0
+            weights = there * np.where(np.arange(400) == 30, 3, 1)[:, None, None, None]
+            for place in range(7):
+                of = places == place
+                np.testing.assert_array_equal(counts[0, ..., place], weights[of].sum(axis=0))
+                sums = np.sum(np.nan_to_num(powers[of]).astype(float)
+                              * (weights[of] if mean else 1), axis=0)
+                np.testing.assert_allclose(found[0, ..., place],
+                                           sums / np.maximum(weights[of].sum(axis=0), 1), rtol=1e-6)
+        self.assertEqual(found[0, 1, 0, 3].max(), 0)
+
     def test_types(self):
         rng = np.random.default_rng(2)
         powers = rng.integers(-127, 128, (301, 2, 1, 7))

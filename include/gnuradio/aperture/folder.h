@@ -32,7 +32,8 @@ namespace gr::aperture {
  *
  * It weights with the tag `counted`, the spectra that are in a power: what received
  * nothing does not count. Without the tag an item counts as the spectra it spans, or
- * as 1.
+ * as 1. A power of f32 that is exactly 0, as one is of which all was flagged, or NaN does
+ * not count either.
  *
  * Out: for each sub-integration `[beam][product][channel][bin]` of f32, the mean powers
  * (0 where nothing was counted), and on a second port, which may be left open, what was

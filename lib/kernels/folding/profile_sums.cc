@@ -7,6 +7,7 @@
 
 #include "kernels/folding/profile_sums.h"
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace gr::aperture::kernels {
@@ -38,6 +39,21 @@ void profile_sums::add_row(const power* powers, double factor, double* sums) con
         sums[channel] += factor * double(powers[channel]);
 }
 
+void profile_sums::add_gaps(const float* powers,
+                            double factor,
+                            uint64_t count,
+                            size_t place)
+{
+    d_lost.resize(d_sums.size());
+    for (int channel = 0; channel < d_p.channels; channel++) {
+        const size_t cell = place * d_p.channels + channel;
+        if (std::abs(powers[channel]) > 0)
+            d_sums[cell] += factor * double(powers[channel]);
+        else
+            d_lost[cell] += count;
+    }
+}
+
 void profile_sums::add(const void* powers, int bin, const std::vector<uint64_t>& counts)
 {
     for (int row = 0; row < d_p.rows; row++) {
@@ -50,9 +66,18 @@ void profile_sums::add(const void* powers, int bin, const std::vector<uint64_t>&
         const double factor = d_p.mean ? double(count) : 1;
         const size_t first = size_t(row) * d_p.channels;
         switch (d_p.type) {
-        case power_type::f32:
-            add_row(static_cast<const float*>(powers) + first, factor, sums);
+        case power_type::f32: {
+            const auto* row_powers = static_cast<const float*>(powers) + first;
+            // NaN is not above 0
+            int there = 0;
+            for (int channel = 0; channel < d_p.channels; channel++)
+                there += std::abs(row_powers[channel]) > 0;
+            if (there == d_p.channels)
+                add_row(row_powers, factor, sums);
+            else
+                add_gaps(row_powers, factor, count, place);
             break;
+        }
         case power_type::s8:
             add_row(static_cast<const int8_t*>(powers) + first, factor, sums);
             break;
@@ -70,12 +95,13 @@ void profile_sums::dump(float* profile, uint32_t* counts)
     for (int row = 0; row < d_p.rows; row++) {
         for (size_t bin = 0; bin < bins; bin++) {
             const size_t place = bin * d_p.rows + row;
-            const uint64_t count = d_counts[place];
-            const double scale = count ? 1 / double(count) : 0;
             const double* sums = d_sums.data() + place * d_p.channels;
             for (int channel = 0; channel < d_p.channels; channel++) {
                 const size_t to = (size_t(row) * d_p.channels + channel) * bins + bin;
-                profile[to] = float(sums[channel] * scale);
+                const uint64_t lost =
+                    d_lost.empty() ? 0 : d_lost[place * d_p.channels + channel];
+                const uint64_t count = d_counts[place] - lost;
+                profile[to] = count ? float(sums[channel] / double(count)) : 0;
                 if (counts)
                     counts[to] = uint32_t(std::min(count, most));
             }
@@ -88,6 +114,7 @@ void profile_sums::clear()
 {
     std::fill(d_sums.begin(), d_sums.end(), 0.0);
     std::fill(d_counts.begin(), d_counts.end(), 0);
+    d_lost.clear();
 }
 
 } // namespace gr::aperture::kernels

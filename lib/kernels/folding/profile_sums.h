@@ -38,7 +38,8 @@ public:
     explicit profile_sums(const parameters& p);
 
     /*!
-     * Adds powers [row][channel] to a bin.
+     * Adds powers [row][channel] to a bin. A power of f32 that is 0 or NaN is missing, as
+     * flagged channels are: noise is never exactly 0.
      * \param counts of each row; of a row with 0 nothing is added
      */
     void add(const void* powers, int bin, const std::vector<uint64_t>& counts);
@@ -53,10 +54,13 @@ public:
 private:
     template <typename power>
     void add_row(const power* powers, double factor, double* sums) const;
+    //! What is missing in a row is left out, and its count noted.
+    void add_gaps(const float* powers, double factor, uint64_t count, size_t place);
 
     const parameters d_p;
     std::vector<double> d_sums;     // [bin][row][channel]
     std::vector<uint64_t> d_counts; // [bin][row]
+    std::vector<uint64_t> d_lost;   // [bin][row][channel], of d_counts; none: nothing is
 };
 
 } // namespace gr::aperture::kernels

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(folder.h) */
-/* BINDTOOL_HEADER_FILE_HASH(d7e4f1882642474f16e7f5ae18db8868) */
+/* BINDTOOL_HEADER_FILE_HASH(afaf8aea13c893c180246763141cac59) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -32,7 +32,8 @@ phase is the telescope's: channels are not lined up, which is done afterwards wi
 measure.
 
 It weights with the tag `counted`, the spectra that are in a power: what received nothing does
-not count. Without the tag an item counts as the spectra it spans, or as 1.
+not count. Without the tag an item counts as the spectra it spans, or as 1. A power of f32 that is
+exactly 0, as one is of which all was flagged, or NaN does not count either.
 
 Out: for each sub-integration `[beam][product][channel][bin]` of f32, the mean powers (0 where
 nothing was counted), and on a second port, which may be left open, what was counted, of u32, in
