@@ -7,7 +7,8 @@
 beams of an array.
 
 plot_beams.py and plot_profiles.py draw the latter ones. Of a UVH5 file: on top the bandpass of
-each input and, of arrays, a matrix of all pairs of inputs; below, for each baseline, amplitude and
+each input and, of arrays, a matrix of all pairs of inputs; where some channels were flagged, how
+much of them over time; below, for each baseline, amplitude and
 phase over frequency (and time, where there are several integrations) and its lags. Amplitudes are
 correlation coefficients where the file has the autocorrelations. A file of one antenna shows the
 coherence of its two polarisations.
@@ -35,6 +36,7 @@ from ..plots.plot_beams import filterbank_figure, pattern_figure  # noqa: E402
 from ..plots.plot_data import (PlotError, coherence, correlation_matrix, decibels,  # noqa: E402
                                find_products, finer_lags, peak_of, root_mean_square_lags,
                                spread)
+from ..plots.plot_flags import draw_lost, lost_of  # noqa: E402
 from ..plots.plot_profiles import ENDINGS, profile_figure  # noqa: E402
 from ..plots.time_axis import Zone, clock_text  # noqa: E402
 from .running import run_command  # noqa: E402
@@ -360,7 +362,9 @@ def make_figure(file, baselines=None, integration=None, zone=None):
     rows = -(-len(products) // columns)
     width = max(13.0, 3.0 * columns + 1)
     cell = 5.5 if rows == 1 else 4.4
-    top, gap = 4.6, 0.9
+    lost = lost_of(file)
+    with_lost = lost is not None and lost.by_channel
+    top, gap = 7.4 if with_lost else 4.6, 0.9
     height = top + gap + cell * rows + 1.4
     figure = plt.figure(figsize=(width, height))
     outer = figure.add_gridspec(2, 1, height_ratios=(top, max(cell * rows, 0.01)),
@@ -368,13 +372,19 @@ def make_figure(file, baselines=None, integration=None, zone=None):
                                 right=1 - 0.75 / width, top=1 - 1.05 / height,
                                 bottom=0.5 / height)
     unit, size = frequency_unit(file.frequencies)
+    place = outer[0]
+    if with_lost:
+        halves = place.subgridspec(2, 1, height_ratios=(4.2, 2.3), hspace=0.42)
+        place = halves[0]
+        draw_lost(figure.add_subplot(halves[1]), lost, file.frequencies / size, unit,
+                  file.integration_time or 1.0)
     if with_matrix:
-        upper = outer[0].subgridspec(1, 2, width_ratios=(width - 8.2, 6.5), wspace=0.08)
+        upper = place.subgridspec(1, 2, width_ratios=(width - 8.2, 6.5), wspace=0.08)
         shown = integration if integration is not None else len(file.times) // 2
         draw_matrix(figure, upper[1], file, shown)
         bandpasses = figure.add_subplot(upper[0])
     else:
-        bandpasses = figure.add_subplot(outer[0])
+        bandpasses = figure.add_subplot(place)
     if len(autos):
         draw_bandpasses(bandpasses, file, autos, power, unit, size)
     else:

@@ -18,6 +18,7 @@ from gnuradio import gr_unittest
 from gnuradio.aperture.commands import plot
 from gnuradio.aperture.files.uvh5_reader import VisibilityFile
 from gnuradio.aperture.plots.plot_data import PlotError
+from gnuradio.aperture.plots.plot_flags import lost_of
 from gnuradio.aperture.testing.visibility_files import write_array, write_file
 
 
@@ -72,6 +73,30 @@ class qa_plot(gr_unittest.TestCase):
         shown = np.asarray(correlation.get_lines()[0].get_ydata())
         np.testing.assert_allclose(shown[good], 0.25, atol=1e-6)
         self.assertTrue(np.isnan(shown[5]))
+
+    def test_what_was_flagged_is_shown_where_it_differs_from_channel_to_channel(self):
+        write_array(self.uvh5, 3, integrations=8)
+        with VisibilityFile(self.uvh5) as file:
+            self.assertFalse(lost_of(file).by_channel)
+            self.assertFalse([axis for axis in plot.make_figure(file).axes
+                              if axis.get_title(loc="left").startswith("Flagged")])
+        rng = np.random.default_rng(1)
+        with h5py.File(self.uvh5, "r+") as file:
+            first, second = (file[f"Header/ant_{i}_array"][()] for i in (1, 2))
+            fractions = rng.random(file["Data/nsamples"].shape)
+            fractions[:, 7] = 0
+            file["Data/nsamples"][...] = fractions
+            file["Data/flags"][...] = fractions == 0
+        # rows are in order of time
+        expected = 1 - fractions[first == second, :, 0].reshape(8, 3, -1).mean(axis=1)
+        with VisibilityFile(self.uvh5) as file:
+            np.testing.assert_allclose(lost_of(file).lost, expected, atol=1e-6)
+            np.testing.assert_allclose(lost_of(file, 2).lost,
+                                       expected.reshape(2, 4, -1).mean(axis=1), atol=1e-6)
+            shown = [axis for axis in plot.make_figure(file).axes
+                     if axis.get_title(loc="left").startswith("Flagged or missing")]
+        self.assertEqual(len(shown), 1)
+        np.testing.assert_allclose(shown[0].images[0].get_array(), 100 * expected, atol=1e-4)
 
     def test_waterfalls_have_the_phases_of_the_delays(self):
         frequencies = write_array(self.uvh5, 2, integrations=6, flagged=(9,))
