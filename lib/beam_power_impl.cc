@@ -30,29 +30,26 @@ kernels::beam_power::parameters beam_power_impl::kernel_parameters(const paramet
 
 beam_power::sptr beam_power::make(const parameters& p)
 {
-    const auto k = beam_power_impl::kernel_parameters(p);
+    auto k = beam_power_impl::kernel_parameters(p);
+    const detecting_block::parameters detecting{ k.channels,    k.inputs,
+                                                 k.all_beams(), k.spectra_per_frame,
+                                                 k.detect,      p.mean,
+                                                 p.latency,     p.spectra_per_slice };
+    k.detect = detecting.summed();
     return gnuradio::make_block_sptr<beam_power_impl>(
-        p,
-        k,
-        detecting_block::parameters{ k.channels,
-                                     k.inputs,
-                                     k.all_beams(),
-                                     k.spectra_per_frame,
-                                     k.detect,
-                                     p.mean,
-                                     p.latency },
-        device::select(p.device));
+        p, k, detecting, device::select(p.device));
 }
 
 beam_power_impl::beam_power_impl(const parameters& p,
                                  const kernels::beam_power::parameters& k,
                                  const detecting_block::parameters& detecting,
                                  const device& d)
-    : gr::block(
-          "beam_power",
-          signature_on(
-              d, 1, frame_item_size(k.channels, k.inputs, k.spectra_per_frame, k.input)),
-          output_signature_of(d, detecting)),
+    : gr::block("beam_power",
+                input_signature_of(
+                    d,
+                    detecting,
+                    frame_item_size(k.channels, k.inputs, k.spectra_per_frame, k.input)),
+                output_signature_of(d, detecting)),
       weighted_block(
           kernels::beam_power::make(k, d),
           { k.channels, k.inputs, k.spectra_per_frame, k.beams, k.incoherent },

@@ -31,6 +31,10 @@ public:
 private:
     kernels::detecting_kernel& kernel() override { return *d_kernel; }
     int64_t prepare() override { return update_weights(); }
+    const std::vector<std::vector<int>>* sources_of_beams() override
+    {
+        return &d_weights.used();
+    }
     void set_incoherent_masks(const uint8_t* masks) override;
     std::vector<intervals::interval> lost_of(int beam,
                                              const std::vector<intervals>& lost,

@@ -24,31 +24,29 @@ power_detector_impl::kernel_parameters(const parameters& p)
 
 power_detector::sptr power_detector::make(const parameters& p)
 {
-    const auto k = power_detector_impl::kernel_parameters(p);
+    auto k = power_detector_impl::kernel_parameters(p);
+    const detecting_block::parameters detecting{ k.channels, k.beams,
+                                                 k.beams,    k.spectra_per_frame,
+                                                 k.detect,   p.mean,
+                                                 p.latency,  p.spectra_per_slice };
+    k.detect = detecting.summed();
     return gnuradio::make_block_sptr<power_detector_impl>(
-        k,
-        detecting_block::parameters{ k.channels,
-                                     k.beams,
-                                     k.beams,
-                                     k.spectra_per_frame,
-                                     k.detect,
-                                     p.mean,
-                                     p.latency },
-        device::select(p.device));
+        k, detecting, device::select(p.device));
 }
 
 power_detector_impl::power_detector_impl(const kernels::power_detector::parameters& k,
                                          const detecting_block::parameters& p,
                                          const device& d)
-    : gr::block("power_detector",
-                signature_on(d,
-                             1,
+    : gr::block(
+          "power_detector",
+          input_signature_of(d,
+                             p,
                              item_size("frame",
                                        { { "channels", k.channels },
                                          { "beams", k.beams },
                                          { "spectra_per_frame", k.spectra_per_frame } },
                                        size_of(k.input))),
-                output_signature_of(d, p)),
+          output_signature_of(d, p)),
       detecting_block(d, p),
       d_kernel(kernels::power_detector::make(k, d))
 {

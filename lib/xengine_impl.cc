@@ -33,6 +33,31 @@ bool parse_integration(double length, const std::string& unit)
     return seconds;
 }
 
+io_signature::sptr input_signature_of(const kernels::xengine::parameters& k,
+                                      const kernels::mask_counts::parameters& masks,
+                                      const device& d)
+{
+    std::vector<int> sizes{ frame_item_size(
+        k.channels, k.inputs, k.spectra_per_frame, k.type) };
+    if (masks.mask.spectra_per_slice > 0)
+        sizes.push_back(int(masks.mask.item_bytes()));
+    return signature_on(d, sizes);
+}
+
+io_signature::sptr output_signature_of(const kernels::xengine::parameters& k,
+                                       const kernels::mask_counts::parameters& masks,
+                                       const device& d)
+{
+    const auto size = [&](const char* item, size_t element) {
+        return item_size(
+            item, { { "channels", k.channels }, { "products", k.products() } }, element);
+    };
+    std::vector<int> sizes{ size("visibilities", sizeof(gr_complex)) };
+    if (masks.mask.spectra_per_slice > 0)
+        sizes.push_back(size("counts", sizeof(uint32_t)));
+    return signature_on(d, sizes);
+}
+
 } // namespace
 
 xengine::sptr xengine::make(const parameters& p)
@@ -44,25 +69,26 @@ xengine::sptr xengine::make(const parameters& p)
     k.type = parse_sample_type(
         "type", p.type, { sample_type::sc8, sample_type::sc4, sample_type::fc32 });
     k.check();
-    return gnuradio::make_block_sptr<xengine_impl>(p, k, device::select(p.device));
+    require_range("spectra_per_slice", p.spectra_per_slice, 0, p.spectra_per_frame);
+    const kernels::mask_counts::parameters masks{
+        { p.channels, p.inputs, p.spectra_per_frame, p.spectra_per_slice }, true
+    };
+    if (p.spectra_per_slice > 0)
+        masks.check();
+    return gnuradio::make_block_sptr<xengine_impl>(p, k, masks, device::select(p.device));
 }
 
 xengine_impl::xengine_impl(const parameters& p,
                            const kernels::xengine::parameters& k,
+                           const kernels::mask_counts::parameters& masks,
                            const device& d)
     : gr::block(
-          "xengine",
-          signature_on(
-              d, 1, frame_item_size(k.channels, k.inputs, k.spectra_per_frame, k.type)),
-          signature_on(
-              d,
-              1,
-              item_size("visibilities",
-                        { { "channels", k.channels }, { "products", k.products() } },
-                        sizeof(gr_complex)))),
-      frame_reader(d, k.inputs, k.spectra_per_frame),
+          "xengine", input_signature_of(k, masks, d), output_signature_of(k, masks, d)),
+      frame_reader(d, k.inputs, k.spectra_per_frame, masks.mask.spectra_per_slice > 0),
       d_p(k),
       d_kernel(kernels::xengine::make(k, d)),
+      d_counts(masks.mask.spectra_per_slice > 0 ? kernels::mask_counts::make(masks, d)
+                                                : nullptr),
       d_length(p.integration),
       d_in_seconds(parse_integration(p.integration, p.integration_unit)),
       d_normalise(p.normalise),
@@ -80,20 +106,28 @@ bool xengine_impl::start()
     return frame_reader::start();
 }
 
-void xengine_impl::before_first_call() { d_kernel->clear(work_stream()); }
+void xengine_impl::before_first_call()
+{
+    d_kernel->clear(work_stream());
+    if (d_counts)
+        d_counts->clear(work_stream());
+}
 
 bool xengine_impl::begin_integration()
 {
     std::lock_guard<std::mutex> guard(d_mutex);
-    if (!d_in_seconds) {
+    if (!d_in_seconds)
         d_frames = int(d_length);
-        return true;
-    }
-    if (rate() <= 0)
+    else if (rate() <= 0)
         return fail("integration: " + text_of(d_length) +
                     " seconds need the tag rx_rate on the first frame");
-    d_frames = int(std::llround(
-        std::clamp(d_length * rate(), 1., double(std::numeric_limits<int>::max()))));
+    else
+        d_frames = int(std::llround(
+            std::clamp(d_length * rate(), 1., double(std::numeric_limits<int>::max()))));
+    if (d_counts &&
+        int64_t(d_frames) * d_p.spectra_per_frame > std::numeric_limits<uint32_t>::max())
+        return fail("integration: " + std::to_string(d_frames) +
+                    " frames have more spectra than counts of 32 bits can hold");
     return true;
 }
 
@@ -108,10 +142,16 @@ clocked_block::progress xengine_impl::make(int done,
     if (run.windows == 0 && (d_summed == 0 || !(ended() || interrupted())))
         return {};
     const char* start = starts_of(run, input_items)[0];
-    if (start && run.windows > 0)
+    if (start && run.windows > 0) {
         d_kernel->accumulate(start, run.windows, work_stream());
-    else
+        if (d_counts)
+            d_counts->accumulate(start_of_companion(run, input_items),
+                                 int(run.windows),
+                                 missing_of(run.windows),
+                                 work_stream());
+    } else {
         lose(run.windows);
+    }
     advance(run.windows);
     d_summed += run.windows;
     if (d_summed < d_frames && run.windows > 0)
@@ -119,6 +159,9 @@ clocked_block::progress xengine_impl::make(int done,
     const int64_t summed = d_summed;
     finish_integration(static_cast<gr_complex*>(output_items[0]) +
                            size_t(done) * d_p.channels * d_p.products(),
+                       d_counts ? static_cast<uint32_t*>(output_items[1]) +
+                                      size_t(done) * d_p.channels * d_p.products()
+                                : nullptr,
                        nitems_written(0) + done);
     return { summed, 1 };
 }
@@ -143,36 +186,50 @@ std::vector<uint64_t> xengine_impl::counted() const
     return counts;
 }
 
-void xengine_impl::finish_integration(gr_complex* visibilities, uint64_t item)
+void xengine_impl::finish_integration(gr_complex* visibilities,
+                                      uint32_t* counts,
+                                      uint64_t item)
 {
     const int64_t first = position() - d_summed;
-    const auto counts = counted();
-    std::vector<double> scales(counts.size(), 1);
+    const auto there = counted(); // but for flags
+    bool normalise = false;
     {
         std::lock_guard<std::mutex> guard(d_mutex);
-        for (size_t i = 0; d_normalise && i < counts.size(); i++)
-            scales[i] = counts[i] ? 1. / counts[i] : 0;
+        normalise = d_normalise;
     }
-    d_kernel->dump(visibilities, scales.data(), scales.size(), work_stream());
+    if (counts)
+        d_counts->dump(counts, work_stream());
+    if (counts && normalise) {
+        d_kernel->dump_means(visibilities, counts, work_stream());
+    } else {
+        std::vector<double> scales(there.size(), 1);
+        for (size_t i = 0; normalise && i < there.size(); i++)
+            scales[i] = there[i] ? 1. / there[i] : 0;
+        d_kernel->dump(visibilities, scales.data(), scales.size(), work_stream());
+    }
 
-    if (take_begin() || d_described != d_frames)
-        tag_description(0,
-                        item,
-                        { time_of(first),
-                          rate() / d_frames,
-                          input_bandwidth(),
-                          input_samples_per_item() * d_frames });
-    else
-        tag(0, item, tags::rx_time, time_of(first).to_pmt());
-    for (const auto& change : take_changes(first))
-        tag(0, item, tags::rx_freq, pmt::from_double(change.frequency));
-    tag(0,
-        item,
-        tags::spectra,
-        pmt::from_uint64(uint64_t(d_summed) * d_p.spectra_per_frame));
-    tag(0, item, tags::counted, pmt::init_u64vector(counts.size(), counts));
-    if (d_summed < d_frames || (input_end() >= first && input_end() < position()))
-        tag(0, item, tags::partial, pmt::PMT_T);
+    const bool describe = take_begin() || d_described != d_frames;
+    const auto changes = take_changes(first);
+    for (int port = 0; port < (counts ? 2 : 1); port++) {
+        if (describe)
+            tag_description(port,
+                            item,
+                            { time_of(first),
+                              rate() / d_frames,
+                              input_bandwidth(),
+                              input_samples_per_item() * d_frames });
+        else
+            tag(port, item, tags::rx_time, time_of(first).to_pmt());
+        for (const auto& change : changes)
+            tag(port, item, tags::rx_freq, pmt::from_double(change.frequency));
+        tag(port,
+            item,
+            tags::spectra,
+            pmt::from_uint64(uint64_t(d_summed) * d_p.spectra_per_frame));
+        tag(port, item, tags::counted, pmt::init_u64vector(there.size(), there));
+        if (d_summed < d_frames || (input_end() >= first && input_end() < position()))
+            tag(port, item, tags::partial, pmt::PMT_T);
+    }
     d_described = d_frames;
     d_summed = 0;
     forget_before(position() * d_p.spectra_per_frame);

@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_XENGINE_IMPL_H
 #define INCLUDED_APERTURE_XENGINE_IMPL_H
 
+#include "kernels/flagging/mask_counts.h"
 #include "kernels/xengine/xengine.h"
 #include "stream/frame_reader.h"
 #include <gnuradio/aperture/xengine.h>
@@ -20,6 +21,7 @@ class xengine_impl : public xengine, public frame_reader
 public:
     xengine_impl(const parameters& p,
                  const kernels::xengine::parameters& k,
+                 const kernels::mask_counts::parameters& masks,
                  const device& d);
 
     bool start() override;
@@ -39,7 +41,8 @@ private:
     bool begin_integration();
     //! Spectra of the integration that were summed: one for each product, or one for all.
     std::vector<uint64_t> counted() const;
-    void finish_integration(gr_complex* visibilities, uint64_t item);
+    //! \param counts nullptr: there are no masks
+    void finish_integration(gr_complex* visibilities, uint32_t* counts, uint64_t item);
     //! First spectrum of the integration, from that of the stream.
     int64_t first_spectrum() const
     {
@@ -48,6 +51,7 @@ private:
 
     const kernels::xengine::parameters d_p;
     const std::unique_ptr<kernels::xengine> d_kernel;
+    const std::unique_ptr<kernels::mask_counts> d_counts; // nullptr: no masks
 
     mutable std::mutex d_mutex; // of the settings
     double d_length;

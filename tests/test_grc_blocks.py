@@ -104,6 +104,7 @@ REFUSED = {
         {"weights": "[1, float('nan')]"}, {"gains": "[float('inf')]"}, {"masks": "[1, 2]"},
     ],
     "aperture_beam_power": [
+        {"spectra_per_slice": "100"}, {"spectra_per_slice": "-1"},
         {"beams": "0"}, {"beams": "4097"}, {"incoherent_beams": "-1"}, {"spectra": "100"},
         {"products": "I"}, {"products": "I", "beams": "2", "incoherent_beams": "2"},
         {"summed_channels": "3"}, {"weights": "[1] * 5"}, {"masks": "[1] * 3"},
@@ -111,6 +112,7 @@ REFUSED = {
         {"weights": "[1, float('nan')]"}, {"gains": "[float('inf')]"}, {"masks": "[1, 2]"},
     ],
     "aperture_power_detector": [
+        {"spectra_per_slice": "100"}, {"spectra_per_slice": "-1"},
         {"channels": "0"}, {"beams": "0"}, {"spectra_per_frame": "0"}, {"spectra": "0"},
         {"spectra": "100"}, {"products": "IQUV"}, {"summed_channels": "3"},
         {"spectra_per_frame": "262144"}, {"device": "gpu"},
@@ -164,6 +166,7 @@ REFUSED = {
         {"inputs": "1001"}, {"align": "float('inf')"},
     ],
     "aperture_xengine": [
+        {"spectra_per_slice": "100"}, {"spectra_per_slice": "-1"},
         {"channels": "0"}, {"inputs": "0"}, {"spectra_per_frame": "0"}, {"integration": "0"},
         {"integration": "-1"}, {"integration": "1.5"},
         {"integration": "0", "integration_unit": "seconds"}, {"spectra_per_frame": "524288"},
@@ -235,6 +238,7 @@ REFUSED = {
 
 #: block -> values other than the defaults, which work
 ALLOWED = {
+    "aperture_uvh5_sink": [{"counts": "True", "channels": "16", "inputs": "2"}],
     "aperture_delay_tracker": [
         {"type": "sc8", "vlen": "2", "direction": "Cas A", "phase_error": "1"},
         {"direction": "23:23:24 +58:48:54", "center_frequency": "1e9", "lead": "0"},
@@ -265,6 +269,7 @@ ALLOWED = {
         {"seconds": "0.5", "rate": "10", "disk_limit": "None", "device": "cpu", "queue": "1"},
     ],
     "aperture_filterbank_sink": [
+        {"counts": "True", "channels": "16"},
         {"channels": "1"}, {"nbits": "8", "machine_id": "3", "telescope": "4"},
         {"array": "mwa-32t", "products": "IQUV", "channels": "16"},
         {"array": "mwa-32t", "rows": "2"},
@@ -303,6 +308,7 @@ ALLOWED = {
         {"channels": "3", "weights": "[[[1, 2]], [[3, 4]], [[5, 6]]]"}, {"device": "cpu"},
     ],
     "aperture_beam_power": [
+        {"spectra_per_slice": "16", "beams": "1", "incoherent_beams": "2"},
         {"type": "sc4", "beams": "4", "products": "IQUV", "basis": "circular"},
         {"beams": "0", "incoherent_beams": "1"}, {"type": "fc32", "spectra": "2560"},
         {"products": "I", "beams": "2", "incoherent_beams": "2",
@@ -310,6 +316,7 @@ ALLOWED = {
         {"summed_channels": "8", "mean": "False"}, {"device": "cpu"},
     ],
     "aperture_power_detector": [
+        {"spectra_per_slice": "16", "beams": "2", "products": "IQUV"},
         {"beams": "4", "products": "coherency", "spectra": "64"}, {"type": "sc8"},
         {"beams": "2", "products": "I", "basis": "circular", "spectra": "512"},
         {"summed_channels": "4", "mean": "False"}, {"device": "cpu"},
@@ -361,6 +368,7 @@ ALLOWED = {
         {"type": "fc32"}, {"type": "sc4"}, {"device": "cpu"},
     ],
     "aperture_xengine": [
+        {"spectra_per_slice": "12", "spectra_per_frame": "120", "inputs": "3"},
         {"integration": "0.25", "integration_unit": "seconds"}, {"normalise": "False"},
         {"inputs": "7", "channels": "3", "spectra_per_frame": "5", "integration": "3"},
         {"type": "fc32"},
@@ -459,8 +467,8 @@ class TestGrcBlocks(unittest.TestCase):
         flowgraph, scope = self.make(block)
         made = getattr(flowgraph, block.name)
 
-        for grc_ports, signature in ((block.sinks, made.input_signature()),
-                                     (block.sources, made.output_signature())):
+        for grc_ports, signature in ((block.active_sinks, made.input_signature()),
+                                     (block.active_sources, made.output_signature())):
             sizes = [port.item_size for port in grc_ports if port.domain == "stream"]
             limit = signature.max_streams()
             self.assertTrue(signature.min_streams() <= len(sizes)

@@ -96,6 +96,9 @@ public:
                    const std::function<void(int64_t)>& late,
                    const std::function<void(const changes&)>& use);
 
+    //! Inputs of each beam, as the last update() has set them: those with weights in any
+    //! channel, or, of incoherent beams, in the mask.
+    const std::vector<std::vector<int>>& used() const { return d_held->used; }
     //! Of the beams that the last update() has set: where all inputs that a beam uses are
     //! lost (of a beam that uses none: all there are). \param lost of each input
     std::vector<intervals::interval> lost_of(int beam,

@@ -79,6 +79,7 @@ bool clocked_block::start()
     d_frequency.reset();
     d_changes.clear();
     d_timed.clear();
+    d_companion_seen = 0;
     d_taken_frequency.reset();
     for (size_t port = 0; port < d_ports.size(); port++) {
         // With history there are zeros before item 0, but not after lock() and unlock():
@@ -113,6 +114,13 @@ void clocked_block::require_window(gr_vector_int& required)
         // in this order: what is there may grow until done() is true, not later
         if (reader->done() && reader->items_available() < required[port])
             d_ended = true;
+    }
+    if (!d_companion.empty()) {
+        auto reader = detail()->input(1);
+        gr::thread::scoped_lock guard(*reader->mutex());
+        required[1] = required[0];
+        if (reader->done()) // pair_up() sees to it
+            required[1] = std::min(required[1], reader->items_available());
     }
     // The scheduler ends a block that asks for more than there will ever be without a
     // last call; one that asks for nothing is called.
@@ -178,6 +186,8 @@ int clocked_block::process(int noutput_items,
                            gr_vector_const_void_star& input_items,
                            gr_vector_void_star& output_items)
 {
+    if (!pair_up(ninput_items))
+        return WORK_DONE;
     if (!update(ninput_items))
         return failed() || ended() ? WORK_DONE : 0;
     int done = 0;
@@ -197,6 +207,45 @@ int clocked_block::process(int noutput_items,
     return done == 0 && ended() ? int(WORK_DONE) : done;
 }
 
+bool clocked_block::pair_up(gr_vector_int& available)
+{
+    if (d_companion.empty() || available[1] >= available[0])
+        return true;
+    const int frames = std::exchange(available[0], available[1]);
+    if (available[1] > 0)
+        return true;
+    auto reader = detail()->input(1);
+    gr::thread::scoped_lock guard(*reader->mutex());
+    return !reader->done() || reader->items_available() > 0 ||
+           fail(d_companion + " (port 1) end after " + std::to_string(nitems_read(1)) +
+                " items, " + std::to_string(frames) + " or more before port 0");
+}
+
+void clocked_block::check_companion()
+{
+    // item for item: whatever was lost before is lost on both
+    const int64_t end = std::min(d_end[0], d_alignment.readable_until(0));
+    std::vector<gr::tag_t> tags, own;
+    get_tags_in_range(tags, 1, d_companion_seen, end, key(tags::rx_time));
+    d_companion_seen = std::max(d_companion_seen, end);
+    for (const auto& tag : tags) {
+        const auto time = timestamp::from_pmt(tag.value);
+        own.clear();
+        get_tags_in_range(own, 0, tag.offset, tag.offset + 1, key(tags::rx_time));
+        const auto frame = own.empty() ? std::nullopt : timestamp::from_pmt(own[0].value);
+        if (!time || (!frame && (d_rate <= 0 || is_relative(*time))))
+            continue;
+        const double off =
+            time->since(frame ? *frame : time_of(double(tick_of(0, tag.offset))));
+        if (std::abs(off) * (d_rate > 0 ? d_rate : 1e6) >= 0.5) {
+            fail(d_companion + " (port 1): rx_time at item " +
+                 std::to_string(tag.offset) + " is " + text_of(off) +
+                 " s after that of port 0: they are not of the same frames");
+            return;
+        }
+    }
+}
+
 bool clocked_block::update(const gr_vector_int& available)
 {
     if (failed())
@@ -210,6 +259,8 @@ bool clocked_block::update(const gr_vector_int& available)
     }
     for (size_t port = 0; port < d_ports.size() && !failed(); port++)
         read_tags(int(port));
+    if (!d_companion.empty() && !failed())
+        check_companion();
     report_alignment();
     return !failed();
 }
@@ -576,13 +627,28 @@ clocked_block::starts_of(const timeline::run& run,
     return starts;
 }
 
+const char*
+clocked_block::start_of_companion(const timeline::run& run,
+                                  const gr_vector_const_void_star& input_items)
+{
+    const int64_t item = run.first_item[0];
+    return item < 0 ? nullptr
+                    : static_cast<const char*>(input_items[1]) +
+                          (item - first_item(0)) *
+                              int64_t(input_signature()->sizeof_stream_item(1));
+}
+
 void clocked_block::consume_passed()
 {
     d_alignment.release();
     for (size_t port = 0; port < d_ports.size(); port++) {
         const int64_t passed = std::min(d_alignment.needed_from(int(port)), d_end[port]);
-        if (passed > first_item(port))
-            consume(port, passed - first_item(port));
+        if (passed <= first_item(port))
+            continue;
+        const int count = int(passed - first_item(port));
+        consume(port, count);
+        if (!d_companion.empty())
+            consume(1, count);
     }
 }
 

@@ -164,6 +164,16 @@ protected:
     //! Logs that a message or something else that was said is not used, and publishes it
     //! on port `status`.
     void refuse(const std::string& reason);
+    /*!
+     * In the constructor, of a block that lines one port up: port 1 is its companion,
+     * with an item for each one of port 0, in step with them whatever its tags say. If it
+     * ends earlier, or says another rx_time than port 0 for an item, that is an error.
+     */
+    void take_companion(const std::string& what) { d_companion = what; }
+    //! As starts_of(), of the companion.
+    const char* start_of_companion(const timeline::run& run,
+                                   const gr_vector_const_void_star& input_items);
+
     //! In the constructor: the items are samples, and a `missing` tag says that so many
     //! of them were filled in by who sent them.
     void take_filled_samples() { d_takes_filled = true; }
@@ -228,6 +238,9 @@ private:
     //! do, or nothing that can be done: see failed()
     bool update(const gr_vector_int& available);
     void resume();
+    //! Takes no more of port 0 than of its companion. \returns false if that has ended
+    bool pair_up(gr_vector_int& available);
+    void check_companion();
     //! Consumes on all ports what no later window needs.
     void consume_passed();
 
@@ -273,6 +286,8 @@ private:
     double d_most_gap = 60; // seconds
     bool d_relative_time = false, d_anew_where_restated = false;
     bool d_takes_filled = false, d_true_times_only = false;
+    std::string d_companion;      // what it is; empty: there is none
+    int64_t d_companion_seen = 0; // its items whose tags were read
     rate_limit d_log_limit{ 5 };
     int64_t d_corrected = 0; // tick of the newest correction of the time that was taken
     std::vector<port_state> d_ports;

@@ -13,7 +13,10 @@
 namespace gr::aperture {
 
 detecting_block::detecting_block(const device& d, const parameters& p)
-    : frame_reader(d, p.sources, p.spectra_per_frame), d_p(p)
+    : frame_reader(d, p.sources, p.spectra_per_frame, p.spectra_per_slice > 0),
+      d_p(p),
+      d_means(p.spectra_per_slice > 0 ? kernels::power_means::make(p.means(), d)
+                                      : nullptr)
 {
     set_latency(p.latency);
     // all integrations of a frame come out of one call
@@ -25,17 +28,36 @@ detecting_block::detecting_block(const device& d, const parameters& p)
     }
 }
 
+kernels::detection detecting_block::parameters::summed() const
+{
+    require_range("spectra_per_slice", spectra_per_slice, 0, spectra_per_frame);
+    if (spectra_per_slice == 0)
+        return detect;
+    means().check();
+    return means().summed();
+}
+
+io_signature::sptr
+detecting_block::input_signature_of(const device& d, const parameters& p, int frame)
+{
+    std::vector<int> sizes{ frame };
+    if (p.spectra_per_slice > 0)
+        sizes.push_back(int(p.means().mask.item_bytes()));
+    return signature_on(d, sizes);
+}
+
 io_signature::sptr detecting_block::output_signature_of(const device& d,
                                                         const parameters& p)
 {
-    return signature_on(
-        d,
-        1,
-        item_size("powers",
-                  { { p.detect.of_pairs() ? "pairs" : "beams", p.detect.rows(p.beams) },
-                    { "products", p.detect.product_count() },
-                    { "channels", p.channels / p.detect.summed_channels } },
-                  sizeof(float)));
+    std::vector<int> sizes{ item_size(
+        "powers",
+        { { p.detect.of_pairs() ? "pairs" : "beams", p.detect.rows(p.beams) },
+          { "products", p.detect.product_count() },
+          { "channels", p.channels / p.detect.summed_channels } },
+        sizeof(float)) };
+    if (p.spectra_per_slice > 0)
+        sizes.push_back(int(p.means().counts() * sizeof(uint32_t)));
+    return signature_on(d, sizes);
 }
 
 bool detecting_block::start()
@@ -44,7 +66,24 @@ bool detecting_block::start()
     return frame_reader::start();
 }
 
-void detecting_block::before_first_call() { kernel().clear(work_stream()); }
+void detecting_block::before_first_call()
+{
+    kernel().clear(work_stream());
+    if (d_means)
+        d_means->clear(work_stream());
+}
+
+int64_t detecting_block::prepare_all()
+{
+    const int64_t frames = prepare();
+    if (!d_means)
+        return frames;
+    if (const auto* sources = sources_of_beams(); sources && *sources != d_sources) {
+        d_sources = *sources;
+        d_means->set_sources(d_sources, work_stream());
+    }
+    return frames;
+}
 
 clocked_block::progress
 detecting_block::make(int done,
@@ -56,8 +95,11 @@ detecting_block::make(int done,
     const bool within = d_p.detect.integrations(d_p.spectra_per_frame) > 0;
     float* to = static_cast<float*>(output_items[0]) + done * item;
     const int64_t begin = position() * d_p.spectra_per_frame;
-    const int made = within ? integrate_parts(input_items, to, room)
-                            : integrate_frames(input_items, to);
+    uint32_t* counts =
+        !d_means ? nullptr
+                 : static_cast<uint32_t*>(output_items[1]) + done * d_p.means().counts();
+    const int made = within ? integrate_parts(input_items, to, counts, room)
+                            : integrate_frames(input_items, to, counts);
     if (made == 0)
         return {};
     for (int i = 0; i < made; i++) {
@@ -78,10 +120,11 @@ detecting_block::make(int done,
 
 int detecting_block::integrate_parts(const gr_vector_const_void_star& in,
                                      float* out,
+                                     uint32_t* counts,
                                      int most)
 {
     const int parts = d_p.detect.integrations(d_p.spectra_per_frame);
-    const auto run = next_run(std::min<int64_t>(most / parts, prepare()));
+    const auto run = next_run(std::min<int64_t>(most / parts, prepare_all()));
     if (run.windows == 0)
         return 0;
     int64_t frames = run.windows;
@@ -90,6 +133,15 @@ int detecting_block::integrate_parts(const gr_vector_const_void_star& in,
         lose(frames);
         work_stream().clear(out,
                             frames * parts * output_signature()->sizeof_stream_item(0));
+        if (d_means)
+            work_stream().clear(
+                counts, frames * parts * output_signature()->sizeof_stream_item(1));
+    } else if (d_means) {
+        frames = std::min<int64_t>(frames, d_p.means().most_frames());
+        // the frame within which the input ended is on its own
+        if (const int64_t before = input_end() - position(); before >= 0)
+            frames = std::min(frames, std::max<int64_t>(1, before));
+        make_means(run, in, frames, out, counts);
     } else {
         const int64_t first = position() * d_p.spectra_per_frame;
         std::vector<float> factors;
@@ -115,6 +167,23 @@ int detecting_block::integrate_parts(const gr_vector_const_void_star& in,
     return first == input_end() ? parts_before_end() : int(frames) * parts;
 }
 
+void detecting_block::make_means(const timeline::run& run,
+                                 const gr_vector_const_void_star& in,
+                                 int64_t frames,
+                                 float* out,
+                                 uint32_t* counts)
+{
+    const float one = 1;
+    kernel().execute(
+        starts_of(run, in)[0], d_means->sums(), int(frames), { &one, 1 }, work_stream());
+    d_means->execute(start_of_companion(run, in),
+                     int(frames),
+                     missing_of(frames),
+                     out,
+                     counts,
+                     work_stream());
+}
+
 int64_t detecting_block::end_of_input() const
 {
     const int64_t first = input_end() * d_p.spectra_per_frame,
@@ -135,22 +204,36 @@ int detecting_block::parts_before_end() const
     return std::max(1, int((spectra + d_p.detect.spectra - 1) / d_p.detect.spectra));
 }
 
-int detecting_block::integrate_frames(const gr_vector_const_void_star& in, float* out)
+int detecting_block::integrate_frames(const gr_vector_const_void_star& in,
+                                      float* out,
+                                      uint32_t* counts)
 {
     const int64_t wanted = d_p.detect.spectra / d_p.spectra_per_frame;
     while (d_summed < wanted) {
-        const auto run = next_run(std::min(wanted - d_summed, prepare()));
+        const auto run = next_run(std::min(wanted - d_summed, prepare_all()));
         if (run.windows == 0)
             break;
-        if (const char* start = starts_of(run, in)[0])
+        if (const char* start = starts_of(run, in)[0]) {
             kernel().accumulate(start, int(run.windows), work_stream());
-        else
+            if (d_means)
+                d_means->accumulate(start_of_companion(run, in),
+                                    int(run.windows),
+                                    missing_of(run.windows),
+                                    work_stream());
+        } else {
             lose(run.windows);
+        }
         advance(run.windows);
         d_summed += run.windows;
     }
     if (d_summed == 0 || (d_summed < wanted && !ended() && !interrupted()))
         return 0;
+    if (d_means) {
+        const float one = 1;
+        kernel().dump(d_means->sums(), { &one, 1 }, work_stream());
+        d_means->dump(out, counts, work_stream());
+        return 1;
+    }
     const int64_t end = position() * d_p.spectra_per_frame;
     const auto factors = scales(counted(end - d_summed * d_p.spectra_per_frame, end));
     kernel().dump(out, { factors.data(), factors.size() }, work_stream());
@@ -205,15 +288,20 @@ void detecting_block::tag_integration(uint64_t item,
     const double length = double(detect.spectra) / times; // frames
     const timestamp time = time_of(first / times);
     const double width = input_bandwidth() / d_p.channels;
+    const auto tag_all = [&](const char* key, const pmt::pmt_t& value) {
+        for (int port = 0; port < (d_means ? 2 : 1); port++)
+            tag(port, item, key, value);
+    };
     if (take_begin())
-        tag_description(0,
-                        item,
-                        { time,
-                          rate() / length,
-                          input_bandwidth(),
-                          int64_t(input_samples_per_item() * length) });
+        for (int port = 0; port < (d_means ? 2 : 1); port++)
+            tag_description(port,
+                            item,
+                            { time,
+                              rate() / length,
+                              input_bandwidth(),
+                              int64_t(input_samples_per_item() * length) });
     else
-        tag(0, item, tags::rx_time, time.to_pmt());
+        tag_all(tags::rx_time, time.to_pmt());
     // from channel floor(n/2) of those that come in to that of those that go out
     const int summed = detect.summed_channels;
     const double shift =
@@ -223,12 +311,9 @@ void detecting_block::tag_integration(uint64_t item,
             d_logger->warn("rx_freq of the summed channels is not known: the tag "
                            "bandwidth is missing");
         else
-            tag(0,
-                item,
-                tags::rx_freq,
-                pmt::from_double(change.frequency + shift * width));
+            tag_all(tags::rx_freq, pmt::from_double(change.frequency + shift * width));
     }
-    tag(0, item, tags::spectra, pmt::from_uint64(end - first));
+    tag_all(tags::spectra, pmt::from_uint64(end - first));
 
     // of rows and parts -> of rows and products
     auto numbers = counts;
@@ -239,11 +324,11 @@ void detecting_block::tag_integration(uint64_t item,
             for (int product = 0; product < detect.product_count(); product++)
                 numbers.push_back(counts[row + (parts ? std::min(product, 2) : 2)]);
     }
-    tag(0, item, tags::counted, pmt::init_u64vector(numbers.size(), numbers));
+    tag_all(tags::counted, pmt::init_u64vector(numbers.size(), numbers));
 
     const bool padded = input_end() >= 0 && end > end_of_input();
     if (padded || end - first < detect.spectra)
-        tag(0, item, tags::partial, pmt::PMT_T);
+        tag_all(tags::partial, pmt::PMT_T);
 }
 
 } // namespace gr::aperture

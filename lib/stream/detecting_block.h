@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_STREAM_DETECTING_BLOCK_H
 
 #include "kernels/beams/detection.h"
+#include "kernels/flagging/power_means.h"
 #include "stream/frame_reader.h"
 #include <gnuradio/aperture/beam_parameters.h>
 
@@ -28,6 +29,18 @@ public:
         kernels::detection detect;
         bool mean;
         double latency;
+        int spectra_per_slice; //!< 0: no masks
+
+        //! Where there are masks.
+        kernels::power_means::parameters means() const
+        {
+            return { { channels, sources, spectra_per_frame, spectra_per_slice },
+                     beams,
+                     detect,
+                     mean };
+        }
+        //! What the kernel() is to make. \throws std::invalid_argument
+        kernels::detection summed() const;
     };
 
     bool start() override;
@@ -43,11 +56,17 @@ protected:
                  p.spectra,
                  p.summed_channels };
     }
+    //! \param frame bytes of one
+    static io_signature::sptr
+    input_signature_of(const device& d, const parameters& p, int frame);
     static io_signature::sptr output_signature_of(const device& d, const parameters& p);
 
     virtual kernels::detecting_kernel& kernel() = 0;
     //! Frames from the next one on that can be done in one call.
     virtual int64_t prepare() { return int64_t(1) << 40; }
+    //! Sources that the beams are made of from the next frame on; nullptr: as many beams
+    //! as sources.
+    virtual const std::vector<std::vector<int>>* sources_of_beams() { return nullptr; }
     //! Spectra that a beam lacks, of those that its sources do.
     virtual std::vector<intervals::interval>
     lost_of(int beam, const std::vector<intervals>& lost, int64_t first, int64_t end);
@@ -60,8 +79,21 @@ private:
     void before_first_call() override;
 
     //! Integrations within frames, and of frames; each returns how many items it made.
-    int integrate_parts(const gr_vector_const_void_star& in, float* out, int most);
-    int integrate_frames(const gr_vector_const_void_star& in, float* out);
+    //! \param counts nullptr: there are no masks
+    int integrate_parts(const gr_vector_const_void_star& in,
+                        float* out,
+                        uint32_t* counts,
+                        int most);
+    int
+    integrate_frames(const gr_vector_const_void_star& in, float* out, uint32_t* counts);
+    //! Frames from the next one on that can be done in one call, with d_means told of it.
+    int64_t prepare_all();
+    //! Of some frames, into what kernel() and d_means make of them.
+    void make_means(const timeline::run& run,
+                    const gr_vector_const_void_star& in,
+                    int64_t frames,
+                    float* out,
+                    uint32_t* counts);
 
     //! Spectra that were summed, of each row and part; one number if all agree.
     std::vector<uint64_t> counted(int64_t first, int64_t end);
@@ -79,6 +111,8 @@ private:
     int parts_before_end() const;
 
     const parameters d_p;
+    const std::unique_ptr<kernels::power_means> d_means; // nullptr: no masks
+    std::vector<std::vector<int>> d_sources;             // that d_means knows
     int64_t d_summed = 0; // frames of an integration of several
 };
 

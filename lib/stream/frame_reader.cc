@@ -11,10 +11,12 @@
 
 namespace gr::aperture {
 
-frame_reader::frame_reader(const device& d, int sources, int times)
+frame_reader::frame_reader(const device& d, int sources, int times, bool masks)
     : clocked_block(d, 1, 1, 1), d_times(times), d_lost(sources)
 {
     begin_anew_where_restated();
+    if (masks)
+        take_companion("the masks");
 }
 
 bool frame_reader::start()
@@ -54,6 +56,18 @@ bool frame_reader::any_lost(int64_t first, int64_t end) const
     return std::any_of(d_lost.begin(), d_lost.end(), [=](const intervals& lost) {
         return !lost.within(first, end).empty();
     });
+}
+
+kernels::missing_spectra frame_reader::missing_of(int64_t frames) const
+{
+    const int64_t first = position() * d_times, end = first + frames * d_times;
+    if (!any_lost(first, end))
+        return {};
+    kernels::missing_spectra missing(int(frames), int(d_lost.size()), int(d_times));
+    for (size_t source = 0; source < d_lost.size(); source++)
+        for (const auto& gap : d_lost[source].within(first, end))
+            missing.set(int(source), gap.first - first, gap.end - first);
+    return missing;
 }
 
 void frame_reader::forget_before(int64_t spectrum)

@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_STREAM_FRAME_READER_H
 #define INCLUDED_APERTURE_STREAM_FRAME_READER_H
 
+#include "kernels/flagging/missing_spectra.h"
 #include "stream/clocked_block.h"
 #include "stream/intervals.h"
 #include <utility>
@@ -26,7 +27,8 @@ public:
     void forecast(int noutput_items, gr_vector_int& required) override;
 
 protected:
-    frame_reader(const device& d, int sources, int times);
+    //! \param masks port 1 has the masks of the frames, in step with them
+    frame_reader(const device& d, int sources, int times, bool masks = false);
 
     //! The next frames are lost, of all sources.
     void lose(int64_t frames);
@@ -34,6 +36,8 @@ protected:
     bool any_lost(int64_t first, int64_t end) const;
     //! Of each source.
     const std::vector<intervals>& lost() const { return d_lost; }
+    //! Of the next so many frames.
+    kernels::missing_spectra missing_of(int64_t frames) const;
     //! Nobody asks for spectra before one any more.
     void forget_before(int64_t spectrum);
     //! True once for each time that the stream began or was lined up anew: what comes out

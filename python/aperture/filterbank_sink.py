@@ -21,8 +21,8 @@ from .arrays.array_description import ArrayDescription, load_array
 from .beams.weights import beam_directions, find_polarizations
 from .files.filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
 from .files.file_names import TIME, check_fields, name_text, time_text
-from .files.filterbank_writer import (MISSING, MissingSamples, RecentMean, SampleFile, check_names,
-                                      take_places)
+from .files.filterbank_writer import (MISSING, MissingSamples, RecentMean, SampleFile, cells_of,
+                                      check_names, take_places)
 from .files.growing_file import check_path, file_name
 from .parameters.errors import refuse
 from .pointing import ZENITH, as_beams
@@ -70,7 +70,8 @@ class filterbank_sink(python_block):
     In: `[beam][product][channel]` of f32 from `power_detector` or `beam_power`, one item an
     integration, with the tags rx_time, rx_freq, rx_rate, bandwidth and spectra. Where an array has
     two polarisations, a beam here is a pair of the beamformer's (of products `power`: each of
-    both).
+    both). With `counts`, a second port takes what these blocks counted, `[beam][channel]` of u32,
+    an item for each integration.
 
     A `filename` with {beam} in it makes a file for each beam, the beam's name (what is not a
     letter, digit or one of ._+- as _, and no dots in front) in its place; any other one file for
@@ -92,6 +93,11 @@ class filterbank_sink(python_block):
     second time are left out. A text file beside the file, of its name and .missing, lists the
     samples that were filled: lines of first, count, IF (-1: all). `filled()` counts them. Take
     `mean` powers: sums are less where spectra are missing.
+
+    With `counts`, the power of a channel is the mean over the spectra that are not flagged, and a
+    channel of which none is left (its count is 0) becomes that mean of the last integrations
+    likewise, so that a search finds neither the interference nor a hole. The text file lists only
+    samples of which all channels were filled; `flagged()` gives the fraction that was flagged.
 
     Samples are added as they come, with one write for each call of work(): a process that is
     killed loses what was under way.
@@ -131,6 +137,9 @@ class filterbank_sink(python_block):
     rows : int
         If given, how many beams an item must have (a flowgraph that was drawn for so many has items
         of that size).
+    counts : bool
+        Whether there is a second port, for the counts of a block that takes masks
+        (`spectra_per_slice`).
 
     Raises
     ------
@@ -140,7 +149,7 @@ class filterbank_sink(python_block):
 
     def __init__(self, filename="beams-{time}.fil", array="two-dish", beams=ZENITH, channels=1024,
                  products="power", nbits=32, overwrite=True, machine_id=0, telescope=None,
-                 level_integrations=64, rows=None):
+                 level_integrations=64, rows=None, counts=False):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         for name, value, low, high in (("channels", channels, 1, 2**31 - 1),
@@ -175,8 +184,11 @@ class filterbank_sink(python_block):
         self._start()
         # a file that cannot be written is to be known before anything is computed
         self._check_paths()
+        kinds = [(np.float32, size)]
+        if counts:
+            kinds.append((np.uint32, self._shape[0] * self._shape[2]))
         super().__init__("filterbank_sink", out_sig=None,
-                         in_sig=[(np.float32, size) if size > 1 else np.float32])
+                         in_sig=[kind if kind[1] > 1 else kind[0] for kind in kinds])
 
     def files(self):
         """The paths, one for each beam or one for all; with {time} in them until the first
@@ -190,6 +202,11 @@ class filterbank_sink(python_block):
     def filled(self):
         """Integrations in the files that are missing in whole or of some beams, and were filled."""
         return self._filled
+
+    def flagged(self):
+        """Of what came with counts, the fraction of beams and channels that was flagged in whole,
+        and so was filled."""
+        return self._flagged / max(self._cells, 1)
 
     def levels(self):
         """Of 8 bits: offset and step, float [beam][product][channel], in ascending frequency, such
@@ -218,6 +235,7 @@ class filterbank_sink(python_block):
         self._recent = RecentMean(self._shape, self._level_integrations)
         self._room = np.empty(0, np.uint8)
         self._written = self._filled = 0
+        self._flagged = self._cells = 0  # channels of beams in integrations that were written
         self._told = False       # that something is missing
         self._shift = 0          # samples of the file less integrations that came
         self._behind = 0         # integrations that are to come a second time
@@ -236,7 +254,7 @@ class filterbank_sink(python_block):
 
     def _work(self, input_items, output_items):
         try:
-            self._take(input_items[0])
+            self._take(*input_items)
         except Exception:
             with contextlib.suppress(OSError):
                 self._close()
@@ -257,13 +275,15 @@ class filterbank_sink(python_block):
         named = isinstance(error, OSError) and error.strerror and error.filename in self._paths
         return text_of(error) if named else printable(f"{self._paths[0]}: ") + text_of(error)
 
-    def _take(self, items):
+    def _take(self, items, counts=None):
         """Tags first: what comes before one that is not right is good."""
         first = self.nitems_read(0)
         found = {}
         for tag in self.get_tags_in_window(0, 0, len(items)):
             found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
         powers = items.reshape(len(items), *self._shape)
+        if counts is not None:
+            counts = counts.reshape(len(items), self._shape[0], self._shape[2])
         begin = end = 0  # of good ones that are not in the files yet
         lost = {}        # of these -> what _lost() says
         absent = 0       # integrations that are missing behind them
@@ -277,6 +297,8 @@ class filterbank_sink(python_block):
                     for item, rows in lost.items():
                         flags[item - begin] = rows
                     lost.clear()
+                if counts is not None:
+                    flags = self._with_flagged(counts[begin:end], flags)
                 self._add(powers[begin:end], flags)
             begin = end
             if absent:
@@ -310,6 +332,18 @@ class filterbank_sink(python_block):
         add()
         if problem is not None:
             raise problem
+
+    def _with_flagged(self, counts, lost):
+        """What is lost, with channels of which nothing was counted: as lost, or [...][channel]."""
+        flagged = counts == 0
+        self._cells += flagged.size
+        number = np.count_nonzero(flagged)
+        if number == 0:
+            return lost
+        self._flagged += number
+        shape = (len(counts), *self._shape)
+        cells = np.broadcast_to(flagged[:, :, np.newaxis], shape)
+        return cells.copy() if lost is None else cells | lost[..., None]
 
     @staticmethod
     def _value(here, key, convert):
@@ -379,7 +413,7 @@ class filterbank_sink(python_block):
 
     def _add(self, powers, lost=None):
         """powers: [sample][beam][product][channel], highest channel last; lost: bool
-        [sample][beam][product]."""
+        [sample][beam][product], or [sample][beam][product][channel]."""
         if self._levels is None:
             self._recent.add(powers, lost)
         self._write(powers, lost)
@@ -408,7 +442,7 @@ class filterbank_sink(python_block):
         """From what waits for them (at the end, from as much as there is), which is written anew
         with 8 bits."""
         pieces, self._waiting = self._waiting, []
-        there = [np.where(False if lost is None else lost[..., None], np.nan, powers)
+        there = [np.where(False if lost is None else cells_of(lost), np.nan, powers)
                  for powers, lost in (piece for piece in pieces if not isinstance(piece, int))]
         if not there:
             return
@@ -439,7 +473,7 @@ class filterbank_sink(python_block):
         else:
             self._levels.write_bytes(powers, values)
         if lost is not None:
-            np.copyto(values, self._fill(), where=lost[..., None])
+            np.copyto(values, self._fill(), where=cells_of(lost))
         self._store(data)
 
     def _write_gap(self, count):
@@ -483,6 +517,10 @@ class filterbank_sink(python_block):
         self._written += samples
         if lost is None:
             return
+        if lost.ndim == 4:
+            lost = lost.all(axis=3)
+            if not lost.any():
+                return
         filled = np.flatnonzero(lost.any(axis=(1, 2)))
         if not self._told:
             self._warn(f"nothing was received for sample {first + filled[0]}: it is filled, as "

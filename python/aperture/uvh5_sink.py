@@ -76,11 +76,13 @@ class uvh5_sink(python_block):
     Writes visibilities into a UVH5 file, which pyuvdata, and what stands on it, reads.
 
     In: `[channel][product]` of fc32 from `xengine`, one item an integration, with the tags
-    rx_time, rx_freq, bandwidth, spectra and counted.
+    rx_time, rx_freq, bandwidth, spectra and counted. With `counts`, a second port takes what the
+    X-engine counted, `[channel][product]` of u32, an item for each integration.
 
     A product (ant_1, ant_2, pq) of the file is conj(x_p of ant_1) x_q of ant_2. Antennas are
     numbered in the order of their names. time_array is the middle of an integration, nsamples
-    the fraction of its spectra that was there, flags where that is 0. Coordinates are those
+    the fraction of its spectra that was there (with `counts`, and not flagged, in each channel),
+    flags where that is 0. Coordinates are those
     of the description; x is taken to point north and y east. Phases are those of the integrations
     (phase centre unprojected, or what was tracked), or are turned to phase centres, each in a file
     of its own: such a file is as if pyuvdata had phased it. Antennas at one place are written 2 mm
@@ -152,6 +154,9 @@ class uvh5_sink(python_block):
         InputStatistics of the file. None: nothing is.
     statistics_type : str
         Of these frames: sc8, sc4 or fc32.
+    counts : bool
+        Whether there is a second port, for the counts of an X-engine that takes masks
+        (`spectra_per_slice`).
 
     Raises
     ------
@@ -164,7 +169,7 @@ class uvh5_sink(python_block):
     def __init__(self, filename="visibilities-{time}.uvh5", array="two-dish", channels=1024,
                  overwrite=True, history="", mount="fixed", inputs=None, phase_centers=None,
                  tracked=None, calibration="", calibrate="apply", scale="model", gains=None,
-                 compression="none", statistics=None, statistics_type="fc32"):
+                 compression="none", statistics=None, statistics_type="fc32", counts=False):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, Integral) or channels < 1:
@@ -211,8 +216,9 @@ class uvh5_sink(python_block):
             GrowingFile.check_names(path)
         # NumPy deprecates what GNU Radio makes of a vector of one
         size = self._channels * products
+        kinds = [np.complex64, np.uint32] if counts else [np.complex64]
         super().__init__("uvh5_sink", out_sig=None,
-                         in_sig=[(np.complex64, size) if size > 1 else np.complex64])
+                         in_sig=[(kind, size) if size > 1 else kind for kind in kinds])
 
     def _take_calibration(self, array, calibration, calibrate, scale, gains):
         """Checks what is given of the calibration."""
@@ -338,7 +344,7 @@ class uvh5_sink(python_block):
 
     def _work(self, input_items, output_items):
         try:
-            self._write(input_items[0])
+            self._write(*input_items)
         except Exception:
             for output in self._outputs:
                 with contextlib.suppress(OSError):
@@ -352,7 +358,7 @@ class uvh5_sink(python_block):
             return text
         return printable(f"{self._filenames[0]}: ") + text
 
-    def _write(self, items):
+    def _write(self, items, counts=None):
         first = self.nitems_read(0)
         found = {}
         for tag in self.get_tags_in_window(0, 0, len(items)):
@@ -364,7 +370,8 @@ class uvh5_sink(python_block):
                     self._add(integrations)
                     integrations = []
                     self._end()
-                integrations.append(self._integration(item, found.get(i, {})))
+                integrations.append(self._integration(
+                    item, found.get(i, {}), None if counts is None else counts[i]))
             except ValueError as error:
                 # what came before it is good
                 problem = error
@@ -378,7 +385,7 @@ class uvh5_sink(python_block):
         for output in self._outputs:
             output.add(integrations, rows)
 
-    def _integration(self, item, found):
+    def _integration(self, item, found, counts=None):
         """One item and its tags -> what Uvh5Layout.integration() takes."""
         if self._setting is None and self._last_setting is None:
             require(found, NEEDED, "X-engine")
@@ -392,6 +399,11 @@ class uvh5_sink(python_block):
         if spectra == 0 or len(counted) not in (1, self._shape[1]) or max(counted) > spectra:
             raise ValueError(f"tags: spectra {spectra} and {len(counted)} counts up to "
                              f"{max(counted, default=0)} do not fit {self._shape[1]} products")
+        if counts is not None:
+            counted = np.array(counts).reshape(self._shape)
+            if counted.max() > spectra:
+                raise ValueError(f"counts: {counted.max()} are more than the {spectra} spectra of "
+                                 "the integration: they are not of these visibilities")
         # of n channels, from one spectrum to the next; real samples: 2n at 2 bandwidth
         hop = self._channels / self._setting.bandwidth
         # rx_time is the middle of the first spectrum

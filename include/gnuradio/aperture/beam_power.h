@@ -31,6 +31,12 @@ namespace gr::aperture {
  * `[beam or pair][product][channel]` for each integration. Products, tags and what comes
  * of an integration that the input's end cuts short are those of power_detector. Message
  * port `weights`: that of beamformer.
+ *
+ * With `spectra_per_slice`, input port 1 takes the masks of the frames from flagger, one
+ * `[channel][input][(slices + 7) / 8]` of u8 for each frame, and output port 1 gives the
+ * counts, as those of power_detector. Flagged inputs are zero in a beam's sum: as of
+ * missing ones, a spectrum counts for a beam while any input that the beam uses (with a
+ * weight in any channel, or in its mask) is there and not flagged.
  */
 class APERTURE_API beam_power : virtual public block_on_device
 {
@@ -44,6 +50,7 @@ public:
         int incoherent_beams = 0;
         int spectra_per_frame = 256;
         std::string type = "fc32";
+        int spectra_per_slice = 0;
         std::string device = "auto";
         double latency = 0.1;
     };
@@ -68,6 +75,11 @@ public:
                 "incoherent pairs may not be"),
             detection_parameters::describe(),
             std::make_tuple(
+                parameter("spectra_per_slice",
+                          &parameters::spectra_per_slice,
+                          "spectra of a bit of the masks of inputs that come in on port "
+                          "1, a divisor of spectra_per_frame; 0: there are no masks, and "
+                          "no counts"),
                 parameter("device", &parameters::device, meaning_of_device),
                 parameter("latency", &parameters::latency, meaning_of_latency)));
     }

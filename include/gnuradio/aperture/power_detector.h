@@ -31,6 +31,15 @@ namespace gr::aperture {
  * (what was summed, without missing spectra: one number for all, or one for each beam or
  * pair and product), and `partial` if the input ended within it. It is the last one: no
  * integration is made of the zeros alone that fill the last frame.
+ *
+ * With `spectra_per_slice`, input port 1 takes the masks of the frames from a flagger
+ * that looks at beams, one `[channel][beam][(slices + 7) / 8]` of u8 for each frame, and
+ * output port 1 gives the counts, one u32 item `[beam or pair][channel]` for each
+ * integration: the spectra that are neither missing nor flagged, of a pair in neither
+ * beam, of all summed channels together. With `mean`, |x|^2, |y|^2 and x y* are each
+ * divided by their own counts, channel by channel (0 where that is 0). `counted` does not
+ * know of flags. Masks that end before the frames, or whose rx_time is another, are an
+ * error.
  */
 class APERTURE_API power_detector : virtual public block_on_device
 {
@@ -42,6 +51,7 @@ public:
         int beams = 1;
         int spectra_per_frame = 256;
         std::string type = "fc32";
+        int spectra_per_slice = 0;
         std::string device = "auto";
         double latency = 0.1;
     };
@@ -59,6 +69,11 @@ public:
                 parameter("type", &parameters::type, "of the voltages, fc32 or sc8")),
             detection_parameters::describe(),
             std::make_tuple(
+                parameter("spectra_per_slice",
+                          &parameters::spectra_per_slice,
+                          "spectra of a bit of the masks of beams that come in on port "
+                          "1, a divisor of spectra_per_frame; 0: there are no masks, and "
+                          "no counts"),
                 parameter("device", &parameters::device, meaning_of_device),
                 parameter("latency", &parameters::latency, meaning_of_latency)));
     }

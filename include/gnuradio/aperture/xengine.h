@@ -28,6 +28,14 @@ namespace gr::aperture {
  * `[channel][product]` for each integration, with the tags `rx_time` (of its first
  * spectrum), `spectra` (its length) and `counted` (what was summed: missing spectra are
  * not), and `partial` on the last one if the input ended within it.
+ *
+ * With `spectra_per_slice`, input port 1 takes the masks of the frames from flagger, one
+ * `[channel][input][(slices + 7) / 8]` of u8 for each frame, and output port 1 gives the
+ * counts, one u32 item `[channel][product]` for each integration: the spectra in which
+ * neither input is missing or flagged. Each channel of a product is divided by its own
+ * count (0 where that is 0); `counted` does not know of flags, and is the most that the
+ * counts can be. Masks that end before the frames, or whose rx_time is another, are an
+ * error.
  */
 class APERTURE_API xengine : virtual public block_on_device
 {
@@ -42,6 +50,7 @@ public:
         double integration = 1;
         std::string integration_unit = "frames";
         bool normalise = true;
+        int spectra_per_slice = 0;
         std::string device = "auto";
         double latency = 0.1;
     };
@@ -64,6 +73,11 @@ public:
             parameter("normalise",
                       &parameters::normalise,
                       "divide each product by its own number of counted spectra"),
+            parameter(
+                "spectra_per_slice",
+                &parameters::spectra_per_slice,
+                "spectra of a bit of the masks that come in on port 1, a divisor of "
+                "spectra_per_frame; 0: there are no masks, and no counts"),
             parameter("device", &parameters::device, meaning_of_device),
             parameter("latency", &parameters::latency, meaning_of_latency));
     }

@@ -14,6 +14,8 @@
 #include "kernels/conditioning/power_normalizer.h"
 #include "kernels/corner_turn/corner_turn.h"
 #include "kernels/f_engine/f_engine.h"
+#include "kernels/flagging/mask_counts.h"
+#include "kernels/flagging/power_means.h"
 #include "kernels/pfb/pfb.h"
 #include "kernels/select/product_select.h"
 #include "kernels/xengine/xengine.h"
@@ -33,8 +35,10 @@ struct cuda_kernels {
     cuda_maker<kernels::beamformer> beamformer;
     cuda_maker<kernels::corner_turn> corner_turn;
     cuda_maker<kernels::f_engine> f_engine; //!< may return nullptr
+    cuda_maker<kernels::mask_counts> mask_counts;
     cuda_maker<kernels::pfb> pfb;
     cuda_maker<kernels::power_detector> power_detector;
+    cuda_maker<kernels::power_means> power_means;
     cuda_maker<kernels::power_normalizer> power_normalizer;
     cuda_maker<kernels::product_select> product_select;
     cuda_maker<kernels::xengine> xengine;

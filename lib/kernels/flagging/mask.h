@@ -15,12 +15,13 @@
 namespace gr::aperture::kernels {
 
 /*!
- * Where the flags of a frame `[channel][input][time]` are: a mask `[channel][input][byte]`.
+ * Where the flags of a frame `[channel][input][time]` are: a mask
+ * `[channel][input][byte]`.
  *
  * A slice is `spectra_per_slice` spectra in a row, aligned to the frame; slice s is bit
- * s % 8, counted from the lowest, of byte s / 8 of its channel and input, and is set where
- * the slice is flagged. Bits behind the last slice are 0. An "input" is a beam where the
- * frames hold beams.
+ * s % 8, counted from the lowest, of byte s / 8 of its channel and input, and is set
+ * where the slice is flagged. Bits behind the last slice are 0. An "input" is a beam
+ * where the frames hold beams.
  */
 struct mask_layout {
     int channels, inputs, spectra_per_frame, spectra_per_slice;

@@ -12,6 +12,8 @@
 #include "kernels/conditioning/cuda_power_normalizer.h"
 #include "kernels/corner_turn/cuda_corner_turn.h"
 #include "kernels/f_engine/cuda_f_engine.h"
+#include "kernels/flagging/cuda_mask_counts.h"
+#include "kernels/flagging/cuda_power_means.h"
 #include "kernels/pfb/cuda_pfb.h"
 #include "kernels/select/cuda_product_select.h"
 #include "kernels/xengine/cuda_xengine.h"
@@ -26,8 +28,10 @@ extern "C" __attribute__((visibility("default"))) const void* gnuradio_aperture_
         [](const auto& p, int gpu) { return cuda::make_beamformer(p, gpu); },
         cuda::make_corner_turn,
         cuda::make_f_engine,
+        cuda::make_mask_counts,
         cuda::make_pfb,
         cuda::make_power_detector,
+        cuda::make_power_means,
         cuda::make_power_normalizer,
         cuda::make_product_select,
         [](const auto& p, int gpu) { return cuda::make_xengine(p, gpu); },

@@ -72,12 +72,15 @@ __global__ void dump_sums(sum* sums,
                           int64_t count,
                           int64_t products,
                           const double* scales, // or nullptr: one for all
-                          double scale)
+                          double scale,
+                          const uint32_t* counts) // of each, or nullptr
 {
     const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
     if (i >= count)
         return;
-    const double factor = scales ? scales[i % products] : scale;
+    const double factor = counts   ? counts[i] ? 1. / counts[i] : 0.
+                          : scales ? scales[i % products]
+                                   : scale;
     visibilities[i] = make_float2(float(value_of(sums[2 * i]) * factor),
                                   float(value_of(sums[2 * i + 1]) * factor));
     sums[2 * i] = 0;
@@ -133,8 +136,24 @@ public:
             count,
             d_p.products(),
             scale_count > 1 ? d_scales.data() : nullptr,
-            scales[0]);
+            scales[0],
+            nullptr);
         check_launch("X-engine, dump");
+    }
+
+    void dump_means(cfloat* visibilities, const uint32_t* counts, stream& s) override
+    {
+        const device_guard guard(d_device);
+        const int64_t count = d_p.products() * d_p.channels;
+        dump_sums<<<blocks_for(count, 256), 256, 0, native(s)>>>(
+            d_sums.data(),
+            reinterpret_cast<float2*>(visibilities),
+            count,
+            d_p.products(),
+            nullptr,
+            1.,
+            counts);
+        check_launch("X-engine, dump of means");
     }
 
     void clear(stream& s) override

@@ -52,6 +52,19 @@ public:
         });
     }
 
+    void dump_means(cfloat* visibilities, const uint32_t* counts, stream& s) override
+    {
+        const size_t count = size_t(d_p.channels) * d_p.products();
+        run_on(s, [=, host = d_host] {
+            host_stream own;
+            std::vector<cfloat> plain(count);
+            const auto numbers = unmasked(counts, count * sizeof(uint32_t));
+            host->dump_means(
+                plain.data(), reinterpret_cast<const uint32_t*>(numbers.data()), own);
+            copy_masked(visibilities, plain.data(), count * sizeof(cfloat));
+        });
+    }
+
     void clear(stream& s) override
     {
         run_on(s, [host = d_host] {

@@ -129,6 +129,16 @@ public:
         clear(s);
     }
 
+    void dump_means(cfloat* visibilities, const uint32_t* counts, stream& s) override
+    {
+        for (int64_t i = 0; i < d_p.products() * d_p.channels; i++) {
+            const double scale = counts[i] ? 1. / counts[i] : 0;
+            visibilities[i] = cfloat(float(double(d_sums[2 * i]) * scale),
+                                     float(double(d_sums[2 * i + 1]) * scale));
+        }
+        clear(s);
+    }
+
     void clear(stream&) override { std::fill(d_sums.begin(), d_sums.end(), 0); }
 
 private:

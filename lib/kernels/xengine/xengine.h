@@ -46,6 +46,10 @@ public:
     virtual void
     dump(cfloat* visibilities, const double* scales, size_t scale_count, stream&) = 0;
 
+    //! Likewise, with the scale 1 / count of each: counts
+    //! [channel][product], in memory of the device; 0 where that is 0.
+    virtual void dump_means(cfloat* visibilities, const uint32_t* counts, stream&) = 0;
+
     //! Sets the sums to zero.
     virtual void clear(stream&) = 0;
 };

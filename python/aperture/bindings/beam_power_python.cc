@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beam_power.h) */
-/* BINDTOOL_HEADER_FILE_HASH(8e54f49db9cb3cec7f2ed1040f3981a9) */
+/* BINDTOOL_HEADER_FILE_HASH(c9f6e4680afa20afefd925250a806f3b) */
 /***********************************************************************************/
 
 #include "about_detection.h"
@@ -32,7 +32,13 @@ The same as beamformer (with fc32) and power_detector, and incoherent beams besi
 ones, numbered behind them: the sum of the powers of the inputs in its mask. Of a pair, the k-th
 input of one mask and the k-th of the other are an antenna.
 )doc") + about_detection("`[channel][input][time]` from corner_turn") +
-            about_weights);
+            R"doc(
+With spectra_per_slice, port 1 takes the masks of the frames, `[channel][input][byte]` of u8
+from flagger, in step with them, and port 1 gives counts as power_detector does. Flagged
+inputs are zero in a beam's sum: as of missing ones, a spectrum counts for a beam while any
+input that the beam uses (with a weight in any channel, or in its mask) is there and not
+flagged.
+)doc" + about_weights);
     c.def("implementation", &block::implementation, "What computes, a string.");
     bind_weight_methods<block>(c);
 }

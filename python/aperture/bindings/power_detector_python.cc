@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(power_detector.h) */
-/* BINDTOOL_HEADER_FILE_HASH(f3e1be17aff0a27932230e9af6a0c48f) */
+/* BINDTOOL_HEADER_FILE_HASH(ffc9178cf7bb57764a7b31cfec3f52b0) */
 /***********************************************************************************/
 
 #include "about_detection.h"
@@ -25,6 +25,15 @@ void bind_power_detector(py::module& m)
         m,
         "power_detector",
         std::string(R"doc(Powers and Stokes parameters of beams, integrated.
-)doc") + about_detection("`[channel][beam][time]` from beamformer"));
+)doc") + about_detection("`[channel][beam][time]` from beamformer") +
+            R"doc(
+With spectra_per_slice, port 1 takes the masks of the frames, `[channel][beam][byte]` of u8
+from a flagger that looks at beams, in step with them, and port 1 gives the counts, u32
+`[beam or pair][channel]`, one item an integration: the spectra that are neither missing nor
+flagged, of a pair in neither beam, of all summed channels together. With mean, |x|^2, |y|^2
+and x y* are each divided by their own counts, channel by channel; counted does not know of
+flags. Masks that end before the frames, or whose rx_time is another, end the flowgraph with
+an error.
+)doc");
     c.def("implementation", &block::implementation, "What computes, a string.");
 }

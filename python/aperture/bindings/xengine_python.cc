@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(xengine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(71515509aa0f84a3eba775157e18efce) */
+/* BINDTOOL_HEADER_FILE_HASH(a524a6175c8072526b69bb824f9e1c34) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -31,6 +31,12 @@ Port in: frames `[channel][input][time]` of corner_turn. Port out: fc32
 `[channel][product]`, one item an integration, with the tags rx_time (of its first
 spectrum), spectra (its length), counted (spectra that were summed, one for each product or
 one value for all) and partial (on the last one if the input ended within it).
+
+With spectra_per_slice, port 1 takes the masks of the frames, `[channel][input][byte]` of u8
+from flagger, in step with them, and port 1 gives the counts, u32 `[channel][product]`, one
+item an integration: spectra in which neither input is missing or flagged. Each channel of a
+product is divided by its own count; counted does not know of flags. Masks that end before
+the frames, or whose rx_time is another, end the flowgraph with an error.
 )doc");
     c.def("set_integration",
           &block::set_integration,

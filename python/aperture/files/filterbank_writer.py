@@ -181,6 +181,12 @@ def _without_links(name, flags):
     return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
+def cells_of(lost):
+    """What is lost, [sample][row][product] or [sample][row][product][channel], such that it
+    broadcasts with powers."""
+    return lost if lost.ndim == 4 else lost[..., np.newaxis]
+
+
 class RecentMean:
     """The mean of the last samples, about so many, of which some may be missing."""
 
@@ -198,8 +204,12 @@ class RecentMean:
         return self._mean
 
     def add(self, powers, lost=None):
-        """powers: float32 [sample][row][product][channel]; lost: bool [sample][row][product]"""
+        """powers: float32 [sample][row][product][channel]; lost: bool [sample][row][product],
+        or [sample][row][product][channel]"""
         powers = powers[-self._samples:]
+        if lost is not None and lost.ndim == 4:
+            # a channel that is lost is one whose power is no number
+            powers, lost = np.where(lost[-self._samples:], np.float32(np.nan), powers), None
         if lost is None and self._wait_for_more(powers):
             return
         mean = self.mean

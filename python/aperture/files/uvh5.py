@@ -95,6 +95,9 @@ class ProductMap:
     def fractions(self, counted, spectra):
         """Counted spectra of each product, or of all -> [baseline][polarisation], 0 to 1."""
         counted = np.asarray(counted)
+        if counted.ndim == 2:
+            of_each = counted[:, self.product].swapaxes(0, 1)
+            return np.where(self.product[:, np.newaxis] >= 0, of_each / spectra, 0)
         if counted.size == 1:
             counted = np.broadcast_to(counted.reshape(1), (self.product.max() + 1,))
         return np.where(self.product >= 0, counted[self.product] / spectra, 0)

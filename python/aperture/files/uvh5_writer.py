@@ -129,7 +129,8 @@ class Uvh5Layout:
         spectra : int
             that it spans
         counted : array of int
-            spectra that were summed, of each product or one number for all
+            spectra that were summed, of each product or one number for all, or
+            [channel][product]
         spectrum_length : float
             seconds from one spectrum to the next
         """
@@ -223,7 +224,9 @@ class Uvh5Layout:
             channels = len(self.frequencies)
             for i, integration in enumerate(integrations):
                 rows = slice(old + i * self.baselines, old + (i + 1) * self.baselines)
-                fractions = np.repeat(integration.fractions[:, np.newaxis, :], channels, axis=1)
+                fractions = integration.fractions
+                if fractions.ndim == 2:
+                    fractions = np.repeat(fractions[:, np.newaxis, :], channels, axis=1)
                 data["visdata"][rows] = integration.visibilities
                 data["nsamples"][rows] = fractions
                 data["flags"][rows] = fractions == 0

@@ -1,0 +1,56 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/common/make_on.h"
+#include "kernels/flagging/emulated_power_means.h"
+#include "kernels/flagging/host_power_means.h"
+#include "kernels/flagging/power_means.h"
+#include <algorithm>
+
+namespace gr::aperture::kernels {
+
+detection power_means::parameters::summed() const
+{
+    detection d = detect;
+    if (d.of_pairs())
+        d.products = detection::product_set::coherency;
+    d.basis = detection::feeds::linear;
+    return d;
+}
+
+int power_means::parameters::integrations() const
+{
+    return std::max(1, detect.integrations(mask.spectra_per_frame));
+}
+
+int power_means::parameters::most_frames() const
+{
+    if (detect.integrations(mask.spectra_per_frame) == 0)
+        return 1;
+    constexpr size_t bytes = 64 << 20;
+    return int(
+        std::clamp<size_t>(bytes / (sizeof(float) * integrations() * sums()), 1, 4096));
+}
+
+void power_means::parameters::check() const
+{
+    mask.check();
+    detect.check(mask.channels, beams, mask.spectra_per_frame);
+    require_range(
+        "spectra", detect.spectra, 1, (int64_t(1) << 32) / detect.summed_channels - 1);
+}
+
+std::unique_ptr<power_means> power_means::make(const parameters& p, const device& d)
+{
+    return make_on<power_means>(d,
+                                p,
+                                host::make_power_means,
+                                emulated::make_power_means,
+                                &cuda_kernels::power_means);
+}
+
+} // namespace gr::aperture::kernels
