@@ -133,6 +133,19 @@ class qa_folder(gr_unittest.TestCase):
             self.check(powers, 123.0, 0.7145, 1e-9, (START[0] - 1000, 0.25), 0.3, 37,
                        spectra=8, counted=counted, mean=mean)
 
+    def test_middle(self):
+        """A power is of the middle of its spectra: of two, the first at rx_time, a quarter of an
+        item later; of many, and where nothing is said, half of one; of one at rx_time."""
+        powers = np.arange(1, 65, dtype=np.float32).reshape(-1, 1, 1, 1)
+        # items of 10 ms begin 6 ms after the border of a bin of 10 ms
+        epoch = (START[0], START[1] - 0.006)
+        for spectra, late in ((1, 0), (2, 0), (1000, 1), (None, 1)):
+            tags = stream_tags(START, 100.0)
+            if spectra:
+                tags += [tag(item, "spectra", pmt.from_uint64(spectra)) for item in range(64)]
+            found, _, _, _ = fold(powers, tags, period=0.64, epoch=epoch, bins=64)
+            np.testing.assert_array_equal(found[0].ravel(), np.roll(powers.ravel(), late))
+
     def test_flagged(self):
         """Powers that are exactly 0, or NaN, do not count, channel by channel."""
         rng = np.random.default_rng(5)
