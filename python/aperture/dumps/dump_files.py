@@ -21,7 +21,7 @@ from ..files.sigmf_writer import SigmfWriter, both_names
 from ..files.voltage_file import (DADA_ENDING, GUPPI_ENDING, SIGMF_ENDINGS, Recording)
 from ..parameters.errors import refuse
 from .exact_clock import moment_of
-from .voltage_edge import arranged
+from .voltage_edge import arranged, time_first
 
 ID, CHANNEL = "{id}", "{channel}"
 SPARE_FILES = 64         # descriptors that are left to everything else
@@ -263,12 +263,10 @@ class Section:
             if self._selection.files.guppi:
                 self._add_blocks(writer, samples, places, inputs, moved, lost)
                 continue
-            voltages = arranged(samples, places, inputs)
-            if self._selection.files.sigmf:
-                writer.add(voltages[0], lost)
+            if len(channels) == 1:
+                writer.add(arranged(samples, places, inputs)[0], lost)
             else:
-                writer.add(voltages[0] if len(channels) == 1 else
-                           voltages.transpose(1, 0, 2).copy(), lost)
+                writer.add(time_first(samples, places, inputs), lost)
         self.samples += len(samples) * self._edge.spectra
 
     def _add_blocks(self, writer, samples, places, inputs, moved, missing):

@@ -126,7 +126,27 @@ def arranged(samples, channels, inputs):
         return np.ascontiguousarray(found.transpose(1, 0, 3, 2)).reshape(
             len(channels), items * spectra, len(inputs))
     out = np.empty((len(channels), items, spectra, len(inputs)), samples.dtype)
+    if items == 1 and _neighbours(channels):
+        # a block of GUPPI raw: few steps, as each is small
+        part = samples[0, channels[0]:channels[0] + len(channels)]
+        for place, number in enumerate(inputs):
+            out[:, 0, :, place] = part[:, number]
+        return out.reshape(len(channels), spectra, len(inputs))
     for to, channel in enumerate(channels):
         for place, number in enumerate(inputs):
             out[to, :, :, place] = samples[:, channel, number]
     return out.reshape(len(channels), items * spectra, len(inputs))
+
+
+def time_first(samples, channels, inputs):
+    """[time][channel][input] of the same, contiguous."""
+    part = samples[:, channels[0]:channels[0] + len(channels)] if _neighbours(channels) \
+        else samples[:, channels]
+    if inputs != list(range(samples.shape[2])):
+        part = part[:, :, inputs]
+    return np.ascontiguousarray(part.transpose(0, 3, 1, 2)).reshape(
+        -1, len(channels), len(inputs))
+
+
+def _neighbours(channels):
+    return list(channels) == list(range(channels[0], channels[0] + len(channels)))
