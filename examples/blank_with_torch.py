@@ -27,8 +27,10 @@ def features(voltages):
 
 
 def trained(device, steps=120):
-    """A network that says how likely each channel and spectrum has interference: above 0, more likely
-    than not."""
+    """
+    A network that says how likely there is interference in each channel and spectrum: above 0, more
+    likely than not.
+    """
     torch.manual_seed(1)
     layers = torch.nn.Sequential(
         torch.nn.Conv2d(1, 8, (5, 5), padding=2), torch.nn.ReLU(),
