@@ -17,6 +17,7 @@
 #include "kernels/flagging/mask_counts.h"
 #include "kernels/flagging/power_means.h"
 #include "kernels/pfb/pfb.h"
+#include "kernels/pulses/pulse_search.h"
 #include "kernels/select/product_select.h"
 #include "kernels/xengine/xengine.h"
 #include "runtime/plugin.h"
@@ -41,6 +42,7 @@ struct cuda_kernels {
     cuda_maker<kernels::power_means> power_means;
     cuda_maker<kernels::power_normalizer> power_normalizer;
     cuda_maker<kernels::product_select> product_select;
+    cuda_maker<kernels::pulse_search> pulse_search;
     cuda_maker<kernels::xengine> xengine;
 };
 

@@ -15,6 +15,7 @@
 #include "kernels/flagging/cuda_mask_counts.h"
 #include "kernels/flagging/cuda_power_means.h"
 #include "kernels/pfb/cuda_pfb.h"
+#include "kernels/pulses/cuda_pulse_search.h"
 #include "kernels/select/cuda_product_select.h"
 #include "kernels/xengine/cuda_xengine.h"
 
@@ -34,6 +35,7 @@ extern "C" __attribute__((visibility("default"))) const void* gnuradio_aperture_
         cuda::make_power_means,
         cuda::make_power_normalizer,
         cuda::make_product_select,
+        cuda::make_pulse_search,
         [](const auto& p, int gpu) { return cuda::make_xengine(p, gpu); },
     };
     return &all;

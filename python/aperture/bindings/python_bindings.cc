@@ -35,6 +35,7 @@ void bind_measure_offsets(py::module& m);
 void bind_pfb_channelizer(py::module& m);
 void bind_power_detector(py::module& m);
 void bind_power_normalizer(py::module& m);
+void bind_pulse_search(py::module& m);
 void bind_receiver_tags(py::module& m);
 void bind_recording_source(py::module& m);
 void bind_replay(py::module& m);
@@ -92,6 +93,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_pfb_channelizer(m);
     bind_power_detector(m);
     bind_power_normalizer(m);
+    bind_pulse_search(m);
     bind_receiver_tags(m);
     bind_replay(m);
     bind_select(m);

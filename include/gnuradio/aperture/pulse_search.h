@@ -1,0 +1,149 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_PULSE_SEARCH_H
+#define INCLUDED_APERTURE_PULSE_SEARCH_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/device/block_on_device.h>
+#include <gnuradio/aperture/parameter.h>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace gr::aperture {
+
+/*!
+ * \brief Finds dispersed pulses in dedispersed powers.
+ * \ingroup aperture
+ *
+ * In: items `[beam][trial][time]` of f32 from dedisperser, with the same parameters. Of
+ * each beam and trial the running median of the baseline is taken off, and the rest is
+ * divided by a running rms; boxcars of widths from 1 to `widest` values give the S/N.
+ * What is above the threshold and near in time, dispersion measure, width and beam is one
+ * candidate: a message on the port `candidates`, or on `rejected`.
+ *
+ * There is no port out. See docs/pulse-search.md.
+ */
+class APERTURE_API pulse_search : virtual public block_on_device
+{
+public:
+    typedef std::shared_ptr<pulse_search> sptr;
+
+    struct parameters {
+        int beams = 1;
+        int channels = 1024;
+        double center_frequency = 408e6;
+        double bandwidth = 20e6;
+        double sample_time = 51.2e-6;
+        std::vector<double> dms = { 0 };
+        std::vector<int> decimations = {};
+        int times_per_item = 4096;
+        double threshold = 7;
+        double baseline = 4;
+        int widest = 4096;
+        double growth = 1.15;
+        double min_dm = 0;
+        int most_beams = 0;
+        std::vector<double> positions = {};
+        double neighbors = 0;
+        double link_time = 0.5;
+        int link_trials = 8;
+        double link_widths = 4;
+        double margin = 0.05;
+        int most_cells = 4096;
+        std::string device = "auto";
+        double latency = 0.1;
+    };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            parameter("beams", &parameters::beams, "of an item"),
+            parameter("channels", &parameters::channels, "of the powers"),
+            parameter("center_frequency",
+                      &parameters::center_frequency,
+                      "of channel channels // 2 of the powers, in Hz"),
+            parameter("bandwidth", &parameters::bandwidth, "of the powers, in Hz"),
+            parameter(
+                "sample_time", &parameters::sample_time, "of the powers, in seconds"),
+            parameter("dms",
+                      &parameters::dms,
+                      "list of the trials' dispersion measures, in pc/cm^3"),
+            parameter("decimations",
+                      &parameters::decimations,
+                      "list of a power of two for each trial: times that became one "
+                      "value; empty: all 1"),
+            parameter("times_per_item",
+                      &parameters::times_per_item,
+                      "times of the powers in an item"),
+            parameter("threshold", &parameters::threshold, "least S/N of a candidate"),
+            parameter("baseline",
+                      &parameters::baseline,
+                      "seconds of the window over which baseline and rms are taken; "
+                      "several times as long as the widest boxcar"),
+            parameter("widest",
+                      &parameters::widest,
+                      "the widest boxcar, in values of a trial, 1 to 4096"),
+            parameter("growth",
+                      &parameters::growth,
+                      "the largest ratio of one boxcar's width to that of the one before, "
+                      "1.07 to 2; the S/N of a pulse between two widths is less by its "
+                      "square root at most"),
+            parameter("min_dm",
+                      &parameters::min_dm,
+                      "candidates of a smaller dispersion measure are rejected"),
+            parameter("most_beams",
+                      &parameters::most_beams,
+                      "candidates that more beams see are rejected; 0: none are"),
+            parameter("positions",
+                      &parameters::positions,
+                      "list of x and y of each beam, one after the other, in degrees; with "
+                      "it, most_beams counts only beams that are further than `neighbors` "
+                      "from the one with the largest S/N"),
+            parameter("neighbors", &parameters::neighbors, "see positions, degrees"),
+            parameter("link_time",
+                      &parameters::link_time,
+                      "cells belong together that are apart by at most so much of the "
+                      "wider one's width, ..."),
+            parameter("link_trials",
+                      &parameters::link_trials,
+                      "... by so many trials in the order of dispersion measures, ..."),
+            parameter("link_widths",
+                      &parameters::link_widths,
+                      "... and of which one is at most so many times as wide"),
+            parameter("margin",
+                      &parameters::margin,
+                      "seconds before and after the sweep of a pulse in start and end of a "
+                      "candidate"),
+            parameter("most_cells",
+                      &parameters::most_cells,
+                      "cells that are taken of each beam and item at most"),
+            parameter("device", &parameters::device, meaning_of_device),
+            parameter("latency", &parameters::latency, meaning_of_latency));
+    }
+
+    static sptr make(const parameters& p);
+
+    //! What computes, for example "host".
+    virtual std::string implementation() const = 0;
+    //! The boxcars, in values of a trial.
+    virtual std::vector<int> widths() const = 0;
+    //! Of each boxcar, all sums above the threshold since the start, before any choice.
+    virtual std::vector<uint64_t> cells() const = 0;
+    //! Cells that there was no room for.
+    virtual uint64_t left_out() const = 0;
+    //! Candidates that were sent, and those that were rejected.
+    virtual uint64_t candidates() const = 0;
+    virtual uint64_t rejected() const = 0;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_PULSE_SEARCH_H */

@@ -1,0 +1,206 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/common/number_text.h"
+#include "kernels/common/types.h"
+#include "kernels/pulses/clusters.h"
+#include "kernels/pulses/disjoint_sets.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace gr::aperture::kernels {
+
+void clusters::parameters::check() const
+{
+    require(link_time >= 0 && link_time <= 100,
+            "link_time",
+            text_of(link_time),
+            "0 to 100 of the wider boxcar");
+    require(link_widths >= 1 && link_widths <= 1e4,
+            "link_widths",
+            text_of(link_widths),
+            "1 to 10000");
+    require_range("link_trials", link_trials, 1, 1 << 20);
+}
+
+clusters::clusters(const parameters& p) : d_p(p), d_ranks(p.dms.size())
+{
+    std::vector<int> order(p.dms.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(
+        order.begin(), order.end(), [&](int a, int b) { return p.dms[a] < p.dms[b]; });
+    for (size_t i = 0; i < order.size(); i++)
+        d_ranks[order[i]] = int(i);
+    reset();
+}
+
+void clusters::reset() { d_waiting.assign(d_p.beams, {}); }
+
+void clusters::add(const cell& c) { d_waiting[c.beam].push_back(c); }
+
+size_t clusters::waiting() const
+{
+    size_t all = 0;
+    for (const auto& of_beam : d_waiting)
+        all += of_beam.size();
+    return all;
+}
+
+bool clusters::near_in_time(const cell& a, const cell& b) const
+{
+    const double begin = std::max(a.end - a.width, b.end - b.width);
+    return begin - std::min(a.end, b.end) <= d_p.link_time * std::max(a.width, b.width);
+}
+
+bool clusters::friends(const cell& a, const cell& b) const
+{
+    return std::abs(rank(a) - rank(b)) <= d_p.link_trials &&
+           std::max(a.width, b.width) <=
+               d_p.link_widths * std::min(a.width, b.width) * (1 + 1e-9) &&
+           near_in_time(a, b);
+}
+
+clusters::cluster clusters::make_cluster(std::vector<cell> cells) const
+{
+    constexpr double far = std::numeric_limits<double>::max();
+    cluster c{ std::move(cells), 0, far, -far, -far, std::numeric_limits<int>::max(), 0, false };
+    for (size_t i = 0; i < c.cells.size(); i++) {
+        const cell& one = c.cells[i];
+        // of several that are as good the narrowest
+        if (std::make_pair(one.snr, -one.width) >
+            std::make_pair(c.best_cell().snr, -c.best_cell().width))
+            c.best = i;
+        c.first = std::min(c.first, one.end - one.width);
+        c.last = std::max(c.last, one.end);
+        // a cell that comes later begins at most link_widths of this one before the front
+        c.open_until =
+            std::max(c.open_until,
+                     one.end + d_p.link_widths * one.width * (1 + d_p.link_time));
+        c.low = std::min(c.low, rank(one));
+        c.high = std::max(c.high, rank(one));
+    }
+    return c;
+}
+
+void clusters::group_beam(std::vector<cell>& cells, std::vector<cluster>& to) const
+{
+    auto place = [this](const cell& c) { return std::make_tuple(rank(c), c.end, c.width); };
+    std::sort(cells.begin(), cells.end(), [&](const cell& a, const cell& b) {
+        return place(a) < place(b);
+    });
+    double widest = 0;
+    for (const auto& c : cells)
+        widest = std::max(widest, c.width);
+    disjoint_sets sets(cells.size());
+    for (size_t i = 0; i < cells.size(); i++) {
+        const cell& one = cells[i];
+        const double most = std::min(widest, d_p.link_widths * one.width * (1 + 1e-9));
+        const double apart = d_p.link_time * std::max(one.width, most);
+        for (int other = rank(one); other <= rank(one) + d_p.link_trials; other++) {
+            // those that end before it can be no friends, nor those that begin behind
+            auto from = std::lower_bound(
+                cells.begin() + i + 1,
+                cells.end(),
+                std::make_tuple(other, one.end - one.width - apart, 0.),
+                [&](const cell& c, const auto& wanted) { return place(c) < wanted; });
+            for (; from != cells.end() && rank(*from) == other &&
+                   from->end <= one.end + apart + most;
+                 ++from)
+                if (friends(one, *from))
+                    sets.join(i, from - cells.begin());
+        }
+    }
+    for (const auto& of_one : sets.sets()) {
+        std::vector<cell> members;
+        for (const size_t i : of_one)
+            members.push_back(cells[i]);
+        to.push_back(make_cluster(std::move(members)));
+    }
+}
+
+bool clusters::same_candidate(const cluster& a, const cluster& b) const
+{
+    return a.best_cell().beam != b.best_cell().beam &&
+           a.low - b.high <= d_p.link_trials && b.low - a.high <= d_p.link_trials &&
+           near_in_time(a.best_cell(), b.best_cell());
+}
+
+std::vector<clusters::candidate> clusters::finished(double front)
+{
+    return take(front, false);
+}
+
+std::vector<clusters::candidate> clusters::rest() { return take(0, true); }
+
+std::vector<clusters::candidate> clusters::take(double front, bool all)
+{
+    std::vector<cluster> found;
+    for (auto& cells : d_waiting) {
+        const size_t before = found.size();
+        group_beam(cells, found);
+        if (cells.size() > d_p.most_cells)
+            for (size_t i = before; i < found.size(); i++)
+                found[i].full = true;
+        cells.clear();
+    }
+    std::sort(found.begin(), found.end(), [](const cluster& a, const cluster& b) {
+        return std::make_tuple(a.first, a.best_cell().beam, a.low) <
+               std::make_tuple(b.first, b.best_cell().beam, b.low);
+    });
+    double longest = 0;
+    for (const auto& c : found)
+        longest = std::max(longest, c.last - c.first);
+    disjoint_sets sets(found.size());
+    for (size_t i = 0; i < found.size(); i++)
+        for (size_t j = i + 1;
+             j < found.size() &&
+             found[j].first <= found[i].last + d_p.link_time * 2 * longest;
+             j++)
+            if (same_candidate(found[i], found[j]))
+                sets.join(i, j);
+
+    std::vector<candidate> taken;
+    for (const auto& of_one : sets.sets()) {
+        double open_until = -std::numeric_limits<double>::max();
+        double first = std::numeric_limits<double>::max();
+        bool now = all;
+        for (const size_t i : of_one) {
+            now = now || found[i].full;
+            open_until = std::max(open_until, found[i].open_until);
+            first = std::min(first, found[i].first);
+        }
+        if (!now && open_until >= front && first >= front - d_p.longest) {
+            for (const size_t i : of_one)
+                for (const auto& c : found[i].cells)
+                    d_waiting[c.beam].push_back(c);
+            continue;
+        }
+        candidate made{ found[of_one[0]].best_cell(), {}, 0 };
+        for (const size_t i : of_one) {
+            const cell& best = found[i].best_cell();
+            if (best.snr > made.best.snr)
+                made.best = best;
+            made.beams.push_back(best.beam);
+            made.cells += int(found[i].cells.size());
+        }
+        std::sort(made.beams.begin(), made.beams.end());
+        made.beams.erase(std::unique(made.beams.begin(), made.beams.end()),
+                         made.beams.end());
+        taken.push_back(std::move(made));
+    }
+    std::sort(taken.begin(), taken.end(), [](const candidate& a, const candidate& b) {
+        return std::make_tuple(a.best.end, a.best.beam, a.best.trial) <
+               std::make_tuple(b.best.end, b.best.beam, b.best.trial);
+    });
+    return taken;
+}
+
+} // namespace gr::aperture::kernels

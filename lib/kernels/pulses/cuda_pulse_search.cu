@@ -1,0 +1,640 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/gpu/memory.h"
+#include "kernels/pulses/cuda_pulse_search.h"
+#include <array>
+#include <cfloat>
+#include <math_constants.h>
+#include <cmath>
+#include <deque>
+#include <utility>
+
+namespace gr::aperture::kernels::cuda {
+
+namespace {
+
+constexpr int threads = 256, warps = threads / 32;
+constexpr unsigned all_lanes = ~0u;
+constexpr int own_groups = tile_groups / warps; // of a warp
+constexpr int lane_values = group_values / 32;
+constexpr int chunk = 4; // segments that a warp looks at together
+static_assert(tile_groups == 32 && lane_values == 4 && most_units == 32);
+
+//! Of a trial.
+struct series_shape {
+    int64_t offset; // values of a beam before it
+    int times;
+    int groups, bins; // of the window
+    float median;     // median_of_variance()
+};
+
+//! What the kernel knows of a series from call to call; waiting values and bins follow.
+struct series_header {
+    int left;               // values that wait for the rest of their group
+    int bins, next;         // that are there; that is overwritten next
+    int seen, there;        // groups of the bin that is being filled
+    float mean, variance;   // their sums
+};
+
+struct boxcar_entry {
+    int units;
+    float scale; // 1 / sqrt(width)
+};
+
+struct search_arguments {
+    const float* item; // nullptr: flush
+    char* states;
+    size_t state_bytes;
+    const series_shape* shapes;
+    const boxcar_entry* boxcars;
+    int first_boxcar[most_levels + 1]; // of each level
+    int levels, trials;
+    int64_t beam_values;
+    float threshold;
+    int most_cells;
+    unsigned long long* listed; // of each beam
+    unsigned long long* above;  // of each boxcar
+    pulse_search::cell* cells;  // [beam][most_cells], of the host
+};
+
+//! The memory of a series.
+struct series_state {
+    series_header* header;
+    float *waiting, *history, *means, *variances;
+
+    static constexpr size_t bytes(int levels)
+    {
+        return sizeof(float) * (8 + group_values + levels * most_units + 2 * most_bins);
+    }
+    __device__ series_state(char* memory, int levels)
+        : header(reinterpret_cast<series_header*>(memory)),
+          waiting(reinterpret_cast<float*>(memory) + 8),
+          history(waiting + group_values),
+          means(history + levels * most_units),
+          variances(means + most_bins)
+    {
+    }
+};
+static_assert(sizeof(series_header) <= 8 * sizeof(float));
+
+//! Where the sums of a level begin in shared memory: the last of the history, which is 0,
+//! lies just before a multiple of 16 bytes, and behind the sums are so many that a chunk
+//! can be read anywhere.
+__host__ __device__ constexpr int sums_place(int level)
+{
+    int place = 31 - most_units + 32;
+    for (int l = 0; l < level; l++)
+        place += (tile_values >> l) + 32 * (chunk + 1);
+    return place;
+}
+constexpr int sums_floats(int levels) { return sums_place(levels) + 1; }
+
+//! Of a level, by their number: 0 is where the tile begins.
+__device__ __forceinline__ float* sums_of(float* shared, int level)
+{
+    return shared + sums_place(0) + most_units +
+           2 * tile_values - (2 * tile_values >> level) + level * 32 * (chunk + 1);
+}
+static_assert(sums_place(3) - sums_place(0) ==
+              2 * tile_values - (2 * tile_values >> 3) + 3 * 32 * (chunk + 1));
+
+__device__ __forceinline__ float sum_of_warp(float v)
+{
+    for (int other = 16; other > 0; other /= 2)
+        v += __shfl_xor_sync(all_lanes, v, other);
+    return v;
+}
+
+struct shared_memory {
+    float group_means[tile_groups], group_variances[tile_groups]; // 0: missing
+    float totals[tile_groups];
+    float bins[2][most_bins + 1]; // means, variances
+    float middle[2][2];           // the two in the middle
+    float largest[2 * tile_groups * 4]; // of the segments, from the first level on
+    series_header header;
+};
+
+//! Where the segments of a level begin in `largest`.
+__device__ __forceinline__ int segment_place(int level)
+{
+    return 256 - (256 >> level);
+}
+
+//! One thread: adds the tile's groups to the bins.
+__device__ void add_groups(shared_memory& m,
+                           const series_state& state,
+                           int groups,
+                           const series_shape& shape)
+{
+    series_header& h = m.header;
+    for (int g = 0; g < groups; g++) {
+        if (m.group_variances[g] > 0) {
+            h.mean += m.group_means[g];
+            h.variance += m.group_variances[g];
+            h.there++;
+        }
+        if (++h.seen < shape.groups)
+            continue;
+        if (2 * h.there >= h.seen) {
+            const int to = h.bins < shape.bins ? h.bins++ : h.next;
+            if (h.bins == shape.bins && to == h.next)
+                h.next = (to + 1) % shape.bins;
+            m.bins[0][to] = state.means[to] = h.mean / h.there;
+            m.bins[1][to] = state.variances[to] = h.variance / h.there;
+        }
+        h.mean = h.variance = 0;
+        h.seen = h.there = 0;
+    }
+    if (h.there) {
+        m.bins[0][h.bins] = h.mean / h.there;
+        m.bins[1][h.bins] = h.variance / h.there;
+    }
+}
+
+//! One warp: finds those in the middle of `count` values.
+__device__ void find_middle(const float* values, int count, int lane, float* middle)
+{
+    for (int i = lane; i < count; i += 32) {
+        const float own = values[i];
+        int rank = 0;
+        for (int j = 0; j < count; j++)
+            rank += values[j] < own || (values[j] == own && j < i);
+        if (rank == (count - 1) / 2)
+            middle[0] = own;
+        if (rank == count / 2)
+            middle[1] = own;
+    }
+}
+
+//! A warp: finds the largest S/N of each of a chunk's segments, if it is above the
+//! threshold.
+__device__ __forceinline__ bool search_chunk(const search_arguments& a,
+                                             const float* sums,
+                                             int level,
+                                             int first,
+                                             int ends,
+                                             int lane,
+                                             float* largest)
+{
+    const float* at = sums + 1 + first * 32 + lane;
+    float end[chunk], best[chunk];
+#pragma unroll
+    for (int i = 0; i < chunk; i++) {
+        end[i] = at[32 * i];
+        best[i] = 0;
+    }
+#pragma unroll 2
+    for (int w = a.first_boxcar[level]; w < a.first_boxcar[level + 1]; w++) {
+        const boxcar_entry b = a.boxcars[w];
+        const float* begin = at - b.units;
+#pragma unroll
+        for (int i = 0; i < chunk; i++)
+            best[i] = fmaxf(best[i], (end[i] - begin[32 * i]) * b.scale);
+    }
+    bool found = false;
+#pragma unroll
+    for (int i = 0; i < chunk; i++) {
+        const bool above =
+            best[i] > a.threshold && (first + i) * 32 + lane < ends;
+        if (!__any_sync(all_lanes, above))
+            continue;
+        float most = above ? best[i] : 0;
+        for (int other = 16; other > 0; other /= 2)
+            most = fmaxf(most, __shfl_xor_sync(all_lanes, most, other));
+        if (lane == 0)
+            largest[first + i] = most;
+        found = true;
+    }
+    return found;
+}
+
+//! A warp: lists the best cell of a segment, unless there is a better one around it.
+__device__ void list_segment(const search_arguments& a,
+                             shared_memory& m,
+                             const float* sums,
+                             int level,
+                             int segment,
+                             int groups,
+                             int first,
+                             int series,
+                             int lane)
+{
+    const float best = m.largest[segment_place(level) + segment];
+    const int ends = groups * group_values >> level;
+    const int e = segment * 32 + lane + 1;
+    int boxcar = -1, end = 0;
+    for (int w = a.first_boxcar[level]; w < a.first_boxcar[level + 1]; w++) {
+        const boxcar_entry b = a.boxcars[w];
+        const float snr = e <= ends ? (sums[e] - sums[e - b.units]) * b.scale : 0;
+        const unsigned above = __ballot_sync(all_lanes, snr > a.threshold);
+        const unsigned at = __ballot_sync(all_lanes, snr >= best);
+        if (lane == 0 && above)
+            atomicAdd(a.above + w, (unsigned long long)(__popc(above)));
+        if (at && boxcar < 0) {
+            boxcar = w;
+            end = segment * 32 + __ffs(at);
+        }
+    }
+    bool better = boxcar < 0;
+    for (int l = level + 1; l < a.levels; l++)
+        better |= m.largest[segment_place(l) + (segment >> (l - level))] > best;
+    for (int l = 0; l < level; l++) {
+        const int begin = segment << (level - l), count = 1 << (level - l);
+        for (int s = lane; s < count; s += 32)
+            better |= m.largest[segment_place(l) + begin + s] >= best;
+    }
+    if (__any_sync(all_lanes, better) || lane != 0)
+        return;
+    const int beam = series / a.trials;
+    const unsigned long long place = atomicAdd(a.listed + beam, 1ull);
+    if (place < a.most_cells)
+        a.cells[size_t(beam) * a.most_cells + place] = { series,
+                                                         boxcar,
+                                                         first + (end << level),
+                                                         best };
+}
+
+__global__ void __launch_bounds__(threads) search_series(const search_arguments a)
+{
+    extern __shared__ __align__(16) float sums_memory[];
+    __shared__ shared_memory m;
+    const int series = blockIdx.x, trial = series % a.trials;
+    const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+    const series_shape shape = a.shapes[trial];
+    const series_state state(a.states + series * a.state_bytes, a.levels);
+    const bool flush = a.item == nullptr;
+    const float* values =
+        flush ? nullptr
+              : a.item + series / a.trials * a.beam_values + shape.offset;
+    const int count = flush ? 0 : shape.times;
+    const int left = state.header->left;
+    int remaining = flush ? left > 0 : (left + count) / group_values; // groups
+    if (remaining == 0 && !flush) {
+        for (int i = thread; i < count; i += threads)
+            state.waiting[left + i] = values[i];
+        __syncthreads();
+        if (thread == 0)
+            state.header->left = left + count;
+        return;
+    }
+
+    if (thread == 0)
+        m.header = *state.header;
+    for (int i = thread; i < 2 * most_bins; i += threads)
+        m.bins[i / most_bins][i % most_bins] = state.means[i];
+    for (int i = thread; i < a.levels * most_units; i += threads)
+        sums_of(sums_memory, i / most_units)[i % most_units - most_units] =
+            state.history[i];
+    if (thread < a.levels)
+        sums_of(sums_memory, thread)[0] = 0;
+
+    int first = -left;
+    while (remaining > 0) {
+        const int groups = min(remaining, tile_groups);
+        m.largest[thread] = 0;
+
+        // groups of the tile and what they say of the window
+        float x[own_groups][lane_values];
+#pragma unroll
+        for (int i = 0; i < own_groups; i++) {
+            const int g = warp + warps * i;
+            if (g >= groups)
+                continue;
+            const int at = first + g * group_values + lane * lane_values;
+            const float* from = values + at;
+            if (first + g * group_values >= 0 && !flush &&
+                reinterpret_cast<size_t>(from) % sizeof(float4) == 0) {
+                const float4 four = __ldcs(reinterpret_cast<const float4*>(from));
+                x[i][0] = four.x;
+                x[i][1] = four.y;
+                x[i][2] = four.z;
+                x[i][3] = four.w;
+            } else {
+#pragma unroll
+                for (int v = 0; v < lane_values; v++)
+                    x[i][v] = at + v < 0       ? state.waiting[at + v + left]
+                              : at + v < count ? values[at + v]
+                                               : CUDART_NAN_F;
+            }
+            int finite = 0, there = 0;
+            bool ok[lane_values];
+#pragma unroll
+            for (int v = 0; v < lane_values; v++) {
+                ok[v] = fabsf(x[i][v]) <= FLT_MAX;
+                finite += __popc(__ballot_sync(all_lanes, ok[v]));
+                there += __popc(__ballot_sync(all_lanes, ok[v] && x[i][v] != 0));
+            }
+            const float one = __shfl_sync(all_lanes, x[i][0], 0);
+            const float pivot = fabsf(one) <= FLT_MAX ? one : 0;
+            float sum = 0, square = 0;
+#pragma unroll
+            for (int v = 0; v < lane_values; v++)
+                sum += ok[v] ? x[i][v] - pivot : 0;
+            const float mean = pivot + sum_of_warp(sum) / max(finite, 1);
+#pragma unroll
+            for (int v = 0; v < lane_values; v++) {
+                const float off = ok[v] ? x[i][v] - mean : 0;
+                square += off * off;
+            }
+            square = sum_of_warp(square);
+            if (lane == 0) {
+                const bool known = there >= least_values && fabsf(mean) <= FLT_MAX &&
+                                   square <= FLT_MAX;
+                m.group_means[g] = mean;
+                m.group_variances[g] = known ? square / (finite - 1) : 0;
+            }
+        }
+        __syncthreads();
+        if (thread == 0)
+            add_groups(m, state, groups, shape);
+        __syncthreads();
+        const int bins = m.header.bins + (m.header.there > 0);
+        if (warp < 2)
+            find_middle(m.bins[warp], bins, lane, m.middle[warp]);
+        __syncthreads();
+        const float baseline = (m.middle[0][0] + m.middle[0][1]) / 2;
+        const float variance = (m.middle[1][0] + m.middle[1][1]) / 2 / shape.median;
+        const float factor = 1 / sqrtf(variance);
+
+        // running sums, within groups first
+#pragma unroll
+        for (int i = 0; i < own_groups; i++) {
+            const int g = warp + warps * i;
+            if (g >= groups)
+                continue;
+            const bool there = bins > 0 && m.group_variances[g] > 0;
+            float total = 0;
+#pragma unroll
+            for (int v = 0; v < lane_values; v++) {
+                const float off = (x[i][v] - baseline) * factor;
+                const float within = fminf(fmaxf(off, -most_sigma), most_sigma);
+                total += there && fabsf(x[i][v]) <= FLT_MAX ? within : 0;
+                x[i][v] = total;
+            }
+            float before = total;
+            for (int other = 1; other < 32; other *= 2) {
+                const float below = __shfl_up_sync(all_lanes, before, other);
+                before += lane >= other ? below : 0;
+            }
+            if (lane == 31)
+                m.totals[g] = before;
+            before -= total;
+#pragma unroll
+            for (int v = 0; v < lane_values; v++)
+                x[i][v] += before;
+        }
+        __syncthreads();
+        float before = lane < groups ? m.totals[lane] : 0;
+        for (int other = 1; other < 32; other *= 2) {
+            const float below = __shfl_up_sync(all_lanes, before, other);
+            before += lane >= other ? below : 0;
+        }
+        const float at_groups = __shfl_up_sync(all_lanes, before, 1);
+#pragma unroll
+        for (int i = 0; i < own_groups; i++) {
+            const int g = warp + warps * i;
+            const float offset = __shfl_sync(all_lanes, at_groups, max(g, 1));
+            if (g >= groups)
+                continue;
+#pragma unroll
+            for (int v = 0; v < lane_values; v++)
+                x[i][v] += g ? offset : 0;
+            // numbers 4 n + 1 to 4 n + 4 of level 0
+            const int n = g * 32 + lane;
+            *reinterpret_cast<float4*>(sums_of(sums_memory, 0) + 4 * n + 1) =
+                make_float4(x[i][0], x[i][1], x[i][2], x[i][3]);
+            if (a.levels > 1) {
+                float* to = sums_of(sums_memory, 1) + 2 * n + 1;
+                to[0] = x[i][1];
+                to[1] = x[i][3];
+            }
+            if (a.levels > 2)
+                sums_of(sums_memory, 2)[n + 1] = x[i][3];
+            for (int level = 3; level < a.levels; level++)
+                if ((n + 1) % (1 << (level - 2)) == 0)
+                    sums_of(sums_memory, level)[(n + 1) >> (level - 2)] = x[i][3];
+        }
+        __syncthreads();
+
+        // boxcars; a warp goes on where the level before has ended
+        bool found = false;
+        int next = warp;
+        for (int level = 0; level < a.levels; level++) {
+            const int ends = groups * group_values >> level;
+            const int chunks = (ends + 32 * chunk - 1) / (32 * chunk);
+            for (; next < chunks; next += warps)
+                found |= search_chunk(a,
+                                      sums_of(sums_memory, level),
+                                      level,
+                                      next * chunk,
+                                      ends,
+                                      lane,
+                                      m.largest + segment_place(level));
+            next -= chunks;
+        }
+        if (__syncthreads_or(found)) {
+            for (int level = 0; level < a.levels; level++) {
+                const int ends = groups * group_values >> level;
+                for (int s = warp; s < (ends + 31) / 32; s += warps)
+                    if (m.largest[segment_place(level) + s] > 0)
+                        list_segment(a,
+                                     m,
+                                     sums_of(sums_memory, level),
+                                     level,
+                                     s,
+                                     groups,
+                                     first,
+                                     series,
+                                     lane);
+            }
+        }
+
+        // what the next tile sees of this one
+        __syncthreads();
+        float last = 0;
+        if (thread < a.levels * most_units) {
+            const int level = thread / most_units;
+            const float* end =
+                sums_of(sums_memory, level) + (groups * group_values >> level);
+            last = end[thread % most_units - most_units] - end[0];
+        }
+        __syncthreads();
+        if (thread < a.levels * most_units)
+            sums_of(sums_memory,
+                    thread / most_units)[thread % most_units - most_units] = last;
+        first += groups * group_values;
+        remaining -= groups;
+        if (remaining == 0 && thread < a.levels * most_units)
+            state.history[thread] = flush ? 0 : last;
+    }
+    if (flush && left == 0)
+        for (int i = thread; i < a.levels * most_units; i += threads)
+            state.history[i] = 0;
+    __syncthreads();
+    // all of what waited has been read
+    const int rest = flush ? 0 : count - first;
+    for (int i = thread; i < rest; i += threads)
+        state.waiting[i] = values[first + i];
+    if (thread == 0) {
+        m.header.left = rest;
+        *state.header = m.header;
+    }
+}
+
+class cuda_pulse_search : public pulse_search
+{
+public:
+    cuda_pulse_search(const parameters& p, int device)
+        : d_p(p),
+          d_device(device),
+          d_boxcars(boxcars(p.widest, p.growth)),
+          d_levels(d_boxcars.back().level + 1),
+          d_series(p.trials.beams * p.trials.trials()),
+          d_state_bytes(series_state::bytes(d_levels)),
+          d_shared(int(sums_floats(d_levels) * sizeof(float))),
+          d_states(d_state_bytes * d_series),
+          d_shapes(p.trials.trials()),
+          d_entries(d_boxcars.size()),
+          d_counts(p.trials.beams + d_boxcars.size())
+    {
+        std::vector<series_shape> shapes;
+        const auto offsets = p.trials.offsets();
+        for (int t = 0; t < p.trials.trials(); t++) {
+            const auto w = bins_of(p.window, p.sample_time * p.trials.decimation(t));
+            shapes.push_back({ offsets[t],
+                               p.trials.times(t),
+                               w.groups,
+                               w.bins,
+                               float(median_of_variance(w.groups)) });
+        }
+        start_with(d_shapes.data(), shapes);
+        std::vector<boxcar_entry> entries;
+        for (const auto& b : d_boxcars)
+            entries.push_back({ b.units, float(1 / std::sqrt(double(b.width))) });
+        start_with(d_entries.data(), entries);
+        start_with_zeros(d_states.data(), d_states.size());
+        for (int i = 0; i < 4; i++)
+            d_slots.emplace_back(size_t(p.trials.beams) * p.most_cells, d_counts.size());
+        load(search_series, d_shared);
+    }
+
+    std::string implementation() const override { return "cuda"; }
+
+    void reset(stream& s) override
+    {
+        collect(true);
+        const device_guard guard(d_device);
+        check(cudaMemsetAsync(d_states.data(), 0, d_states.bytes(), native(s)),
+              "clearing GPU memory");
+    }
+    void search(const float* item, stream& s) override { launch(item, s); }
+    void flush(stream& s) override { launch(nullptr, s); }
+
+    std::vector<result> collect(bool all) override
+    {
+        const device_guard guard(d_device);
+        while (!d_busy.empty() && (all || d_busy.front()->done.done()))
+            take_oldest();
+        return std::exchange(d_results, {});
+    }
+
+private:
+    struct slot {
+        slot(size_t cell_count, size_t count_count) : cells(cell_count), counts(count_count)
+        {
+        }
+        pinned_array<cell> cells;
+        pinned_array<unsigned long long> counts; // listed of each beam, above
+        event done;
+    };
+
+    void launch(const float* item, stream& s)
+    {
+        const device_guard guard(d_device);
+        if (d_busy.size() == d_slots.size())
+            take_oldest();
+        slot& to = d_slots[d_next];
+        d_next = (d_next + 1) % d_slots.size();
+        const auto native_stream = native(s);
+        check(cudaMemsetAsync(d_counts.data(), 0, d_counts.bytes(), native_stream),
+              "clearing counters");
+        search_arguments a{};
+        a.item = item;
+        a.states = d_states.data();
+        a.state_bytes = d_state_bytes;
+        a.shapes = d_shapes.data();
+        a.boxcars = d_entries.data();
+        for (const auto& b : d_boxcars)
+            a.first_boxcar[b.level + 1]++;
+        for (int level = 0; level < most_levels; level++)
+            a.first_boxcar[level + 1] += a.first_boxcar[level];
+        a.levels = d_levels;
+        a.trials = d_p.trials.trials();
+        a.beam_values = d_p.trials.beam_values();
+        a.threshold = float(d_p.threshold);
+        a.most_cells = d_p.most_cells;
+        a.listed = d_counts.data();
+        a.above = d_counts.data() + d_p.trials.beams;
+        a.cells = to.cells.data();
+        search_series<<<d_series, threads, d_shared, native_stream>>>(a);
+        check_launch("searching for pulses");
+        check(cudaMemcpyAsync(to.counts.data(),
+                              d_counts.data(),
+                              d_counts.bytes(),
+                              cudaMemcpyDeviceToHost,
+                              native_stream),
+              "copying counters from the GPU");
+        to.done.record(native_stream);
+        d_busy.push_back(&to);
+    }
+
+    //! Waits for the oldest of the calls of which the results have not been taken.
+    void take_oldest()
+    {
+        const slot& from = *d_busy.front();
+        d_busy.pop_front();
+        from.done.wait();
+        result r;
+        const int beams = d_p.trials.beams;
+        for (int beam = 0; beam < beams; beam++) {
+            const uint64_t listed = from.counts.data()[beam];
+            const uint64_t fit = std::min<uint64_t>(listed, d_p.most_cells);
+            const cell* first = from.cells.data() + size_t(beam) * d_p.most_cells;
+            r.cells.insert(r.cells.end(), first, first + fit);
+            r.left_out += listed - fit;
+        }
+        r.above.assign(from.counts.data() + beams, from.counts.data() + d_counts.size());
+        d_results.push_back(std::move(r));
+    }
+
+    const parameters d_p;
+    const int d_device;
+    const std::vector<boxcar> d_boxcars;
+    const int d_levels, d_series;
+    const size_t d_state_bytes;
+    const int d_shared;
+    const device_array<char> d_states;
+    const device_array<series_shape> d_shapes;
+    const device_array<boxcar_entry> d_entries;
+    const device_array<unsigned long long> d_counts;
+    std::deque<slot> d_slots;
+    size_t d_next = 0;
+    std::deque<slot*> d_busy; // oldest first
+    std::vector<result> d_results;
+};
+
+} // namespace
+
+std::unique_ptr<pulse_search> make_pulse_search(const pulse_search::parameters& p,
+                                                int device)
+{
+    const device_guard guard(device);
+    return std::make_unique<cuda_pulse_search>(p, device);
+}
+
+} // namespace gr::aperture::kernels::cuda

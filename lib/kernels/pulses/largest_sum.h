@@ -1,0 +1,25 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_PULSES_LARGEST_SUM_H
+#define INCLUDED_APERTURE_KERNELS_PULSES_LARGEST_SUM_H
+
+namespace gr::aperture::kernels::host {
+
+//! Ends of boxcars that are looked at together.
+inline constexpr int segment_ends = 32;
+
+/*!
+ * The largest (sums[i] - sums[i - units[w]]) scales[w] of all i below `count`, which is at
+ * most segment_ends, and of all w below `widths`. sums[-32] to sums[31] can be read.
+ */
+float largest_sum(
+    const float* sums, int count, const int* units, const float* scales, int widths);
+
+} // namespace gr::aperture::kernels::host
+
+#endif /* INCLUDED_APERTURE_KERNELS_PULSES_LARGEST_SUM_H */

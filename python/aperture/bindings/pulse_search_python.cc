@@ -1,0 +1,51 @@
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+/***********************************************************************************/
+/* This file is written by hand; tools/update-binding-hashes brings the sum up to date */
+/* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
+/* BINDTOOL_USE_PYGCCXML(0)                                                        */
+/* BINDTOOL_HEADER_FILE(pulse_search.h) */
+/* BINDTOOL_HEADER_FILE_HASH(9261bf8be188c274a3185dfef825c0fc) */
+/***********************************************************************************/
+
+#include "block_binding.h"
+#include <gnuradio/aperture/pulse_search.h>
+
+namespace py = pybind11;
+
+void bind_pulse_search(py::module& m)
+{
+    using block = gr::aperture::pulse_search;
+    auto c = bind_block<block>(
+        m, "pulse_search", R"doc(Finds dispersed pulses in dedispersed powers.
+
+In: items `[beam][trial][time]` of f32 from dedisperser, which has the same parameters. Of each beam
+and trial the running median of the baseline is taken off, and the rest is divided by a running rms.
+Boxcars of widths from 1 to `widest` values give the S/N: sum / (rms sqrt(width)). What is above the
+threshold and near in time, dispersion measure, width and beam is one candidate.
+
+Messages go out on the ports `candidates` and, with a `reason` (low_dm or many_beams), `rejected`:
+dictionaries of
+
+- id: a text of letters, digits, - and _
+- time: of the middle of the pulse at infinite frequency, UTC, (seconds, fraction)
+- dm: pc/cm^3; width: s; snr; beam: that with the largest S/N; beams: how many saw it
+- start, end: between which the pulse sweeps the band at the antennas, with a margin
+
+`status` has events, among them `left_out` (`count` cells that there was no room for) and, once a
+second and at the end, `counts`. There is no port out.
+)doc");
+    c.def("implementation", &block::implementation, "What computes, a string.");
+    c.def("widths", &block::widths, "The boxcars, in values of a trial: a list.");
+    c.def("cells",
+          &block::cells,
+          "Of each boxcar, all sums above the threshold since the start, before any choice: "
+          "a list.");
+    c.def("left_out", &block::left_out, "Cells that there was no room for.");
+    c.def("candidates", &block::candidates, "Candidates that were sent.");
+    c.def("rejected", &block::rejected, "Candidates that were rejected.");
+}
