@@ -87,15 +87,16 @@ pulse_search_impl::kernel_parameters(const parameters& p)
 
 kernels::clusters::parameters pulse_search_impl::cluster_parameters(const parameters& p)
 {
-    const int coarsest =
-        p.decimations.empty()
-            ? 1
-            : *std::max_element(p.decimations.begin(), p.decimations.end());
+    const int coarsest = p.decimations.empty() ? 1
+                                               : *std::max_element(p.decimations.begin(),
+                                                                   p.decimations.end());
     return { p.beams,
              p.dms,
              p.link_time,
              p.link_widths,
              p.link_trials,
+             p.threshold,
+             p.widest * coarsest * p.sample_time,
              std::max(10., 8. * p.widest * coarsest * p.sample_time),
              size_t(p.most_cells) * 8 };
 }
@@ -153,8 +154,10 @@ void pulse_search_impl::forecast(int, gr_vector_int& required)
 void pulse_search_impl::on_begin()
 {
     if (rate() > 0 && !alike(1 / rate(), item_time()))
-        fail("rx_rate: " + text_of(rate()) + " items a second came, but sample_time and "
-             "times_per_item make " + text_of(1 / item_time()));
+        fail("rx_rate: " + text_of(rate()) +
+             " items a second came, but sample_time and "
+             "times_per_item make " +
+             text_of(1 / item_time()));
     if (input_bandwidth() > 0 && !alike(input_bandwidth(), d_p.bandwidth))
         fail("bandwidth: the tag says " + text_of(input_bandwidth()) +
              " Hz, the parameter " + text_of(d_p.bandwidth));

@@ -74,9 +74,9 @@ private:
     const std::vector<kernels::boxcar> d_boxcars;
     const std::unique_ptr<kernels::pulse_search> d_kernel;
     kernels::clusters d_clusters;
-    double d_delay = 0;            // seconds of which the kernel may know more than it said
-    std::deque<int64_t> d_given;   // ticks of what the kernel has not answered
-    bool d_unfinished = false;     // since the last break
+    double d_delay = 0;          // seconds of which the kernel may know more than it said
+    std::deque<int64_t> d_given; // ticks of what the kernel has not answered
+    bool d_unfinished = false;   // since the last break
     std::atomic<uint64_t> d_left_out{ 0 }, d_sent{ 0 }, d_rejected{ 0 };
     mutable std::mutex d_mutex; // of d_above
     std::vector<uint64_t> d_above;

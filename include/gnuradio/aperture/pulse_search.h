@@ -47,7 +47,7 @@ public:
         double threshold = 7;
         double baseline = 4;
         int widest = 4096;
-        double growth = 1.15;
+        double growth = 1.1;
         double min_dm = 0;
         int most_beams = 0;
         std::vector<double> positions = {};
@@ -91,22 +91,23 @@ public:
             parameter("widest",
                       &parameters::widest,
                       "the widest boxcar, in values of a trial, 1 to 4096"),
-            parameter("growth",
-                      &parameters::growth,
-                      "the largest ratio of one boxcar's width to that of the one before, "
-                      "1.07 to 2; the S/N of a pulse between two widths is less by its "
-                      "square root at most"),
+            parameter(
+                "growth",
+                &parameters::growth,
+                "the largest ratio of one boxcar's width to that of the one before, "
+                "1.04 to 2"),
             parameter("min_dm",
                       &parameters::min_dm,
                       "candidates of a smaller dispersion measure are rejected"),
             parameter("most_beams",
                       &parameters::most_beams,
                       "candidates that more beams see are rejected; 0: none are"),
-            parameter("positions",
-                      &parameters::positions,
-                      "list of x and y of each beam, one after the other, in degrees; with "
-                      "it, most_beams counts only beams that are further than `neighbors` "
-                      "from the one with the largest S/N"),
+            parameter(
+                "positions",
+                &parameters::positions,
+                "list of x and y of each beam, one after the other, in degrees; with "
+                "it, most_beams counts only beams that are further than `neighbors` "
+                "from the one with the largest S/N"),
             parameter("neighbors", &parameters::neighbors, "see positions, degrees"),
             parameter("link_time",
                       &parameters::link_time,
@@ -118,10 +119,11 @@ public:
             parameter("link_widths",
                       &parameters::link_widths,
                       "... and of which one is at most so many times as wide"),
-            parameter("margin",
-                      &parameters::margin,
-                      "seconds before and after the sweep of a pulse in start and end of a "
-                      "candidate"),
+            parameter(
+                "margin",
+                &parameters::margin,
+                "seconds before and after the sweep of a pulse in start and end of a "
+                "candidate"),
             parameter("most_cells",
                       &parameters::most_cells,
                       "cells that are taken of each beam and item at most"),

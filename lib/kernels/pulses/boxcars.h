@@ -14,21 +14,21 @@ namespace gr::aperture::kernels {
 
 /*!
  * A width that a pulse is looked for with: `width` values of a trial, which are `units`
- * sums of 2^level values. Boxcars of level k end at multiples of 2^k values, so that one
- * of more than 32 values ends within a thirty-second of its width of any place.
+ * sums of 2^level values. Boxcars of level k end at multiples of 2^k values, so that
+ * those ends are less than a thirty-second of the width apart.
  */
 struct boxcar {
     int width, level, units;
 };
 
 //! Sums that a boxcar has at most. Wider ones are of the next level.
-inline constexpr int most_units = 32;
+inline constexpr int most_units = 64;
 //! Levels that there are at most, and the widest boxcar of the last of them.
-inline constexpr int most_levels = 8;
+inline constexpr int most_levels = 7;
 inline constexpr int widest_boxcar = most_units << (most_levels - 1);
 //! The least and the largest ratio of neighbouring widths that can be asked for. Sums of
 //! a level allow no finer one.
-inline constexpr double least_growth = 1.07, most_growth = 2;
+inline constexpr double least_growth = 1.04, most_growth = 2;
 
 /*!
  * Widths from 1 to `widest`, each at most `growth` times as wide as the one before it,

@@ -60,18 +60,27 @@ bool clusters::near_in_time(const cell& a, const cell& b) const
     return begin - std::min(a.end, b.end) <= d_p.link_time * std::max(a.width, b.width);
 }
 
+double clusters::widest_friend(const cell& narrow) const
+{
+    const double brightness = narrow.snr / d_p.threshold;
+    const double ratio = std::max(d_p.link_widths, 2 * brightness * brightness);
+    // widths are multiples of each other that are not always exact
+    return std::min(ratio * narrow.width, d_p.widest) * (1 + 1e-9);
+}
+
 bool clusters::friends(const cell& a, const cell& b) const
 {
     return std::abs(rank(a) - rank(b)) <= d_p.link_trials &&
-           std::max(a.width, b.width) <=
-               d_p.link_widths * std::min(a.width, b.width) * (1 + 1e-9) &&
+           std::max(a.width, b.width) <= widest_friend(a.width < b.width ? a : b) &&
            near_in_time(a, b);
 }
 
 clusters::cluster clusters::make_cluster(std::vector<cell> cells) const
 {
     constexpr double far = std::numeric_limits<double>::max();
-    cluster c{ std::move(cells), 0, far, -far, -far, std::numeric_limits<int>::max(), 0, false };
+    cluster c{
+        std::move(cells), 0, far, -far, -far, std::numeric_limits<int>::max(), 0, false
+    };
     for (size_t i = 0; i < c.cells.size(); i++) {
         const cell& one = c.cells[i];
         // of several that are as good the narrowest
@@ -80,10 +89,9 @@ clusters::cluster clusters::make_cluster(std::vector<cell> cells) const
             c.best = i;
         c.first = std::min(c.first, one.end - one.width);
         c.last = std::max(c.last, one.end);
-        // a cell that comes later begins at most link_widths of this one before the front
+        // a cell that comes later begins by so much before the front at most
         c.open_until =
-            std::max(c.open_until,
-                     one.end + d_p.link_widths * one.width * (1 + d_p.link_time));
+            std::max(c.open_until, one.end + widest_friend(one) * (1 + d_p.link_time));
         c.low = std::min(c.low, rank(one));
         c.high = std::max(c.high, rank(one));
     }
@@ -92,7 +100,9 @@ clusters::cluster clusters::make_cluster(std::vector<cell> cells) const
 
 void clusters::group_beam(std::vector<cell>& cells, std::vector<cluster>& to) const
 {
-    auto place = [this](const cell& c) { return std::make_tuple(rank(c), c.end, c.width); };
+    auto place = [this](const cell& c) {
+        return std::make_tuple(rank(c), c.end, c.width);
+    };
     std::sort(cells.begin(), cells.end(), [&](const cell& a, const cell& b) {
         return place(a) < place(b);
     });
@@ -102,7 +112,7 @@ void clusters::group_beam(std::vector<cell>& cells, std::vector<cluster>& to) co
     disjoint_sets sets(cells.size());
     for (size_t i = 0; i < cells.size(); i++) {
         const cell& one = cells[i];
-        const double most = std::min(widest, d_p.link_widths * one.width * (1 + 1e-9));
+        const double most = widest;
         const double apart = d_p.link_time * std::max(one.width, most);
         for (int other = rank(one); other <= rank(one) + d_p.link_trials; other++) {
             // those that end before it can be no friends, nor those that begin behind

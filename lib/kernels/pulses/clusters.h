@@ -21,7 +21,8 @@ namespace gr::aperture::kernels {
  *
  * - between their trials, in the order of dispersion measures, there are fewer than
  *   link_trials others,
- * - one is at most link_widths times as wide as the other, and
+ * - one is at most link_widths times as wide as the other, or 2 (S/N / threshold)^2 of
+ * the narrower one: so wide a boxcar around it is still above the threshold, and
  * - between them in time, at the reference frequency, there is at most link_time of the
  *   wider one.
  *
@@ -37,6 +38,8 @@ public:
         std::vector<double> dms; //!< of the trials
         double link_time, link_widths;
         int link_trials;
+        double threshold;  //!< S/N of all cells at least
+        double widest;     //!< seconds of the widest cell
         double longest;    //!< seconds after which a candidate ends that does not
         size_t most_cells; //!< of a beam that wait, before they end likewise
 
@@ -79,6 +82,8 @@ private:
     };
 
     int rank(const cell& c) const { return d_ranks[c.trial]; }
+    //! The widest cell that can be a friend of one that is as wide or wider.
+    double widest_friend(const cell& narrow) const;
     bool near_in_time(const cell& a, const cell& b) const;
     bool friends(const cell& a, const cell& b) const;
     //! Takes the cells of a beam apart.
@@ -88,7 +93,7 @@ private:
     std::vector<candidate> take(double front, bool all);
 
     const parameters d_p;
-    std::vector<int> d_ranks;                // of each trial in the order of dms
+    std::vector<int> d_ranks;                 // of each trial in the order of dms
     std::vector<std::vector<cell>> d_waiting; // of each beam
 };
 

@@ -7,9 +7,9 @@
 
 #include "kernels/gpu/memory.h"
 #include "kernels/pulses/cuda_pulse_search.h"
+#include <math_constants.h>
 #include <array>
 #include <cfloat>
-#include <math_constants.h>
 #include <cmath>
 #include <deque>
 #include <utility>
@@ -23,7 +23,8 @@ constexpr unsigned all_lanes = ~0u;
 constexpr int own_groups = tile_groups / warps; // of a warp
 constexpr int lane_values = group_values / 32;
 constexpr int chunk = 4; // segments that a warp looks at together
-static_assert(tile_groups == 32 && lane_values == 4 && most_units == 32);
+static_assert(tile_groups == 32 && lane_values == 4 && most_units == 64);
+constexpr int history_values = (most_levels * most_units + threads - 1) / threads;
 
 //! Of a trial.
 struct series_shape {
@@ -35,16 +36,20 @@ struct series_shape {
 
 //! What the kernel knows of a series from call to call; waiting values and bins follow.
 struct series_header {
-    int left;               // values that wait for the rest of their group
-    int bins, next;         // that are there; that is overwritten next
-    int seen, there;        // groups of the bin that is being filled
-    float mean, variance;   // their sums
+    int left;              // values that wait for the rest of their group
+    int bins, next;        // that are there; that is overwritten next
+    int seen, there;       // groups of the bin that is being filled
+    double mean, variance; // their sums
 };
+constexpr int header_floats = 12;
 
 struct boxcar_entry {
     int units;
     float scale; // 1 / sqrt(width)
+    int level;
+    int unused;
 };
+constexpr int most_boxcars = 256; // of least_growth there are 162
 
 struct search_arguments {
     const float* item; // nullptr: flush
@@ -52,8 +57,7 @@ struct search_arguments {
     size_t state_bytes;
     const series_shape* shapes;
     const boxcar_entry* boxcars;
-    int first_boxcar[most_levels + 1]; // of each level
-    int levels, trials;
+    int boxcar_count, levels, trials;
     int64_t beam_values;
     float threshold;
     int most_cells;
@@ -69,39 +73,38 @@ struct series_state {
 
     static constexpr size_t bytes(int levels)
     {
-        return sizeof(float) * (8 + group_values + levels * most_units + 2 * most_bins);
+        return sizeof(float) *
+               (header_floats + group_values + levels * most_units + 2 * most_bins);
     }
     __device__ series_state(char* memory, int levels)
         : header(reinterpret_cast<series_header*>(memory)),
-          waiting(reinterpret_cast<float*>(memory) + 8),
+          waiting(reinterpret_cast<float*>(memory) + header_floats),
           history(waiting + group_values),
           means(history + levels * most_units),
           variances(means + most_bins)
     {
     }
 };
-static_assert(sizeof(series_header) <= 8 * sizeof(float));
+static_assert(sizeof(series_header) <= header_floats * sizeof(float));
 
-//! Where the sums of a level begin in shared memory: the last of the history, which is 0,
-//! lies just before a multiple of 16 bytes, and behind the sums are so many that a chunk
-//! can be read anywhere.
+//! Floats between the sums of two levels: the history of the next one, and what is read
+//! behind the last ones, as a chunk is always whole.
+constexpr int between_levels = most_units + 32 * chunk;
+
+//! Where number 0 of the sums of a level is in shared memory: behind the history, and
+//! such that number 1 is at a multiple of 16 bytes.
 __host__ __device__ constexpr int sums_place(int level)
 {
-    int place = 31 - most_units + 32;
-    for (int l = 0; l < level; l++)
-        place += (tile_values >> l) + 32 * (chunk + 1);
-    return place;
+    return most_units + 3 + 2 * tile_values - (2 * tile_values >> level) +
+           level * between_levels;
 }
-constexpr int sums_floats(int levels) { return sums_place(levels) + 1; }
+constexpr int sums_floats(int levels) { return sums_place(levels); }
 
 //! Of a level, by their number: 0 is where the tile begins.
 __device__ __forceinline__ float* sums_of(float* shared, int level)
 {
-    return shared + sums_place(0) + most_units +
-           2 * tile_values - (2 * tile_values >> level) + level * 32 * (chunk + 1);
+    return shared + sums_place(level);
 }
-static_assert(sums_place(3) - sums_place(0) ==
-              2 * tile_values - (2 * tile_values >> 3) + 3 * 32 * (chunk + 1));
 
 __device__ __forceinline__ float sum_of_warp(float v)
 {
@@ -113,17 +116,16 @@ __device__ __forceinline__ float sum_of_warp(float v)
 struct shared_memory {
     float group_means[tile_groups], group_variances[tile_groups]; // 0: missing
     float totals[tile_groups];
-    float bins[2][most_bins + 1]; // means, variances
-    float middle[2][2];           // the two in the middle
+    float bins[2][most_bins + 1];       // means, variances
+    float middle[2][2];                 // the two in the middle
     float largest[2 * tile_groups * 4]; // of the segments, from the first level on
     series_header header;
+    int first_boxcar[most_levels + 1]; // of each level
+    boxcar_entry boxcars[most_boxcars];
 };
 
 //! Where the segments of a level begin in `largest`.
-__device__ __forceinline__ int segment_place(int level)
-{
-    return 256 - (256 >> level);
-}
+__device__ __forceinline__ int segment_place(int level) { return 256 - (256 >> level); }
 
 //! One thread: adds the tile's groups to the bins.
 __device__ void add_groups(shared_memory& m,
@@ -131,49 +133,65 @@ __device__ void add_groups(shared_memory& m,
                            int groups,
                            const series_shape& shape)
 {
-    series_header& h = m.header;
+    series_header h = m.header;
+#pragma unroll 4
     for (int g = 0; g < groups; g++) {
-        if (m.group_variances[g] > 0) {
-            h.mean += m.group_means[g];
-            h.variance += m.group_variances[g];
+        const float mean = m.group_means[g], variance = m.group_variances[g];
+        if (variance > 0) {
+            h.mean += mean;
+            h.variance += variance;
             h.there++;
         }
         if (++h.seen < shape.groups)
             continue;
         if (2 * h.there >= h.seen) {
-            const int to = h.bins < shape.bins ? h.bins++ : h.next;
-            if (h.bins == shape.bins && to == h.next)
-                h.next = (to + 1) % shape.bins;
-            m.bins[0][to] = state.means[to] = h.mean / h.there;
-            m.bins[1][to] = state.variances[to] = h.variance / h.there;
+            const int to = h.bins < shape.bins ? h.bins : h.next;
+            if (h.bins < shape.bins)
+                h.bins++;
+            else
+                h.next = to + 1 == shape.bins ? 0 : to + 1;
+            m.bins[0][to] = state.means[to] = float(h.mean / h.there);
+            m.bins[1][to] = state.variances[to] = float(h.variance / h.there);
         }
         h.mean = h.variance = 0;
         h.seen = h.there = 0;
     }
     if (h.there) {
-        m.bins[0][h.bins] = h.mean / h.there;
-        m.bins[1][h.bins] = h.variance / h.there;
+        m.bins[0][h.bins] = float(h.mean / h.there);
+        m.bins[1][h.bins] = float(h.variance / h.there);
     }
+    m.header = h;
 }
 
 //! One warp: finds those in the middle of `count` values.
 __device__ void find_middle(const float* values, int count, int lane, float* middle)
 {
-    for (int i = lane; i < count; i += 32) {
-        const float own = values[i];
-        int rank = 0;
-        for (int j = 0; j < count; j++)
-            rank += values[j] < own || (values[j] == own && j < i);
-        if (rank == (count - 1) / 2)
-            middle[0] = own;
-        if (rank == count / 2)
-            middle[1] = own;
+    constexpr int each = (most_bins + 1 + 31) / 32;
+    float own[each];
+    int rank[each] = {};
+#pragma unroll
+    for (int k = 0; k < each; k++)
+        own[k] = lane + 32 * k < count ? values[lane + 32 * k] : 0;
+#pragma unroll 8
+    for (int j = 0; j < count; j++) {
+        const float other = values[j];
+#pragma unroll
+        for (int k = 0; k < each; k++)
+            rank[k] += other < own[k] || (other == own[k] && j < lane + 32 * k);
+    }
+#pragma unroll
+    for (int k = 0; k < each; k++) {
+        if (lane + 32 * k < count && rank[k] == (count - 1) / 2)
+            middle[0] = own[k];
+        if (lane + 32 * k < count && rank[k] == count / 2)
+            middle[1] = own[k];
     }
 }
 
 //! A warp: finds the largest S/N of each of a chunk's segments, if it is above the
 //! threshold.
-__device__ __forceinline__ bool search_chunk(const search_arguments& a,
+__device__ __forceinline__ bool search_chunk(const shared_memory& m,
+                                             float threshold,
                                              const float* sums,
                                              int level,
                                              int first,
@@ -188,19 +206,20 @@ __device__ __forceinline__ bool search_chunk(const search_arguments& a,
         end[i] = at[32 * i];
         best[i] = 0;
     }
-#pragma unroll 2
-    for (int w = a.first_boxcar[level]; w < a.first_boxcar[level + 1]; w++) {
-        const boxcar_entry b = a.boxcars[w];
-        const float* begin = at - b.units;
+    const int last = m.first_boxcar[level + 1];
+#pragma unroll 4
+    for (int w = m.first_boxcar[level]; w < last; w++) {
+        const int units = m.boxcars[w].units;
+        const float scale = m.boxcars[w].scale;
+        const float* begin = at - units;
 #pragma unroll
         for (int i = 0; i < chunk; i++)
-            best[i] = fmaxf(best[i], (end[i] - begin[32 * i]) * b.scale);
+            best[i] = fmaxf(best[i], (end[i] - begin[32 * i]) * scale);
     }
     bool found = false;
 #pragma unroll
     for (int i = 0; i < chunk; i++) {
-        const bool above =
-            best[i] > a.threshold && (first + i) * 32 + lane < ends;
+        const bool above = best[i] > threshold && (first + i) * 32 + lane < ends;
         if (!__any_sync(all_lanes, above))
             continue;
         float most = above ? best[i] : 0;
@@ -228,8 +247,8 @@ __device__ void list_segment(const search_arguments& a,
     const int ends = groups * group_values >> level;
     const int e = segment * 32 + lane + 1;
     int boxcar = -1, end = 0;
-    for (int w = a.first_boxcar[level]; w < a.first_boxcar[level + 1]; w++) {
-        const boxcar_entry b = a.boxcars[w];
+    for (int w = m.first_boxcar[level]; w < m.first_boxcar[level + 1]; w++) {
+        const boxcar_entry b = m.boxcars[w];
         const float snr = e <= ends ? (sums[e] - sums[e - b.units]) * b.scale : 0;
         const unsigned above = __ballot_sync(all_lanes, snr > a.threshold);
         const unsigned at = __ballot_sync(all_lanes, snr >= best);
@@ -253,13 +272,12 @@ __device__ void list_segment(const search_arguments& a,
     const int beam = series / a.trials;
     const unsigned long long place = atomicAdd(a.listed + beam, 1ull);
     if (place < a.most_cells)
-        a.cells[size_t(beam) * a.most_cells + place] = { series,
-                                                         boxcar,
-                                                         first + (end << level),
-                                                         best };
+        a.cells[size_t(beam) * a.most_cells + place] = {
+            series, boxcar, first + (end << level), best
+        };
 }
 
-__global__ void __launch_bounds__(threads) search_series(const search_arguments a)
+__global__ void __launch_bounds__(threads, 4) search_series(const search_arguments a)
 {
     extern __shared__ __align__(16) float sums_memory[];
     __shared__ shared_memory m;
@@ -269,8 +287,7 @@ __global__ void __launch_bounds__(threads) search_series(const search_arguments 
     const series_state state(a.states + series * a.state_bytes, a.levels);
     const bool flush = a.item == nullptr;
     const float* values =
-        flush ? nullptr
-              : a.item + series / a.trials * a.beam_values + shape.offset;
+        flush ? nullptr : a.item + series / a.trials * a.beam_values + shape.offset;
     const int count = flush ? 0 : shape.times;
     const int left = state.header->left;
     int remaining = flush ? left > 0 : (left + count) / group_values; // groups
@@ -285,6 +302,16 @@ __global__ void __launch_bounds__(threads) search_series(const search_arguments 
 
     if (thread == 0)
         m.header = *state.header;
+    for (int i = thread; i < a.boxcar_count; i += threads) {
+        const boxcar_entry b = a.boxcars[i];
+        m.boxcars[i] = b;
+        if (i == 0)
+            m.first_boxcar[0] = 0;
+        else if (b.level > a.boxcars[i - 1].level)
+            m.first_boxcar[b.level] = i;
+        if (i + 1 == a.boxcar_count)
+            m.first_boxcar[b.level + 1] = i + 1;
+    }
     for (int i = thread; i < 2 * most_bins; i += threads)
         m.bins[i / most_bins][i % most_bins] = state.means[i];
     for (int i = thread; i < a.levels * most_units; i += threads)
@@ -343,8 +370,8 @@ __global__ void __launch_bounds__(threads) search_series(const search_arguments 
             }
             square = sum_of_warp(square);
             if (lane == 0) {
-                const bool known = there >= least_values && fabsf(mean) <= FLT_MAX &&
-                                   square <= FLT_MAX;
+                const bool known =
+                    there >= least_values && fabsf(mean) <= FLT_MAX && square <= FLT_MAX;
                 m.group_means[g] = mean;
                 m.group_variances[g] = known ? square / (finite - 1) : 0;
             }
@@ -428,7 +455,8 @@ __global__ void __launch_bounds__(threads) search_series(const search_arguments 
             const int ends = groups * group_values >> level;
             const int chunks = (ends + 32 * chunk - 1) / (32 * chunk);
             for (; next < chunks; next += warps)
-                found |= search_chunk(a,
+                found |= search_chunk(m,
+                                      a.threshold,
                                       sums_of(sums_memory, level),
                                       level,
                                       next * chunk,
@@ -456,21 +484,30 @@ __global__ void __launch_bounds__(threads) search_series(const search_arguments 
 
         // what the next tile sees of this one
         __syncthreads();
-        float last = 0;
-        if (thread < a.levels * most_units) {
-            const int level = thread / most_units;
+        float last[history_values];
+#pragma unroll
+        for (int i = 0; i < history_values; i++) {
+            const int number = thread + i * threads;
+            if (number >= a.levels * most_units)
+                continue;
+            const int level = number / most_units;
             const float* end =
                 sums_of(sums_memory, level) + (groups * group_values >> level);
-            last = end[thread % most_units - most_units] - end[0];
+            last[i] = end[number % most_units - most_units] - end[0];
         }
         __syncthreads();
-        if (thread < a.levels * most_units)
-            sums_of(sums_memory,
-                    thread / most_units)[thread % most_units - most_units] = last;
         first += groups * group_values;
         remaining -= groups;
-        if (remaining == 0 && thread < a.levels * most_units)
-            state.history[thread] = flush ? 0 : last;
+#pragma unroll
+        for (int i = 0; i < history_values; i++) {
+            const int number = thread + i * threads;
+            if (number >= a.levels * most_units)
+                continue;
+            sums_of(sums_memory, number / most_units)[number % most_units - most_units] =
+                last[i];
+            if (remaining == 0)
+                state.history[number] = flush ? 0 : last[i];
+        }
     }
     if (flush && left == 0)
         for (int i = thread; i < a.levels * most_units; i += threads)
@@ -515,7 +552,8 @@ public:
         start_with(d_shapes.data(), shapes);
         std::vector<boxcar_entry> entries;
         for (const auto& b : d_boxcars)
-            entries.push_back({ b.units, float(1 / std::sqrt(double(b.width))) });
+            entries.push_back(
+                { b.units, float(1 / std::sqrt(double(b.width))), b.level, 0 });
         start_with(d_entries.data(), entries);
         start_with_zeros(d_states.data(), d_states.size());
         for (int i = 0; i < 4; i++)
@@ -545,7 +583,8 @@ public:
 
 private:
     struct slot {
-        slot(size_t cell_count, size_t count_count) : cells(cell_count), counts(count_count)
+        slot(size_t cell_count, size_t count_count)
+            : cells(cell_count), counts(count_count)
         {
         }
         pinned_array<cell> cells;
@@ -569,10 +608,7 @@ private:
         a.state_bytes = d_state_bytes;
         a.shapes = d_shapes.data();
         a.boxcars = d_entries.data();
-        for (const auto& b : d_boxcars)
-            a.first_boxcar[b.level + 1]++;
-        for (int level = 0; level < most_levels; level++)
-            a.first_boxcar[level + 1] += a.first_boxcar[level];
+        a.boxcar_count = int(d_boxcars.size());
         a.levels = d_levels;
         a.trials = d_p.trials.trials();
         a.beam_values = d_p.trials.beam_values();

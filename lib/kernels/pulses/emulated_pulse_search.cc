@@ -40,7 +40,8 @@ class emulated_pulse_search : public pulse_search
 {
 public:
     explicit emulated_pulse_search(const parameters& p)
-        : d_bytes(p.trials.values() * sizeof(float)), d_shared(std::make_shared<shared>(p))
+        : d_bytes(p.trials.values() * sizeof(float)),
+          d_shared(std::make_shared<shared>(p))
     {
     }
 

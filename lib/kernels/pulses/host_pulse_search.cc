@@ -25,8 +25,7 @@ public:
         const int trials = p.trials.trials();
         for (int series = 0; series < p.trials.beams * trials; series++)
             d_series.emplace_back(
-                bins_of(p.window,
-                        p.sample_time * p.trials.decimation(series % trials)),
+                bins_of(p.window, p.sample_time * p.trials.decimation(series % trials)),
                 series);
     }
 

@@ -169,8 +169,7 @@ void host_series::search(const float* values,
         const float* from = values + first;
         if (first < 0) {
             std::copy_n(d_waiting.begin(), d_left, w.raw.begin());
-            std::copy_n(
-                values, groups * group_values - d_left, w.raw.begin() + d_left);
+            std::copy_n(values, groups * group_values - d_left, w.raw.begin() + d_left);
             from = w.raw.data();
             d_left = 0;
         }

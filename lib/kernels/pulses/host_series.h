@@ -75,7 +75,8 @@ public:
             : raw(tile_values), above(boxcars.size())
         {
             for (int level = 0; level < most_levels; level++)
-                sums[level].resize((tile_values >> level) + 1 + 2 * segment_ends);
+                sums[level].resize(most_units + (tile_values >> level) + 1 +
+                                   segment_ends);
         }
 
         std::vector<float> raw;
@@ -89,8 +90,8 @@ public:
     host_series(const window_bins& w, int number);
 
     void reset();
-    void
-    search(const float* values, int count, const boxcar_set&, float threshold, workspace&);
+    void search(
+        const float* values, int count, const boxcar_set&, float threshold, workspace&);
     void flush(const boxcar_set&, float threshold, workspace&);
 
 private:
@@ -103,13 +104,14 @@ private:
                      float threshold,
                      workspace&);
     void make_sums(const float* values, int groups, size_t levels, workspace&);
-    void find_cells(int groups, int first, const boxcar_set&, float threshold, workspace&);
+    void
+    find_cells(int groups, int first, const boxcar_set&, float threshold, workspace&);
 
     const int d_number;
     running_baseline d_baseline;
     int d_left = 0; // values that wait for the rest of their group
     std::array<float, group_values> d_waiting{};
-    //! Of each level, running sums at the last 32 places less that at the end.
+    //! Of each level, running sums at the last 64 places less that at the end.
     std::array<std::array<float, most_units>, most_levels> d_history{};
 };
 

@@ -14,8 +14,8 @@ namespace gr::aperture::kernels::host {
 inline constexpr int segment_ends = 32;
 
 /*!
- * The largest (sums[i] - sums[i - units[w]]) scales[w] of all i below `count`, which is at
- * most segment_ends, and of all w below `widths`. sums[-32] to sums[31] can be read.
+ * The largest (sums[i] - sums[i - units[w]]) scales[w] of all i below `count`, which is
+ * at most segment_ends, and of all w below `widths`. sums[-64] to sums[31] can be read.
  */
 float largest_sum(
     const float* sums, int count, const int* units, const float* scales, int widths);

@@ -23,13 +23,13 @@ namespace gr::aperture::kernels {
  * after item.
  *
  * A series is taken in groups of 128 values. Each group has a mean and a variance (about
- * its own mean); those of some groups in a row, a power of two, are averaged to a bin, and
- * a window of at most 64 bins up to the newest group gives the baseline, the median of the
- * bins' means, and sigma^2, the median of the bins' variances over that of chi^2 / nu. So
- * half of the window can be a pulse, or interference, before it matters. A group of which
- * fewer than half of the values are finite and not 0, or whose variance is 0, is missing:
- * it says nothing about baseline and sigma, and its values are taken as the baseline. So
- * are single values that are not finite.
+ * its own mean); those of some groups in a row, a power of two, are averaged to a bin,
+ * and a window of at most 64 bins up to the newest group gives the baseline, the median
+ * of the bins' means, and sigma^2, the median of the bins' variances over that of chi^2 /
+ * nu. So half of the window can be a pulse, or interference, before it matters. A group
+ * of which fewer than half of the values are finite and not 0, or whose variance is 0, is
+ * missing: it says nothing about baseline and sigma, and its values are taken as the
+ * baseline. So are single values that are not finite.
  *
  * A cell is a boxcar that ends somewhere in a series. Its S/N is the sum of its values
  * less the baseline over sigma sqrt(width), where each value has the baseline and sigma
@@ -77,7 +77,8 @@ public:
 
     //! Forgets all that was: the next item is the first one.
     virtual void reset(stream&) = 0;
-    //! Searches an item, values [beam][trial][time]. It makes one result, as flush() does.
+    //! Searches an item, values [beam][trial][time]. It makes one result, as flush()
+    //! does.
     virtual void search(const float* item, stream&) = 0;
     //! Searches what is left of groups, as if it were followed by the baseline. No boxcar
     //! reaches from what came before to what comes after; the baseline stays.

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pulse_search.h) */
-/* BINDTOOL_HEADER_FILE_HASH(9261bf8be188c274a3185dfef825c0fc) */
+/* BINDTOOL_HEADER_FILE_HASH(3a6fff3c04d6d2b4bfa24f6dc2326245) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -43,7 +43,8 @@ second and at the end, `counts`. There is no port out.
     c.def("widths", &block::widths, "The boxcars, in values of a trial: a list.");
     c.def("cells",
           &block::cells,
-          "Of each boxcar, all sums above the threshold since the start, before any choice: "
+          "Of each boxcar, all sums above the threshold since the start, before any "
+          "choice: "
           "a list.");
     c.def("left_out", &block::left_out, "Cells that there was no room for.");
     c.def("candidates", &block::candidates, "Candidates that were sent.");

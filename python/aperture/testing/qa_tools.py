@@ -54,6 +54,7 @@ class on_device:
         "power_detector",
         "power_normalizer",
         "voltage_ring",
+        "pulse_search",
         "xengine",
     )
 
