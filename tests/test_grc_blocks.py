@@ -123,6 +123,7 @@ REFUSED = {
         {"cell_threshold": "-1"}, {"channel_threshold": "float('nan')"},
         {"spectrum_threshold": "float('inf')"}, {"bad_channels": "[1024]"},
         {"bad_channels": "[-1]"}, {"beams": "60000"}, {"device": "gpu"},
+    ],
     "aperture_pulse_search": [
         {"beams": "0"}, {"channels": "0"}, {"bandwidth": "0"}, {"center_frequency": "9e6"},
         {"sample_time": "0"}, {"dms": "[]"}, {"dms": "[-1]"}, {"decimations": "[1, 1]"},
@@ -132,6 +133,11 @@ REFUSED = {
         {"growth": "2.1"}, {"min_dm": "-1"}, {"most_beams": "-1"}, {"positions": "[1]"},
         {"neighbors": "-1"}, {"link_time": "-1"}, {"link_trials": "0"}, {"link_widths": "0"},
         {"margin": "-1"}, {"most_cells": "0"}, {"device": "gpu"},
+    ],
+    "aperture_candidate_sink": [
+        {"filename": "x.txt"}, {"beams": "0"}, {"channels": "0"}, {"bandwidth": "0"},
+        {"center_frequency": "9e6"}, {"sample_time": "0"}, {"pictures": "-1"}, {"seconds": "0"},
+        {"seconds": "1e4", "beams": "4"}, {"rows_per_file": "0"}, {"beams": "2**20"},
     ],
     "aperture_copy": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
     "aperture_discard": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
@@ -334,10 +340,14 @@ ALLOWED = {
         {"type": "s8", "steps": "5.5", "beams": "7"}, {"segments": "4", "window": "0.1"},
         {"bad_channels": "range(100, 200)", "zero_dm": "True"}, {"device": "cpu"},
         {"cell_threshold": "0", "channel_threshold": "0", "spectrum_threshold": "0"},
+    ],
     "aperture_pulse_search": [
         {"dms": "[0, 10.5, 3]", "decimations": "[1, 4, 2]", "times_per_item": "1000"},
         {"beams": "2", "positions": "[0, 0, 1, 0]", "neighbors": "1", "most_beams": "1"},
         {"device": "cpu", "widest": "1"},
+    ],
+    "aperture_candidate_sink": [
+        {"type": "s8", "beams": "3"}, {"pictures": "0"}, {"filename": "x.csv", "type": "u8"},
     ],
     "aperture_copy": [
         {"type": "sc8", "vlen": "4095"}, {"type": "s16"}, {"vlen": "65536"}, {"device": "cpu"},

@@ -26,6 +26,7 @@ from .tracking.directions import Direction, parse_direction
 from .array_source import array_source
 from .bandpass_display import bandpass_display
 from .calibrator import calibrator
+from .candidate_sink import candidate_sink
 from .delay_tracker import delay_tracker
 from .device_block import device_block
 from .filterbank_sink import filterbank_sink
@@ -45,8 +46,9 @@ from .waterfall_display import waterfall_display
 array_source = clear_errors(array_source)
 folder = clear_errors(folder)
 tap = clear_errors(tap)
-for _block in (bandpass_display, calibrator, delay_tracker, device_block, filterbank_sink,
-               fringe_display, fx_correlator, input_source, pointing, psrfits_sink, sky_display,
-               uvh5_sink, voltage_ring, voltage_sink, waterfall_display):
+for _block in (bandpass_display, calibrator, candidate_sink, delay_tracker, device_block,
+               filterbank_sink, fringe_display, fx_correlator, input_source, pointing,
+               psrfits_sink, sky_display, uvh5_sink, voltage_ring, voltage_sink,
+               waterfall_display):
     clear_errors(_block)
 del _block, clear_errors, clear_errors_of

@@ -53,8 +53,8 @@ class on_device:
         "pfb_channelizer",
         "power_detector",
         "power_normalizer",
-        "voltage_ring",
         "pulse_search",
+        "voltage_ring",
         "xengine",
     )
 

@@ -1,0 +1,288 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Block that writes candidates of pulses into a table, with a picture of each."""
+
+import math
+import os
+import queue
+import threading
+import time
+from collections import deque
+from numbers import Integral, Real
+
+import numpy as np
+import pmt
+
+from . import tags
+from .files.file_names import TIME, check_fields, time_text
+from .files.growing_file import check_path, file_name
+from .parameters.errors import refuse
+from .streams.python_block import python_block, text_of
+from .streams.tag_values import time_of
+from .transients.candidates import Candidate, CandidateTable
+from .transients.dispersion import channel_frequencies, delay
+
+LARGEST_ITEM = 2**31 - 1
+TYPES = {"f32": np.float32, "s8": np.int8, "u8": np.uint8}
+ENDINGS = (".ecsv", ".csv")
+MOST_KEPT = 2**36      # bytes of powers
+WAITING = 4            # pictures that wait to be drawn
+PATIENCE = 10.0        # seconds that the last item of powers waits for the last candidates
+POLL = 0.005
+PORT = pmt.intern("candidates")
+
+
+class candidate_sink(python_block):
+    """
+    Writes candidates of `pulse_search` into a table, and draws a picture of each.
+
+    In: the messages of pulse_search on the port `candidates`; and, unless `pictures` is 0, the
+    powers that `dedisperser` takes, `[beam][channel]` of f32, s8 or u8, one item a time, with the
+    tag rx_time. Of these the last `seconds` are kept, beams * channels * seconds / sample_time
+    values; a picture of a candidate whose powers are not there any more is not drawn.
+
+    The table has a line for each candidate; it is on the disk when the next one comes. A picture
+    (NAME.png in the folder NAME-pictures beside the table, NAME being the candidate's id) shows
+    the dedispersed waterfall, and the S/N over dispersion measure and time, which is computed from
+    the powers. Pictures are drawn beside the flowgraph; those that come too fast are left out.
+
+    A message that is no candidate is logged and left out. Any other error (a full disk, somebody
+    else who writes the table) is logged, ends the flowgraph if there are powers, and is given by
+    `error()`.
+
+    Parameters
+    ----------
+    filename : str
+        The table: .ecsv or .csv. {time} becomes the UTC at which the flowgraph starts.
+    beams, channels : int
+        Of the powers.
+    center_frequency, bandwidth : float
+        Of the powers, Hz; the centre is that of channel channels // 2.
+    sample_time : float
+        From one item of powers to the next, seconds.
+    type : str
+        Of the powers: f32, s8 or u8.
+    pictures : float
+        How many are drawn in a minute at most; 0: none, and there is no port for powers.
+    seconds : float
+        How long powers are kept: longer than the sweep of a pulse and what the search takes.
+    rows_per_file : int
+        With {time} in the name, a new table begins after so many candidates.
+    overwrite : bool
+        Whether an existing table is replaced; if not, it is refused.
+
+    Raises
+    ------
+    ValueError, OSError
+        A parameter is not allowed; the table could not be written there.
+    """
+
+    def __init__(self, filename="candidates-{time}.ecsv", beams=1, channels=1024,
+                 center_frequency=408e6, bandwidth=20e6, sample_time=51.2e-6, type="f32",
+                 pictures=10.0, seconds=4.0, rows_per_file=100000, overwrite=True):
+        for name, value, high in (("beams", beams, 65536), ("channels", channels, 2**24),
+                                  ("rows_per_file", rows_per_file, 2**31 - 1)):
+            if not isinstance(value, Integral) or not 1 <= value <= high:
+                refuse(name, value, f"a whole number from 1 to {high}")
+        for name, value, low, high in (
+                ("bandwidth", bandwidth, 1e-3, 1e15),
+                ("center_frequency", center_frequency,
+                 (channels // 2 + 0.5) * bandwidth / channels, 1e15),
+                ("sample_time", sample_time, 1e-9, 1e3), ("pictures", pictures, 0, 6000),
+                ("seconds", seconds, sample_time, 1e5)):
+            if not isinstance(value, Real) or not low <= value <= high:
+                refuse(name, value, f"from {low:g} to {high:g}")
+        if type not in TYPES:
+            refuse("type", type, ", ".join(TYPES))
+        self._row = int(beams) * int(channels)
+        kind = np.dtype(TYPES[type])
+        if self._row * kind.itemsize > LARGEST_ITEM:
+            refuse("channels", channels, f"at most {LARGEST_ITEM} bytes in an item of all beams")
+        self._kept = math.ceil(seconds / sample_time)
+        if pictures > 0 and self._kept * self._row * kind.itemsize > MOST_KEPT:
+            refuse("seconds", seconds, f"at most {MOST_KEPT} bytes of powers, and these are "
+                   f"{self._kept * self._row * kind.itemsize}")
+        self._name = file_name(filename)
+        if not self._name.endswith(ENDINGS):
+            refuse("filename", self._name, f"a name that ends in {' or '.join(ENDINGS)}")
+        check_fields(self._name, ("time",))
+        if TIME not in self._name:
+            check_path(self._name, overwrite)
+        self._beams, self._channels = int(beams), int(channels)
+        self._frequencies = channel_frequencies(self._channels, center_frequency, bandwidth)
+        self._sample_time, self._kind = float(sample_time), kind
+        self._pictures, self._overwrite = float(pictures), bool(overwrite)
+        self._rows_per_file = int(rows_per_file)
+        self._table = self._thread = self._powers = None
+        self._reset()
+        shape = (kind.type, self._row) if self._row > 1 else kind.type
+        super().__init__("candidate_sink", in_sig=[shape] if pictures > 0 else None, out_sig=None)
+        self.message_port_register_in(PORT)
+        self.set_msg_handler(PORT, self._handle)
+
+    def files(self):
+        """The paths of all tables since the start."""
+        return list(self._paths)
+
+    def candidates(self):
+        """Candidates that were written since the start."""
+        return self._written
+
+    def drawn(self):
+        """Pictures that were drawn since the start."""
+        return self._drawn
+
+    def not_drawn(self):
+        """Candidates without a picture: they came too fast, or their powers were not there."""
+        return self._left_out
+
+    # ---- inside
+
+    def _reset(self):
+        self._paths, self._written, self._rows = [], 0, 0
+        self._drawn = self._left_out = 0
+        self._times = deque()     # of pictures in the last minute
+        self._clocks = deque()    # (item, seconds, fraction), oldest first
+        self._come = 0            # items
+        self._alone = None        # since when there is one item only
+
+    def _start(self):
+        self._reset()
+        if self._pictures > 0:
+            # memory that is not used takes no room
+            self._powers = np.zeros((self._kept, self._row), self._kind)
+            self._waiting = queue.Queue(WAITING)
+            self._thread = threading.Thread(target=self._draw_all, daemon=True,
+                                            name="candidate pictures")
+            self._thread.start()
+        self._begin_table(time.time())
+
+    def _begin_table(self, seconds):
+        path = self._name.replace(TIME, time_text(seconds))
+        if path in self._paths:   # within a second
+            return
+        table = CandidateTable(path, self._overwrite)
+        if self._table is not None:
+            self._table.close()
+        self._table, self._rows = table, 0
+        self._paths.append(path)
+
+    def _stop(self):
+        # what came after the last call of the scheduler
+        while (message := self.delete_head_nowait(PORT)) is not None:
+            self._handle(message)
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+            self._thread = self._powers = None
+        if self._table is not None:
+            table, self._table = self._table, None
+            table.close()
+
+    def _work(self, input_items, output_items):
+        # Powers end before the search that gets the same, and with them this block would. GNU
+        # Radio ends one that does nothing when the search says that it is done.
+        powers = input_items[0][:-1]
+        if len(powers) == 0:
+            now = time.monotonic()
+            self._alone = self._alone or now
+            if now - self._alone < PATIENCE:
+                time.sleep(POLL)
+                return 0
+            powers = input_items[0]
+        self._alone = None
+        self._keep(powers)
+        return len(powers)
+
+    def _keep(self, powers):
+        first = self.nitems_read(0)
+        for tag in self.get_tags_in_window(0, 0, len(powers)):
+            if pmt.symbol_to_string(tag.key) == tags.rx_time:
+                self._clocks.append((tag.offset, *time_of(tag.value)))
+        kept = min(len(powers), self._kept)
+        place = (first + len(powers) - kept) % self._kept
+        rows = powers[len(powers) - kept:].reshape(kept, self._row)
+        until_end = min(kept, self._kept - place)
+        self._powers[place:place + until_end] = rows[:until_end]
+        self._powers[:kept - until_end] = rows[until_end:]
+        self._come = first + len(powers)
+        while len(self._clocks) > 1 and self._clocks[1][0] <= self._come - self._kept:
+            self._clocks.popleft()
+
+    def _handle(self, message):
+        if self._error is None and self._table is not None:
+            self._guarded(self._take, message)
+
+    def _take(self, message):
+        try:
+            candidate = Candidate.of_message(message)
+        except ValueError as error:
+            self.logger.warn(text_of(error))
+            return
+        picture = self._ask_for_picture(candidate) if self._pictures > 0 else ""
+        if self._rows >= self._rows_per_file and TIME in self._name:
+            self._begin_table(candidate.time[0])
+        self._table.add(candidate, picture)
+        self._rows += 1
+        self._written += 1
+
+    def _ask_for_picture(self, candidate):
+        """The name of the picture relative to the table, if there will be one."""
+        now = time.monotonic()
+        while self._times and self._times[0] < now - 60:
+            self._times.popleft()
+        job = None
+        if len(self._times) < self._pictures and not self._waiting.full():
+            job = self._cut_out(candidate)
+        if job is None:
+            self._left_out += 1
+            return ""
+        folder = os.path.splitext(self._paths[-1])[0] + "-pictures"
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, candidate.id + ".png")
+        self._times.append(now)
+        self._waiting.put((path, *job))
+        return os.path.join(os.path.basename(folder), candidate.id + ".png")
+
+    def _cut_out(self, candidate):
+        """Its powers [time][channel] and where they lie, or None if they are not there."""
+        # matplotlib takes a second to load: not before it is needed
+        from .transients.pictures import Cutout  # pylint: disable=import-outside-toplevel
+        if candidate.beam >= self._beams or not self._clocks:
+            return None
+        cutout = Cutout(candidate, self._frequencies, self._sample_time)
+        after = delay(candidate.dm, self._frequencies[-1]) + cutout.first
+        item, seconds, fraction = self._clock_at(candidate.time, after)
+        away = (candidate.time[0] - seconds) + (candidate.time[1] - fraction) + after
+        first = item + round(away / self._sample_time)
+        oldest = max(0, self._come - self._kept)
+        # as much as there is, but the pulse at the highest channel
+        end = min(first + cutout.count, self._come)
+        if first < oldest or end - first < cutout.count // 4:
+            return None
+        places = np.arange(first, end) % self._kept
+        begin = candidate.beam * self._channels
+        return self._powers[places, begin:begin + self._channels].copy(), candidate, cutout
+
+    def _clock_at(self, moment, after):
+        """The last stamp that is not after a moment, or the first one."""
+        found = self._clocks[0]
+        for clock in self._clocks:
+            if (moment[0] - clock[1]) + (moment[1] - clock[2]) + after >= 0:
+                found = clock
+        return found
+
+    def _draw_all(self):
+        """The thread that draws, until None comes."""
+        while (job := self._waiting.get()) is not None:
+            path, powers, candidate, cutout = job
+            try:
+                from .transients.pictures import draw  # pylint: disable=import-outside-toplevel
+                draw(path, powers, candidate, cutout)
+                self._drawn += 1
+            except Exception as error:  # no picture is worth a flowgraph
+                self._left_out += 1
+                self.logger.warn(f"{path}: no picture: {text_of(error)}")

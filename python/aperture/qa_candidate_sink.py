@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""candidate_sink: the table, pictures and what they show, full disks, messages that are none."""
+
+import contextlib
+import csv
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pmt
+from gnuradio import aperture, blocks, gr, gr_unittest
+from gnuradio.aperture.testing import disks, pulse_model
+from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, Running, rx_time, to_pmt
+from gnuradio.aperture.transients import dispersion, pictures
+from gnuradio.aperture.transients.candidates import COLUMNS, Candidate, utc_text
+
+MODULE = sys.modules["gnuradio.aperture.candidate_sink"]
+SAMPLE_TIME = 2.0**-10
+BAND = dict(channels=32, center_frequency=400e6, bandwidth=64e6)
+FREQUENCIES = dispersion.channel_frequencies(32, 400e6, 64e6)
+
+
+def message(number=0, **entries):
+    """A candidate's message; the pulse passes the highest channel 2 s after EPOCH."""
+    dm = entries.get("dm", 50.0)
+    at = 2.0 - dispersion.delay(dm, FREQUENCIES[-1])
+    values = dict(id=f"pulse-{number}", time=rx_time(EPOCH, at), dm=dm, width=8 * SAMPLE_TIME,
+                  snr=12.5, start=rx_time(EPOCH, 2.0), end=rx_time(EPOCH, 2.5))
+    values.update(entries)
+    made = pmt.make_dict()
+    for key, value in values.items():
+        value = pmt.intern(value) if isinstance(value, str) else to_pmt(value)
+        made = pmt.dict_add(made, pmt.intern(key), value)
+    for key in ("beam", "beams"):
+        made = pmt.dict_add(made, pmt.intern(key), pmt.from_long(entries.get(key, 1)))
+    return made
+
+
+def dispersed_powers(rng, times=6000, beams=2):
+    """[time][beam][channel]; beam 1 has the pulse of message()."""
+    powers = rng.standard_normal((times, beams, 32)).astype(np.float32)
+    delays = dispersion.delay(50.0, FREQUENCIES, FREQUENCIES[-1])
+    for channel, begin in enumerate(np.rint((2.0 + delays) / SAMPLE_TIME).astype(int)):
+        powers[begin - 4:begin + 4, 1, channel] += 3
+    return powers
+
+
+class qa_candidate_sink(gr_unittest.TestCase):
+    def setUp(self):
+        self.rng = np.random.default_rng(1967)
+        self.folder = Path(tempfile.mkdtemp(prefix="qa_candidate_sink"))
+        # no search says that it is done
+        MODULE.PATIENCE = 0.2
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def table(self, path):
+        """Lines of a table, without those of ECSV, as dictionaries."""
+        with open(path, encoding="ascii", newline="") as file:
+            return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+    def sink(self, name="table.ecsv", **parameters):
+        given = dict(BAND, sample_time=SAMPLE_TIME, beams=2, seconds=4.0)
+        return aperture.candidate_sink(str(self.folder / name), **dict(given, **parameters))
+
+    @contextlib.contextmanager
+    def running(self, sink, powers):
+        """While it runs, with all powers but the last ones in it."""
+        data = powers.reshape(len(powers), -1).view(np.uint8)
+        gate = threading.Event()
+        tags = [(0, "rx_time", rx_time(EPOCH))]
+        graph = Flowgraph(sink, [data], [], tags=[tags], chunks=500, gates={len(data) - 10: gate})
+        with graph.running():
+            deadline = time.monotonic() + 30
+            while sink.nitems_read(0) < len(data) - 11 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            yield graph
+
+    def test_table_and_picture(self):
+        sink = self.sink()
+        with self.running(sink, dispersed_powers(self.rng)) as graph:
+            graph.post_and_wait("candidates", message())
+            graph.post_and_wait("candidates", message(1, snr=7.25, dm=10.0))
+            # a line is there at once
+            self.assertEqual(len(self.table(self.folder / "table.ecsv")), 2)
+            # too old, and a beam that is not there
+            graph.post_and_wait("candidates", message(2, time=rx_time(EPOCH - 9)))
+            graph.post_and_wait("candidates", message(3, beam=2))
+        first, second, *rest = self.table(self.folder / "table.ecsv")
+        self.assertEqual(list(first), list(COLUMNS))
+        self.assertEqual((first["id"], first["beam"], float(first["dm"]), float(first["snr"])),
+                         ("pulse-0", "1", 50.0, 12.5))
+        self.assertEqual(float(first["width"]), 8 * SAMPLE_TIME)
+        self.assertEqual(first["start"], "2023-11-14T22:13:22.000000000")
+        self.assertEqual([line["picture"] for line in rest], ["", ""])
+        for line in (first, second):
+            picture = self.folder / line["picture"]
+            self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual((sink.candidates(), sink.drawn(), sink.not_drawn()), (4, 2, 2))
+
+    def test_what_a_picture_shows(self):
+        # the pulse in the middle, in all channels; and the plane's maximum where it is
+        candidate = Candidate.of_message(message())
+        cutout = pictures.Cutout(candidate, FREQUENCIES, SAMPLE_TIME)
+        powers = dispersed_powers(self.rng)[:, 1]
+        first = round((2.0 + cutout.first) / SAMPLE_TIME)
+        waterfall, plane = pictures.planes(powers[first:first + cutout.count], candidate, cutout)
+        middle = pictures.BINS // 2
+        self.assertGreater(waterfall[middle - 3:middle + 3].mean(axis=0).min(), 1.5)
+        self.assertLess(abs(waterfall[:middle - 12].mean()), 0.1)
+        trial, place = np.unravel_index(np.argmax(plane), plane.shape)
+        self.assertLess(abs(cutout.dms[trial] - 50), 2)
+        self.assertLess(abs(place - middle), 6)
+        # 3 rms in 8 samples of 32 channels
+        self.assertAlmostEqual(plane.max() / (3 * np.sqrt(8 * 32)), 1, delta=0.15)
+
+    def test_most_pictures_a_minute(self):
+        sink = self.sink(pictures=2.0)
+        with self.running(sink, dispersed_powers(self.rng)) as graph:
+            for number in range(5):
+                graph.post_and_wait("candidates", message(number))
+        self.assertEqual((sink.candidates(), sink.drawn(), sink.not_drawn()), (5, 2, 3))
+
+    def test_the_last_candidates(self):
+        # powers end before the search of the same data, which then has candidates
+        times = 512
+        values = 1e3 + self.rng.standard_normal((40, times))
+        values[39, 200:220] += 8
+        search = aperture.pulse_search(dms=[50.0], sample_time=SAMPLE_TIME, times_per_item=times,
+                                       threshold=8.0, device="cpu", **BAND)
+        sink = self.sink()
+        powers = dispersed_powers(self.rng, 3000)
+        gate = threading.Event()
+        graph = Flowgraph(search, [pulse_model.items_of([[values.reshape(-1)]], times)], [],
+                          tags=[[(0, "rx_time", rx_time(EPOCH))]], gates={30: gate})
+        source = blocks.vector_source_f(powers.reshape(-1).tolist(), False, 64)
+        graph.top.connect(source, sink)
+        graph.top.msg_connect((search, "candidates"), (sink, "candidates"))
+        MODULE.PATIENCE = 10.0
+        with graph.running():
+            time.sleep(1)
+        self.assertEqual(search.candidates(), 1)
+        self.assertEqual(len(self.table(self.folder / "table.ecsv")), 1)
+
+    def test_without_powers(self):
+        # {time}, csv, and tables of two lines
+        sink = self.sink("t-{time}.csv", pictures=0, rows_per_file=2)
+        top, graph = gr.top_block(), Running()
+        strobe = blocks.message_strobe(pmt.PMT_NIL, 200)
+        top.msg_connect((strobe, "strobe"), (sink, "candidates"))
+        graph.top, graph.sources, graph.sinks = top, [], []
+        top.start()
+        for number in range(5):
+            sink.to_basic_block()._post(pmt.intern("candidates"),
+                                        message(number, time=(EPOCH + number, 0.5)))
+        deadline = time.monotonic() + 30
+        while sink.candidates() < 5 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        top.stop()
+        top.wait()
+        lines = [self.table(path) for path in sink.files()]
+        self.assertEqual([len(table) for table in lines], [2, 2, 1])
+        self.assertEqual(lines[1][0]["time"], "2023-11-14T22:13:22.500000000")
+        self.assertTrue(sink.files()[1].endswith("t-20231114T221322Z.csv"))
+
+    def test_messages_that_are_none(self):
+        sink = self.sink()
+        with self.running(sink, dispersed_powers(self.rng, 2000)) as graph:
+            for wrong in (pmt.PMT_T, message(id="../x"), message(id="x" * 65), message(snr=np.nan),
+                          message(width=-1.0), message(time=(2**63, 0.0)),
+                          message(width=1j), pmt.make_dict(),
+                          pmt.dict_delete(message(), pmt.intern("end"))):
+                sink.to_basic_block()._post(pmt.intern("candidates"), wrong)
+            graph.post_and_wait("candidates", message(7))
+        self.assertIsNone(sink.error())
+        self.assertEqual([line["id"] for line in self.table(self.folder / "table.ecsv")],
+                         ["pulse-7"])
+
+    def test_full_disk(self):
+        # one error; what is there are whole lines
+        with disks.small_disk(self, 16) as folder:
+            sink = aperture.candidate_sink(str(folder / "t.csv"), beams=2, pictures=10.0,
+                                           sample_time=SAMPLE_TIME, seconds=1.0, **BAND)
+            with self.running(sink, dispersed_powers(self.rng, 6000)) as graph:
+                for number in range(300):
+                    sink.to_basic_block()._post(pmt.intern("candidates"),
+                                                message(number, time=rx_time(EPOCH - 9)))
+                graph.post_and_wait("candidates", message(7))
+            self.assertIn("No space left", sink.error())
+            self.assertIn("t.csv", sink.error())
+            lines = self.table(folder / "t.csv")
+            self.assertGreater(len(lines), 20)
+            self.assertEqual({len(line) for line in lines}, {len(COLUMNS)})
+            self.assertTrue(all(line["picture"] is not None for line in lines))
+
+    def test_overwrite(self):
+        (self.folder / "table.csv").write_text("mine")
+        with self.assertRaises(FileExistsError):
+            self.sink("table.csv", overwrite=False)
+        self.assertEqual((self.folder / "table.csv").read_text(), "mine")
+
+    def test_refusals(self):
+        for name, value in (("filename", "x.txt"), ("beams", 0), ("channels", 0), ("type", "f64"),
+                            ("pictures", -1.0), ("seconds", 0.0), ("sample_time", 0.0),
+                            ("bandwidth", -1.0), ("center_frequency", 1.0), ("rows_per_file", 0),
+                            ("seconds", 1e5)):
+            with self.assertRaisesRegex(ValueError, name):
+                aperture.candidate_sink(**{name: value})
+
+    def test_utc_text(self):
+        self.assertEqual(utc_text((EPOCH, 0.9999999999)), "2023-11-14T22:13:21.000000000")
+
+
+if __name__ == "__main__":
+    gr_unittest.run(qa_candidate_sink)
