@@ -347,7 +347,7 @@ ALLOWED = {
         {"device": "cpu", "widest": "1"},
     ],
     "aperture_candidate_sink": [
-        {"type": "s8", "beams": "3"}, {"pictures": "0"}, {"filename": "x.csv", "type": "u8"},
+        {"type": "s8", "beams": "3"}, {"filename": "x.csv", "type": "u8", "pictures": "1.5"},
     ],
     "aperture_copy": [
         {"type": "sc8", "vlen": "4095"}, {"type": "s16"}, {"vlen": "65536"}, {"device": "cpu"},

@@ -136,11 +136,17 @@ void clusters::group_beam(std::vector<cell>& cells, std::vector<cluster>& to) co
     }
 }
 
-bool clusters::same_candidate(const cluster& a, const cluster& b) const
+bool clusters::alike(const cluster& a, const cluster& b) const
 {
-    return a.best_cell().beam != b.best_cell().beam &&
-           a.low - b.high <= d_p.link_trials && b.low - a.high <= d_p.link_trials &&
-           near_in_time(a.best_cell(), b.best_cell());
+    const cell &x = a.best_cell(), &y = b.best_cell();
+    return x.beam != y.beam &&
+           std::max(x.width, y.width) <= widest_friend(x.width < y.width ? x : y) &&
+           near_in_time(x, y);
+}
+
+bool clusters::close(const cluster& a, const cluster& b) const
+{
+    return a.low - b.high <= d_p.link_trials && b.low - a.high <= d_p.link_trials;
 }
 
 std::vector<clusters::candidate> clusters::finished(double front)
@@ -168,26 +174,34 @@ std::vector<clusters::candidate> clusters::take(double front, bool all)
     double longest = 0;
     for (const auto& c : found)
         longest = std::max(longest, c.last - c.first);
-    disjoint_sets sets(found.size());
+    // one that is whole waits for those that could come close to it when they grow
+    disjoint_sets sets(found.size()), waiting(found.size());
     for (size_t i = 0; i < found.size(); i++)
         for (size_t j = i + 1;
              j < found.size() &&
              found[j].first <= found[i].last + d_p.link_time * 2 * longest;
              j++)
-            if (same_candidate(found[i], found[j]))
-                sets.join(i, j);
+            if (alike(found[i], found[j])) {
+                waiting.join(i, j);
+                if (close(found[i], found[j]))
+                    sets.join(i, j);
+            }
+    std::vector<double> open_until(found.size(), -std::numeric_limits<double>::max());
+    for (size_t i = 0; i < found.size(); i++) {
+        double& until = open_until[waiting.root(i)];
+        until = std::max(until, found[i].open_until);
+    }
 
     std::vector<candidate> taken;
     for (const auto& of_one : sets.sets()) {
-        double open_until = -std::numeric_limits<double>::max();
         double first = std::numeric_limits<double>::max();
         bool now = all;
         for (const size_t i : of_one) {
             now = now || found[i].full;
-            open_until = std::max(open_until, found[i].open_until);
             first = std::min(first, found[i].first);
         }
-        if (!now && open_until >= front && first >= front - d_p.longest) {
+        if (!now && open_until[waiting.root(of_one[0])] >= front &&
+            first >= front - d_p.longest) {
             for (const size_t i : of_one)
                 for (const auto& c : found[i].cells)
                     d_waiting[c.beam].push_back(c);

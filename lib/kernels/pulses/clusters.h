@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_PULSES_CLUSTERS_H
 #define INCLUDED_APERTURE_KERNELS_PULSES_CLUSTERS_H
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -27,8 +28,9 @@ namespace gr::aperture::kernels {
  *   wider one.
  *
  * Friends, and friends of friends, are a cluster. Clusters of different beams belong to
- * one candidate if their best cells are as close in time, and some of their trials as
- * close in dispersion measure. The candidate's best cell, by S/N, stands for it.
+ * one candidate if their best cells are as close in time and as alike in width, and some
+ * of their trials as close in dispersion measure. The candidate's best cell, by S/N,
+ * stands for it.
  */
 class clusters
 {
@@ -89,7 +91,11 @@ private:
     //! Takes the cells of a beam apart.
     void group_beam(std::vector<cell>& cells, std::vector<cluster>& to) const;
     cluster make_cluster(std::vector<cell> cells) const;
-    bool same_candidate(const cluster& a, const cluster& b) const;
+    //! Of several beams, and as close in time and as alike in width as those of a
+    //! candidate.
+    bool alike(const cluster& a, const cluster& b) const;
+    //! And as close in dispersion measure.
+    bool close(const cluster& a, const cluster& b) const;
     std::vector<candidate> take(double front, bool all);
 
     const parameters d_p;
