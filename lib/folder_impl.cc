@@ -47,6 +47,16 @@ int powers_size(const folder::parameters& p, int bins, size_t bytes)
                      bytes);
 }
 
+gr::io_signature::sptr inputs_of(const folder::parameters& p, kernels::power_type type)
+{
+    const int powers = powers_size(p, 1, kernels::size_of(type));
+    if (!p.counts)
+        return gr::io_signature::make(1, 1, powers);
+    const int counts = item_size(
+        "counts", { { "beams", p.beams }, { "channels", p.channels } }, sizeof(uint32_t));
+    return gr::io_signature::make2(2, 2, powers, counts);
+}
+
 void check(const folder::parameters& p)
 {
     require_range("channels", p.channels, 1, 1 << 24);
@@ -79,16 +89,15 @@ folder::sptr folder::make(const parameters& p)
         p,
         model_of(p.segments),
         kernels::profile_sums::parameters{
-            p.beams * p.products, p.channels, p.bins, type, p.mean });
+            p.beams * p.products, p.channels, p.bins, p.products, type, p.mean });
 }
 
 folder_impl::folder_impl(const parameters& p,
                          const kernels::phase_model& model,
                          const kernels::profile_sums::parameters& sums)
-    : gr::block(
-          "folder",
-          gr::io_signature::make(1, 1, powers_size(p, 1, kernels::size_of(sums.type))),
-          gr::io_signature::make(1, 2, powers_size(p, p.bins, sizeof(float)))),
+    : gr::block("folder",
+                inputs_of(p, sums.type),
+                gr::io_signature::make(1, 2, powers_size(p, p.bins, sizeof(float)))),
       clocked_block(device::select("cpu"), 1, 1, 1),
       d_p(p),
       d_rows(sums.rows),
@@ -98,6 +107,8 @@ folder_impl::folder_impl(const parameters& p,
 {
     set_latency(p.latency);
     begin_anew_where_restated();
+    if (p.counts)
+        take_companion("the counts");
 }
 
 bool folder_impl::start()
@@ -164,7 +175,7 @@ std::vector<uint64_t> folder_impl::counts_of(const about& item) const
     return std::vector<uint64_t>(rows, item.counted[0]);
 }
 
-bool folder_impl::add(int64_t tick, const char* powers)
+bool folder_impl::add(int64_t tick, const char* powers, const uint32_t* cells)
 {
     const auto item = about_of(tick);
     if (item.counted.size() > 1 && item.counted.size() != size_t(d_rows)) {
@@ -198,7 +209,7 @@ bool folder_impl::add(int64_t tick, const char* powers)
     d_items++;
     d_span = begin.after(1, rate()).since(d_first);
     const int bin = std::min(int(phase->phase * d_p.bins), d_p.bins - 1);
-    d_sums.add(powers, bin, counts_of(item));
+    d_sums.add(powers, bin, counts_of(item), cells);
     return true;
 }
 
@@ -256,11 +267,16 @@ clocked_block::progress folder_impl::make(int done,
         return { 1, 1 };
     }
     const char* start = starts_of(run, input_items)[0];
+    const auto* cells = reinterpret_cast<const uint32_t*>(
+        start && d_p.counts ? start_of_companion(run, input_items) : nullptr);
+    const size_t each = size_t(d_p.beams) * d_p.channels;
     const int64_t first = position();
     for (int64_t i = 0; start && i < run.windows; i++) {
         // what is tuned anew begins a sub-integration
         const bool tuned = next_change() <= first + i;
-        if ((tuned && d_items > 0) || !add(first + i, start + i * d_item_size)) {
+        if ((tuned && d_items > 0) || !add(first + i,
+                                           start + i * d_item_size,
+                                           cells ? cells + i * each : nullptr)) {
             dump(done, output_items);
             advance(i);
             return { 1, 1 };

@@ -44,7 +44,7 @@ private:
     void on_moved(int64_t ticks) override;
 
     //! Adds an item to its bin. \returns false if it belongs to the next sub-integration
-    bool add(int64_t tick, const char* powers);
+    bool add(int64_t tick, const char* powers, const uint32_t* cells);
     //! Puts out what was folded so far as item `done` of this call.
     void dump(int done, const gr_vector_void_star& output_items);
     //! Of an item, off d_about; what is before it is forgotten.

@@ -291,6 +291,7 @@ ALLOWED = {
     ],
     "aperture_folder": [
         {"type": "s8", "beams": "3", "channels": "5"}, {"type": "u8", "epoch": "1.7e9"},
+        {"counts": "True", "beams": "3", "products": "2"},
         {"products": "4", "bins": "2", "mean": "False", "subintegration": "0.5"},
     ],
     "aperture_psrfits_sink": [

@@ -56,7 +56,7 @@ def phase_segments(par=None, period=1.0, period_derivative=0.0, epoch=(0, 0.0), 
 
 def folder(par=None, period=1.0, period_derivative=0.0, epoch=(0, 0.0), phase=0.0, array=None,
            start_time=None, hours=24.0, channels=1024, beams=1, products=1, bins=128,
-           subintegration=10.0, type="f32", mean=True, latency=0.1):
+           subintegration=10.0, type="f32", mean=True, counts=False, latency=0.1):
     """A block that folds the powers of beams with the period of a pulsar.
 
     Ports, tags and how it counts are documented at the block's class,
@@ -81,6 +81,8 @@ def folder(par=None, period=1.0, period_derivative=0.0, epoch=(0, 0.0), phase=0.
         subintegration: seconds that become one item
         type: of the powers, f32, s8 or u8
         mean: the powers are means of what was counted, as power_detector's by default; or sums
+        counts: whether port 1 takes what was counted in each power, u32 [beam or pair][channel],
+            from power_detector or beam_power with masks
         latency: the longest wait of a call for more input, in seconds
 
     Raises ValueError that names the parameter (of a .par file also the line), its value and what is
@@ -93,4 +95,5 @@ def folder(par=None, period=1.0, period_derivative=0.0, epoch=(0, 0.0), phase=0.
         segments=[block.segment(s.start, s.length, s.reference, s.turns, s.phase,
                                 list(s.coefficients)) for s in segments],
         channels=channels, beams=beams, products=products, bins=bins,
-        subintegration=subintegration, type=type, mean=mean, latency=latency)
+        subintegration=subintegration, type=type, mean=mean, counts=counts,
+        latency=latency)

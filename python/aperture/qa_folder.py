@@ -169,6 +169,38 @@ class qa_folder(gr_unittest.TestCase):
                                            sums / np.maximum(weights[of].sum(axis=0), 1), rtol=1e-6)
         self.assertEqual(found[0, 1, 0, 3].max(), 0)
 
+    def test_counts(self):
+        """Counts of each channel and beam, of a port of their own, are the weights."""
+        rng = np.random.default_rng(6)
+        powers = (1 + rng.random((300, 2, 3, 5))).astype(np.float32)
+        cells = rng.integers(0, 9, (300, 2, 5))
+        rate, period = 100.0, 0.4321
+        places = (((np.arange(300) + 7 / 16) / rate / period) % 1 * 7).astype(int)
+        tags = stream_tags(START, rate) + [
+            tag(item, *pair) for item in range(300) for pair in (
+                ("spectra", pmt.from_uint64(8)), ("counted", pmt.init_u64vector(1, [8])))]
+        for mean in (True, False):
+            block = aperture.folder(beams=2, products=3, channels=5, bins=7, period=period,
+                                    epoch=START, mean=mean, counts=True, subintegration=100)
+            profiles, counts = blocks.vector_sink_f(210), blocks.vector_sink_i(210)
+            top = gr.top_block()
+            top.connect(blocks.vector_source_f(powers.ravel().tolist(), False, 30, tags), block,
+                        profiles)
+            top.connect(blocks.vector_source_i(cells.ravel().tolist(), False, 10), (block, 1))
+            top.connect((block, 1), counts)
+            top.run()
+            self.assertEqual(block.error(), "")
+            found = np.array(profiles.data()).reshape(2, 3, 5, 7)
+            weights = np.broadcast_to(cells[:, :, None], powers.shape)
+            for place in range(7):
+                total = weights[places == place].sum(axis=0)
+                np.testing.assert_array_equal(
+                    np.array(counts.data()).reshape(2, 3, 5, 7)[..., place], total)
+                factor = weights[places == place] if mean else weights[places == place] > 0
+                sums = np.sum(powers[places == place] * factor.astype(float), axis=0)
+                np.testing.assert_allclose(found[..., place], sums / np.maximum(total, 1),
+                                           rtol=1e-6)
+
     def test_types(self):
         rng = np.random.default_rng(2)
         powers = rng.integers(-127, 128, (301, 2, 1, 7))

@@ -35,6 +35,9 @@ namespace gr::aperture {
  * as 1. A power of f32 that is exactly 0, as one is of which all was flagged, or NaN does
  * not count either.
  *
+ * With `counts`, port 1 takes the counts that power_detector and beam_power put out
+ * beside their powers where they take masks: they are the weights of each channel.
+ *
  * Out: for each sub-integration `[beam][product][channel][bin]` of f32, the mean powers
  * (0 where nothing was counted), and on a second port, which may be left open, what was
  * counted, of u32, in the same order. Each has the tags rx_time (of its first item),
@@ -89,6 +92,7 @@ public:
         double subintegration = 10;
         std::string type = "f32";
         bool mean = true;
+        bool counts = false;
         double latency = 0.1;
     };
 
@@ -112,6 +116,10 @@ public:
             parameter("mean",
                       &parameters::mean,
                       "powers are means of what was counted; or else sums"),
+            parameter("counts",
+                      &parameters::counts,
+                      "input port 1 has what was counted in each power, u32 [beam or "
+                      "pair][channel], with each item"),
             parameter("latency", &parameters::latency, meaning_of_latency));
     }
 

@@ -25,6 +25,15 @@ power_type parse_power_type(const std::string& parameter, const std::string& nam
 
 size_t size_of(power_type type) { return type == power_type::f32 ? 4 : 1; }
 
+namespace {
+
+//! Noise is never exactly 0, and NaN is not above it.
+bool is_there(float power) { return std::abs(power) > 0; }
+bool is_there(int8_t) { return true; }
+bool is_there(uint8_t) { return true; }
+
+} // namespace
+
 profile_sums::profile_sums(const parameters& p)
     : d_p(p),
       d_sums(size_t(p.bins) * p.rows * p.channels),
@@ -39,22 +48,44 @@ void profile_sums::add_row(const power* powers, double factor, double* sums) con
         sums[channel] += factor * double(powers[channel]);
 }
 
-void profile_sums::add_gaps(const float* powers,
-                            double factor,
+template <typename power>
+void profile_sums::add_gaps(const power* powers,
                             uint64_t count,
+                            const uint32_t* cells,
                             size_t place)
 {
     d_lost.resize(d_sums.size());
     for (int channel = 0; channel < d_p.channels; channel++) {
         const size_t cell = place * d_p.channels + channel;
-        if (std::abs(powers[channel]) > 0)
-            d_sums[cell] += factor * double(powers[channel]);
-        else
-            d_lost[cell] += count;
+        uint64_t here = cells ? std::min<uint64_t>(cells[channel], count) : count;
+        if (!is_there(powers[channel]))
+            here = 0;
+        if (here > 0)
+            d_sums[cell] += (d_p.mean ? double(here) : 1) * double(powers[channel]);
+        d_lost[cell] += count - here;
     }
 }
 
-void profile_sums::add(const void* powers, int bin, const std::vector<uint64_t>& counts)
+template <typename power>
+void profile_sums::add_powers(const power* powers,
+                              uint64_t count,
+                              const uint32_t* cells,
+                              size_t place)
+{
+    int there = 0;
+    for (int channel = 0; channel < d_p.channels; channel++)
+        there += is_there(powers[channel]);
+    if (there == d_p.channels && !cells)
+        add_row(
+            powers, d_p.mean ? double(count) : 1, d_sums.data() + place * d_p.channels);
+    else
+        add_gaps(powers, count, cells, place);
+}
+
+void profile_sums::add(const void* powers,
+                       int bin,
+                       const std::vector<uint64_t>& counts,
+                       const uint32_t* cells)
 {
     for (int row = 0; row < d_p.rows; row++) {
         const uint64_t count = counts[size_t(row)];
@@ -62,27 +93,19 @@ void profile_sums::add(const void* powers, int bin, const std::vector<uint64_t>&
             continue;
         const size_t place = size_t(bin) * d_p.rows + row;
         d_counts[place] += count;
-        double* sums = d_sums.data() + place * d_p.channels;
-        const double factor = d_p.mean ? double(count) : 1;
         const size_t first = size_t(row) * d_p.channels;
+        const uint32_t* of_beam =
+            cells ? cells + size_t(row / d_p.products) * d_p.channels : nullptr;
         switch (d_p.type) {
-        case power_type::f32: {
-            const auto* row_powers = static_cast<const float*>(powers) + first;
-            // NaN is not above 0
-            int there = 0;
-            for (int channel = 0; channel < d_p.channels; channel++)
-                there += std::abs(row_powers[channel]) > 0;
-            if (there == d_p.channels)
-                add_row(row_powers, factor, sums);
-            else
-                add_gaps(row_powers, factor, count, place);
+        case power_type::f32:
+            add_powers(static_cast<const float*>(powers) + first, count, of_beam, place);
             break;
-        }
         case power_type::s8:
-            add_row(static_cast<const int8_t*>(powers) + first, factor, sums);
+            add_powers(static_cast<const int8_t*>(powers) + first, count, of_beam, place);
             break;
         case power_type::u8:
-            add_row(static_cast<const uint8_t*>(powers) + first, factor, sums);
+            add_powers(
+                static_cast<const uint8_t*>(powers) + first, count, of_beam, place);
             break;
         }
     }

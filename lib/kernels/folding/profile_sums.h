@@ -31,6 +31,7 @@ class profile_sums
 public:
     struct parameters {
         int rows, channels, bins;
+        int products; //!< rows of a beam
         power_type type;
         //! powers are means of what was counted: they are multiplied with it
         bool mean;
@@ -41,8 +42,13 @@ public:
      * Adds powers [row][channel] to a bin. A power of f32 that is 0 or NaN is missing, as
      * flagged channels are: noise is never exactly 0.
      * \param counts of each row; of a row with 0 nothing is added
+     * \param cells nullptr, or what was counted in each power, [beam][channel], of all
+     * products of a beam alike and not above the row's
      */
-    void add(const void* powers, int bin, const std::vector<uint64_t>& counts);
+    void add(const void* powers,
+             int bin,
+             const std::vector<uint64_t>& counts,
+             const uint32_t* cells = nullptr);
 
     /*!
      * Mean powers and counts (clamped to 32 bits), [row][channel][bin]; then all are 0. A
@@ -55,7 +61,12 @@ private:
     template <typename power>
     void add_row(const power* powers, double factor, double* sums) const;
     //! What is missing in a row is left out, and its count noted.
-    void add_gaps(const float* powers, double factor, uint64_t count, size_t place);
+    template <typename power>
+    void
+    add_gaps(const power* powers, uint64_t count, const uint32_t* cells, size_t place);
+    template <typename power>
+    void
+    add_powers(const power* powers, uint64_t count, const uint32_t* cells, size_t place);
 
     const parameters d_p;
     std::vector<double> d_sums;     // [bin][row][channel]

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(folder.h) */
-/* BINDTOOL_HEADER_FILE_HASH(afaf8aea13c893c180246763141cac59) */
+/* BINDTOOL_HEADER_FILE_HASH(232b9cf16b454f539b437bfbbd92a405) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -34,6 +34,9 @@ measure.
 It weights with the tag `counted`, the spectra that are in a power: what received nothing does
 not count. Without the tag an item counts as the spectra it spans, or as 1. A power of f32 that is
 exactly 0, as one is of which all was flagged, or NaN does not count either.
+
+With `counts`, port 1 takes the counts that power_detector and beam_power put out beside their
+powers where they take masks: they are the weights of each channel.
 
 Out: for each sub-integration `[beam][product][channel][bin]` of f32, the mean powers (0 where
 nothing was counted), and on a second port, which may be left open, what was counted, of u32, in
