@@ -117,21 +117,23 @@ void check(const std::string& what, const pulse_search::parameters& p, double le
         gpu->flush(s);
         collect(true);
         expect(found.size() == expected.size(), what + ": results");
-        size_t listed = 0;
+        size_t listed = 0, unmatched = 0;
         for (size_t i = 0; i < std::min(found.size(), expected.size()); i++) {
             const auto &e = expected[i], &f = found[i];
             const std::string where = what + ", result " + std::to_string(i);
             listed += e.cells.size();
-            expect(without_match(e.cells, f.cells, all, p.threshold, level) == 0,
-                   where + ": cells that were not found");
-            expect(without_match(f.cells, e.cells, all, p.threshold, level) == 0,
-                   where + ": cells that are none");
+            // in a large level a float resolves wide boxcars worse than their neighbours
+            // differ
+            unmatched += without_match(e.cells, f.cells, all, p.threshold, level) +
+                         without_match(f.cells, e.cells, all, p.threshold, level);
             expect(f.left_out == 0 && e.left_out == 0, where + ": left out");
             for (size_t b = 0; b < all.size(); b++) {
                 const double n = double(e.above[b]), m = double(f.above[b]);
                 expect(std::abs(n - m) <= 2 + 1e-3 * n, where + ": number of cells");
             }
         }
+        expect(unmatched <= (level > 1e3 ? 2 + listed / 200 : 0),
+               what + ": cells of one of them only");
         expect(listed > 5, what + ": there were pulses");
     }
 }
