@@ -93,7 +93,8 @@ REFUSED = {
         {"inputs": "1001"}, {"gain": "float('nan')"}, {"gain": "float('inf')"},
         {"gains": "[float('nan')] * 1024"}, {"prototype": "[float('nan')] * 8192"},
         {"gain": "1e39"},
-        {"align": "float('inf')"},
+        {"align": "float('inf')"}, {"spectra_per_slice": "100"}, {"spectra_per_slice": "32"},
+        {"spectra_per_slice": "64", "bad_channels": "[-1]"},
     ],
     "aperture_beamformer": [
         {"channels": "0"}, {"inputs": "0"}, {"beams": "0"}, {"beams": "4097"},
@@ -138,6 +139,14 @@ REFUSED = {
         {"filename": "x.txt"}, {"beams": "0"}, {"channels": "0"}, {"bandwidth": "0"},
         {"center_frequency": "9e6"}, {"sample_time": "0"}, {"pictures": "-1"}, {"seconds": "0"},
         {"seconds": "1e4", "beams": "4"}, {"rows_per_file": "0"}, {"beams": "2**20"},
+    ],
+    "aperture_flagger": [
+        {"channels": "0"}, {"inputs": "0"}, {"spectra_per_frame": "0"}, {"device": "gpu"},
+        {"spectra_per_slice": "100"}, {"spectra_per_slice": "32"}, {"spectra_per_slice": "-1"},
+        {"kurtosis_false_alarms": "1"}, {"time_sigma": "-1"}, {"bad_channels": "[1024]"},
+        {"most_power": "1", "least_power": "2"}, {"grown_slices": "32"},
+        {"grown_channels": "-1"}, {"spectra_per_frame": "65536"},
+        {"channels": "1", "spectra_per_frame": "65537"},
     ],
     "aperture_copy": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
     "aperture_discard": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
@@ -317,6 +326,7 @@ ALLOWED = {
         {"first_channel": "3", "selected_channels": "5", "output_type": "sc8",
          "gain": "20"},
         {"align": "0.5"}, {"device": "cpu"},
+        {"spectra_per_slice": "128", "time_sum_sigma": "6", "bad_channels": "[3]"},
     ],
     "aperture_beamformer": [
         {"type": "sc4", "beams": "3", "weights": "[1, 2, 3, 4j, 5, 6]"}, {"gains": "[2]"},
@@ -349,6 +359,12 @@ ALLOWED = {
     ],
     "aperture_candidate_sink": [
         {"type": "s8", "beams": "3"}, {"filename": "x.csv", "type": "u8", "pictures": "1.5"},
+    ],
+    "aperture_flagger": [
+        {"type": "sc8", "spectra_per_slice": "64", "time_sigma": "5"}, {"type": "sc4"},
+        {"bad_channels": "list(range(10, 20))", "grown_slices": "1", "grown_channels": "2"},
+        {"kurtosis_false_alarms": "0", "spectra_per_slice": "1", "channel_sum_sigma": "6"},
+        {"device": "cpu"},
     ],
     "aperture_copy": [
         {"type": "sc8", "vlen": "4095"}, {"type": "s16"}, {"vlen": "65536"}, {"device": "cpu"},

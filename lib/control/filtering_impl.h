@@ -185,6 +185,9 @@ protected:
         return d_windows.room_for_delays(this->rate());
     }
 
+    //! Once a second, after the counts, in a thread of its own.
+    virtual void publish_more() {}
+
     const int d_ports, d_channels;
     filter_windows d_windows;
     const std::unique_ptr<Kernel> d_kernel;
@@ -208,6 +211,7 @@ private:
         add("clamped_samples", vector(counts.samples));
         add(tags::missing, vector(this->missing()));
         this->message_port_pub(pmt::mp("status"), dict);
+        publish_more();
     }
 
     gr::aperture::gain_settings d_gains;

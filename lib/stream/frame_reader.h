@@ -45,10 +45,10 @@ protected:
     bool take_begin() { return std::exchange(d_begins, false); }
     //! The frame within which the input ended, or -1.
     int64_t input_end() const { return d_input_end; }
+    void on_tag(int port, const gr::tag_t& tag) override;
 
 private:
     void on_begin() override;
-    void on_tag(int port, const gr::tag_t& tag) override;
 
     const int64_t d_times; // of a frame
     int64_t d_input_end = -1;

@@ -93,7 +93,8 @@ clocked_block::progress frame_writer::make(int done,
                   done * output_signature()->sizeof_stream_item(0);
     const int64_t length = d_layout.spectra_per_frame;
     const int64_t free =
-        std::min<int64_t>(int64_t(room) * length, std::numeric_limits<int>::max()) -
+        std::min<int64_t>(int64_t(std::min(room, frames_at_once())) * length,
+                          std::numeric_limits<int>::max()) -
         d_filled;
     const auto run = next_run(std::min(free, prepare(next_spectrum())));
     int padding = 0;
@@ -111,6 +112,15 @@ clocked_block::progress frame_writer::make(int done,
     } else {
         return {};
     }
+    if (const int64_t finished = d_filled / length; finished > 0)
+        finish_frames(
+            frame,
+            output_items.size() < 2
+                ? nullptr
+                : static_cast<char*>(output_items[1]) +
+                      done * int64_t(output_signature()->sizeof_stream_item(1)),
+            finished,
+            padding);
     int whole = 0;
     for (; d_filled >= length; d_filled -= length, whole++) {
         const int64_t behind = d_filled - length; // spectra of later frames
@@ -133,21 +143,38 @@ void frame_writer::fill(const timeline::run& run,
     d_filled += count;
 }
 
+void frame_writer::finish_frames(void* frames, void* masks, int64_t count, int padding)
+{
+    const int64_t end = next_spectrum() + padding;
+    const int64_t first = end - d_filled;
+    if (padding == 0) {
+        finish(frames, masks, int(count), first, d_lost);
+        return;
+    }
+    auto lost = d_lost;
+    for (auto& of_input : lost)
+        of_input.add(end - padding, end);
+    finish(frames, masks, int(count), first, lost);
+}
+
 void frame_writer::tag_frame(uint64_t item, int64_t end, int padding)
 {
     const int64_t first = end - d_layout.spectra_per_frame;
     const auto f = facts();
     const timestamp time = time_of_spectrum(first);
     const double width = f.bandwidth / d_layout.channels;
-    if (!d_described)
-        tag_description(0,
-                        item,
-                        { time,
-                          f.rate / d_layout.spectra_per_frame,
-                          width * d_layout.selected_channels,
-                          f.samples * d_layout.spectra_per_frame });
-    else if (take_correction(first * d_step))
-        tag_time(0, item, time);
+    const int ports = output_signature()->max_streams(); // the second has masks
+    const bool corrected = d_described && take_correction(first * d_step);
+    for (int port = 0; port < ports; port++)
+        if (!d_described)
+            tag_description(port,
+                            item,
+                            { time,
+                              f.rate / d_layout.spectra_per_frame,
+                              width * d_layout.selected_channels,
+                              f.samples * d_layout.spectra_per_frame });
+        else if (corrected)
+            tag_time(port, item, time);
     d_described = true;
     d_frames++;
     const int shift =
@@ -157,8 +184,11 @@ void frame_writer::tag_frame(uint64_t item, int64_t end, int padding)
             d_logger->warn("rx_freq of the selected channels is not known: the "
                            "bandwidth is not");
         else
-            tag_frequency(
-                0, item, time, change.frequency + f.rx_freq_shift + shift * width);
+            for (int port = 0; port < ports; port++)
+                tag_frequency(port,
+                              item,
+                              time,
+                              change.frequency + f.rx_freq_shift + shift * width);
     }
     if (padding)
         tag(0, item, tags::partial, pmt::PMT_T);

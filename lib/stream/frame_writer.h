@@ -12,6 +12,7 @@
 #include "stream/clocked_block.h"
 #include "stream/intervals.h"
 #include <atomic>
+#include <limits>
 
 namespace gr::aperture {
 
@@ -59,6 +60,22 @@ protected:
                        int first,
                        int count) = 0;
 
+    //! Whole frames that are filled, at most, before finish() is called.
+    virtual int frames_at_once() const { return std::numeric_limits<int>::max(); }
+    /*!
+     * Frames that have become whole, in place, before their tags.
+     * \param masks the items of the second output that belong to them; nullptr without
+     * \param first number of their first spectrum
+     * \param lost spectra that each input lacks
+     */
+    virtual void finish(void* /* frames */,
+                        void* /* masks */,
+                        int /* count */,
+                        int64_t /* first */,
+                        const std::vector<intervals>& /* lost */)
+    {
+    }
+
     void on_begin() override;
     void on_moved(int64_t ticks) override;
 
@@ -83,6 +100,8 @@ private:
     //! \param end spectrum behind the last one of the frame
     //! \param padding spectra at the end that are none
     void tag_frame(uint64_t item, int64_t end, int padding);
+    //! Calls finish(). \param padding as of tag_frame(), of the last frame
+    void finish_frames(void* frames, void* masks, int64_t count, int padding);
 
     const kernels::corner_turn::parameters d_layout;
     const int64_t d_step; // ticks

@@ -86,6 +86,18 @@ class qa_waterfall_display(gr_unittest.TestCase):
                     # the middle of the last item
                     self.assertEqual(display.record.newest_time, 1700000002.25)
 
+    def test_masks(self):
+        """Of masks it is the percentage of the slices that are flagged."""
+        rng = np.random.default_rng(6)
+        flags = rng.random((5, 21, 3, 10)) < 0.3
+        display = aperture.waterfall_display(21, 3, "mask", slices=10)
+        run(display, np.packbits(flags, axis=-1, bitorder="little"), tags(2.0))
+        self.assertTrue(display.update())
+        for row in range(3):
+            np.testing.assert_allclose(display.record.spectrum(row),
+                                       100 * flags[-1, :, row].mean(axis=-1), rtol=1e-6)
+        self.assertEqual((display.quantity, display.unit), ("flagged", "%"))
+
     def test_says_the_highest(self):
         """The headline names the power and the frequency of the strongest channel."""
         items = np.ones((3, 2, 21), np.float32)

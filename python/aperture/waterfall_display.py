@@ -11,7 +11,7 @@ import numpy as np
 
 from .display_block import display_block
 from .displays.band import Times, channels_of
-from .displays.waterfall_record import VALUES, WaterfallRecord, powers
+from .displays.waterfall_record import VALUES, WaterfallRecord, occupancy, powers
 from .parameters.errors import refuse
 
 #: items a second that are taken at most, of which those that come together make a line
@@ -22,7 +22,7 @@ MOST_TOGETHER = 32
 class waterfall_display(display_block):
     """
     Shows the powers of the channels of any edge over time: spectra of the channeliser, of a
-    beamformer's detector, or any other vectors.
+    beamformer's detector, or any other vectors. Of masks it shows how much is flagged.
 
     One port in, of items [row][channel]: one spectrum, or several as those of the inputs of a port
     or the [beam][product] of power_detector. No port out. Of fast edges some items are taken, and
@@ -31,13 +31,15 @@ class waterfall_display(display_block):
 
     Args:
         channels: of a spectrum
-        rows: spectra in an item
-        type: f32 (values that are powers), fc32 or sc8 (the squares of whose magnitudes are)
+        rows: spectra in an item; of masks their inputs
+        type: f32 (values that are powers), fc32 or sc8 (the squares of whose magnitudes are), or
+            mask: items [channel][input][byte] of flagger, as percent of the slices
         names: of the rows, a list of str; by default their numbers from 0
         scale: dB or linear; Stokes Q, U and V can be below 0, which has no dB
         unit: of the power: the axis says "dB of it", or the unit itself if the scale is linear;
             by default none
         history: lines that are drawn, 10 to 10000
+        slices: in a mask, spectra_per_frame / spectra_per_slice of the flagger
         device: that of the block before it: auto, cpu, cuda or cuda:N
 
     Raises:
@@ -45,18 +47,23 @@ class waterfall_display(display_block):
     """
 
     def __init__(self, channels=1024, rows=1, type="fc32", names=None, scale="dB", unit="",
-                 history=200, device="auto"):
+                 history=200, device="auto", slices=1):
         for parameter, value, least, most in (
                 ("channels", channels, 1, 1 << 24), ("rows", rows, 1, 1 << 16),
-                ("history", history, 10, 10000)):
+                ("history", history, 10, 10000), ("slices", slices, 1, 1 << 20)):
             if not isinstance(value, Integral) or not least <= value <= most:
                 refuse(parameter, value, f"a whole number from {least} to {most}")
-        if type not in VALUES:
-            refuse("type", type, "f32, fc32 or sc8")
+        if type not in VALUES and type != "mask":
+            refuse("type", type, "f32, fc32, sc8 or mask")
         if scale not in ("dB", "linear"):
             refuse("scale", scale, "dB or linear")
-        kind, components = VALUES[type]
+        if type == "mask":
+            scale, unit = "linear", "%"
+        kind, components = VALUES.get(type, (np.uint8, (slices + 7) // 8))
         size = channels * rows * components * np.dtype(kind).itemsize
+        #: what is shown
+        self.quantity = "flagged" if type == "mask" else "power"
+        self._slices = int(slices)
         if size >= 2**31:
             refuse("channels", channels, f"fewer with {rows} rows: an item of {size} bytes is more "
                    "than GNU Radio's items hold, 2147483647")
@@ -86,13 +93,17 @@ class waterfall_display(display_block):
         groups = [[item] for item in items] if len(slow) == len(items) else [items]
         for group in groups:
             channels = channels_of(group[-1], self._channels)
-            sums = sum(powers(item.data, self._type, self._rows, self._channels)
-                       for item in group)
+            sums = sum(self._values(item.data) for item in group)
             times = [self._times.of(item) for item in (group[0], group[-1])]
             rate = group[-1].rate
             self.record.add(sum(times) / 2, 1 / rate if rate and len(slow) == len(items) else None,
                             channels, sums / len(group), self._follows(group))
         return True
+
+    def _values(self, data):
+        if self._type == "mask":
+            return occupancy(data, self._slices, self._rows, self._channels)
+        return powers(data, self._type, self._rows, self._channels)
 
     def _follows(self, group):
         """Whether the stream's time runs at its rate from the items before to these."""

@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_F_ENGINE_H
 #define INCLUDED_APERTURE_F_ENGINE_H
 
+#include <gnuradio/aperture/flagging_parameters.h>
 #include <gnuradio/aperture/pfb_channelizer.h>
 
 namespace gr::aperture {
@@ -23,14 +24,17 @@ namespace gr::aperture {
  * Ports in: inputs/inputs_per_port, items as those of pfb_channelizer. Port out: an item
  * is a frame `[channel][input][time]`. Message ports `gains`, `delays` and `status`, and
  * tags with delays, as those of pfb_channelizer.
+ *
+ * With spectra_per_slice above 0 it also does what flagger does, in place: a second port
+ * gives the masks, and port `status` tells of flags, too.
  */
-class APERTURE_API f_engine : public filtering_block
+class APERTURE_API f_engine : public filtering_block, public flagging_block
 {
 public:
     typedef std::shared_ptr<f_engine> sptr;
 
     //! Those of the filter bank, and what makes frames of its spectra.
-    struct parameters : pfb_channelizer::parameters {
+    struct parameters : pfb_channelizer::parameters, flagging_parameters {
         int spectra_per_frame = 256;
         int first_channel = 0;
         int selected_channels = 0;
@@ -55,7 +59,10 @@ public:
                 parameter("align",
                           &parameters::align,
                           "seconds; drop spectra until the first at or after a multiple "
-                          "of it since 1970")));
+                          "of it since 1970")),
+            flagging_parameters::describe<parameters>(
+                "spectra of a slice for flags, a divisor of spectra_per_frame, at most "
+                "65536; 0: nothing is flagged, and there is no port of masks"));
     }
 
     static sptr make(const parameters& p);

@@ -16,6 +16,7 @@
 #include "kernels/f_engine/f_engine.h"
 #include "kernels/flagging/mask_counts.h"
 #include "kernels/flagging/power_means.h"
+#include "kernels/flagging/flagging.h"
 #include "kernels/pfb/pfb.h"
 #include "kernels/pulses/pulse_search.h"
 #include "kernels/select/product_select.h"
@@ -37,6 +38,7 @@ struct cuda_kernels {
     cuda_maker<kernels::corner_turn> corner_turn;
     cuda_maker<kernels::f_engine> f_engine; //!< may return nullptr
     cuda_maker<kernels::mask_counts> mask_counts;
+    cuda_maker<kernels::flagging> flagging;
     cuda_maker<kernels::pfb> pfb;
     cuda_maker<kernels::power_detector> power_detector;
     cuda_maker<kernels::power_means> power_means;

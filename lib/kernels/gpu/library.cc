@@ -14,6 +14,7 @@
 #include "kernels/f_engine/cuda_f_engine.h"
 #include "kernels/flagging/cuda_mask_counts.h"
 #include "kernels/flagging/cuda_power_means.h"
+#include "kernels/flagging/cuda_flagging.h"
 #include "kernels/pfb/cuda_pfb.h"
 #include "kernels/pulses/cuda_pulse_search.h"
 #include "kernels/select/cuda_product_select.h"
@@ -30,6 +31,7 @@ extern "C" __attribute__((visibility("default"))) const void* gnuradio_aperture_
         cuda::make_corner_turn,
         cuda::make_f_engine,
         cuda::make_mask_counts,
+        cuda::make_flagging,
         cuda::make_pfb,
         cuda::make_power_detector,
         cuda::make_power_means,

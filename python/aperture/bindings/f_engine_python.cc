@@ -9,11 +9,12 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(f_engine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(c04b09d52c6168a07ce45e8b97f693c5) */
+/* BINDTOOL_HEADER_FILE_HASH(73475eed20a8094392348a5fa610bebb) */
 /***********************************************************************************/
 
 #include "block_binding.h"
 #include "f_engine_methods.h"
+#include "flagging_methods.h"
 #include <gnuradio/aperture/f_engine.h>
 
 namespace py = pybind11;
@@ -30,6 +31,10 @@ one block: on a GPU the spectra in between need not reach its memory.
 Ports: inputs/inputs_per_port in, an item is one sample of each input of the port. One port
 out, an item is a frame `[channel][input][time]`. Message ports `gains` and `status` as those
 of pfb_channelizer.
+
+With spectra_per_slice above 0 it also does what flagger does, in place: a second port gives the
+masks, and port `status` tells of flags, too.
 )doc");
     bind_f_engine_methods<block>(c);
+    bind_flagging_methods<block>(c);
 }

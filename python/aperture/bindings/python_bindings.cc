@@ -31,6 +31,7 @@ void bind_discard(py::module& m);
 void bind_f_engine(py::module& m);
 void bind_folder(py::module& m);
 void bind_item_ring(py::module& m);
+void bind_flagger(py::module& m);
 void bind_measure_offsets(py::module& m);
 void bind_pfb_channelizer(py::module& m);
 void bind_power_detector(py::module& m);
@@ -89,6 +90,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_f_engine(m);
     bind_folder(m);
     bind_item_ring(m);
+    bind_flagger(m);
     bind_measure_offsets(m);
     bind_pfb_channelizer(m);
     bind_power_detector(m);

@@ -13,6 +13,15 @@ from .band import on_grid, usual_step
 
 #: NumPy's type of a value of an edge, and how many of it a value has
 VALUES = {"f32": (np.float32, 1), "fc32": (np.complex64, 1), "sc8": (np.int8, 2)}
+
+
+def occupancy(data, slices, rows, channels):
+    """Percent of the slices of a mask [channel][row][byte] that are flagged: float64 [row][channel]."""
+    flags = np.unpackbits(data.view(np.uint8).reshape(channels, rows, -1), axis=-1,
+                          bitorder="little", count=slices)
+    return 100 * flags.mean(axis=-1).T
+
+
 def powers(data, sample_type, rows, channels):
     """
     Powers float64 [row][channel] of the bytes of an item.

@@ -18,7 +18,7 @@ MOST_COLUMNS = 1024   # of the picture: more than a window has pixels
 
 
 class WaterfallWidget(look.Panel):
-    """Draws what a display with `record`, `names`, `scale`, `unit` and `update()` has: see
+    """Draws what a display with `record`, `names`, `scale`, `unit`, `quantity` and `update()` has: see
     waterfall_display."""
 
     def __init__(self, display):
@@ -37,9 +37,9 @@ class WaterfallWidget(look.Panel):
             self.choices.addStretch(1)
         self._row.addItems(display.names)
         self._row.currentIndexChanged.connect(lambda _: self._draw())
-        self.spectrum = look.plot("newest spectrum", ("", ""), ("power", unit))
-        self.waterfall = look.Picture("power over time", ("", ""), ("", ""), utc="left",
-                                      values=("power", unit))
+        self.spectrum = look.plot("newest spectrum", ("", ""), (display.quantity, unit))
+        self.waterfall = look.Picture(f"{display.quantity} over time", ("", ""), ("", ""), utc="left",
+                                      values=(display.quantity, unit))
         self._curve = self.spectrum.plot(pen=look.pen(0), connect="finite")
         self.grid.addWidget(self.spectrum, 0, 0)
         self.grid.addWidget(self.waterfall.widget, 1, 0)

@@ -41,6 +41,7 @@ EDGES = {
                                       interleaved="inputs_per_port")),
     "corner_turn": (dict(channels="channels", type="type", interleaved="inputs_per_port"), FRAME),
     "f_engine": (SAMPLES, {**FRAME, "type": "output_type"}),
+    "flagger": (FRAME, FRAME),
     "xengine": (FRAME, VISIBILITIES),
     "fx_correlator": (SAMPLES, VISIBILITIES),
     "beamformer": (FRAME, dict(channels="channels", beams="beams", spectra="spectra_per_frame",

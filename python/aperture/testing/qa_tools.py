@@ -50,6 +50,7 @@ class on_device:
         "corner_turn",
         "f_engine",
         "item_ring",
+        "flagger",
         "pfb_channelizer",
         "power_detector",
         "power_normalizer",

@@ -1,0 +1,120 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_FLAGGING_PARAMETERS_H
+#define INCLUDED_APERTURE_FLAGGING_PARAMETERS_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/parameter.h>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+namespace gr::aperture {
+
+/*!
+ * \brief How blocks find interference: flagger, and f_engine where it flags.
+ *
+ * A cell is a slice of spectra_per_slice spectra of one input and channel. Each method is
+ * off where its number is 0. Cells with fewer than a quarter of their spectra, the others
+ * being missing, are not judged.
+ */
+struct flagging_parameters {
+    int spectra_per_slice = 0;
+    double kurtosis_false_alarms = 0.0027;
+    double least_power = 0;
+    double most_power = 0;
+    double time_sigma = 0;
+    double channel_sigma = 0;
+    double time_sum_sigma = 0;
+    double channel_sum_sigma = 0;
+    std::vector<int> bad_channels = {};
+    int grown_slices = 0;
+    int grown_channels = 0;
+
+    /*!
+     * What they mean.
+     * \tparam Parameters the block's, derived from them
+     */
+    template <class Parameters>
+    static auto describe(const char* meaning_of_slices)
+    {
+        return std::make_tuple(
+            parameter<Parameters, int>(
+                "spectra_per_slice", &Parameters::spectra_per_slice, meaning_of_slices),
+            parameter<Parameters, double>(
+                "kurtosis_false_alarms",
+                &Parameters::kurtosis_false_alarms,
+                "spectral kurtosis: the fraction of cells of noise that are flagged, "
+                "half of them below and half above its limits; needs slices of at least "
+                "64 spectra. 0: off, as for all numbers that follow"),
+            parameter<Parameters, double>(
+                "least_power",
+                &Parameters::least_power,
+                "flagged where the mean |x|^2 of a cell is below"),
+            parameter<Parameters, double>(
+                "most_power", &Parameters::most_power, "flagged where it is above"),
+            parameter<Parameters, double>(
+                "time_sigma",
+                &Parameters::time_sigma,
+                "flagged where the mean power is so many standard deviations away from "
+                "the median of the last 32 slices, itself included"),
+            parameter<Parameters, double>(
+                "channel_sigma",
+                &Parameters::channel_sigma,
+                "likewise, from the median of the 32 channels around it"),
+            parameter<Parameters, double>(
+                "time_sum_sigma",
+                &Parameters::time_sum_sigma,
+                "SumThreshold along time, over 1, 2, 4, 8 and 16 slices: the first "
+                "threshold, in standard deviations as of time_sigma"),
+            parameter<Parameters, double>("channel_sum_sigma",
+                                          &Parameters::channel_sum_sigma,
+                                          "likewise along channels"),
+            parameter<Parameters, std::vector<int>>(
+                "bad_channels",
+                &Parameters::bad_channels,
+                "channels of the frames that are always flagged"),
+            parameter<Parameters, int>(
+                "grown_slices",
+                &Parameters::grown_slices,
+                "slices before and after a flagged one that are flagged, too; before it "
+                "only within its frame"),
+            parameter<Parameters, int>(
+                "grown_channels",
+                &Parameters::grown_channels,
+                "channels on each side of a flagged one that are flagged, too"));
+    }
+};
+
+/*!
+ * \brief What blocks that find interference share.
+ * \ingroup aperture
+ */
+class APERTURE_API flagging_block
+{
+public:
+    virtual ~flagging_block() = default;
+
+    /*!
+     * Sets how interference is found, from the next frame that is looked at on.
+     * \throws std::invalid_argument also where spectra_per_slice would change
+     */
+    virtual void set_flagging(const flagging_parameters& p) = 0;
+    virtual flagging_parameters flagging() const = 0;
+
+    //! For each input, cells so far; those without any data are not counted.
+    virtual std::vector<uint64_t> cells() const = 0;
+    //! For each input, cells that were flagged so far.
+    virtual std::vector<uint64_t> flagged_of_inputs() const = 0;
+    //! For each channel, cells of all inputs that were flagged so far.
+    virtual std::vector<uint64_t> flagged_of_channels() const = 0;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_FLAGGING_PARAMETERS_H */

@@ -1,0 +1,60 @@
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+/***********************************************************************************/
+/* This file is written by hand; tools/update-binding-hashes brings the sum up to date */
+/* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
+/* BINDTOOL_USE_PYGCCXML(0)                                                        */
+/* BINDTOOL_HEADER_FILE(flagger.h) */
+/* BINDTOOL_HEADER_FILE_HASH(61ec9bf5dd04d8384167734e271caf21) */
+/***********************************************************************************/
+
+#include "block_binding.h"
+#include "flagging_methods.h"
+#include <gnuradio/aperture/flagger.h>
+
+namespace py = pybind11;
+
+void bind_flagger(py::module& m)
+{
+    using block = gr::aperture::flagger;
+    auto c = bind_block<block>(
+        m, "flagger", R"doc(Finds interference in frames, sets it to zero, and says where.
+
+A cell is a slice of `spectra_per_slice` spectra of one input and channel. Each method is off where
+its number is 0. Cells with fewer than a quarter of their spectra, the others being missing, are
+not judged, and those without any are not flagged.
+
+In: frames `[channel][input][time]`. Out 0: the same, flagged voltages zero. Out 1: for each frame
+its mask `[channel][input][byte]`: slice s is bit s % 8, counted from the lowest, of byte s / 8.
+Tags go on with the frames; the mask has those of the time and the frequency, too.
+
+Message port `status`: once a second a dictionary with `event` `flags` and, each a u64vector of
+what was counted since the start, `cells` and `flagged` of each input and `flagged_of_channels`;
+and `occupancy`, an f64vector: of each input the fraction that was flagged since the last message.
+)doc");
+    bind_flagging_methods<block>(c);
+    c.def("implementation", &block::implementation, "What computes, a string.")
+        .def_static("kurtosis_limits",
+                    &block::kurtosis_limits,
+                    py::arg("spectra"),
+                    py::arg("false_alarms"),
+                    R"doc(The limits of the spectral kurtosis of so many spectra of noise.
+
+Quantiles of the Pearson distribution with the exact moments of Nita and Gary, MNRAS 406, L60
+(2010).
+
+Args:
+    spectra: 16 to 2^24
+    false_alarms: the fraction of cells outside, half of them on each side; 1e-9 to 0.5
+
+Returns:
+    (low, high)
+
+Raises:
+    ValueError: names the parameter, its value and what is allowed
+)doc");
+}
