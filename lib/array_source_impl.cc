@@ -132,6 +132,16 @@ simulator::parameters kernel_parameters(const array_source::parameters& p)
                               s.drift,
                               pulses_of(s, place, p.start_time) });
     }
+    for (const auto& t : p.interference)
+        k.interference.push_back({ t.name,
+                                   t.frequency,
+                                   t.drift,
+                                   t.sweep,
+                                   t.power,
+                                   t.start,
+                                   t.end,
+                                   t.period,
+                                   t.duty });
     k.latitude = p.latitude;
     k.sample_rate = p.sample_rate;
     k.center_frequency = p.center_frequency;

@@ -72,9 +72,24 @@ def _block_source(source, array, start):
                                                **_pulses(source, array, start))
 
 
+def _transmitter(index, entry):
+    """A dictionary -> what the block takes."""
+    if not isinstance(entry, dict) or "frequency" not in entry:
+        raise ValueError(f"interference[{index}]: {entry!r} is not allowed; it must be a "
+                         "dictionary with frequency")
+    power = entry.get("power", 1)
+    powers = [float(p) for p in (power if np.ndim(power) else [power])]
+    try:
+        return aperture_python.array_source.transmitter(**{**entry, "power": powers})
+    except TypeError:
+        raise ValueError(f"interference[{index}]: {entry!r} is not allowed; it may have name, "
+                         "frequency, power, drift, sweep, start, end, period and duty, all but "
+                         "the name numbers") from None
+
+
 def array_source(array="two-dish", sources=None, type="fc32", samples=0,
                  start_time=DEFAULT_START_TIME, seed=1, inputs_per_port=1, noise_rms=0,
-                 inputs=None):
+                 inputs=None, interference=()):
     """A source block: the samples that the inputs of an array would give.
 
     Receiver noise, point sources (steady ones, pulsars and bursts) with their geometric delays,
@@ -99,6 +114,10 @@ def array_source(array="two-dish", sources=None, type="fc32", samples=0,
             of the output; 0: sqrt(1/2) for fc32 (power 1), 20 for sc8, 1000 for sc16
         inputs: if given, how many inputs the array must have (a flowgraph that was drawn for so
             many has so many ports)
+        interference: list of transmitters nearby, each a dictionary of what
+            `aperture_python.array_source.transmitter` takes: frequency (Hz), power (over that of
+            the receiver noise; one number, or one for each input), drift (Hz/s), sweep (Hz), start
+            and end (s from the first sample), period (s) and duty of pulses, name
 
     Raises ValueError that names the parameter, its value and what is allowed.
     """
@@ -123,4 +142,5 @@ def array_source(array="two-dish", sources=None, type="fc32", samples=0,
         sources=[_block_source(source, array, start) for source in sources],
         sample_rate=array.sample_rate, center_frequency=array.center_frequency,
         latitude=array.latitude, type=type, samples=samples, start_time=start, seed=seed,
-        inputs_per_port=inputs_per_port, noise_rms=noise_rms)
+        inputs_per_port=inputs_per_port, noise_rms=noise_rms,
+        interference=[_transmitter(index, entry) for index, entry in enumerate(interference)])

@@ -213,6 +213,50 @@ public:
         }
     };
 
+    //! \brief A transmitter nearby: interference. A carrier, which may be pulsed and
+    //! change its frequency.
+    struct transmitter {
+        std::string name = "";
+        double frequency = 1e9;
+        std::vector<double> power = { 1 };
+        double drift = 0;
+        double sweep = 0;
+        double start = 0;
+        double end = 0;
+        double period = 0;
+        double duty = 1;
+
+        //! What the members mean.
+        static auto describe()
+        {
+            return std::make_tuple(
+                parameter("name",
+                          &transmitter::name,
+                          "its phase in an input depends on the names and the seed"),
+                parameter("frequency",
+                          &transmitter::frequency,
+                          "Hz, sky, at the start; it is not heard outside the band"),
+                parameter("power",
+                          &transmitter::power,
+                          "while it is on, over that of the receiver noise of the whole "
+                          "band: one number, or one for each input"),
+                parameter("drift", &transmitter::drift, "of the frequency, Hz/s"),
+                parameter("sweep",
+                          &transmitter::sweep,
+                          "Hz; after so many of drift the frequency is back at its "
+                          "start. 0: it drifts on"),
+                parameter("start", &transmitter::start, "seconds from the first sample"),
+                parameter("end", &transmitter::end, "likewise; 0: none"),
+                parameter("period",
+                          &transmitter::period,
+                          "seconds from pulse to pulse, the first at the start; 0: it is "
+                          "on all the time"),
+                parameter("duty",
+                          &transmitter::duty,
+                          "fraction of the period, from its beginning, that it is on"));
+        }
+    };
+
     struct parameters {
         std::vector<input> inputs = {};
         std::vector<source> sources = {};
@@ -225,6 +269,7 @@ public:
         uint64_t seed = 1;
         int inputs_per_port = 1;
         double noise_rms = 0;
+        std::vector<transmitter> interference = {};
     };
 
     //! What the parameters mean.
@@ -255,7 +300,10 @@ public:
             parameter("noise_rms",
                       &parameters::noise_rms,
                       "rms of the receiver noise in re and in im, each, in steps; 0: "
-                      "sqrt(1/2) for fc32 (power 1), 20 for sc8, 1000 for sc16"));
+                      "sqrt(1/2) for fc32 (power 1), 20 for sc8, 1000 for sc16"),
+            parameter("interference",
+                      &parameters::interference,
+                      "list of array_source.transmitter"));
     }
 
     /*!

@@ -100,6 +100,7 @@ std::unique_ptr<array_simulator> array_simulator::make(const parameters& p,
     require_between("sample_rate", p.sample_rate, 1, 1e12, "1 to 1e12 Hz");
     require_between("center_frequency", p.center_frequency, 0, 1e15, "0 to 1e15 Hz");
     check_sources(p);
+    kernels::check(p.interference, p.inputs.size(), p.sample_rate);
     require_between("noise_rms", p.noise_rms, 1e-15, 1e15, "1e-15 to 1e15");
     require(p.type == sample_type::fc32 || p.type == sample_type::sc16 ||
                 p.type == sample_type::sc8,

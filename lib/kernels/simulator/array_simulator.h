@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_SIMULATOR_ARRAY_SIMULATOR_H
 
 #include "kernels/common/types.h"
+#include "kernels/simulator/interference.h"
 #include "kernels/simulator/pulsed_source.h"
 #include <gnuradio/aperture/device/device.h>
 #include <array>
@@ -55,6 +56,7 @@ public:
         //! of the receiver noise, of re and of im, at gain 1
         double noise_rms;
         uint64_t seed;
+        std::vector<transmitter> interference = {};
         int ports() const { return int(inputs.size()) / inputs_per_port; }
     };
 

@@ -311,6 +311,16 @@ void host_array_simulator::execute(uint64_t stretch,
                        d_layout.length,
                        reinterpret_cast<cfloat*>(d_voltages.data()));
         add_signals(i);
+        for (const auto& transmitter : d_p.interference)
+            add_transmitter(transmitter,
+                            i,
+                            d_p.inputs[i].name,
+                            d_p.seed,
+                            d_p.sample_rate,
+                            d_p.center_frequency,
+                            first,
+                            d_layout.length,
+                            d_voltages.data());
         write(i, count, samples[i / size_t(d_p.inputs_per_port)]);
     }
 }

@@ -57,18 +57,18 @@ struct carrier {
                 next = std::min(next, at + std::max<int64_t>(1, int64_t(left)));
             }
             const double now = offset + t.drift * seconds;
-            if (std::abs(now) < rate / 2) {
-                cdouble phasor =
-                    turned(turns + offset * seconds + t.drift * seconds * seconds / 2);
-                cdouble step =
-                    turned(now / rate + t.drift / (2 * rate * rate));
-                const cdouble bend = turned(t.drift / (rate * rate));
-                for (int64_t n = at; n < next; n++) {
+            cdouble phasor =
+                turned(turns + offset * seconds + t.drift * seconds * seconds / 2);
+            cdouble step = turned(now / rate + t.drift / (2 * rate * rate));
+            const cdouble bend = turned(t.drift / (rate * rate));
+            for (int64_t n = at; n < next; n++) {
+                // not heard outside the band
+                if (std::abs(now + t.drift * double(n - at) / rate) < rate / 2) {
                     voltages[2 * (n - first)] += amplitude * float(phasor.real());
                     voltages[2 * (n - first) + 1] += amplitude * float(phasor.imag());
-                    phasor *= step;
-                    step *= bend;
                 }
+                phasor *= step;
+                step *= bend;
             }
             at = next;
         }

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(array_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(b886600969478b5630f97c38f7b0201d) */
+/* BINDTOOL_HEADER_FILE_HASH(9e08e21d134ecc5a8398f9b3d7cfde0e) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -76,6 +76,11 @@ It computes on the CPU, whatever the other blocks run on.
                 "A train of pulses of a source, or one component of them.\n");
             bind_struct<block::pulse>(scope, "pulse", "A single pulse of a source.\n");
             bind_struct<block::source>(scope, "source", "A point source in the sky.\n");
+            bind_struct<block::transmitter>(
+                scope,
+                "transmitter",
+                "A transmitter nearby: interference. A carrier, which may be pulsed and "
+                "change its frequency.\n");
         });
     c.def("clamped",
           &block::clamped,
