@@ -21,7 +21,11 @@ using namespace gr::aperture::kernels;
 
 namespace {
 
-void measure(int channels, int inputs, int times, int slice, const flagging_methods& methods,
+void measure(int channels,
+             int inputs,
+             int times,
+             int slice,
+             const flagging_methods& methods,
              const char* name)
 {
     const device gpu = device::select("cuda");
@@ -37,7 +41,8 @@ void measure(int channels, int inputs, int times, int slice, const flagging_meth
     p.spectra_per_frame = times;
     p.first_channel = 0;
     p.selected_channels = channels;
-    const flagging::parameters q{ { channels, inputs, times, slice }, sample_type::sc8,
+    const flagging::parameters q{ { channels, inputs, times, slice },
+                                  sample_type::sc8,
                                   methods };
     const auto engine = f_engine::make(p, gpu);
     const auto flags = flagging::make(q, gpu);
@@ -55,7 +60,8 @@ void measure(int channels, int inputs, int times, int slice, const flagging_meth
             from[i].samples = reinterpret_cast<const char*>(in.data()) +
                               2 * (i * samples + size_t(frame) * times * channels);
         }
-        engine->execute(from.data(), out.data() + frame * q.frame_bytes(), 0, times, *own);
+        engine->execute(
+            from.data(), out.data() + frame * q.frame_bytes(), 0, times, *own);
     };
     const auto flag = [&](int frame, stream& s) {
         uint8_t* at = out.data() + frame * q.frame_bytes();
@@ -92,11 +98,22 @@ void measure(int channels, int inputs, int times, int slice, const flagging_meth
         for (int f = 0; f < frames; f++)
             filter(f);
     });
-    std::printf("%5d x %3d x %5d/%5d %6.1f MB %-9s F %7.2f (%7.2f) us, behind %7.2f (+%5.1f %%), "
-                "beside %7.2f (+%5.1f %%), flags alone %7.2f us\n",
-                channels, inputs, times, slice, double(q.frame_bytes()) / 1e6, name, alone,
-                again, behind, 100 * (behind / alone - 1), next_to,
-                100 * (next_to / alone - 1), flags_alone);
+    std::printf(
+        "%5d x %3d x %5d/%5d %6.1f MB %-9s F %7.2f (%7.2f) us, behind %7.2f (+%5.1f %%), "
+        "beside %7.2f (+%5.1f %%), flags alone %7.2f us\n",
+        channels,
+        inputs,
+        times,
+        slice,
+        double(q.frame_bytes()) / 1e6,
+        name,
+        alone,
+        again,
+        behind,
+        100 * (behind / alone - 1),
+        next_to,
+        100 * (next_to / alone - 1),
+        flags_alone);
     std::fflush(stdout);
 }
 

@@ -52,7 +52,7 @@ private:
     void before_first_call() override;
     void publish_more() override;
 
-    mutable std::mutex d_mutex; // of what follows
+    mutable std::mutex d_mutex;        // of what follows
     flagging_parameters d_not_flagged; // settings, where nothing is flagged
     std::optional<interference_flags> d_flags;
     const int d_frames_at_once;

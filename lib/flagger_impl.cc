@@ -77,10 +77,7 @@ bool flagger_impl::stop()
     return frame_reader::stop();
 }
 
-void flagger_impl::publish()
-{
-    message_port_pub(pmt::mp("status"), d_flags.status());
-}
+void flagger_impl::publish() { message_port_pub(pmt::mp("status"), d_flags.status()); }
 
 void flagger_impl::on_tag(int port, const gr::tag_t& tag)
 {
@@ -98,19 +95,17 @@ void flagger_impl::on_moved(int64_t ticks)
         tag.offset += ticks;
 }
 
-clocked_block::progress
-flagger_impl::make(int done,
-                   int room,
-                   const gr_vector_const_void_star& input_items,
-                   const gr_vector_void_star& output_items)
+clocked_block::progress flagger_impl::make(int done,
+                                           int room,
+                                           const gr_vector_const_void_star& input_items,
+                                           const gr_vector_void_star& output_items)
 {
     const auto run = next_run(room);
     if (run.windows == 0)
         return {};
     const size_t size = output_signature()->sizeof_stream_item(0);
     char* out = static_cast<char*>(output_items[0]) + done * size;
-    auto* masks =
-        static_cast<uint8_t*>(output_items[1]) + done * d_layout.item_bytes();
+    auto* masks = static_cast<uint8_t*>(output_items[1]) + done * d_layout.item_bytes();
     if (const char* start = starts_of(run, input_items)[0]) {
         d_flags.execute(start,
                         out,

@@ -145,7 +145,7 @@ REFUSED = {
         {"spectra_per_slice": "100"}, {"spectra_per_slice": "32"}, {"spectra_per_slice": "-1"},
         {"kurtosis_false_alarms": "1"}, {"time_sigma": "-1"}, {"bad_channels": "[1024]"},
         {"most_power": "1", "least_power": "2"}, {"grown_slices": "32"},
-        {"grown_channels": "-1"}, {"spectra_per_frame": "65536"},
+        {"grown_channels": "-1"}, {"spectra_per_frame": "131072"},
         {"channels": "1", "spectra_per_frame": "65537"},
     ],
     "aperture_copy": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],

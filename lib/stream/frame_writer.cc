@@ -113,14 +113,13 @@ clocked_block::progress frame_writer::make(int done,
         return {};
     }
     if (const int64_t finished = d_filled / length; finished > 0)
-        finish_frames(
-            frame,
-            output_items.size() < 2
-                ? nullptr
-                : static_cast<char*>(output_items[1]) +
-                      done * int64_t(output_signature()->sizeof_stream_item(1)),
-            finished,
-            padding);
+        finish_frames(frame,
+                      output_items.size() < 2
+                          ? nullptr
+                          : static_cast<char*>(output_items[1]) +
+                                done * int64_t(output_signature()->sizeof_stream_item(1)),
+                      finished,
+                      padding);
     int whole = 0;
     for (; d_filled >= length; d_filled -= length, whole++) {
         const int64_t behind = d_filled - length; // spectra of later frames
@@ -185,10 +184,8 @@ void frame_writer::tag_frame(uint64_t item, int64_t end, int padding)
                            "bandwidth is not");
         else
             for (int port = 0; port < ports; port++)
-                tag_frequency(port,
-                              item,
-                              time,
-                              change.frequency + f.rx_freq_shift + shift * width);
+                tag_frequency(
+                    port, item, time, change.frequency + f.rx_freq_shift + shift * width);
     }
     if (padding)
         tag(0, item, tags::partial, pmt::PMT_T);

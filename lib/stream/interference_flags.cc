@@ -117,13 +117,15 @@ void interference_flags::execute(const void* in,
     if (next)
         d_kernel->use(next, s);
     const auto counts = there(frames, first, lost);
-    d_kernel->execute(in, out, masks, frames, counts.empty() ? nullptr : counts.data(), s);
+    d_kernel->execute(
+        in, out, masks, frames, counts.empty() ? nullptr : counts.data(), s);
     const auto& l = d_p.layout;
     for (int input = 0; input < l.inputs; input++) {
         int64_t slices = int64_t(frames) * l.slices();
         for (int frame = 0; !counts.empty() && frame < frames; frame++)
             for (int slice = 0; slice < l.slices(); slice++)
-                slices -= counts[(size_t(frame) * l.inputs + input) * l.slices() + slice] == 0;
+                slices -=
+                    counts[(size_t(frame) * l.inputs + input) * l.slices() + slice] == 0;
         d_cells[input] += uint64_t(slices) * l.channels;
     }
 }
@@ -151,7 +153,8 @@ pmt::pmt_t interference_flags::status()
         for (size_t input = 0; input < all.size(); input++) {
             const double seen = double(all[input] - d_told_cells[input]);
             occupancy.push_back(
-                seen > 0 ? double(flags.inputs[input] - d_told_flagged[input]) / seen : 0);
+                seen > 0 ? double(flags.inputs[input] - d_told_flagged[input]) / seen
+                         : 0);
         }
         d_told_cells = all;
         d_told_flagged = flags.inputs;

@@ -81,7 +81,8 @@ class qa_interference(gr_unittest.TestCase):
         rng = np.random.default_rng(3)
         for ratio, duty in ((1.0, 1.0), (2.0, 0.1)):
             pairs = rng.standard_normal((500, 2000, 2)) * np.sqrt(0.5)
-            x = pairs[..., 0] + 1j * pairs[..., 1] + np.sqrt(ratio) * (np.arange(2000) < duty * 2000)
+            x = pairs[..., 0] + 1j * pairs[..., 1]
+            x += np.sqrt(ratio) * (np.arange(2000) < duty * 2000)
             p = abs(x) ** 2
             values = 2001 / 1999 * (2000 * (p**2).sum(1) / p.sum(1) ** 2 - 1)
             mean, deviation = theory.kurtosis_distribution(2000, ratio, duty)

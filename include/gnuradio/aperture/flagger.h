@@ -49,14 +49,14 @@ public:
     static auto describe()
     {
         return std::tuple_cat(
-            std::make_tuple(
-                parameter("channels", &parameters::channels, "of a frame"),
-                parameter("inputs", &parameters::inputs, "of a frame"),
-                parameter("spectra_per_frame",
-                          &parameters::spectra_per_frame,
-                          "spectra in a frame"),
-                parameter(
-                    "type", &parameters::type, "of the voltages, fc32, sc8 or sc4")),
+            std::make_tuple(parameter("channels", &parameters::channels, "of a frame"),
+                            parameter("inputs", &parameters::inputs, "of a frame"),
+                            parameter("spectra_per_frame",
+                                      &parameters::spectra_per_frame,
+                                      "spectra in a frame"),
+                            parameter("type",
+                                      &parameters::type,
+                                      "of the voltages, fc32, sc8 or sc4")),
             flagging_parameters::describe<parameters>(
                 "spectra of a slice, a divisor of spectra_per_frame, at most 65536; 0: "
                 "as many as a frame has"),

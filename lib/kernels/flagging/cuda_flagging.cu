@@ -60,7 +60,8 @@ struct cell_sums {
         for (int i = 0; i < count; i++) {
             const uint32_t only = 0xffu << (8 * i);
             const uint32_t p =
-                uint32_t(__dp4a(int(re & only), int(re), __dp4a(int(im & only), int(im), 0))) >>
+                uint32_t(__dp4a(
+                    int(re & only), int(re), __dp4a(int(im & only), int(im), 0))) >>
                 8;
             s1 += p;
             s2 += p * p;
@@ -159,14 +160,13 @@ __global__ void __launch_bounds__(threads) measure(const Vector* frame,
     const int slice = int(cell % rules.slices);
     const int channel = int(x / rules.inputs), input = int(x % rules.inputs);
     float power;
-    const bool flagged =
-        flagged_by_itself(rules,
-                          double(sums.s1),
-                          double(sums.s2),
-                          there ? there[input * rules.slices + slice]
-                                : rules.spectra_per_slice,
-                          rules.bad[channel],
-                          power);
+    const bool flagged = flagged_by_itself(rules,
+                                           double(sums.s1),
+                                           double(sums.s2),
+                                           there ? there[input * rules.slices + slice]
+                                                 : rules.spectra_per_slice,
+                                           rules.bad[channel],
+                                           power);
     powers[r.row(slice) + x] = power;
     flags[r.row(slice) + x] = flagged;
 }
@@ -189,8 +189,8 @@ __device__ __forceinline__ float find_median(float (&v)[flag_window], int middle
 }
 
 //! How far a power is from the middle of its window.
-__device__ __forceinline__ float deviation(
-    float (&v)[flag_window], float power, int there, const flag_rules& rules)
+__device__ __forceinline__ float
+deviation(float (&v)[flag_window], float power, int there, const flag_rules& rules)
 {
     int count = 0;
 #pragma unroll
@@ -202,7 +202,8 @@ __device__ __forceinline__ float deviation(
     const float median = find_median(v, middle);
 #pragma unroll
     for (int i = 0; i < flag_window; i++)
-        v[i] = v[i] < INFINITY ? (v[i] < median ? median - v[i] : v[i] - median) : INFINITY;
+        v[i] =
+            v[i] < INFINITY ? (v[i] < median ? median - v[i] : v[i] - median) : INFINITY;
     const float mad = find_median(v, middle);
     if (power < 0 || count < least_flag_window)
         return 0;
@@ -235,8 +236,8 @@ __global__ void __launch_bounds__(128) compare_in_time(flag_rules rules,
 #pragma unroll
     for (int i = 0; i < flag_window; i++)
         v[i] = powers[r.row(slice - kept_slices + i) + x];
-    const float z = deviation(
-        v, v[flag_window - 1], count_of(there, rules, x, slice), rules);
+    const float z =
+        deviation(v, v[flag_window - 1], count_of(there, rules, x, slice), rules);
     deviations[r.row(slice) + x] = z;
     if (rules.time_sigma > 0 && fabsf(z) > rules.time_sigma)
         flags[r.row(slice) + x] = 1;
@@ -269,7 +270,8 @@ __global__ void __launch_bounds__(128) compare_in_frequency(flag_rules rules,
 }
 
 //! found [slice] -> rows of flags
-__global__ void __launch_bounds__(threads) put_flags(ring r, const uint8_t* found, uint8_t* flags)
+__global__ void __launch_bounds__(threads)
+    put_flags(ring r, const uint8_t* found, uint8_t* flags)
 {
     const int64_t x = int64_t(blockIdx.x) * threads + threadIdx.x;
     if (x < r.cells)
@@ -376,8 +378,8 @@ __global__ void __launch_bounds__(threads) write_mask(flag_rules rules,
 
 //! A warp has the slices of a channel and input.
 template <class Vector>
-__global__ void __launch_bounds__(threads)
-    zero(Vector* frame, int64_t vectors, const uint8_t* mask, flag_rules rules, int64_t cells)
+__global__ void __launch_bounds__(threads) zero(
+    Vector* frame, int64_t vectors, const uint8_t* mask, flag_rules rules, int64_t cells)
 {
     const int64_t x = (int64_t(blockIdx.x) * threads + threadIdx.x) / 32;
     const int lane = threadIdx.x % 32;
@@ -572,11 +574,11 @@ private:
     {
         if (d_rules.in_time())
             compare_in_time<<<grid(128, d_rules.slices), 128, 0, s>>>(d_rules,
-                                                                     d_ring,
-                                                                     counts,
-                                                                     d_powers.data(),
-                                                                     d_deviations.data(),
-                                                                     d_flags.data());
+                                                                      d_ring,
+                                                                      counts,
+                                                                      d_powers.data(),
+                                                                      d_deviations.data(),
+                                                                      d_flags.data());
         if (d_rules.time_sum_sigma > 0)
             each_length(places(), [&](int length, const step& at) {
                 sum_in_time<<<grid(threads, places()), threads, 0, s>>>(

@@ -42,7 +42,7 @@ constexpr float no_power = -1;
 //! What the decision on a cell follows from. Tables are in the memory of the device.
 struct flag_rules {
     int channels, inputs, slices, spectra_per_slice;
-    float least_power, most_power; //!< 0: none
+    float least_power, most_power;                                      //!< 0: none
     float time_sigma, channel_sigma, time_sum_sigma, channel_sum_sigma; //!< 0: off
     int grown_slices, grown_channels;
     bool kurtosis;
@@ -144,8 +144,8 @@ APERTURE_ON_BOTH void sort_window(Value (&v)[flag_window], const Exchange& excha
  * \param value, flag of a place in the row
  */
 template <class Value, class Flag>
-APERTURE_ON_BOTH bool sum_is_above(
-    int start, int length, float limit, const Value& value, const Flag& flag)
+APERTURE_ON_BOTH bool
+sum_is_above(int start, int length, float limit, const Value& value, const Flag& flag)
 {
     float sum = 0;
     int count = 0;

@@ -44,8 +44,8 @@ public:
     {
         std::vector<int> kept;
         if (there)
-            kept.assign(
-                there, there + size_t(frames) * d_p.layout.inputs * d_p.layout.slices());
+            kept.assign(there,
+                        there + size_t(frames) * d_p.layout.inputs * d_p.layout.slices());
         run_on(s,
                [=,
                 kept = std::move(kept),

@@ -28,12 +28,9 @@ void flagging_methods::check(const mask_layout& layout) const
             "at least " + std::to_string(4 * least_kurtosis_spectra) +
                 " with kurtosis_false_alarms");
     const std::pair<const char*, double> numbers[] = {
-        { "least_power", least_power },
-        { "most_power", most_power },
-        { "time_sigma", time_sigma },
-        { "channel_sigma", channel_sigma },
-        { "time_sum_sigma", time_sum_sigma },
-        { "channel_sum_sigma", channel_sum_sigma },
+        { "least_power", least_power },       { "most_power", most_power },
+        { "time_sigma", time_sigma },         { "channel_sigma", channel_sigma },
+        { "time_sum_sigma", time_sum_sigma }, { "channel_sum_sigma", channel_sum_sigma },
     };
     for (const auto& [name, value] : numbers)
         require(value >= 0 && value <= 1e30,
@@ -108,11 +105,8 @@ flag_rules flagging::tables::rules(const kurtosis_limits* limit_table,
 
 std::unique_ptr<flagging> flagging::make(const parameters& p, const device& d)
 {
-    return make_on<flagging>(d,
-                             p,
-                             host::make_flagging,
-                             emulated::make_flagging,
-                             &cuda_kernels::flagging);
+    return make_on<flagging>(
+        d, p, host::make_flagging, emulated::make_flagging, &cuda_kernels::flagging);
 }
 
 } // namespace gr::aperture::kernels

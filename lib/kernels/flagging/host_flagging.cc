@@ -120,8 +120,7 @@ find_median(window& w, const numbers& middle, vector& found)
 }
 
 //! Medians of the values in a window, and of their distances from it.
-APERTURE_SIMD void
-medians_of(window& w, vector& median, vector& mad, numbers& count)
+APERTURE_SIMD void medians_of(window& w, vector& median, vector& mad, numbers& count)
 {
     const vector infinity = vector{} + std::numeric_limits<float>::infinity();
     count = numbers{};
@@ -172,8 +171,7 @@ public:
             const char* from = static_cast<const char*>(in) + f * d_p.frame_bytes();
             char* to = static_cast<char*>(out) + f * d_p.frame_bytes();
             uint8_t* mask = masks + f * d_p.layout.item_bytes();
-            d_there =
-                there ? there + size_t(f) * d_p.layout.inputs * d_slices : nullptr;
+            d_there = there ? there + size_t(f) * d_p.layout.inputs * d_slices : nullptr;
             measure(from);
             decide();
             write_mask(mask);
@@ -198,8 +196,7 @@ private:
     }
     int there(int input, int slice) const
     {
-        return d_there ? d_there[input * d_slices + slice]
-                       : d_p.layout.spectra_per_slice;
+        return d_there ? d_there[input * d_slices + slice] : d_p.layout.spectra_per_slice;
     }
     float part(int input, int slice) const
     {
@@ -234,13 +231,12 @@ private:
                         frame + (x * l.spectra_per_frame + s * l.spectra_per_slice) *
                                     spectrum_bytes,
                         l.spectra_per_slice);
-                    d_flags[row(s) + x] =
-                        flagged_by_itself(d_rules,
-                                          of.s1,
-                                          of.s2,
-                                          there(i, s),
-                                          d_rules.bad[c],
-                                          d_powers[row(s) + x]);
+                    d_flags[row(s) + x] = flagged_by_itself(d_rules,
+                                                            of.s1,
+                                                            of.s2,
+                                                            there(i, s),
+                                                            d_rules.bad[c],
+                                                            d_powers[row(s) + x]);
                 }
     }
 
@@ -283,8 +279,8 @@ private:
             }
             compare(w, count, [&](int l, float median, float mad, int counted) {
                 const size_t x = first + l;
-                const float z = deviation(
-                    d_powers[row(s) + x], median, mad, counted, x, s);
+                const float z =
+                    deviation(d_powers[row(s) + x], median, mad, counted, x, s);
                 d_deviations[row(s) + x] = z;
                 if (d_rules.time_sigma > 0 && std::abs(z) > d_rules.time_sigma)
                     d_scratch[x] = 1;
@@ -368,16 +364,14 @@ private:
             const int before = longest_sum - 1;
             const auto place = [&](size_t x, int i) { return row(i - before) + x; };
             for (int i = 0; i < before; i++)
-                std::copy_n(
-                    &d_flags[row(i - before)], d_cells, &d_scratch[i * d_cells]);
+                std::copy_n(&d_flags[row(i - before)], d_cells, &d_scratch[i * d_cells]);
             sum_along(d_cells,
                       before + d_slices,
                       d_rules.time_sum_sigma,
                       place,
                       [&](size_t x, int i) { return d_deviations[place(x, i)]; });
             for (int i = 0; i < before; i++)
-                std::copy_n(
-                    &d_scratch[i * d_cells], d_cells, &d_flags[row(i - before)]);
+                std::copy_n(&d_scratch[i * d_cells], d_cells, &d_flags[row(i - before)]);
         }
         if (d_rules.in_frequency())
             for (int s = 0; s < d_slices; s++)
@@ -399,7 +393,8 @@ private:
     bool near_flag(int s, int c, int i) const
     {
         const int inputs = d_p.layout.inputs, g = d_rules.grown_channels;
-        const int low = std::max(0, c - g), high = std::min(d_p.layout.channels - 1, c + g);
+        const int low = std::max(0, c - g),
+                  high = std::min(d_p.layout.channels - 1, c + g);
         for (int t = s - d_rules.grown_slices;
              t <= std::min(s + d_rules.grown_slices, d_slices - 1);
              t++)
@@ -461,7 +456,7 @@ private:
     const int d_slices;
     std::shared_ptr<const tables> d_tables;
     flag_rules d_rules;
-    int d_first = 0;            // row of the oldest kept slice
+    int d_first = 0;              // row of the oldest kept slice
     const int* d_there = nullptr; // of the frame
     // rows of slices, as a ring
     std::vector<float> d_powers, d_deviations; // the latter in time

@@ -19,8 +19,7 @@ kurtosis_moments moments_of_kurtosis(int spectra)
     kurtosis_moments moments;
     moments.second = 4 * m * m / (below * four);
     moments.third = 16 * m * m * m * (5 * m - 7) / (below * below * six);
-    moments.fourth = 48 * std::pow(m, 4) *
-                     (m * m * m + 98 * m * m - 185 * m + 78) /
+    moments.fourth = 48 * std::pow(m, 4) * (m * m * m + 98 * m * m - 185 * m + 78) /
                      (below * below * below * six * (m + 6) * (m + 7));
     return moments;
 }
@@ -152,8 +151,7 @@ struct quantised_moments {
         const auto above = [=](double x) { return std::erfc(x / rms * M_SQRT1_2); };
         for (int q = 1; q <= limit; q++) {
             // of both signs
-            const double probability =
-                above(q - 0.5) - (q < limit ? above(q + 0.5) : 0.);
+            const double probability = above(q - 0.5) - (q < limit ? above(q + 0.5) : 0.);
             const double square = double(q) * q;
             m2 += probability * square;
             m4 += probability * std::pow(square, 2);

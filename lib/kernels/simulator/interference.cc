@@ -83,12 +83,13 @@ void check(const std::vector<transmitter>& transmitters,
 {
     for (size_t i = 0; i < transmitters.size(); i++) {
         const auto& t = transmitters[i];
-        const auto number = [&](const char* name, double value, bool ok, const char* rule) {
-            require(std::isfinite(value) && ok,
-                    "interference[" + std::to_string(i) + "]." + name,
-                    text_of(value),
-                    rule);
-        };
+        const auto number =
+            [&](const char* name, double value, bool ok, const char* rule) {
+                require(std::isfinite(value) && ok,
+                        "interference[" + std::to_string(i) + "]." + name,
+                        text_of(value),
+                        rule);
+            };
         number("frequency", t.frequency, true, "a number of Hz");
         number("drift", t.drift, std::abs(t.drift) <= 1e15, "Hz/s, within +-1e15");
         number("sweep", t.sweep, t.sweep >= 0, "0 or a number of Hz");

@@ -29,19 +29,22 @@ void bind_flagging_methods(binding& c)
 {
     namespace py = pybind11;
     using parameters = gr::aperture::flagging_parameters;
-    const auto number = [&c](const char* name, double parameters::*member, const char* about) {
-        c.def((std::string("set_") + name).c_str(),
-              [member](block& b, double v) { set_flagging_parameter(b, member, v); },
-              py::arg("value"),
-              about);
-    };
-    number("kurtosis_false_alarms",
-           &parameters::kurtosis_false_alarms,
-           "Sets the fraction of cells of noise that spectral kurtosis flags; 0: off. This "
-           "and what follows hold from the next frame that is looked at on.");
+    const auto number =
+        [&c](const char* name, double parameters::*member, const char* about) {
+            c.def((std::string("set_") + name).c_str(),
+                  [member](block& b, double v) { set_flagging_parameter(b, member, v); },
+                  py::arg("value"),
+                  about);
+        };
+    number(
+        "kurtosis_false_alarms",
+        &parameters::kurtosis_false_alarms,
+        "Sets the fraction of cells of noise that spectral kurtosis flags; 0: off. This "
+        "and what follows hold from the next frame that is looked at on.");
     number("least_power", &parameters::least_power, "Sets the least mean power; 0: off.");
     number("most_power", &parameters::most_power, "Sets the largest mean power; 0: off.");
-    number("time_sigma", &parameters::time_sigma, "Sets the threshold along time; 0: off.");
+    number(
+        "time_sigma", &parameters::time_sigma, "Sets the threshold along time; 0: off.");
     number("channel_sigma",
            &parameters::channel_sigma,
            "Sets the threshold along channels; 0: off.");

@@ -16,7 +16,7 @@ VALUES = {"f32": (np.float32, 1), "fc32": (np.complex64, 1), "sc8": (np.int8, 2)
 
 
 def occupancy(data, slices, rows, channels):
-    """Percent of the slices of a mask [channel][row][byte] that are flagged: float64 [row][channel]."""
+    """Percent of the slices of a mask [channel][row][byte] that are flagged, [row][channel]."""
     flags = np.unpackbits(data.view(np.uint8).reshape(channels, rows, -1), axis=-1,
                           bitorder="little", count=slices)
     return 100 * flags.mean(axis=-1).T

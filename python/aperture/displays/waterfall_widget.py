@@ -18,8 +18,8 @@ MOST_COLUMNS = 1024   # of the picture: more than a window has pixels
 
 
 class WaterfallWidget(look.Panel):
-    """Draws what a display with `record`, `names`, `scale`, `unit`, `quantity` and `update()` has: see
-    waterfall_display."""
+    """Draws what a display with `record`, `names`, `scale`, `unit`, `quantity` and `update()` has:
+    see waterfall_display."""
 
     def __init__(self, display):
         super().__init__(SIZE)
@@ -37,9 +37,10 @@ class WaterfallWidget(look.Panel):
             self.choices.addStretch(1)
         self._row.addItems(display.names)
         self._row.currentIndexChanged.connect(lambda _: self._draw())
-        self.spectrum = look.plot("newest spectrum", ("", ""), (display.quantity, unit))
-        self.waterfall = look.Picture(f"{display.quantity} over time", ("", ""), ("", ""), utc="left",
-                                      values=(display.quantity, unit))
+        values = (display.quantity, unit)
+        self.spectrum = look.plot("newest spectrum", ("", ""), values)
+        self.waterfall = look.Picture(f"{display.quantity} over time", ("", ""), ("", ""),
+                                      utc="left", values=values)
         self._curve = self.spectrum.plot(pen=look.pen(0), connect="finite")
         self.grid.addWidget(self.spectrum, 0, 0)
         self.grid.addWidget(self.waterfall.widget, 1, 0)

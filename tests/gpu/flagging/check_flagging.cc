@@ -62,11 +62,11 @@ std::vector<char> voltages_of(const flagging::parameters& p, int frames)
 void check_case(const flagging::parameters& p, int frames, bool missing, bool in_place)
 {
     const auto& l = p.layout;
-    const std::string what = name_of(p.type) + " " + std::to_string(l.channels) + " x " +
-                             std::to_string(l.inputs) + " x " +
-                             std::to_string(l.spectra_per_frame) + "/" +
-                             std::to_string(l.spectra_per_slice) +
-                             (missing ? ", missing" : "") + (in_place ? ", in place" : "");
+    const std::string what =
+        name_of(p.type) + " " + std::to_string(l.channels) + " x " +
+        std::to_string(l.inputs) + " x " + std::to_string(l.spectra_per_frame) + "/" +
+        std::to_string(l.spectra_per_slice) + (missing ? ", missing" : "") +
+        (in_place ? ", in place" : "");
     const auto in = voltages_of(p, frames);
     const size_t mask_bytes = frames * l.item_bytes();
     std::vector<int> there(size_t(frames) * l.inputs * l.slices());
@@ -114,7 +114,8 @@ void check_case(const flagging::parameters& p, int frames, bool missing, bool in
                 flagged,
                 cells,
                 different);
-    expect(different <= (p.type == sample_type::fc32 ? cells / 2000 : 0), what + ", masks");
+    expect(different <= (p.type == sample_type::fc32 ? cells / 2000 : 0),
+           what + ", masks");
     expect(masks.untouched_around() && to.untouched_around() && from.untouched_around(),
            what + ", guards");
     expect(flagged > 0, what + ", any flags");
