@@ -29,6 +29,8 @@ PLOTS = ("interferometer", "beams", "pointing", "tracking", "two_receivers", "ca
          "cpu_beside_gpu", "pulsar")
 DISPLAYS = ("fringes", "device_edge", "embedded_block", "torch_blanker", "sky", "many_types",
             "two_files")
+DISPLAYS = ("fringes", "device_edge", "embedded_block", "sky", "many_types", "two_files",
+            "interference")
 #: that a flowgraph runs; that of sixteen antennas has to catch up after its slider was moved
 SECONDS = {"sky": 10}
 
