@@ -28,9 +28,7 @@ DISPLAY_BLUE = (0, 0x72 / 255, 0xB2 / 255)
 PLOTS = ("interferometer", "beams", "pointing", "tracking", "two_receivers", "calibration_loop",
          "cpu_beside_gpu", "pulsar")
 DISPLAYS = ("fringes", "device_edge", "embedded_block", "torch_blanker", "sky", "many_types",
-            "two_files")
-DISPLAYS = ("fringes", "device_edge", "embedded_block", "sky", "many_types", "two_files",
-            "interference")
+            "two_files", "interference")
 #: that a flowgraph runs; that of sixteen antennas has to catch up after its slider was moved
 SECONDS = {"sky": 10}
 

@@ -4,11 +4,11 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Interference: the simulator's transmitters, and how often they are found."""
+"""Interference from the simulator to the visibilities: transmitters, flags, counts."""
 
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
-from gnuradio.aperture import Antenna, ArrayDescription, Input
+from gnuradio.aperture import Antenna, ArrayDescription, Input, Source
 from gnuradio.aperture.testing import flagging_theory as theory
 from gnuradio.aperture.testing import qa_tools, reference
 
@@ -114,6 +114,52 @@ class qa_interference(gr_unittest.TestCase):
             self.assertGreaterEqual(flags[-1].mean(), 0.99, pulse)
             # five standard deviations above 0.13 %
             self.assertLess(flags[:-1].mean(), 0.0013 + 5 * np.sqrt(0.0013 / flags[:-1].size))
+
+    def visibilities(self, interference, flagged):
+        """Sum [channel] of the visibilities of the pair, and how many spectra they have."""
+        channels, spectra = 32, 1 << 16
+        array = two_antennas()
+        array.sources = [Source("weak", azimuth=0, elevation=90, flux=0.1)]
+        source = aperture.array_source(array, samples=channels * (spectra + 7),
+                                       interference=interference)
+        methods = dict(spectra_per_slice=256, kurtosis_false_alarms=0.003, time_sum_sigma=6.0,
+                       channel_sum_sigma=6.0, grown_slices=1, grown_channels=1)
+        engine = aperture.f_engine(channels=channels, inputs=2, spectra_per_frame=4096,
+                                   device="cpu", **(methods if flagged else {}))
+        correlator = aperture.xengine(channels=channels, inputs=2, spectra_per_frame=4096,
+                                      type="fc32", integration=16, normalise=False, device="cpu",
+                                      spectra_per_slice=256 if flagged else 0)
+        top = gr.top_block()
+        for port in range(2):
+            top.connect((source, port), (engine, port))
+        sink = blocks.vector_sink_c(channels * 3)
+        top.connect(engine, correlator, sink)
+        if flagged:
+            counts = blocks.vector_sink_i(channels * 3)
+            top.connect((engine, 1), (correlator, 1))
+            top.connect((correlator, 1), counts)
+        top.run()
+        sums = np.array(sink.data()).reshape(channels, 3)[:, 1]
+        if not flagged:
+            return sums, np.full(channels, spectra)
+        self.assertLess(0.01, sum(engine.flagged_of_inputs()) / sum(engine.cells()))
+        return sums, np.array(counts.data()).reshape(channels, 3)[:, 1]
+
+    def test_visibilities(self):
+        """A weak source's visibility under interference is that of a clean run within 1 %."""
+        interference = [
+            dict(frequency=CENTER + 2.1e5, power=0.1),
+            dict(frequency=CENTER - 3.3e5, power=2.0, period=0.11, duty=0.1),
+            dict(frequency=CENTER - 1e5, power=0.3, drift=2e5, sweep=2e5, start=0.2),
+        ]
+        clean, spectra = self.visibilities([], False)
+        expected = clean.sum() / spectra.sum()
+        self.assertLess(abs(expected / 0.1 - 1), 0.05)
+        spoilt, spectra = self.visibilities(interference, False)
+        self.assertGreater(abs(spoilt.sum() / spectra.sum() / expected - 1), 0.1)
+        flagged, spectra = self.visibilities(interference, True)
+        self.assertLess(abs(flagged.sum() / spectra.sum() / expected - 1), 0.01)
+        self.assertGreater(spectra.sum(), 0.5 * 32 * (1 << 16))
 
 
 if __name__ == "__main__":
