@@ -12,19 +12,6 @@
 
 namespace gr::aperture::kernels {
 
-power_type parse_power_type(const std::string& parameter, const std::string& name)
-{
-    require(name == "f32" || name == "s8" || name == "u8",
-            parameter,
-            "'" + name + "'",
-            "one of f32, s8, u8");
-    return name == "f32"  ? power_type::f32
-           : name == "s8" ? power_type::s8
-                          : power_type::u8;
-}
-
-size_t size_of(power_type type) { return type == power_type::f32 ? 4 : 1; }
-
 namespace {
 
 //! Noise is never exactly 0, and NaN is not above it.

@@ -8,19 +8,12 @@
 #ifndef INCLUDED_APERTURE_KERNELS_FOLDING_PROFILE_SUMS_H
 #define INCLUDED_APERTURE_KERNELS_FOLDING_PROFILE_SUMS_H
 
-#include "kernels/common/types.h"
+#include "kernels/common/power_type.h"
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace gr::aperture::kernels {
-
-//! Types of powers that are folded.
-enum class power_type { f32, s8, u8 };
-
-//! \throws std::invalid_argument
-power_type parse_power_type(const std::string& parameter, const std::string& name);
-size_t size_of(power_type type);
 
 /*!
  * Sums of powers for each phase bin, in double precision, and what was counted. A row is
