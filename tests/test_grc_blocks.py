@@ -36,6 +36,8 @@ OTHER_DEFAULTS = {
     ("aperture_replay", "repeats"), ("aperture_replay", "rate"),
     # there is no text field without a text
     ("aperture_replay", "data"), ("aperture_dada_source", "filename"),
+    # an item every few seconds of the powers that GRC's blocks before it start with
+    ("aperture_dedisperser", "times_per_item"),
 }
 
 
@@ -147,6 +149,13 @@ REFUSED = {
         {"most_power": "1", "least_power": "2"}, {"grown_slices": "32"},
         {"grown_channels": "-1"}, {"spectra_per_frame": "131072"},
         {"channels": "1", "spectra_per_frame": "65537"},
+    ],
+    "aperture_dedisperser": [
+        {"channels": "0"}, {"beams": "0"}, {"bandwidth": "0"}, {"center_frequency": "4e5"},
+        {"sample_time": "0"}, {"dms": "[]"}, {"dms": "[-1]"}, {"decimations": "[1]"},
+        {"decimations": "[3] * 4"}, {"decimations": "[512] * 4"}, {"times_per_item": "0"},
+        {"tolerance": "0.4"}, {"beams": "65537"}, {"device": "gpu"},
+        {"beams": "1000", "times_per_item": "2**18"},
     ],
     "aperture_copy": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
     "aperture_discard": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
@@ -365,6 +374,10 @@ ALLOWED = {
         {"bad_channels": "list(range(10, 20))", "grown_slices": "1", "grown_channels": "2"},
         {"kurtosis_false_alarms": "0", "spectra_per_slice": "1", "channel_sum_sigma": "6"},
         {"device": "cpu"},
+    ],
+    "aperture_dedisperser": [
+        {"type": "s8", "beams": "3"}, {"type": "u8", "decimations": "[1, 2, 4, 4]"},
+        {"tolerance": "0.5", "dms": "[17]", "times_per_item": "100"}, {"device": "cpu"},
     ],
     "aperture_copy": [
         {"type": "sc8", "vlen": "4095"}, {"type": "s16"}, {"vlen": "65536"}, {"device": "cpu"},
@@ -644,9 +657,9 @@ def constructor_defaults(name):
     except ValueError:
         # pybind11 writes the signature into the first line of the docstring
         text = re.search(r"\(self: [\w.]+,? ?(.*)\) -> None", function.__doc__)[1]
-        # "a: int = 1" -> "a = 1"
-        text = re.sub(r"(\w+): [^=]*? = ", r"\1=", ", " + text)
-        text = re.sub(r", \w+: [\w.]+(?=,|$)", "", text).lstrip(", ")
+        # without those that have none; "a: int = 1" -> "a = 1"
+        text = re.sub(r", \w+: [\w.]+(?:\[[\w.]+\])?(?=,|$)", "", ", " + text)
+        text = re.sub(r"(\w+): [^=]*? = ", r"\1=", text).lstrip(", ")
         return eval(f"dict({text})", {"array": np.array, **vars(np)})
 
 

@@ -199,6 +199,8 @@ protected:
         bool all;      //!< no more will come
     };
     arrivals arrived(int port);
+    //! In process(): behind the last item of a port that it got.
+    int64_t behind_input(int port) const { return d_end[port]; }
     //! First item of a port that the next window or a later one needs.
     int64_t first_needed(int port) const { return d_alignment.needed_from(port); }
     //! Hz, rx_freq as it was read last; 0 if nobody said.

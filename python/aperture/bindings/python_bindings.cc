@@ -25,6 +25,7 @@ void bind_block_on_device(py::module& m);
 void bind_copy(py::module& m);
 void bind_corner_turn(py::module& m);
 void bind_dada_source(py::module& m);
+void bind_dedisperser(py::module& m);
 void bind_device(py::module& m);
 void bind_device_block(py::module& m);
 void bind_discard(py::module& m);
@@ -84,6 +85,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_copy(m);
     bind_corner_turn(m);
     bind_dada_source(m);
+    bind_dedisperser(m);
     bind_device(m);
     bind_device_block(m);
     bind_discard(m);

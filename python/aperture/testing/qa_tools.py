@@ -48,6 +48,7 @@ class on_device:
         "beamformer",
         "copy",
         "corner_turn",
+        "dedisperser",
         "f_engine",
         "item_ring",
         "flagger",

@@ -1,0 +1,106 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_DEDISPERSER_H
+#define INCLUDED_APERTURE_DEDISPERSER_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/device/block_on_device.h>
+#include <gnuradio/aperture/parameter.h>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace gr::aperture {
+
+/*!
+ * \brief Sums powers of beams over channels along the delays of dispersion measures.
+ * \ingroup aperture
+ *
+ * In: one item `[beam][channel]` a time, of f32, s8 or u8. Out: items of f32,
+ * `[beam][trial][time]`: for each beam, for each trial in the order of `dms`,
+ * times_per_item / decimation values, each the sum over all channels and over
+ * `decimation` times. The delay of channel k is K DM (f_k^-2 - f_ref^-2), with K = 1 /
+ * 2.41e-4 s MHz^2 cm^3 / pc and f_ref the centre of the highest channel, within the
+ * tolerance; delays() has the exact ones.
+ *
+ * The time of an item, `rx_time`, is that of its first value at f_ref. What lacks
+ * channels is not delivered: of an input of N times, or up to a jump of its clock, N -
+ * longest_delay() come out. The last item of these is filled up with zeros and has the
+ * tag `partial`.
+ */
+class APERTURE_API dedisperser : virtual public block_on_device
+{
+public:
+    typedef std::shared_ptr<dedisperser> sptr;
+
+    struct parameters {
+        double center_frequency = 0;
+        double bandwidth = 0;
+        double sample_time = 0;
+        std::vector<double> dms;
+        std::vector<int> decimations;
+        int beams = 1;
+        int channels = 1024;
+        int times_per_item = 4096;
+        std::string type = "f32";
+        double tolerance = 1;
+        std::string device = "auto";
+        double latency = 0.1;
+    };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            required_parameter("center_frequency",
+                               &parameters::center_frequency,
+                               "of channel channels // 2, Hz"),
+            required_parameter(
+                "bandwidth", &parameters::bandwidth, "of all channels, Hz"),
+            required_parameter("sample_time",
+                               &parameters::sample_time,
+                               "from one item of powers to the next, s"),
+            required_parameter("dms",
+                               &parameters::dms,
+                               "dispersion measures of the trials in any order, pc/cm^3; "
+                               "see transients.plan_trials()"),
+            parameter("decimations",
+                      &parameters::decimations,
+                      "times that are summed for a value, of each trial: powers of two; "
+                      "empty: all 1"),
+            parameter("beams", &parameters::beams, "of an item of powers"),
+            parameter("channels", &parameters::channels, "of an item of powers"),
+            parameter("times_per_item",
+                      &parameters::times_per_item,
+                      "times of the input for each item that comes out; a multiple of "
+                      "every decimation"),
+            parameter("type", &parameters::type, "of the powers, f32, s8 or u8"),
+            parameter("tolerance",
+                      &parameters::tolerance,
+                      "how far a delay may be from the exact one, in values of the "
+                      "trial, from 0.5 (rounded) to 64; more shares more sums"),
+            parameter("device", &parameters::device, meaning_of_device),
+            parameter("latency", &parameters::latency, meaning_of_latency));
+    }
+
+    static sptr make(const parameters& p);
+
+    //! What computes, for example "host".
+    virtual std::string implementation() const = 0;
+    //! Times of the input behind a time that comes out which it needs.
+    virtual int64_t longest_delay() const = 0;
+    //! As many as `dms`.
+    virtual int trials() const = 0;
+    //! The delays that are used, in times of the input: [trial][channel].
+    virtual std::vector<int64_t> delays() const = 0;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_DEDISPERSER_H */

@@ -1,0 +1,56 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "kernels/common/make_on.h"
+#include "kernels/dedispersion/dedisperser.h"
+#include "kernels/dedispersion/emulated_dedisperser.h"
+#include "kernels/dedispersion/host_dedisperser.h"
+
+namespace gr::aperture::kernels {
+
+void dedisperser::parameters::check() const
+{
+    band.check();
+    trials.check();
+    require(std::isfinite(sample_time) && sample_time > 0,
+            "sample_time",
+            text_of(sample_time),
+            "more than 0 s");
+    require(tolerance >= 0.5 && tolerance <= 64, // also of NaN
+            "tolerance",
+            text_of(tolerance),
+            "0.5 to 64 values of a trial");
+    for (const double dm : trials.dms)
+        require(band.delay(dm, 0) / sample_time < 1 << 28,
+                "dms",
+                text_of(dm),
+                "such that the delay over the band is less than 2^28 items of powers");
+    checked_time_bytes();
+}
+
+size_t dedisperser::parameters::time_bytes() const
+{
+    return size_t(trials.beams) * band.channels * size_of(type);
+}
+
+int dedisperser::parameters::checked_time_bytes() const
+{
+    return item_size("item of powers",
+                     { { "beams", trials.beams }, { "channels", band.channels } },
+                     size_of(type));
+}
+
+std::unique_ptr<dedisperser> dedisperser::make(const parameters& p, const device& d)
+{
+    return make_on<dedisperser>(d,
+                                p,
+                                host::make_dedisperser,
+                                emulated::make_dedisperser,
+                                &cuda_kernels::dedisperser);
+}
+
+} // namespace gr::aperture::kernels
