@@ -7,7 +7,8 @@
 
 source -> f_engine -> xengine -> uvh5_sink, all inputs in one port; with --track, `delay_tracker` is
 between source and f_engine and sends that its delays; with --voltages, a `voltage_sink` is behind
-f_engine, too. A `snapshot` takes some of the frames, for the statistics of the inputs. A
+f_engine, too; with --flag, f_engine flags, and its masks go to xengine, whose counts go to
+uvh5_sink. A `snapshot` takes some of the frames, for the statistics of the inputs. A
 measurement set or a UVFITS file is made of the UVH5 file at the end.
 """
 
@@ -23,6 +24,7 @@ from ..uvh5_sink import uvh5_sink
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain
 from .engines import BYTES, channelizer_parameters, connect_input, frame_multiple
+from .flagging import FLAGGING_SCHEMA, add_flagging_options, flagging_parameters
 from .fx_plan import make_plan
 from .fx_output import ENDINGS, FxOutput
 from .fx_report import summary
@@ -43,7 +45,7 @@ PROGRAM = "aperture_fx"
 SCHEMA = {**extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame"},
                    calibration={"by": "calibrate", "scale": "scale"},
                    outputs={name: name for name in ("keep_uvh5", "compression")}),
-          **TRACKING_SCHEMA, **VOLTAGES_SCHEMA}
+          **FLAGGING_SCHEMA, **TRACKING_SCHEMA, **VOLTAGES_SCHEMA}
 #: of the frames that wait to be measured
 MEASURED_BYTES = 64 << 20
 #: who applies a calibration -> what the sink is told
@@ -58,6 +60,10 @@ def history(options, plan, gains):
             f"{options.window}, {options.format}")
     if options.track is not None:
         text += f", delays tracked {parse_direction(options.track)}"
+    flagging = flagging_parameters(options, plan)
+    if flagging:
+        text += ", flagged by " + ", ".join(f"{name} {value}" for name, value in flagging.items()
+                                            if value)
     if gains is not None:
         text += ", gains " + " ".join(f"{gain:.6g}" for gain in gains)
     return text
@@ -74,13 +80,16 @@ class Chain(CommandChain):
         if self.tracker:
             delays["most_delay"] = (most_delay(signals.description, plan.sample_rate)
                                     + calibrator.most_delay(plan.sample_rate))
+        self.flagging = flagging_parameters(options, plan)
         self.f_engine = f_engine(output_type=options.format,
                                  spectra_per_frame=plan.spectra_per_frame,
                                  gain=0 if options.format == "fc32" else 1,
-                                 **channelizer_parameters(signals, plan, options), **delays)
+                                 **channelizer_parameters(signals, plan, options), **delays,
+                                 **self.flagging)
         self.correlator = xengine(channels=plan.channels, inputs=signals.inputs,
                                   spectra_per_frame=plan.spectra_per_frame, type=options.format,
                                   integration=plan.frames, integration_unit="frames",
+                                  spectra_per_slice=self.flagging.get("spectra_per_slice", 0),
                                   device=options.device)
         frame = plan.channels * signals.inputs * plan.spectra_per_frame * BYTES[options.format]
         self.tap = snapshot(
@@ -93,7 +102,8 @@ class Chain(CommandChain):
                            compression=options.compression,
                            statistics=self.tap, statistics_type=options.format,
                            calibration=options.calibration or "",
-                           calibrate=CALIBRATE[options.calibrate], scale=options.scale)
+                           calibrate=CALIBRATE[options.calibrate], scale=options.scale,
+                           counts=bool(self.flagging))
         polarizations, order, names = pairs_of(signals.description)
         self.voltages = make_voltage_sink(
             options, plan, signals.description, inputs=signals.inputs,
@@ -103,6 +113,9 @@ class Chain(CommandChain):
             block.set_log_level("warning")  # lost samples, for example
         connect_input(self, self.source, self.tracker, self.f_engine, signals.ports)
         self.connect(self.f_engine, self.correlator, self.sink)
+        if self.flagging:
+            self.connect((self.f_engine, 1), (self.correlator, 1))
+            self.connect((self.correlator, 1), (self.sink, 1))
         self.connect(self.f_engine, self.tap)
         if self.voltages:
             self.connect(self.f_engine, self.voltages)
@@ -195,6 +208,7 @@ def parser():
         help="of the visibilities, without loss: lzf is fast, gzip smaller, bitshuffle both, where "
         "hdf5plugin is installed (default: %(default)s)")
     add_tracking_options(add)
+    add_flagging_options(add)
     add_voltage_options(add, "input")
     add("--spectra-per-frame", type=whole_number(1, 1 << 24), metavar="N",
         help="spectra that the X-engine gets at once (default: so that a frame has 1 to 128 MB "

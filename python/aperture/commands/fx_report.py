@@ -10,6 +10,7 @@ import os
 
 import numpy as np
 
+from .flagging import flagging_row, occupancies
 from .fx_plan import spectra_of
 from .levels import gain_text
 from .receivers_report import receivers_table
@@ -39,13 +40,16 @@ def statistics_cells(statistics, number):
     return f"{re:.4g}, {im:.4g}", "-" if np.isnan(kurtosis) else f"{kurtosis:.3f}"
 
 
-def input_table(description, gains, clamped, missing, delays=None, statistics=None):
-    """Lines on each input, of at most 16; of more, those that lost or clamped something."""
+def input_table(description, gains, clamped, missing, delays=None, statistics=None, flagged=None):
+    """Lines on each input, of at most 16; of more, those that lost or clamped something. flagged:
+    the fraction of each input; None: nothing flags."""
     names = list(description.input_names)
     head = ("input", "gain", "clamped", "missing")
     rows = [(names[i], f"{gains[i]:.4g}" if gains is not None else "-", str(clamped[i]),
-             str(missing[i])) + (() if delays is None else (f"{1e9 * delays[i]:.6g} ns",))
+             str(missing[i])) + (() if flagged is None else (f"{100 * flagged[i]:.3g} %",))
+            + (() if delays is None else (f"{1e9 * delays[i]:.6g} ns",))
             for i in range(len(names)) if len(names) <= 16 or clamped[i] or missing[i]]
+    head += () if flagged is None else ("flagged",)
     head += () if delays is None else ("delay",)
     if statistics is not None:
         head = (*head[:2], "rms", "kurtosis", *head[2:])
@@ -79,6 +83,7 @@ def summary(chain, signals, plan, options, gains, run):
         *unused_rows(chain.source),
         ("clamped", f"{sum(clamped)} voltages and samples of all inputs, "
          f"{100 * sum(clamped) / values:.3g} %"),
+        *([flagging_row(chain.f_engine, chain.flagging)] if chain.flagging else []),
         ("gain", gain_text(gains) if gains is not None else "1 (fc32)"),
         ("signal", f"{seconds_text(samples / plan.sample_rate)} of each input"),
         ("rate", rate),
@@ -95,6 +100,7 @@ def summary(chain, signals, plan, options, gains, run):
     if len(signals.description.inputs) > 1:
         lines.append(input_table(signals.description, gains, clamped, missing,
                                  delays_in_force(chain.f_engine, signals.inputs),
-                                 chain.sink.statistics()))
+                                 chain.sink.statistics(),
+                                 occupancies(chain.f_engine) if chain.flagging else None))
     lines.append(receivers_table(chain.source, signals.description.input_names))
     return "\n\n".join(line for line in lines if line)
