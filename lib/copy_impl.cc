@@ -25,6 +25,12 @@ copy_impl::copy_impl(const parameters& p, const device& d)
     set_latency(p.latency);
 }
 
+void copy_impl::forecast(int, gr_vector_int& required)
+{
+    // all that there is: GNU Radio halves the items of a call until what it needs is there
+    std::fill(required.begin(), required.end(), 1);
+}
+
 int copy_impl::process(int noutput_items,
                        gr_vector_int& ninput_items,
                        gr_vector_const_void_star& input_items,

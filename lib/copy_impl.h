@@ -18,6 +18,7 @@ class copy_impl : public copy, public device_block
 public:
     copy_impl(const parameters& p, const device& d);
 
+    void forecast(int noutput_items, gr_vector_int& required) override;
 
 private:
     int process(int noutput_items,

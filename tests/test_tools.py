@@ -208,6 +208,54 @@ class TestSanitizeGpu(unittest.TestCase):
         self.assertIn("no compute-sanitizer", output)
 
 
+#: stands for a file of GNU Radio's tests
+FAKE_QA = """
+from gnuradio import blocks, gr, gr_unittest
+
+class qa_fake(gr_unittest.TestCase):
+    def test_items(self):
+        top, sink = gr.top_block(), blocks.vector_sink_i()
+        top.connect(blocks.vector_source_i([1, 2, 3]), sink)
+        top.run()
+        self.assertEqual(sink.data(), [1, 2, 3])
+        self.assertEqual({expected}, 'copy' in top.edge_list() or 'copy' in top.msg_edge_list())
+
+if __name__ == '__main__':
+    gr_unittest.run(qa_fake)
+"""
+
+
+class TestGnuradioQa(unittest.TestCase):
+    """tools/gnuradio-qa, with files that stand for GNU Radio's."""
+
+    def check(self, *files):
+        folder = fresh_folder("tools-gnuradio-qa")
+        (folder / "gr-blocks").mkdir()
+        for name, text in files:
+            (folder / "gr-blocks" / name).write_text(text)
+        return run(SOURCE / "tools/run", SOURCE / "tools/gnuradio-qa", folder,
+                   env={**os.environ, "APERTURE_BUILD": str(BUILD)})
+
+    def test_copies_are_in_the_edges(self):
+        status, output = self.check(
+            ("qa_good.py", FAKE_QA.format(expected="True")),
+            ("qa_other.py", FAKE_QA.format(expected="False")),
+            ("qa_bad.py", "raise SystemExit(3)\n"))
+        self.assertEqual(status, 1, output)
+        self.assertRegex(output, r"passed +1 tests +1 copies +gr-blocks/qa_good.py"
+                                 r" +\(as it is: failed\)")
+        # this one finds no copy in its flowgraph as it is, and one with the copies
+        self.assertRegex(output, r"failed +1 tests +1 copies +gr-blocks/qa_other.py"
+                                 r" +\(as it is: passed\)")
+        self.assertIn("1 files passed (1 tests, 1 copies), 1 failed with the copies only, "
+                      "1 also as they are, 0 ran no test, 0 left out", output)
+
+    def test_refuses(self):
+        status, output = self.check()
+        self.assertEqual(status, 2)
+        self.assertIn("holds no qa_*.py; allowed is a source tree of GNU Radio", output)
+
+
 class TestSynthesisedRecording(unittest.TestCase):
     def test_statistics(self):
         """Power slope, level and coherence are those that the program's text promises."""
