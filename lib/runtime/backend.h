@@ -32,6 +32,15 @@ public:
     virtual memory allocate(size_t bytes) const = 0;
     //! The same memory twice in a row; bytes is a multiple of granularity().
     virtual memory allocate_twice_mapped(size_t bytes) const = 0;
+    /*!
+     * Lets another device of this kind copy out of memory of this one, for as long as the
+     * memory lives.
+     * \param bytes of all that was allocated, the second mapping included
+     * \param mapped it is from allocate_twice_mapped()
+     * \returns false if the devices cannot reach each other's memory
+     */
+    virtual bool
+    share(char* memory, size_t bytes, bool mapped, const backend& other) const = 0;
     //! Makes copies from and to some host memory asynchronous, as long as the result
     //! lives.
     virtual std::shared_ptr<void> pin(void* host_memory, size_t bytes) const = 0;

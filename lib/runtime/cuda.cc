@@ -461,6 +461,36 @@ public:
         return memory(start, [release, bytes](char* m) { release(m, 2 * bytes); });
     }
 
+    bool share(char* memory, size_t bytes, bool mapped, const backend& other) const override
+    {
+        const int reader = dynamic_cast<const cuda_backend&>(other).d_gpu;
+        int reaches = 0;
+        check(cudaDeviceCanAccessPeer(&reaches, reader, d_gpu),
+              reader,
+              "cudaDeviceCanAccessPeer");
+        if (!reaches)
+            return false;
+        if (mapped) {
+            CUmemAccessDesc access = {};
+            access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+            access.location.id = reader;
+            access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+            const auto& d = driver::get();
+            d.check(d.set_access(
+                        reinterpret_cast<CUdeviceptr>(memory), bytes, &access, 1),
+                    reader,
+                    "cuMemSetAccess");
+            return true;
+        }
+        const on_gpu there(reader);
+        const auto status = cudaDeviceEnablePeerAccess(d_gpu, 0);
+        if (status == cudaErrorPeerAccessAlreadyEnabled)
+            cudaGetLastError();
+        else
+            check(status, reader, "cudaDeviceEnablePeerAccess");
+        return true;
+    }
+
     std::shared_ptr<void> pin(void* host_memory, size_t bytes) const override
     {
         const on_gpu here(d_gpu);

@@ -11,6 +11,8 @@
 #include "runtime/host_memory.h"
 #include "runtime/host_stream.h"
 #include <gnuradio/aperture/device/device.h>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 
 namespace gr::aperture {
@@ -25,12 +27,18 @@ std::string joined(const std::vector<std::string>& names)
     return all;
 }
 
-bool names_cuda(const std::string& name)
+//! The number of "kind:N", 0 of "kind"; none if the name is another one. What is too
+//! long for an int is nobody's number.
+std::optional<int> number_of(const std::string& name, const std::string& kind)
 {
-    if (name == "cuda")
-        return true;
-    return name.rfind("cuda:", 0) == 0 && name.size() > 5 &&
-           name.find_first_not_of("0123456789", 5) == std::string::npos;
+    if (name == kind)
+        return 0;
+    const size_t digits = kind.size() + 1;
+    if (name.rfind(kind + ":", 0) != 0 || name.size() == digits ||
+        name.find_first_not_of("0123456789", digits) != std::string::npos)
+        return {};
+    return name.size() > digits + 6 ? std::numeric_limits<int>::max()
+                                    : std::stoi(name.substr(digits));
 }
 
 } // namespace
@@ -52,17 +60,16 @@ device device::select(const std::string& name)
 {
     if (name == "cpu") // without looking for a GPU
         return device(kind::cpu, 0);
-    if (name == "emulated" || name == "emulated:1") // two, for edges between devices
-        return device(kind::emulated, name.size() > 8, emulated::make_backend());
-    if (name != "auto" && !names_cuda(name))
+    if (const auto index = number_of(name, "emulated"))
+        return device(kind::emulated, *index, emulated::make_backend(*index));
+    const auto number = number_of(name, "cuda");
+    if (name != "auto" && !number)
         throw std::invalid_argument("device: '" + name +
                                     "' is not known; allowed: auto, cpu, cuda, cuda:N");
     const auto& found = cuda::find_gpus();
     if (name == "auto" && found.count == 0)
         return device(kind::cpu, 0);
-    // a number that is too long for int is no GPU's, either
-    const std::string number = name.size() > 5 ? name.substr(5) : "0";
-    const int index = number.size() > 6 ? found.count : std::stoi(number);
+    const int index = number.value_or(0);
     if (index >= found.count)
         throw std::invalid_argument(
             "device: '" + name + "' was asked for, but " +
@@ -75,7 +82,7 @@ std::string device::name() const
 {
     switch (d_kind) {
     case kind::emulated:
-        return d_index == 0 ? "emulated" : "emulated:1";
+        return d_index == 0 ? "emulated" : "emulated:" + std::to_string(d_index);
     case kind::cuda:
         return "cuda:" + std::to_string(d_index);
     default:

@@ -89,6 +89,14 @@ public:
     void stop();
     //! \returns false if a writer has failed, which reports it itself
     bool begin_call(int& noutput_items, gr_vector_int& ninput_items);
+    //! Where the items of the inputs are: GNU Radio knows of one place of an edge only.
+    void point(gr_vector_const_void_star& input_items) const
+    {
+        for (size_t i = 0; i < d_inputs.size(); i++)
+            if (d_inputs[i].place > 0)
+                input_items[i] =
+                    d_inputs[i].buffer->pointer(*d_inputs[i].reader, d_inputs[i].place);
+    }
     //! From here on the inputs are read no more by this call.
     void release_inputs();
     /*!
@@ -127,6 +135,7 @@ private:
         std::shared_ptr<device_buffer> buffer;
         const gr::buffer_reader* reader; // nullptr for an output
         size_t stream;                   // that of its device, in d_streams
+        size_t place;                    // of its device among those of the edge
         int items;                       // of the present call
     };
     //! The ends of a call's work on each stream.
@@ -187,13 +196,14 @@ void device_block::edges::attach(std::vector<port>& ports,
             name + ": its data is in host memory, because " + b->link()->identifier() +
             " was connected to it while the flowgraph was running; stop the "
             "flowgraph and start it again instead of lock() and unlock()");
-    const size_t place = stream_on(d);
+    const size_t own = stream_on(d);
+    size_t place = 0;
     try {
-        buffer->attach(d, reader ? nullptr : d_streams[place].second);
+        place = buffer->attach(d, reader ? nullptr : d_streams[own].second);
     } catch (const std::exception& e) {
         throw std::runtime_error(name + ": " + e.what());
     }
-    ports.push_back({ buffer, reader, place, 0 });
+    ports.push_back({ buffer, reader, own, place, 0 });
 }
 
 void device_block::edges::start()
@@ -258,8 +268,8 @@ bool device_block::edges::begin_call(int& noutput_items, gr_vector_int& ninput_i
     for (size_t i = 0; i < d_inputs.size(); i++) {
         auto& p = d_inputs[i];
         p.items = ninput_items[i] =
-            p.buffer->contiguous_for_read(*p.reader, ninput_items[i]);
-        if (!p.buffer->begin_read(stream_at(p.stream), *p.reader, p.items))
+            p.buffer->contiguous_for_read(*p.reader, p.place, ninput_items[i]);
+        if (!p.buffer->begin_read(stream_at(p.stream), *p.reader, p.place, p.items))
             return false;
     }
     for (auto& p : d_outputs)
@@ -285,7 +295,7 @@ void device_block::edges::release_inputs()
     for (const auto& s : d_streams)
         done.push_back(s.second->record());
     for (auto& p : d_inputs)
-        p.buffer->end_read(*p.reader, p.items, done[p.stream]);
+        p.buffer->end_read(*p.reader, p.place, p.items, done[p.stream]);
     d_calls.push_back(std::move(done));
 }
 
@@ -392,6 +402,7 @@ int device_block::general_work(int noutput_items,
             return 0;
         if (!d_edges->begin_call(noutput_items, ninput_items))
             return WORK_DONE;
+        d_edges->point(input_items);
         const int done = process(noutput_items, ninput_items, input_items, output_items);
         d_edges->release_inputs();
         return failed() ? int(WORK_DONE) : done;

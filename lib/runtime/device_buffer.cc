@@ -177,29 +177,47 @@ void device_buffer::allocate_device_memory()
 {
     const auto* writer = dynamic_cast<const device_block*>(link().get());
     d_writes_windows = !d_host_writer && writer->writes_windows();
-    const size_t bytes = size_t(d_bufsize) * d_sizeof_item;
-    auto layout = ring::layout::twice_mapped;
-    if (!d_twice_mapped) {
-        layout = ring::layout::single;
-        bool windows = d_writes_windows;
-        for (auto* r : d_readers) {
-            const auto* reader = dynamic_cast<const device_block*>(r->link().get());
-            windows =
-                windows || (reader && reader->on_device() && reader->reads_windows());
-        }
-        if (windows)
-            layout = ring::layout::twin;
-    }
-    const auto& own = *d_device.own_memory();
-    memory m = layout == ring::layout::twice_mapped ? own.allocate_twice_mapped(bytes)
-               : layout == ring::layout::twin       ? own.allocate(2 * bytes)
-                                                    : own.allocate(bytes);
-    d_ring.emplace(std::move(m), bytes, layout);
+    d_ring.emplace(allocate_ring(*d_device.own_memory(),
+                                 size_t(d_bufsize) * d_sizeof_item,
+                                 layout_on(d_device, d_writes_windows)));
     // history begins with zeros
     if (!left_out("clear"))
         d_copies->clear(d_ring->at(0), d_ring->footprint());
     if (!left_out("start waits for the clear"))
         d_copies->synchronize();
+}
+
+ring::layout device_buffer::layout_on(const device& d, bool writes_windows) const
+{
+    if (d_twice_mapped)
+        return ring::layout::twice_mapped;
+    bool windows = writes_windows;
+    for (const auto* r : d_readers) {
+        const auto* reader = dynamic_cast<const device_block*>(r->link().get());
+        windows = windows ||
+                  (reader && reader->on_device() && reader->reads_windows() &&
+                   reader->input_device(port_of(r)) == d);
+    }
+    return windows ? ring::layout::twin : ring::layout::single;
+}
+
+size_t device_buffer::find_place(const device& d)
+{
+    if (d == d_device)
+        return 0;
+    for (size_t i = 0; i < d_replicas.size(); i++)
+        if (d_replicas[i].on() == d)
+            return i + 1;
+    d_replicas.emplace_back(
+        d, size_t(d_bufsize) * d_sizeof_item, layout_on(d, false));
+    const bool mapped = d_ring->type() == ring::layout::twice_mapped;
+    if (!d_host_writer && !d_device.own_memory()->share(d_ring->at(0),
+                                                        (mapped ? 2 : 1) *
+                                                            d_ring->footprint(),
+                                                        mapped,
+                                                        *d.own_memory()))
+        d_replicas_by_mirror = true;
+    return d_replicas.size();
 }
 
 void device_buffer::find_host_readers()
@@ -232,17 +250,12 @@ void device_buffer::choose_device()
         d_copies = d_device.make_stream();
 }
 
-void device_buffer::attach(const device& d, const std::shared_ptr<stream>& writer)
+size_t device_buffer::attach(const device& d, const std::shared_ptr<stream>& writer)
 {
     std::lock_guard<std::mutex> no_tap(d_tap_mutex);
     std::lock_guard<std::mutex> guard(d_state);
     if (d_attached == 0)
         choose_device();
-    if (d != d_device)
-        throw std::runtime_error(
-            "the block runs on " + d.name() + ", but another block at " +
-            link()->identifier() + "'s output on " + d_device.name() +
-            ": an edge joins blocks of one device and of the host only");
     if (writer)
         d_writer = writer;
     if (d_attached == 0) {
@@ -257,12 +270,17 @@ void device_buffer::attach(const device& d, const std::shared_ptr<stream>& write
         d_tap_items = 0;
         d_kept_newest = {};
         d_kept_bytes.clear();
+        d_replicas.clear();
+        d_replicas_by_mirror = false;
         find_host_readers();
         allocate_device_memory();
     }
-    if (d_host_readers && !d_mirror)
+    const size_t place = find_place(d);
+    d_mirrored = !d_host_writer && (d_host_readers || d_replicas_by_mirror);
+    if (d_mirrored && !d_mirror)
         allocate_mirror();
     d_attached++;
+    return place;
 }
 
 std::string device_buffer::detach()
@@ -275,11 +293,14 @@ std::string device_buffer::detach()
     try {
         if (!left_out("detach waits for copies"))
             d_copies->synchronize();
+        for (auto& other : d_replicas)
+            other.synchronize();
     } catch (const std::exception& e) {
         met = e.what();
         fail(e.what());
     }
     keep_newest();
+    d_replicas.clear();
     d_ring.reset();
     return met;
 }
@@ -350,11 +371,20 @@ int device_buffer::contiguous_for_write(int items) const
     return any ? items : std::min<int>(items, d_bufsize - d_write_index);
 }
 
-int device_buffer::contiguous_for_read(const gr::buffer_reader& r, int items) const
+int device_buffer::contiguous_for_read(const gr::buffer_reader& r,
+                                       size_t place,
+                                       int items) const
 {
-    return d_ring->type() == ring::layout::single
+    const auto layout = place == 0 ? d_ring->type() : d_replicas[place - 1].layout();
+    return layout == ring::layout::single
                ? std::min<int>(items, d_bufsize - r.get_read_index())
                : items;
+}
+
+const void* device_buffer::pointer(const gr::buffer_reader& r, size_t place) const
+{
+    const size_t offset = r.get_read_index() * d_sizeof_item;
+    return place == 0 ? d_ring->at(offset) : d_replicas[place - 1].at(offset);
 }
 
 device_buffer::span device_buffer::window(const gr::buffer_reader& r, int items)
@@ -394,11 +424,20 @@ void device_buffer::begin_write(stream& s, int items)
     d_kept = false;
     // Copies to the host that read these items are done: a host reader has waited for
     // them before it consumed the items.
+    const int64_t limit = int64_t(d_abs_write_offset) + items - d_bufsize;
     if (!left_out("write waits for readers"))
-        wait_for_readers(s, int64_t(d_abs_write_offset) + items - d_bufsize);
+        wait_for_readers(s, limit);
+    if (!left_out("write waits for copies to other devices"))
+        for (const auto& other : d_replicas)
+            s.wait(other.last_use_below(limit));
+    if (d_replicas_by_mirror && !left_out("write waits for copies by way of the host"))
+        s.wait(d_copied_down.last_use_below(limit));
 }
 
-bool device_buffer::begin_read(stream& s, const gr::buffer_reader& r, int items)
+bool device_buffer::begin_read(stream& s,
+                               const gr::buffer_reader& r,
+                               size_t place,
+                               int items)
 {
     const span w = window(r, items);
     std::lock_guard<std::mutex> guard(d_state);
@@ -407,18 +446,24 @@ bool device_buffer::begin_read(stream& s, const gr::buffer_reader& r, int items)
             throw std::runtime_error(d_error);
         return false;
     }
-    if (!left_out("read waits for the writer"))
+    if (place > 0)
+        d_replicas[place - 1].begin_read(s, w.end);
+    else if (!left_out("read waits for the writer"))
         s.wait(d_written.completion_of(w.end));
     return true;
 }
 
 void device_buffer::end_read(const gr::buffer_reader& r,
+                             size_t place,
                              int items,
                              const event_sptr& done)
 {
     const span w = window(r, items);
     std::lock_guard<std::mutex> guard(d_state);
-    d_read[&r].add(w.first, w.end, done);
+    if (place > 0)
+        d_replicas[place - 1].end_read(r, w.first, w.end, done);
+    else
+        d_read[&r].add(w.first, w.end, done);
 }
 
 void device_buffer::post_work(int nitems)
@@ -437,8 +482,10 @@ void device_buffer::post_work(int nitems)
             if (!left_out("twin on the host"))
                 for (const auto& t : d_mirror->twins(offset, bytes))
                     std::copy_n(d_mirror->at(t.from), t.bytes, d_mirror->at(t.to));
-            if (d_ring) // or all device readers are done
+            if (d_ring) { // or all device readers are done
                 copy_to_device(first, nitems);
+                copy_to_replicas(first, nitems);
+            }
             return;
         }
         if (!left_out("twin on the device"))
@@ -448,8 +495,9 @@ void device_buffer::post_work(int nitems)
                                t.bytes,
                                direction::within_device);
         d_written.add(first, first + nitems, d_writer->record());
-        if (d_host_readers)
+        if (d_mirrored)
             copy_to_host(first, nitems);
+        copy_to_replicas(first, nitems);
     } catch (const std::exception& e) {
         fail(e.what());
     }
@@ -476,6 +524,9 @@ void device_buffer::copy_to_host(int64_t first, int items)
     const size_t offset = d_write_index * d_sizeof_item;
     if (!left_out("copy to the host waits for the writer"))
         d_copies->wait(d_written.last());
+    if (d_replicas_by_mirror && !left_out("copy to the host waits for other devices"))
+        for (const auto& other : d_replicas)
+            d_copies->wait(other.last_use_below(first + items - d_bufsize));
     if (!left_out("copy to the host"))
         for (const auto& p : d_mirror->pieces(offset, items * d_sizeof_item))
             d_copies->copy(d_mirror->at(p.to),
@@ -485,6 +536,23 @@ void device_buffer::copy_to_host(int64_t first, int items)
     d_copied_down.add(first, first + items, d_copies->record());
 }
 
+void device_buffer::copy_to_replicas(int64_t first, int items)
+{
+    const size_t offset = d_write_index * d_sizeof_item;
+    const bool mirror = d_host_writer || d_replicas_by_mirror;
+    for (auto& other : d_replicas)
+        other.take({ (mirror ? *d_mirror : *d_ring).at(offset),
+                     mirror,
+                     offset,
+                     items * d_sizeof_item,
+                     first,
+                     first + items,
+                     first + items - int64_t(d_bufsize),
+                     d_host_writer          ? nullptr
+                     : d_replicas_by_mirror ? d_copied_down.last()
+                                            : d_written.last() });
+}
+
 void* device_buffer::write_pointer()
 {
     std::unique_lock<std::mutex> lock(d_state);
@@ -492,12 +560,15 @@ void* device_buffer::write_pointer()
         return d_ring ? d_ring->at(d_write_index * d_sizeof_item) : nullptr;
     // The writer may write as much as half the ring.
     const int64_t limit = int64_t(d_abs_write_offset) + d_bufsize / 2 - d_bufsize;
-    const event_sptr last = d_copied_up.last_use_below(limit);
+    std::vector<event_sptr> uses{ d_copied_up.last_use_below(limit) };
+    for (const auto& other : d_replicas)
+        uses.push_back(other.last_use_below(limit));
     char* const pointer = d_mirror->at(d_write_index * d_sizeof_item);
     lock.unlock();
     try {
         if (!left_out("host writer waits for copies"))
-            host_wait(last);
+            for (const auto& last : uses)
+                host_wait(last);
     } catch (const std::exception& e) {
         lock.lock();
         fail(e.what());

@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_RUNTIME_DEVICE_BUFFER_H
 
 #include "runtime/event_log.h"
+#include "runtime/replica.h"
 #include "runtime/ring.h"
 #include "runtime/tap.h"
 #include <gnuradio/aperture/device/device.h>
@@ -26,9 +27,10 @@ class device_block;
 
 /*!
  * The buffer of an edge that has a device block at either end: a ring in the memory of
- * the device, and a ring in host memory (the mirror) where the writer or a reader is a
- * host block. Nothing is ever moved, and no thread waits for the device but a host reader
- * for its copy and a host writer for a copy that still reads what it is to overwrite.
+ * the device, a ring in host memory (the mirror) where the writer or a reader is a host
+ * block, and a ring on each further device that has readers (a replica). Nothing is ever
+ * moved, and no thread waits for the device but a host reader for its copy and a host
+ * writer for a copy that still reads what it is to overwrite.
  *
  * One writer; readers in any mixture. Device blocks use the functions under "for device
  * blocks", GNU Radio and host blocks those of gr::buffer.
@@ -77,10 +79,10 @@ public:
      * In start(), by the writer or for one of its readers: allocates what is needed.
      * \param d the device of the block's port
      * \param writer the port's stream, if it is the writer
-     * \throws std::runtime_error if there is not enough memory, or the others' ports are
-     * on another device
+     * \returns the place of the device among those of the edge
+     * \throws std::runtime_error if there is not enough memory
      */
-    void attach(const device& d, const std::shared_ptr<stream>& writer);
+    size_t attach(const device& d, const std::shared_ptr<stream>& writer);
     //! In stop(), once for each attach(), when the block's stream has nothing left to do:
     //! the last one frees the memory on the device.
     //! \returns the error that the last copies met; empty if there was none
@@ -95,17 +97,22 @@ public:
     void keep();
     //! The stream waits until it may write so many items.
     void begin_write(stream& s, int items);
-    //! The stream waits until it may read so many items.
+    //! The stream waits until it may read so many items at the place of its device.
     //! \returns false if there is nothing to be read any more, as the writer, a block on
     //! the device, has failed, which it reports itself
-    bool begin_read(stream& s, const gr::buffer_reader& r, int items);
+    bool begin_read(stream& s, const gr::buffer_reader& r, size_t place, int items);
     //! Before any item is consumed: all work of a call that read so many items is done
     //! after an event.
-    void end_read(const gr::buffer_reader& r, int items, const event_sptr& done);
+    void end_read(const gr::buffer_reader& r,
+                  size_t place,
+                  int items,
+                  const event_sptr& done);
+    //! Where a reader's items are, at the place of its device.
+    const void* pointer(const gr::buffer_reader& r, size_t place) const;
 
     //! Items that a block may write, or a reader read, in one go.
     int contiguous_for_write(int items) const;
-    int contiguous_for_read(const gr::buffer_reader& r, int items) const;
+    int contiguous_for_read(const gr::buffer_reader& r, size_t place, int items) const;
 
     // for taps: see tap.h
 
@@ -143,6 +150,12 @@ private:
     void wait_for_readers(stream& s, int64_t limit);
     void copy_to_device(int64_t first, int items);
     void copy_to_host(int64_t first, int items);
+    //! Likewise, from the mirror or from the ring to those of further devices.
+    void copy_to_replicas(int64_t first, int items);
+    //! The layout of a ring at a device of the edge.
+    ring::layout layout_on(const device& d, bool writes_windows) const;
+    //! The place of a device among those of the edge; makes one for it.
+    size_t find_place(const device& d);
     //! Keeps an error that no block can report at once.
     void fail(const char* what);
     //! Copies the newest items, of which there are some, out of the ring.
@@ -164,6 +177,7 @@ private:
     mutable std::mutex d_state; // of all below; never held together with d_mutex
     bool d_host_writer;
     bool d_host_readers = false;
+    bool d_mirrored = false; // all that is written to the ring is copied to the mirror
     int d_attached = 0;
     std::optional<ring> d_ring;   // on the device
     std::optional<ring> d_mirror; // in host memory
@@ -176,6 +190,8 @@ private:
     event_log d_copied_up;   // from the mirror to the device
     event_log d_copied_down; // from the device to the mirror
     std::map<const gr::buffer_reader*, event_log> d_read;
+    std::vector<replica> d_replicas;   // on devices other than d_device
+    bool d_replicas_by_mirror = false; // some cannot reach the ring
     std::string d_error;
     int64_t d_end = 0;        // items that the writer has put out
     unsigned d_end_index = 0; // where the next one goes

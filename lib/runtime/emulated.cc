@@ -11,6 +11,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -50,9 +52,14 @@ private:
     mutable bool d_done = false;
 };
 
+std::mutex ranges_mutex;
+std::map<const char*, std::pair<size_t, int>> ranges; // start: bytes, device
+
 class emulated_backend : public backend
 {
 public:
+    explicit emulated_backend(int index) : d_index(index) {}
+
     std::string description() const override { return "emulated device"; }
 
     std::unique_ptr<aperture::stream> make_stream() const override
@@ -65,12 +72,17 @@ public:
 
     memory allocate(size_t bytes) const override
     {
-        return counted(bytes, allocate_host_memory);
+        return counted(bytes, bytes, allocate_host_memory);
     }
 
     memory allocate_twice_mapped(size_t bytes) const override
     {
-        return counted(bytes, map_host_memory_twice);
+        return counted(bytes, 2 * bytes, map_host_memory_twice);
+    }
+
+    bool share(char*, size_t, bool, const backend&) const override
+    {
+        return current_settings().peers;
     }
 
     std::shared_ptr<void> pin(void* host_memory, size_t bytes) const override
@@ -80,7 +92,7 @@ public:
     }
 
 private:
-    static memory counted(size_t bytes, memory (*allocate)(size_t))
+    memory counted(size_t bytes, size_t mapped, memory (*allocate)(size_t)) const
     {
         const size_t size = current_settings().memory_size, used = allocated;
         if (used + bytes > size)
@@ -91,11 +103,21 @@ private:
         memory m = allocate(bytes);
         allocated += bytes;
         auto free = m.get_deleter();
+        {
+            std::lock_guard<std::mutex> guard(ranges_mutex);
+            ranges[m.get()] = { mapped, d_index };
+        }
         return memory(m.release(), [free, bytes](char* p) {
+            {
+                std::lock_guard<std::mutex> guard(ranges_mutex);
+                ranges.erase(p);
+            }
             free(p);
             allocated -= bytes;
         });
     }
+
+    const int d_index;
 };
 
 } // namespace
@@ -112,6 +134,17 @@ settings& current_settings()
 {
     static settings s;
     return s;
+}
+
+int owner_of(const void* memory)
+{
+    const auto* p = static_cast<const char*>(memory);
+    std::lock_guard<std::mutex> guard(ranges_mutex);
+    auto after = ranges.upper_bound(p);
+    if (after == ranges.begin())
+        return -1;
+    const auto& [start, range] = *std::prev(after);
+    return p < start + range.first ? range.second : -1;
 }
 
 size_t memory_in_use() { return allocated; }
@@ -219,9 +252,9 @@ void stream::clear(void* memory, size_t bytes)
     });
 }
 
-std::shared_ptr<const backend> make_backend()
+std::shared_ptr<const backend> make_backend(int index)
 {
-    return std::make_shared<emulated_backend>();
+    return std::make_shared<emulated_backend>(index);
 }
 
 } // namespace gr::aperture::emulated

@@ -40,11 +40,15 @@ struct settings {
     std::atomic<int> delay{ 0 };
     //! By how much each clearing of memory is late, microseconds.
     std::atomic<int> clear_delay{ 0 };
+    //! Devices reach each other's memory.
+    std::atomic<bool> peers{ true };
 };
 APERTURE_DEVICE_API settings& current_settings();
 
 //! Bytes of device memory that are allocated.
 size_t memory_in_use();
+//! The number of the device that owns a pointer's memory; -1: none does.
+int owner_of(const void* memory);
 //! Bytes of host memory that are pinned.
 size_t pinned_memory();
 
@@ -78,7 +82,7 @@ private:
     std::thread d_thread;
 };
 
-std::shared_ptr<const backend> make_backend();
+std::shared_ptr<const backend> make_backend(int index);
 
 } // namespace emulated
 } // namespace gr::aperture

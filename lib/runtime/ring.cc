@@ -45,6 +45,14 @@ std::vector<ring::piece> ring::twins(size_t offset, size_t bytes) const
     return all;
 }
 
+ring allocate_ring(const backend& on, size_t size, ring::layout l)
+{
+    memory m = l == ring::layout::twice_mapped ? on.allocate_twice_mapped(size)
+               : l == ring::layout::twin       ? on.allocate(2 * size)
+                                               : on.allocate(size);
+    return { std::move(m), size, l };
+}
+
 std::pair<size_t, bool>
 ring_items(size_t wanted, size_t item, size_t granularity, size_t period)
 {

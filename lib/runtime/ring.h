@@ -50,6 +50,10 @@ private:
     layout d_layout;
 };
 
+//! Memory of a device for a ring. \param size bytes of one ring
+//! \throws std::runtime_error if there is not enough
+ring allocate_ring(const backend& on, size_t size, ring::layout l);
+
 /*!
  * Items of a ring: at least `wanted`, and more where that lets it be mapped twice or hold
  * whole periods. One that is mapped twice holds one more at least: GNU Radio leaves one

@@ -181,11 +181,14 @@ private:
 class step : public device_block
 {
 public:
-    step(size_t item_size, int delay = 0, int multiple = 1)
+    step(size_t item_size,
+         int delay = 0,
+         int multiple = 1,
+         const std::string& on = "emulated")
         : gr::block("step",
-                    signature_on(device::select("emulated"), 1, int(item_size)),
-                    signature_on(device::select("emulated"), 1, int(item_size))),
-          device_block(device::select("emulated")),
+                    signature_on(device::select(on), 1, int(item_size)),
+                    signature_on(device::select(on), 1, int(item_size))),
+          device_block(device::select(on)),
           d_size(item_size),
           d_delay(delay),
           d_chunks(unsigned(item_size * 3 + delay))
@@ -213,6 +216,9 @@ public:
         n = std::max(1, n / output_multiple()) * output_multiple();
         const auto* in = static_cast<const uint8_t*>(input_items[0]);
         auto* out = static_cast<uint8_t*>(output_items[0]);
+        const int own = runs_on().index();
+        if (emulated::owner_of(in) != own || emulated::owner_of(out) != own)
+            throw std::runtime_error("the test found memory of another device");
         const size_t bytes = n * d_size, lag = d_delay * d_size;
         const int wait = pause;
         const bool fails = fail_in_kernel_at == calls;
@@ -262,11 +268,11 @@ private:
 class device_sink : public device_block
 {
 public:
-    device_sink(size_t item_size, model m)
+    device_sink(size_t item_size, model m, const std::string& on = "emulated")
         : gr::block("device_sink",
-                    signature_on(device::select("emulated"), 1, int(item_size)),
-                    signature_on(device::select("emulated"), 0, int(item_size))),
-          device_block(device::select("emulated")),
+                    signature_on(device::select(on), 1, int(item_size)),
+                    signature_on(device::select(on), 0, int(item_size))),
+          device_block(device::select(on)),
           d_size(item_size),
           d_model(std::move(m))
     {
@@ -367,6 +373,7 @@ public:
         d_ring = s.default_ring;
         d_granularity = s.granularity;
         d_memory = s.memory_size;
+        d_peers = s.peers;
     }
     ~emulation()
     {
@@ -376,11 +383,13 @@ public:
         s.default_ring = d_ring;
         s.granularity = d_granularity;
         s.memory_size = d_memory;
+        s.peers = d_peers;
     }
 
 private:
     int d_delay, d_clear_delay;
     size_t d_ring, d_granularity, d_memory;
+    bool d_peers;
 };
 
 template <class block, class... arguments>

@@ -102,7 +102,8 @@ class qa_device_flow : public CppUnit::TestFixture
     CPPUNIT_TEST(memory_after_many_runs);
     CPPUNIT_TEST(lock_and_unlock);
     CPPUNIT_TEST(new_host_source_is_refused);
-    CPPUNIT_TEST(an_edge_joins_no_two_devices);
+    CPPUNIT_TEST(edges_between_devices);
+    CPPUNIT_TEST(edges_between_devices_restart);
     CPPUNIT_TEST(a_block_has_a_device_for_each_port);
     CPPUNIT_TEST(ports_on_cpu_and_device_are_refused);
     CPPUNIT_TEST(work_of_the_host);
@@ -749,27 +750,86 @@ public:
         CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
     }
 
-    void an_edge_joins_no_two_devices()
+    /*!
+     * Readers on three devices and the host at one edge, of a writer on each of them: items
+     * whose rings are mapped twice, twins, and single ones.
+     */
+    void edges_between_devices()
     {
-        auto first = copy_on("emulated", 4), second = copy_on("emulated:1", 4);
-        chain({ make<source>(4, int64_t(1) << 50),
-                first,
-                second,
-                make<sink>(4, sequence(4)) });
-        d_top->run(); // it ends by itself
-        const std::string error = first->error() + second->error();
-        CPPUNIT_ASSERT(error.find("runs on emulated") != std::string::npos &&
-                       error.find("emulated:1") != std::string::npos);
-        // by way of the host they work together
+        struct kind {
+            size_t size;
+            int64_t items;
+            int history;
+        };
+        for (const bool peers : { true, false })
+            for (const kind& c : { kind{ 4, 300001, 0 },
+                                   kind{ 8, 100003, 99 },
+                                   kind{ 1000003, 60, 0 },
+                                   kind{ 1000003, 60, 2 } })
+                for (const std::string from : { "host", "emulated", "emulated:2" }) {
+                    const qa::emulation settings;
+                    emulated::current_settings().peers = peers;
+                    d_top = gr::make_top_block("test");
+                    gr::basic_block_sptr writer = make<source>(c.size, c.items);
+                    auto m = sequence(c.size);
+                    if (from != "host") {
+                        auto first = make<step>(c.size, 0, 1, from);
+                        d_top->connect(writer, 0, first, 0);
+                        writer = first;
+                        m = stepped(m);
+                    }
+                    std::vector<std::shared_ptr<sink>> sinks{ make<sink>(c.size, m) };
+                    d_top->connect(writer, 0, sinks[0], 0);
+                    for (const char* to : { "emulated", "emulated:1", "emulated:2" }) {
+                        auto reader = make<step>(c.size, c.history, 1, to);
+                        // and on from there
+                        auto next = make<step>(c.size, 0, 1, "emulated:1");
+                        sinks.push_back(
+                            make<sink>(c.size, stepped(stepped(m, c.history))));
+                        d_top->connect(writer, 0, reader, 0);
+                        d_top->connect(reader, 0, next, 0);
+                        d_top->connect(next, 0, sinks.back(), 0);
+                    }
+                    d_top->run();
+                    for (const auto& k : sinks)
+                        assert_right(k, c.items);
+                }
+    }
+
+    //! What repeats itself, starts again, and is locked; all memory is given back.
+    void edges_between_devices_restart()
+    {
+        auto s = make<source>(4, 100003);
+        auto one = make<step>(4), two = make<step>(4, 7, 1, "emulated:1");
+        auto k = make<sink>(4, stepped(stepped(sequence(4)), 7));
+        chain({ s, one, two, k });
+        for (int start = 0; start < 5; start++) {
+            d_top->run();
+            assert_right(k, 100003);
+            CPPUNIT_ASSERT_EQUAL(size_t(0), emulated::memory_in_use());
+        }
         d_top = gr::make_top_block("test");
-        auto k = make<sink>(4, sequence(4));
-        chain({ make<source>(4, 1000000),
-                copy_on("emulated", 4),
-                copy_on("cpu", 4),
-                copy_on("emulated:1", 4),
-                k });
-        d_top->run();
-        assert_right(k, 1000000);
+        auto endless = make<source>(4, int64_t(1) << 50);
+        auto end = make<device_sink>(4, stepped(sequence(4)), "emulated:1");
+        chain({ endless, one, end });
+        d_top->start();
+        for (int i = 0; i < 5; i++) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            auto other = make<device_sink>(
+                4, [](int64_t, size_t) { return 0; }, "emulated:2");
+            d_top->lock();
+            d_top->connect(one, 0, other, 0);
+            d_top->unlock();
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            d_top->lock();
+            d_top->disconnect(one, 0, other, 0);
+            d_top->unlock();
+        }
+        d_top->stop();
+        d_top->wait();
+        CPPUNIT_ASSERT_EQUAL(std::string(), end->error() + one->error());
+        CPPUNIT_ASSERT(end->items > 0);
+        CPPUNIT_ASSERT_EQUAL(size_t(0), emulated::memory_in_use());
     }
 
     //! Two inputs on one device, added bytewise, go to another device.

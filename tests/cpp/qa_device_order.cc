@@ -28,6 +28,8 @@ class qa_device_order : public CppUnit::TestFixture
     CPPUNIT_TEST(late_copies_to_the_host);
     CPPUNIT_TEST(late_copies_to_the_device);
     CPPUNIT_TEST(twins);
+    CPPUNIT_TEST(late_on_another_device);
+    CPPUNIT_TEST(late_on_another_device_by_way_of_the_host);
     CPPUNIT_TEST(late_clear);
     CPPUNIT_TEST(never_far_ahead);
     CPPUNIT_TEST(stopped_in_the_middle);
@@ -156,6 +158,48 @@ public:
             CPPUNIT_ASSERT_EQUAL(items, k->items.load());
             CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
         }
+    }
+
+    //! As above, with readers on several devices at each edge.
+    void late_on_another_device()
+    {
+        const std::string one = "emulated:1", two = "emulated:2";
+        auto s = make<source>(4, d_items);
+        auto first = make<step>(4, 17), second = make<step>(4, 5, 1, one),
+             third = make<step>(4, 0, 1, two), same = make<step>(4);
+        auto m = stepped(sequence(4), 17);
+        auto a = make<sink>(4, m), b = make<sink>(4, stepped(m, 5)),
+             c = make<sink>(4, stepped(stepped(m, 5))), d = make<sink>(4, stepped(m));
+        chain({ s, first, second, third, c });
+        chain({ first, a });
+        chain({ first, same, d });
+        chain({ second, b });
+        run_and_check({ a, b, c, d });
+        // a reader there that is late, and then the writer; and both of a host writer
+        for (const bool writer : { false, true }) {
+            d_top = gr::make_top_block("test");
+            auto from = make<step>(4, 0, 1, one), to = make<step>(4, 3, 1, two);
+            (writer ? from : to)->pause = 300;
+            auto k = make<sink>(4, stepped(stepped(sequence(4)), 3));
+            chain({ make<source>(4, d_items), from, to, k });
+            run_and_check({ k });
+        }
+        d_top = gr::make_top_block("test");
+        auto early = make<step>(4, 0, 1, one), late = make<step>(4, 3, 1, two);
+        late->pause = 300;
+        s = make<source>(4, d_items);
+        s->whole_calls = true;
+        auto k = make<sink>(4, stepped(sequence(4))),
+             l = make<sink>(4, stepped(sequence(4), 3));
+        chain({ s, early, k });
+        chain({ s, late, l });
+        run_and_check({ k, l });
+    }
+
+    void late_on_another_device_by_way_of_the_host()
+    {
+        emulated::current_settings().peers = false;
+        late_on_another_device();
     }
 
     //! Memory is cleared before the first item comes, not over it.
