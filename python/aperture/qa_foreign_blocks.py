@@ -26,6 +26,8 @@ except ImportError:
     from gnuradio import aperture
 
 DEVICE = os.environ.get("APERTURE_TEST_DEVICE", "emulated")
+#: a second one, where there is one
+OTHER = {"emulated": "emulated:1"}.get(DEVICE, DEVICE)
 ITEMS = 50021
 FLOWGRAPHS = 24
 
@@ -43,8 +45,8 @@ def resident():
 class negate(aperture.device_block):
     """y = -x."""
 
-    def __init__(self):
-        super().__init__("negate", [np.int32], [np.int32], device=DEVICE, arrays="cupy")
+    def __init__(self, device=DEVICE):
+        super().__init__("negate", [np.int32], [np.int32], device=device, arrays="cupy")
 
     def work(self, inputs, outputs):
         self.xp.negative(inputs[0], out=outputs[0])
@@ -53,8 +55,8 @@ class negate(aperture.device_block):
 class lagged(aperture.device_block):
     """y[n] = x[n] + 3 x[n - lag]: with history."""
 
-    def __init__(self, lag):
-        super().__init__("lagged", [np.int32], [np.int32], device=DEVICE, arrays="cupy",
+    def __init__(self, lag, device=DEVICE):
+        super().__init__("lagged", [np.int32], [np.int32], device=device, arrays="cupy",
                          history=lag + 1)
         self.lag = lag
 
@@ -116,6 +118,8 @@ def kinds(random):
         (lambda: aperture.copy(item_size=4, device=DEVICE), 1, [lambda x: x]),
         (lambda: aperture.copy(item_size=4, device="cpu"), 1, [lambda x: x]),
         (negate, 1, [lambda x: -x]),
+        (lambda: negate(OTHER), 1, [lambda x: -x]),
+        (lambda: lagged(lag, OTHER), 1, [lambda x: x + 3 * delayed(x, lag)]),
         (lambda: lagged(lag), 1, [lambda x: x + 3 * delayed(x, lag)]),
         (split, 1, [lambda x: x, lambda x: 2 * x]),
         (inside, 1, [lambda x: -2 * x]),
