@@ -461,7 +461,8 @@ public:
         return memory(start, [release, bytes](char* m) { release(m, 2 * bytes); });
     }
 
-    bool share(char* memory, size_t bytes, bool mapped, const backend& other) const override
+    bool
+    share(char* memory, size_t bytes, bool mapped, const backend& other) const override
     {
         const int reader = dynamic_cast<const cuda_backend&>(other).d_gpu;
         int reaches = 0;
@@ -476,10 +477,10 @@ public:
             access.location.id = reader;
             access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
             const auto& d = driver::get();
-            d.check(d.set_access(
-                        reinterpret_cast<CUdeviceptr>(memory), bytes, &access, 1),
-                    reader,
-                    "cuMemSetAccess");
+            d.check(
+                d.set_access(reinterpret_cast<CUdeviceptr>(memory), bytes, &access, 1),
+                reader,
+                "cuMemSetAccess");
             return true;
         }
         const on_gpu there(reader);

@@ -60,7 +60,7 @@ device device::select(const std::string& name)
 {
     if (name == "cpu") // without looking for a GPU
         return device(kind::cpu, 0);
-    if (const auto index = number_of(name, "emulated"))
+    if (const auto index = number_of(name, "emulated"); index && *index < 64)
         return device(kind::emulated, *index, emulated::make_backend(*index));
     const auto number = number_of(name, "cuda");
     if (name != "auto" && !number)

@@ -194,9 +194,8 @@ ring::layout device_buffer::layout_on(const device& d, bool writes_windows) cons
     bool windows = writes_windows;
     for (const auto* r : d_readers) {
         const auto* reader = dynamic_cast<const device_block*>(r->link().get());
-        windows = windows ||
-                  (reader && reader->on_device() && reader->reads_windows() &&
-                   reader->input_device(port_of(r)) == d);
+        windows = windows || (reader && reader->on_device() && reader->reads_windows() &&
+                              reader->input_device(port_of(r)) == d);
     }
     return windows ? ring::layout::twin : ring::layout::single;
 }
@@ -208,14 +207,13 @@ size_t device_buffer::find_place(const device& d)
     for (size_t i = 0; i < d_replicas.size(); i++)
         if (d_replicas[i].on() == d)
             return i + 1;
-    d_replicas.emplace_back(
-        d, size_t(d_bufsize) * d_sizeof_item, layout_on(d, false));
+    d_replicas.emplace_back(d, size_t(d_bufsize) * d_sizeof_item, layout_on(d, false));
     const bool mapped = d_ring->type() == ring::layout::twice_mapped;
-    if (!d_host_writer && !d_device.own_memory()->share(d_ring->at(0),
-                                                        (mapped ? 2 : 1) *
-                                                            d_ring->footprint(),
-                                                        mapped,
-                                                        *d.own_memory()))
+    if (!d_host_writer &&
+        !d_device.own_memory()->share(d_ring->at(0),
+                                      (mapped ? 2 : 1) * d_ring->footprint(),
+                                      mapped,
+                                      *d.own_memory()))
         d_replicas_by_mirror = true;
     return d_replicas.size();
 }

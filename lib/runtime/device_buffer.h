@@ -103,10 +103,8 @@ public:
     bool begin_read(stream& s, const gr::buffer_reader& r, size_t place, int items);
     //! Before any item is consumed: all work of a call that read so many items is done
     //! after an event.
-    void end_read(const gr::buffer_reader& r,
-                  size_t place,
-                  int items,
-                  const event_sptr& done);
+    void
+    end_read(const gr::buffer_reader& r, size_t place, int items, const event_sptr& done);
     //! Where a reader's items are, at the place of its device.
     const void* pointer(const gr::buffer_reader& r, size_t place) const;
 

@@ -48,8 +48,8 @@ public:
         bool in_host_memory;
         size_t offset, bytes; //!< of their place in the ring
         int64_t first, end;
-        int64_t overwritten;    //!< items below it lay there before
-        event_sptr ready; //!< they are there after it; nullptr: they are
+        int64_t overwritten; //!< items below it lay there before
+        event_sptr ready;    //!< they are there after it; nullptr: they are
     };
     void take(const items& i);
     //! After this no copy reads items below limit from where they came (nullptr: none

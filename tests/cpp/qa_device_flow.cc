@@ -751,8 +751,8 @@ public:
     }
 
     /*!
-     * Readers on three devices and the host at one edge, of a writer on each of them: items
-     * whose rings are mapped twice, twins, and single ones.
+     * Readers on three devices and the host at one edge, of a writer on each of them:
+     * items whose rings are mapped twice, twins, and single ones.
      */
     void edges_between_devices()
     {
@@ -820,7 +820,8 @@ public:
             d_top->lock();
             d_top->connect(one, 0, other, 0);
             d_top->unlock();
-            for (int wait = 0; wait < 6000 && !(end->items > 0 && other->items > 0); wait++)
+            for (int wait = 0; wait < 6000 && !(end->items > 0 && other->items > 0);
+                 wait++)
                 std::this_thread::sleep_for(std::chrono::milliseconds(10));
             CPPUNIT_ASSERT(end->items > 0 && other->items > 0);
             d_top->lock();

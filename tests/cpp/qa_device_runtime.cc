@@ -305,7 +305,8 @@ public:
 
     void unknown_devices()
     {
-        for (const char* name : { "gpu", "cuda:", "cuda:x", "emulated:2", "" })
+        for (const char* name :
+             { "gpu", "cuda:", "cuda:x", "emulated:x", "emulated:64", "" })
             CPPUNIT_ASSERT_THROW(device::select(name), std::invalid_argument);
         CPPUNIT_ASSERT_EQUAL(std::string("emulated"), d_device.name());
         CPPUNIT_ASSERT(!device::select("cpu").own_memory());

@@ -188,12 +188,13 @@ public:
         return d_decimation > 1 || device_block::reads_windows();
     }
 
-    void forecast(int noutput_items, gr_vector_int& required) override
+    void forecast(int, gr_vector_int& required) override
     {
-        const int needed =
-            (noutput_items + d_interpolation - 1) / d_interpolation * d_decimation;
+        // One call takes all that there is: where more is asked for than that, GNU Radio
+        // halves the items of a call.
+        const int least = std::max(1, output_multiple() / d_interpolation);
         for (auto& r : required)
-            r = needed + int(history()) - 1;
+            r = least * d_decimation + int(history()) - 1;
     }
 
     void before_first_call() override
