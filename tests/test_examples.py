@@ -26,7 +26,7 @@ DISPLAY_BLUE = (0, 0x72 / 255, 0xB2 / 255)
 
 #: flowgraphs whose first curve is GNU Radio's, and ours
 PLOTS = ("interferometer", "beams", "pointing", "tracking", "two_receivers", "calibration_loop",
-         "cpu_beside_gpu", "pulsar")
+         "cpu_beside_gpu", "pulsar", "pulses")
 DISPLAYS = ("fringes", "device_edge", "embedded_block", "torch_blanker", "sky", "many_types",
             "two_files", "interference")
 #: that a flowgraph runs; that of sixteen antennas has to catch up after its slider was moved
@@ -51,7 +51,7 @@ class TestExamples(unittest.TestCase):
         scripts = {name for name in names if name.endswith(".py")}
         self.assertEqual(scripts, {"align_receivers.py", "best2_figures.py", "best2_pulsar.py",
                                    "blank_interference.py", "blank_with_torch.py", "calibrate.py",
-                                   "first_flowgraph.py", "tracking.py",
+                                   "fast_radio_burst.py", "first_flowgraph.py", "tracking.py",
                                    "voltage_dump.py"})
         instruments = {path.name for path in (EXAMPLES / "instruments").iterdir()}
         self.assertEqual(instruments - {"__pycache__"},
@@ -361,6 +361,20 @@ class TestExamples(unittest.TestCase):
         self.assertGreater((folder / "best2-pulsar.png").stat().st_size, 20000)
         self.assertGreater((folder / "B0329+54.fits").stat().st_size, 20000)
 
+    def test_fast_radio_burst(self):
+        """In the right beam, with its DM; drawn from the voltages that its trigger had dumped."""
+        folder = fresh_folder("fast_radio_burst")
+        output = run_or_fail(self, "python3", EXAMPLES / "fast_radio_burst.py", folder)
+        beam, dm, ratio, dumped = re.search(
+            r"beam (\d+) of 9, DM (\S+), S/N (\S+) in .* dumped, S/N (\S+) in", output).groups()
+        self.assertEqual(beam, "5")
+        self.assertLessEqual(abs(float(dm) - 350), 6)
+        # 8 antennas, 0.4 of the noise of each at the peak: 3.2 times that of the beam
+        self.assertGreater(float(ratio), 40)
+        self.assertGreater(float(dumped), 30)
+        self.assertGreater((folder / "burst.png").stat().st_size, 20000)
+        self.assertEqual(len(list((folder / "bursts-pictures").glob("*.png"))), 1)
+
     def test_calibrate(self):
         """What is hidden in cables, amplifiers and filters is gone, and both pictures are drawn."""
         folder = fresh_folder("calibrate")
@@ -376,7 +390,7 @@ class TestExamples(unittest.TestCase):
     def test_help(self):
         """Scripts that take arguments say which, and do nothing else."""
         folder = fresh_folder("help")
-        for name in ("best2_figures.py", "best2_pulsar.py", "calibrate.py",
+        for name in ("best2_figures.py", "best2_pulsar.py", "calibrate.py", "fast_radio_burst.py",
                      "instruments/beams.py", "instruments/correlate.py"):
             output = run_or_fail(self, "python3", EXAMPLES / name, "--help", cwd=folder)
             self.assertIn("usage: ", output)

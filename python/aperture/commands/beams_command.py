@@ -8,7 +8,8 @@
 source -> f_engine -> beam_power -> filterbank_sink, all inputs in one port;
 `pointing`, between source and f_engine, sends weights to beam_power, unless all beams are
 incoherent. With --voltages, f_engine -> beamformer -> voltage_sink stands beside it, with the same
-weights; with --fold, beam_power -> folder -> psrfits_sink.
+weights; with --fold, beam_power -> folder -> psrfits_sink, and with --search what searching.py
+says.
 """
 
 import os
@@ -38,6 +39,7 @@ from .levels import gain_text
 from .output_names import check_output_name, check_writable
 from .plan import INPUT_SCHEMA, PlanParser, extend
 from .running import CommandError, observe, run_command
+from .searching import SEARCH_SCHEMA, Searching, add_search_options, check_search
 from .tables import seconds_text, with_prefix
 from .terminal import say, warn
 from .voltages import VOLTAGES_SCHEMA, add_voltage_options, check_voltages, make_voltage_sink
@@ -46,7 +48,7 @@ PROGRAM = "aperture_beams"
 ENDING = ".fil"
 SCHEMA = {**extend(INPUT_SCHEMA, outputs={"nbits": "nbits"}, engines={
     name: name for name in ("beams", "incoherent", "products", "sum_channels", "taper", "normalise",
-                            "phase_error")}), **VOLTAGES_SCHEMA, **FOLD_SCHEMA}
+                            "phase_error")}), **VOLTAGES_SCHEMA, **SEARCH_SCHEMA, **FOLD_SCHEMA}
 
 
 class BeamChain(CommandChain):
@@ -81,10 +83,11 @@ class BeamChain(CommandChain):
                            nbits=options.nbits, overwrite=options.overwrite) \
             if options.output is not None else None
         rows = len(row_names(array, beams, options.products))
+        self.searching = Searching(options, plan, signals, array, rows) if options.search else None
         self.folding = Folding(options, plan, signals, array, beams, rows) \
             if options.fold else None
         #: what stands beside the filterbank file
-        self.more = [part for part in (self.folding,) if part]
+        self.more = [part for part in (self.searching, self.folding) if part]
         # incoherent beams have no voltages
         self.voltages = make_voltage_sink(
             options, plan, array, kind="beams", inputs=len(pointed) * len(polarizations),
@@ -100,6 +103,8 @@ class BeamChain(CommandChain):
         self.connect(self.f_engine, self.beamformer)
         if self.sink:
             self.connect(self.beamformer, self.sink)
+        if self.searching:
+            self.searching.connect(self, self.beamformer, self.f_engine)
         if self.folding:
             self.folding.connect(self, self.beamformer)
         if self.pointing:
@@ -178,8 +183,9 @@ def form_beams(options):
     raise for parameters that they refuse."""
     if options.output is not None:
         check_output_name(options.output, ENDING, ["beam", "time"])
-    elif not options.fold:
-        raise CommandError("-o: expected the name of a file, unless there is --fold")
+    elif not (options.search or options.fold):
+        raise CommandError("-o: expected the name of a file, unless there is --search or --fold")
+    check_search(options)
     check_fold(options)
     check_voltages(options, "beam")
     signals = open_input(options)
@@ -236,7 +242,9 @@ def form_beams(options):
         f"{seconds_text(plan.integration)}: {plan.integrated} spectra; frames of "
         f"{plan.spectra_per_frame}")
     say(beam_table(beams))
-    for text in plan.notes:
+    if chain.searching:
+        say(f"search: {chain.searching.text()}")
+    for text in (*plan.notes, *(chain.searching.notes if chain.searching else [])):
         say("note: " + text)
     error = drift.error(update_interval(weights_hold, plan.frame_length) + plan.frame_length)
     if error > options.phase_error * (1 + 1e-6):
@@ -266,7 +274,7 @@ def parser():
         help="one more beam: the sum of the powers of all inputs, or of those of these antennas")
     add_output_options(add, "FILE.fil", "filterbank file of all beams, or with {beam} in its name "
                        "one for each; {time} becomes the UTC time of the first "
-                       "integration; may be left out with --fold", required=False)
+                       "integration; may be left out with --search or --fold", required=False)
     add("--products", choices=tuple(PRODUCTS),
         help="(default: I of an array with two polarisations, else power)")
     add("--integration", type=positive_seconds(False), metavar="SECONDS",
@@ -275,6 +283,7 @@ def parser():
     add("--sum-channels", type=whole_number(1, 65536), default=1, metavar="N",
         help="neighbours that become one in the file (default: %(default)s)")
     add_voltage_options(add, "beam")
+    add_search_options(add)
     add_fold_options(add)
     add("--nbits", type=int, choices=(8, 32), default=32, help="(default: %(default)s)")
     add("--taper", choices=TAPERS, default="none",

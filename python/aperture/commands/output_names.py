@@ -14,7 +14,7 @@ from .running import CommandError
 #: what may stand in braces -> what it becomes
 FIELDS = {"beam": "the name of a beam", "time": "the UTC time of the first integration",
           "phase_center": "the name of a phase centre", "input": "the name of an input or antenna",
-          "channel": "the number of a channel"}
+          "channel": "the number of a channel", "id": "the name of a candidate"}
 
 
 def check_output_name(name, endings, fields, option="-o"):

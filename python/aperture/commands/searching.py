@@ -1,0 +1,282 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""
+What a plan says about the search for dispersed pulses: candidates that aperture_beams writes.
+
+beam_power -> power_normalizer -> dedisperser -> pulse_search, whose messages go to candidate_sink
+and, with --dump, to voltage_ring, which keeps the frames of the F-engine.
+"""
+
+import argparse
+import math
+import os
+from dataclasses import dataclass, fields
+
+from .. import dedisperser, power_normalizer, pulse_search, voltage_ring
+from ..arguments.argument_types import positive_seconds
+from ..candidate_sink import candidate_sink
+from ..files.voltage_file import VOLTAGE_ENDINGS
+from ..parameters.errors import ParameterError
+from ..streams.silent_block import silent
+from ..transients.dispersion import channel_frequencies, delay
+from ..transients.trials import plan_trials
+from .output_names import check_output_name
+from .running import CommandError
+from .tables import seconds_text, with_prefix
+
+#: the plan's section: key -> attribute of the options
+SEARCH_SCHEMA = {"search": {"trials": "search", "candidates": "candidates", "pictures": "pictures",
+                            "dump": "dump", "dump_seconds": "dump_seconds"}}
+TABLE_ENDINGS = (".ecsv", ".csv")
+DUMP_ENDINGS = (*VOLTAGE_ENDINGS[:2], ".dada")
+SEGMENTS = 32
+ITEM_SECONDS = 0.25       # of dedispersed powers in an item, about
+ITEM_BYTES = 1 << 26      # of an item at most, unless decimations need more
+PICTURE_BYTES = 1 << 32   # of powers that are kept for pictures
+
+
+@dataclass(frozen=True)
+class Search:
+    """What --search says; docs/beams.md has the meanings."""
+    dm: str
+    threshold: float = 7.0
+    pulse_width: float = 0.0
+    smearing: float = 1.1
+    widest: float = 0.25
+    baseline: float = 4.0
+    window: float = 2.0
+    cells: float = 20.0
+    channels: float = 8.0
+    spectra: float = 8.0
+    zero_dm: bool = False
+    min_dm: float = 0.0
+    most_beams: int = 0
+
+
+def parse_search(text):
+    """
+    "dm=0:86.4:0.1,threshold=7" -> Search.
+
+    Raises
+    ------
+    ValueError
+    """
+    kinds = {field.name: field.type for field in fields(Search)}
+    found = {}
+    for word in text.split(","):
+        name, sign, value = word.partition("=")
+        name = name.strip()
+        if not sign or name not in kinds or name in found:
+            raise ValueError(f"{word!r} is not allowed: dm=LOW:HIGH:STEP or dm=LOW:HIGH (pc/cm^3), "
+                             f"and, each once, {', '.join(list(kinds)[1:])}")
+        kind = kinds[name]
+        try:
+            if kind is bool:
+                found[name] = {"yes": True, "no": False}[value]
+            else:
+                found[name] = kind(value)
+        except (KeyError, ValueError):
+            raise ValueError(f"{name}: {value!r} is not allowed: "
+                             f"{'yes or no' if kind is bool else 'a number'}") from None
+        if kind is float and not (0 <= found[name] < math.inf):
+            raise ValueError(f"{name}: {value} is not allowed: 0 or more")
+    if "dm" not in found:
+        raise ValueError(f"{text!r} lacks dm=LOW:HIGH:STEP, in pc/cm^3")
+    # whether it is a range; the band is not known yet
+    plan_trials(found["dm"], 16, 1e9, 1e6, 1.0, pulse_width=1.0)
+    return Search(**found)
+
+
+def search_text(text):
+    """A type of argparse: a text that parse_search() takes."""
+    try:
+        parse_search(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def add_search_options(add):
+    """The options of a command that may search for pulses."""
+    add("--search", type=search_text, metavar="dm=LOW:HIGH:STEP",
+        help="also search for dispersed pulses, with trials of these dispersion measures (pc/cm^3; "
+        "without STEP as many as are needed); behind commas threshold=7 (S/N), widest=0.25 (s), "
+        "min_dm, most_beams and more, see docs/beams.md")
+    add("--candidates", metavar="FILE.ecsv",
+        help="of --search: the table of candidates, .ecsv or .csv; {time} becomes the UTC time of "
+        "the start (default: named after -o, or candidates-{time}.ecsv)")
+    add("--pictures", type=float, default=10.0, metavar="N",
+        help="of --search: pictures of candidates in a minute at most, beside the table; 0: none "
+        "(default: %(default)g)")
+    add("--dump", metavar="FILE",
+        help="of --search: the voltages of all inputs around each candidate: .sigmf-meta, .raw "
+        "(GUPPI raw) or .dada, with {time} in the name, which becomes the UTC time of the first "
+        "spectrum; {id} becomes the name of the candidate, and {input} or {channel} makes a file "
+        "for each")
+    add("--dump-seconds", type=positive_seconds(False), metavar="SECONDS",
+        help="of --dump: how long voltages are kept in memory (default: as long as the search "
+        "takes to find a pulse)")
+
+
+def check_search(options):
+    """Refuses, before anything else, what cannot be."""
+    for name in ("candidates", "dump", "dump_seconds"):
+        if options.search is None and getattr(options, name) is not None:
+            raise CommandError(f"--{name.replace('_', '-')}: is of --search, which is not given")
+    if options.search is None:
+        return
+    if not 0 <= options.pictures <= 6000:
+        raise CommandError(f"--pictures {options.pictures:g}: expected 0 to 6000 in a minute")
+    if options.candidates is not None:
+        check_output_name(options.candidates, TABLE_ENDINGS, ["time"], "--candidates")
+    if options.dump is not None:
+        check_output_name(options.dump, DUMP_ENDINGS, ["id", "time", "input", "channel"], "--dump")
+
+
+def candidates_name(options):
+    """What the table is called."""
+    if options.candidates is not None:
+        return options.candidates
+    if options.output is not None:
+        folder, name = os.path.split(os.path.splitext(options.output)[0])
+        for part in ("-{beam}", "{beam}-", "{beam}"):
+            name = name.replace(part, "")
+        return os.path.join(folder, (name or "beams") + "-candidates.ecsv")
+    return "candidates-{time}.ecsv"
+
+
+def power_of_two(value):
+    """The highest one that is not above it, at least 1."""
+    return 1 << max(0, int(math.log2(max(1, value))))
+
+
+class Searching:
+    """The blocks of --search; rows: beams of the powers."""
+
+    def __init__(self, options, plan, signals, array, rows):
+        if options.products not in ("power", "I"):
+            raise CommandError(f"--search: --products {options.products}: expected power or I")
+        wanted = parse_search(options.search)
+        summed = options.sum_channels
+        channels, width = plan.channels // summed, plan.sample_rate / plan.hop
+        if signals.real:
+            width = plan.sample_rate / 2 / plan.channels
+        bandwidth = width * plan.channels
+        # of the channel in the middle of those that come out of beam_power
+        shift = channels // 2 * summed + (summed - 1) / 2 - plan.channels // 2
+        center = array.center_frequency + shift * width
+        if not center - bandwidth / 2 > 0:
+            raise CommandError(f"--search: the centre frequency is {center:g} Hz with a band of "
+                               f"{bandwidth:g} Hz; dispersion needs the true one")
+        time = plan.integration
+        trials = plan_trials(wanted.dm, channels, center, bandwidth, time,
+                             tolerance=wanted.smearing, pulse_width=wanted.pulse_width)
+        self.trials = trials
+        most = max(trials.decimations)
+        times = min(power_of_two(ITEM_SECONDS / time), power_of_two(ITEM_BYTES / 4 / rows /
+                                                                    len(trials)))
+        times = max(times, most, 16)
+        band = dict(channels=channels, center_frequency=center, bandwidth=bandwidth,
+                    sample_time=time)
+        shared = dict(band, beams=rows, dms=trials.dms, decimations=trials.decimations,
+                      times_per_item=times, device=options.device)
+        window = max(wanted.window, 8 * SEGMENTS * time)
+        self.normalizer = silent(
+            power_normalizer, channels=channels, beams=rows, sample_time=time, window=window,
+            segments=SEGMENTS, cell_threshold=wanted.cells, channel_threshold=wanted.channels,
+            spectrum_threshold=wanted.spectra, zero_dm=wanted.zero_dm, device=options.device)
+        self.dedisperser = silent(dedisperser, **shared)
+        baseline = max(wanted.baseline, 64 * time)
+        self.search = silent(
+            pulse_search, threshold=wanted.threshold, baseline=baseline,
+            widest=int(min(4096, max(1, wanted.widest / time))), min_dm=wanted.min_dm,
+            most_beams=wanted.most_beams, **shared)
+        # from a pulse at the top of the band to its message
+        frequencies = channel_frequencies(channels, center, bandwidth)
+        self.sweep = float(delay(max(trials.dms), frequencies[0], frequencies[-1]))
+        late = 2 * self.sweep + window / SEGMENTS + 4 * times * time + baseline + wanted.widest
+        kept = late + 2
+        pictures = options.pictures
+        self.notes = []
+        if pictures and kept / time * rows * channels * 4 > PICTURE_BYTES:
+            pictures = 0
+            self.notes.append(f"no pictures: the powers of {seconds_text(kept)} are more than "
+                              f"{with_prefix(PICTURE_BYTES, 'B')}")
+        if plan.samples is not None and plan.samples / plan.sample_rate < self.sweep:
+            self.notes.append(f"the input is shorter than the {seconds_text(self.sweep)} that "
+                              "pulses of the largest DM take through the band: nothing comes out")
+        self.table = silent(candidate_sink, filename=candidates_name(options), beams=rows,
+                            pictures=pictures, seconds=kept, overwrite=options.overwrite, **band)
+        self._pictures = pictures > 0
+        self.ring = self._ring(options, plan, signals, array, kept)
+
+    @staticmethod
+    def _ring(options, plan, signals, array, kept):
+        if options.dump is None:
+            return None
+        seconds = options.dump_seconds or kept
+        try:
+            return silent_hier(
+                voltage_ring, filename=options.dump, kind="inputs", type=options.format,
+                channels=plan.channels, inputs=signals.inputs,
+                spectra_per_frame=plan.spectra_per_frame, seconds=seconds,
+                rate=1 / plan.frame_length, array=array, names=list(array.input_names),
+                device=options.device)
+        except ParameterError as error:
+            if error.field != "filename":
+                raise
+            raise CommandError(f"--dump {options.dump}: {error.problem}") from None
+
+    def connect(self, flowgraph, powers, frames):
+        """Takes the powers of a block, and the frames of another."""
+        flowgraph.connect(powers, self.normalizer, self.dedisperser, self.search)
+        if self._pictures:
+            flowgraph.connect(self.normalizer, self.table)
+        flowgraph.msg_connect(self.search, "candidates", self.table, "candidates")
+        if self.ring:
+            flowgraph.connect(frames, self.ring)
+            flowgraph.msg_connect(self.search, "candidates", self.ring, "trigger")
+
+    def parts(self):
+        """The blocks."""
+        return [self.normalizer, self.dedisperser, self.search, self.table,
+                *([self.ring] if self.ring else [])]
+
+    def last(self):
+        """What ends last."""
+        return self.search
+
+    def text(self):
+        """What is searched for, for the lines at the start."""
+        first, final = self.trials.dms[0], self.trials.dms[-1]
+        return f"{len(self.trials)} trials from DM {first:g} to {final:g} pc/cm^3, sweep of up " \
+            f"to {seconds_text(self.sweep)}"
+
+    def rows(self):
+        """Of the table at the end."""
+        counts = self.normalizer.counts()
+        names = [("cells", "cell"), ("in channels", "channel"), ("in spectra", "spectrum")]
+        flagged = ", ".join(f"{sum(counts[key])} {name}" for name, key in names)
+        found = [("flagged", f"{flagged}, of all beams"),
+                 ("search", self.text()),
+                 ("candidates", f"{self.table.candidates()} in {', '.join(self.table.files())}"
+                  + (f", {self.table.drawn()} with a picture" if self._pictures else ""))]
+        if self.ring:
+            dumps = self.ring.counts()
+            size = with_prefix(self.ring.bytes_written(), "B")
+            found.append(("dumps", f"{dumps['written']} written, {dumps['failed']} failed, "
+                          f"{dumps['refused']} refused; {size}"))
+        return found
+
+
+def silent_hier(make, **parameters):
+    """As silent(), of a block that is made of others."""
+    from gnuradio import gr
+    gr.logging().set_default_level(gr.log_levels.off)
+    try:
+        return make(**parameters)
+    finally:
+        gr.logging().set_default_level(gr.log_levels.err)
