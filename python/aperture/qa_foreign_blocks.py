@@ -9,6 +9,7 @@ Blocks of others among ours on a device: random flowgraphs of stock blocks, Pyth
 blocks and copies, and the cases of GNU Radio's issues about custom buffers.
 """
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -24,8 +25,12 @@ except ImportError:
     dirname, filename = os.path.split(os.path.abspath(__file__))
     sys.path.append(os.path.join(dirname, "bindings"))
     from gnuradio import aperture
+from gnuradio.aperture.testing import qa_tools
 
-DEVICE = os.environ.get("APERTURE_TEST_DEVICE", "emulated")
+DEVICE = "emulated" if qa_tools.DEVICE == "cpu" else qa_tools.DEVICE
+if DEVICE.startswith("cuda") and importlib.util.find_spec("cupy") is None:
+    print("skipped: blocks in Python on a GPU need CuPy here")
+    sys.exit(77)  # SKIP_RETURN_CODE in CMakeLists.txt
 #: a second one, where there is one
 OTHER = {"emulated": "emulated:1"}.get(DEVICE, DEVICE)
 ITEMS = 50021
