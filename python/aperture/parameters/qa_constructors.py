@@ -28,7 +28,7 @@ class qa_constructors(gr_unittest.TestCase):
             block(*arguments, **keywords)
         text = str(caught.exception)
         self.assertNotIn("\n", text)
-        self.assertLess(len(text), 600)  # f_engine has 33 parameters to name
+        self.assertLess(len(text), 600)  # 30 parameters of f_engine
         return text
 
     def test_types(self):
