@@ -52,8 +52,18 @@ private:
     mutable bool d_done = false;
 };
 
-std::mutex ranges_mutex;
-std::map<const char*, std::pair<size_t, int>> ranges; // start: bytes, device
+//! Which device owns which memory. It outlives all that is destroyed when a program ends:
+//! rings may be freed as late as that.
+struct owners {
+    std::mutex mutex;
+    std::map<const char*, std::pair<size_t, int>> ranges; // start: bytes, device
+
+    static owners& get()
+    {
+        static auto* const all = new owners;
+        return *all;
+    }
+};
 
 class emulated_backend : public backend
 {
@@ -104,13 +114,13 @@ private:
         allocated += bytes;
         auto free = m.get_deleter();
         {
-            std::lock_guard<std::mutex> guard(ranges_mutex);
-            ranges[m.get()] = { mapped, d_index };
+            std::lock_guard<std::mutex> guard(owners::get().mutex);
+            owners::get().ranges[m.get()] = { mapped, d_index };
         }
         return memory(m.release(), [free, bytes](char* p) {
             {
-                std::lock_guard<std::mutex> guard(ranges_mutex);
-                ranges.erase(p);
+                std::lock_guard<std::mutex> guard(owners::get().mutex);
+                owners::get().ranges.erase(p);
             }
             free(p);
             allocated -= bytes;
@@ -139,9 +149,10 @@ settings& current_settings()
 int owner_of(const void* memory)
 {
     const auto* p = static_cast<const char*>(memory);
-    std::lock_guard<std::mutex> guard(ranges_mutex);
-    auto after = ranges.upper_bound(p);
-    if (after == ranges.begin())
+    auto& all = owners::get();
+    std::lock_guard<std::mutex> guard(all.mutex);
+    auto after = all.ranges.upper_bound(p);
+    if (after == all.ranges.begin())
         return -1;
     const auto& [start, range] = *std::prev(after);
     return p < start + range.first ? range.second : -1;

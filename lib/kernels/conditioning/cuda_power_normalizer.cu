@@ -8,6 +8,7 @@
 #include "kernels/conditioning/conditioning.h"
 #include "kernels/conditioning/cuda_power_normalizer.h"
 #include "kernels/gpu/memory.h"
+#include "kernels/gpu/warp.cuh"
 #include <algorithm>
 #include <limits>
 
@@ -196,28 +197,15 @@ struct coefficient {
 };
 
 //! A number of all threads of a block, for all of them. \param scratch [threads / 32]
-__device__ int sum_of_block(int value, int* scratch)
+template <class number>
+__device__ number sum_of_block(number value, number* scratch)
 {
-    for (int lane = 16; lane > 0; lane /= 2)
-        value += __shfl_xor_sync(~0u, value, lane);
+    value = sum_of_warp(value);
     __syncthreads();
     if (threadIdx.x % 32 == 0)
         scratch[threadIdx.x / 32] = value;
     __syncthreads();
-    int sum = 0;
-    for (int warp = 0; warp < threads / 32; warp++)
-        sum += scratch[warp];
-    return sum;
-}
-__device__ float sum_of_block(float value, float* scratch)
-{
-    for (int lane = 16; lane > 0; lane /= 2)
-        value += __shfl_xor_sync(~0u, value, lane);
-    __syncthreads();
-    if (threadIdx.x % 32 == 0)
-        scratch[threadIdx.x / 32] = value;
-    __syncthreads();
-    float sum = 0;
+    number sum = 0;
     for (int warp = 0; warp < threads / 32; warp++)
         sum += scratch[warp];
     return sum;

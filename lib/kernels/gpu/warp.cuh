@@ -12,13 +12,21 @@
 
 namespace gr::aperture::kernels::cuda {
 
+//! What all threads of a warp have, together; all of them get it.
+template <class number>
+__device__ __forceinline__ number sum_of_warp(number value)
+{
+    for (int other = 16; other > 0; other /= 2)
+        value += __shfl_xor_sync(~0u, value, other);
+    return value;
+}
+
 //! Adds what all threads of a warp have found, with one access to memory, if any.
 __device__ __forceinline__ void add_of_warp(unsigned long long* total, int found)
 {
     if (!__any_sync(~0u, found))
         return;
-    for (int other = 16; other > 0; other /= 2)
-        found += __shfl_xor_sync(~0u, found, other);
+    found = sum_of_warp(found);
     if (threadIdx.x % 32 == 0)
         atomicAdd(total, (unsigned long long)(found));
 }

@@ -6,6 +6,7 @@
  */
 
 #include "kernels/gpu/memory.h"
+#include "kernels/gpu/warp.cuh"
 #include "kernels/pulses/cuda_pulse_search.h"
 #include <math_constants.h>
 #include <array>
@@ -104,13 +105,6 @@ constexpr int sums_floats(int levels) { return sums_place(levels); }
 __device__ __forceinline__ float* sums_of(float* shared, int level)
 {
     return shared + sums_place(level);
-}
-
-__device__ __forceinline__ float sum_of_warp(float v)
-{
-    for (int other = 16; other > 0; other /= 2)
-        v += __shfl_xor_sync(all_lanes, v, other);
-    return v;
 }
 
 struct shared_memory {
