@@ -266,6 +266,8 @@ class qa_tap(gr_unittest.TestCase):
                 self.assertIn(text, str(raised.exception))
             self.assertEqual(aperture.tap(source, dtype=np.float32).shape, (2,))
             self.assertEqual(aperture.tap(source, dtype=np.int16, shape=(2, 2)).shape, (2, 2))
+            while copied.nitems_written(0) == 0:
+                time.sleep(0.001)
         # nobody has looked at it while it ran
         with self.assertRaisesRegex(RuntimeError, "look at it while it runs"):
             aperture.tap(copied, dtype=np.complex64)
