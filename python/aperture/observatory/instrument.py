@@ -1,0 +1,132 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""A running instrument, as what watches and controls it sees it."""
+
+import re
+import threading
+
+import pmt
+
+from ..parameters.errors import refuse
+
+BLOCK_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Instrument:
+    """
+    A flowgraph that runs, its blocks by name, and who is told of what happens to it.
+
+    An instrument outlives its flowgraph: where a receiver fails and the flowgraph is made anew,
+    `top` and `blocks` are those of the new one from then on. Whoever connects something to the
+    blocks does so in a function that is given to `before_start()`, which is called each time
+    when the blocks are made and connected, and the flowgraph is not yet started.
+
+    Attributes
+    ----------
+    name : str
+        Of the instrument.
+    top : gr.top_block
+        None before the first start.
+    blocks : dict
+        Name ([A-Za-z0-9_-]{1,64}) -> GNU Radio block.
+    state : str
+        made, starting, running, restarting, stopping or stopped.
+    restarts : int
+        How often the flowgraph was made anew.
+    """
+
+    def __init__(self, name="instrument", configuration=None, version=""):
+        self.name = name
+        self.top, self.blocks = None, {}
+        self.state, self.restarts = "made", 0
+        self._configuration, self._version = configuration or {}, version
+        self._about = {}
+        self._start_hooks, self._publish_hooks = [], []
+        self._lock = threading.Lock()
+        #: hooks that raised an exception; they are not called again
+        self.failed_hooks = []
+
+    def replace(self, top, blocks, about=None):
+        """
+        Takes the place of the flowgraph by another one, which is connected and not yet started.
+
+        Parameters
+        ----------
+        top : gr.top_block
+        blocks : dict
+            Name -> block.
+        about : dict
+            Sections of plain values that describe() gives, too: array, engines, outputs.
+
+        Raises
+        ------
+        ValueError
+            A name of a block is not allowed.
+        """
+        for name in blocks:
+            if not (isinstance(name, str) and BLOCK_NAME.fullmatch(name)):
+                refuse("blocks", name, "names of 1 to 64 letters, digits, _ and -")
+        with self._lock:
+            self.top, self.blocks, self._about = top, dict(blocks), dict(about or {})
+        for hook in list(self._start_hooks):
+            hook(self)
+
+    def before_start(self, hook):
+        """Calls hook(instrument) whenever a flowgraph was made and is not yet started; at once,
+        too, if that is so now. What it raises ends the start."""
+        self._start_hooks.append(hook)
+        if self.top is not None and self.state in ("made", "starting"):
+            hook(self)
+
+    def on_publish(self, hook):
+        """
+        Calls hook(event) with all that publish() is given, in the thread in which it happens:
+        it must return at once. One that raises is not called again.
+        """
+        self._publish_hooks.append(hook)
+
+    def publish(self, event, **values):
+        """
+        Tells all hooks of something that happened.
+
+        Parameters
+        ----------
+        event : str
+            state, file (one is whole), integration, alarm, log or trigger.
+        values
+            Plain values (numbers, texts, lists, dictionaries) that describe it.
+        """
+        message = {"event": event, **values}
+        for hook in list(self._publish_hooks):
+            try:
+                hook(message)
+            except Exception as error:
+                self._publish_hooks.remove(hook)
+                self.failed_hooks.append(f"{type(error).__name__}: {error}")
+
+    def set_state(self, state):
+        """Changes the state, and publishes that."""
+        self.state = state
+        self.publish("state", state=state, restarts=self.restarts)
+
+    def describe(self):
+        """
+        What the instrument is, as a dictionary of plain values that JSON can hold: name, version,
+        state, restarts, configuration (the sections of its file), blocks (name -> type, and the
+        message ports `in` and `out`), and what its flowgraph adds (array, engines, outputs).
+        """
+        with self._lock:
+            blocks, about = dict(self.blocks), dict(self._about)
+        return {"name": self.name, "version": self._version, "state": self.state,
+                "restarts": self.restarts, "configuration": self._configuration,
+                "blocks": {name: described(block) for name, block in blocks.items()}, **about}
+
+
+def described(block):
+    """The type of a block, and the names of its message ports, without those of GNU Radio."""
+    names = lambda ports: sorted(set(map(str, pmt.to_python(ports))) - {"system"})
+    return {"type": block.name(), "in": names(block.message_ports_in()),
+            "out": names(block.message_ports_out())}
