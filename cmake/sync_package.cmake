@@ -4,10 +4,9 @@
 #
 # Makes DESTINATION/gnuradio/aperture the image of the Python package in SOURCE (modules,
 # tests, shipped arrays and versions of packages; the bindings are built there): copies what has changed, and
-# removes what is no longer in SOURCE, so that no test runs against a module that is gone.
-# Run as: cmake -DSOURCE=... -DDESTINATION=... -P sync_package.cmake
-
-cmake_minimum_required(VERSION 3.8) # a script has no policies of its own
+# removes what is no longer in SOURCE, so that no test runs against a module that is gone. MADE are
+# modules that CMake makes, with their paths below MADE_IN.
+# Run as: cmake -DSOURCE=... -DDESTINATION=... -DMADE_IN=... -DMADE=... -P sync_package.cmake
 
 cmake_minimum_required(VERSION 3.16)
 
@@ -23,10 +22,14 @@ foreach(file IN LISTS sources)
     configure_file("${SOURCE}/${file}" "${package}/${file}" COPYONLY)
 endforeach()
 
+foreach(file IN LISTS MADE)
+    configure_file("${MADE_IN}/${file}" "${package}/${file}" COPYONLY)
+endforeach()
+
 file(GLOB_RECURSE copies RELATIVE "${package}" "${package}/*.py" "${package}/*.yml"
     "${package}/*.yaml" "${package}/packages/*.txt")
 foreach(file IN LISTS copies)
-    if(NOT file IN_LIST sources)
+    if(NOT file IN_LIST sources AND NOT file IN_LIST MADE)
         file(REMOVE "${package}/${file}")
     endif()
 endforeach()

@@ -8,6 +8,7 @@ environment, uninstalls, and looks for what was left behind.
 
 import os
 import pathlib
+import re
 import shutil
 import unittest
 
@@ -115,12 +116,18 @@ class TestInstall(unittest.TestCase):
         self.assertIn(str(self.stage), output)
 
     def test_4_programs(self):
-        """The installed programs start with GNU Radio's Python and print their help."""
-        for name in ("aperture_beams", "aperture_convert", "aperture_fx", "aperture_image",
-                     "aperture_packages", "aperture_plot"):
-            output = run_or_fail(self, self.stage / "bin" / name, "--help",
-                                 env=self.environment())
-            self.assertIn(name, output)
+        """The installed programs start with GNU Radio's Python and say their version."""
+        version = re.search(r"project\(gr-aperture VERSION (\S+)",
+                            (SOURCE / "CMakeLists.txt").read_text())[1]
+        self.assertRegex(version, r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$")
+        programs = sorted((self.stage / "bin").glob("aperture_*"))
+        self.assertGreater(len(programs), 6)
+        for program in programs:
+            output = run_or_fail(self, program, "--version", env=self.environment())
+            self.assertEqual(output, f"{program.name} (gr-aperture) {version}\n")
+        output = run_or_fail(self, "/usr/bin/python3", "-c", "from gnuradio import aperture; "
+                             "print(aperture.__version__)", env=self.environment())
+        self.assertEqual(output.strip(), version)
 
     def test_5_packages(self):
         """The installed programs find packages from PyPI below the user's data folder."""

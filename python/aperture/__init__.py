@@ -13,6 +13,7 @@ from .aperture_python import *
 
 # pure Python
 from . import transients
+from .arguments.version import __version__
 from .arrays import geometry
 from .arrays.array_description import (Antenna, ArrayDescription, ArrayDescriptionError, Input,
                                       Source, find_array, load_array, save_array, shipped_arrays)

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..arguments.argument_types import positive_seconds, whole_number
+from ..arguments.command_parser import CommandParser
 from ..calibration.calibration import CalibrationError
 from ..calibration.calibration_file import load_calibration, save_calibration
 from ..calibration.loads import read_powers, with_loads
@@ -217,7 +218,7 @@ def part_of_one(text):
 
 def parser():
     """The command line of aperture_calibrate."""
-    result = argparse.ArgumentParser(
+    result = CommandParser(
         prog=PROGRAM,
         description="Measures by what the inputs of an array differ - cables, phases, bandpasses - "
         "from visibilities of a known source, and writes what makes them equal. aperture_fx "

@@ -5,9 +5,9 @@
 #
 """aperture_convert: visibilities from UVH5 to measurement sets and UVFITS, and back."""
 
-import argparse
 import os
 
+from ..arguments.command_parser import CommandParser
 from ..packages.environment import require
 from ..files.growing_file import check_path
 from ..files.regular_file import check_regular
@@ -22,7 +22,7 @@ PROGRAM = "aperture_convert"
 
 def parser():
     """The command line of aperture_convert."""
-    result = argparse.ArgumentParser(
+    result = CommandParser(
         prog=PROGRAM,
         description="Converts visibilities between UVH5, measurement sets and UVFITS, as the "
         "endings of the names say (.uvh5, .ms, .uvfits), by pyuvdata. Visibilities that are not "

@@ -12,6 +12,7 @@ import textwrap
 from dataclasses import asdict, dataclass
 from typing import Callable
 
+from ..arguments.command_parser import CommandParser
 from ..doctor.desk import Desk
 from ..doctor.findings import NOTICE, PROBLEM
 from ..doctor.flowgraphs import ENDING, examine_flowgraph
@@ -90,7 +91,7 @@ def _number_above(least, allowed):
 
 
 def parser():
-    found = argparse.ArgumentParser(
+    found = CommandParser(
         PROGRAM, description="Looks at something, and says what is wrong with it and what to do.",
         epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("subject", help="; ".join(subject.help for subject in SUBJECTS))

@@ -12,6 +12,7 @@ import re
 import numpy as np
 
 from ..arguments.argument_types import whole_number
+from ..arguments.command_parser import CommandParser
 from ..files.growing_file import check_path
 from ..files.regular_file import check_regular
 from ..files.uvh5_reader import VisibilityFile
@@ -66,7 +67,7 @@ def degrees_wide(text):
 
 def parser():
     """The command line of aperture_image."""
-    result = argparse.ArgumentParser(
+    result = CommandParser(
         prog=PROGRAM,
         description="Makes a dirty image of the visibilities in a UVH5 file: of the whole sky "
         "above the horizon, or of a field around a phase centre. All channels and integrations "

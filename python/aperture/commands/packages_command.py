@@ -5,8 +5,7 @@
 #
 """aperture_packages: installs packages from PyPI that other commands need."""
 
-import argparse
-
+from ..arguments.command_parser import CommandParser
 from ..packages import environment
 from .running import run_command
 from .tables import table
@@ -15,7 +14,7 @@ from .terminal import say
 
 def parser():
     """The command line of aperture_packages."""
-    result = argparse.ArgumentParser(
+    result = CommandParser(
         prog=environment.PROGRAM,
         description="Installs packages from PyPI that other commands need, into a virtual "
         f"environment over the system's packages, {environment.folder()} (APERTURE_VENV in the "

@@ -20,6 +20,7 @@ import argparse
 import json
 import os
 
+from ..arguments.command_parser import CommandParser
 from ..parameters.yaml_reader import YamlReader
 from ..parameters.errors import ParameterError, refuse
 
@@ -82,7 +83,7 @@ class _PlanReader(YamlReader):
         return value
 
 
-class PlanParser(argparse.ArgumentParser):
+class PlanParser(CommandParser):
     """A command line whose options are shorthands for a plan; schema: as INPUT_SCHEMA."""
 
     def __init__(self, schema, **arguments):

@@ -14,7 +14,6 @@ correlation coefficients where the file has the autocorrelations. A file of one 
 coherence of its two polarisations.
 """
 
-import argparse
 import os
 import warnings
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ import numpy as np  # noqa: E402
 from matplotlib.backend_bases import FigureCanvasBase  # noqa: E402
 from matplotlib.ticker import MaxNLocator  # noqa: E402
 
+from ..arguments.command_parser import CommandParser  # noqa: E402
 from ..arrays.array_description import shipped_arrays  # noqa: E402
 from ..arrays.earth_rotation import sidereal_time, unix_seconds  # noqa: E402
 from ..arrays.geometry import SPEED_OF_LIGHT  # noqa: E402
@@ -411,7 +411,7 @@ def _mean_over_time(file, autos, chosen):
 
 def parser():
     """The command line of aperture_plot."""
-    result = argparse.ArgumentParser(
+    result = CommandParser(
         prog="aperture_plot",
         description="Makes a picture. Of visibilities in a UVH5 file: bandpasses, and for each "
         "baseline amplitude and phase over frequency and time and the lags (the Fourier "
