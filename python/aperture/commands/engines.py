@@ -33,9 +33,10 @@ def losses_text(f_engine):
     return ", ".join(f"{count} {name}" for name, count in counts if count)
 
 
-def connect_input(flowgraph, source, follower, engine, ports):
-    """Connects all ports of an input with the F-engine. follower: None, or a block that follows the
-    stream of the first of them, so that what it sends comes before the samples for which it is."""
-    flowgraph.connect(*[block for block in (source, follower, engine) if block])
+def connect_input(flowgraph, source, followers, engine, ports):
+    """Connects all ports of an input with the F-engine. followers: blocks (or None) that follow the
+    stream of the first of them, so that what they send comes before the samples for which it
+    is."""
+    flowgraph.connect(*[block for block in (source, *followers, engine) if block])
     for port in range(1, ports):
         flowgraph.connect((source, port), (engine, port))

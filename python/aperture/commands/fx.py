@@ -12,19 +12,14 @@ uvh5_sink. A `snapshot` takes some of the frames, for the statistics of the inpu
 measurement set or a UVFITS file is made of the UVH5 file at the end.
 """
 
-import os
-
-from .. import f_engine, snapshot, xengine
 from ..arguments.argument_types import positive_seconds, whole_number
-from ..tracking.directions import parse_direction
 from ..files.uvh5 import COMPRESSIONS
-from ..streams.input_statistics import frames_a_second
-from ..streams.silent_block import silent
-from ..uvh5_sink import uvh5_sink
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain
-from .engines import BYTES, channelizer_parameters, connect_input, frame_multiple
+from .correlating import CALIBRATE, Correlating
+from .engines import BYTES, frame_multiple
 from .flagging import FLAGGING_SCHEMA, add_flagging_options, flagging_parameters
+from .front_end import FrontEnd
 from .fx_plan import make_plan
 from .fx_output import ENDINGS, FxOutput
 from .fx_report import summary
@@ -36,37 +31,14 @@ from .plan import INPUT_SCHEMA, PlanParser, extend
 from .running import CommandError, observe, run_command
 from .tables import seconds_text, with_prefix
 from .terminal import say, warn
-from .tracking import (TRACKING_SCHEMA, add_tracking_options, make_tracker, most_delay,
-                       phase_centers_of, start_text)
-from .voltages import (VOLTAGES_SCHEMA, add_voltage_options, check_voltages, make_voltage_sink,
-                       pairs_of)
+from .tracking import TRACKING_SCHEMA, add_tracking_options, start_text
+from .voltages import (VOLTAGES_SCHEMA, add_voltage_options, check_voltages, make_input_voltages)
 
 PROGRAM = "aperture_fx"
 SCHEMA = {**extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame"},
                    calibration={"by": "calibrate", "scale": "scale"},
                    outputs={name: name for name in ("keep_uvh5", "compression")}),
           **FLAGGING_SCHEMA, **TRACKING_SCHEMA, **VOLTAGES_SCHEMA}
-#: of the frames that wait to be measured
-MEASURED_BYTES = 64 << 20
-#: who applies a calibration -> what the sink is told
-CALIBRATE = {"f-engine": "applied", "sink": "apply", "nobody": "note"}
-
-
-def history(options, plan, gains):
-    """What made the file, in one line."""
-    # the format wants UTF-8, and a name of a file may be anything
-    source = os.fsencode(options.input).decode("utf-8", "backslashreplace")
-    text = (f"{PROGRAM}: {source}, {plan.channels} channels, {options.taps} taps, "
-            f"{options.window}, {options.format}")
-    if options.track is not None:
-        text += f", delays tracked {parse_direction(options.track)}"
-    flagging = flagging_parameters(options, plan)
-    if flagging:
-        text += ", flagged by " + ", ".join(f"{name} {value}" for name, value in flagging.items()
-                                            if value)
-    if gains is not None:
-        text += ", gains " + " ".join(f"{gain:.6g}" for gain in gains)
-    return text
 
 
 class Chain(CommandChain):
@@ -74,62 +46,26 @@ class Chain(CommandChain):
 
     def __init__(self, signals, plan, options, filename, calibrator):
         super().__init__(PROGRAM, signals, plan, options)
-        self.source = signals.source(plan.samples or 0)
-        self.tracker = make_tracker(options, signals, plan.channels, self.source)
-        delays = {}
-        if self.tracker:
-            delays["most_delay"] = (most_delay(signals.description, plan.sample_rate)
-                                    + calibrator.most_delay(plan.sample_rate))
         self.flagging = flagging_parameters(options, plan)
-        self.f_engine = f_engine(output_type=options.format,
-                                 spectra_per_frame=plan.spectra_per_frame,
-                                 gain=0 if options.format == "fc32" else 1,
-                                 **channelizer_parameters(signals, plan, options), **delays,
-                                 **self.flagging)
-        self.correlator = xengine(channels=plan.channels, inputs=signals.inputs,
-                                  spectra_per_frame=plan.spectra_per_frame, type=options.format,
-                                  integration=plan.frames, integration_unit="frames",
-                                  spectra_per_slice=self.flagging.get("spectra_per_slice", 0),
-                                  device=options.device)
-        frame = plan.channels * signals.inputs * plan.spectra_per_frame * BYTES[options.format]
-        self.tap = snapshot(
-            item_size=frame, depth=max(1, min(4, MEASURED_BYTES // frame)), device=options.device,
-            rate=frames_a_second(plan.channels, signals.inputs, plan.spectra_per_frame))
-        self.sink = silent(uvh5_sink, filename=filename, array=signals.description,
-                           channels=plan.channels, overwrite=options.overwrite,
-                           history=history(options, plan, None), tracked=options.track,
-                           phase_centers=phase_centers_of(options) or None,
-                           compression=options.compression,
-                           statistics=self.tap, statistics_type=options.format,
-                           calibration=options.calibration or "",
-                           calibrate=CALIBRATE[options.calibrate], scale=options.scale,
-                           counts=bool(self.flagging))
-        polarizations, order, names = pairs_of(signals.description)
-        self.voltages = make_voltage_sink(
-            options, plan, signals.description, inputs=signals.inputs,
-            polarizations=polarizations, selected_inputs=order, names=names,
-            description=history(options, plan, None))
-        for block in (self.f_engine, self.correlator):
-            block.set_log_level("warning")  # lost samples, for example
-        connect_input(self, self.source, self.tracker, self.f_engine, signals.ports)
-        self.connect(self.f_engine, self.correlator, self.sink)
-        if self.flagging:
-            self.connect((self.f_engine, 1), (self.correlator, 1))
-            self.connect((self.correlator, 1), (self.sink, 1))
-        self.connect(self.f_engine, self.tap)
+        self.front = FrontEnd(signals, plan, options, calibrator, self.flagging)
+        self.source, self.tracker, self.f_engine = (self.front.source, self.front.tracker,
+                                                    self.front.f_engine)
+        self.correlating = Correlating(PROGRAM, signals, plan, options, filename, self.flagging)
+        self.correlator, self.sink = self.correlating.correlator, self.correlating.sink
+        self.voltages = make_input_voltages(options, plan, signals, self.correlating.history())
+        self.front.connect(self)
+        self.correlating.connect(self, self.f_engine)
         if self.voltages:
             self.connect(self.f_engine, self.voltages)
-        if self.tracker:
-            self.msg_connect(self.tracker, "delays", self.f_engine, "delays")
         if options.calibrate == "f-engine":
             calibrator.set(self.f_engine)
 
     def parts(self):
-        return [block for block in (self.source, self.tracker, self.f_engine, self.correlator,
-                                    self.sink, self.voltages) if block]
+        return [*self.front.parts(), *self.correlating.parts(),
+                *([self.voltages] if self.voltages else [])]
 
     def take_gains(self, gains):
-        self.sink.take_gains(gains, history(self._options, self._plan, gains))
+        self.correlating.take_gains(gains)
 
 
 def correlate(options):
@@ -190,14 +126,8 @@ def correlate(options):
     return code
 
 
-def parser():
-    """The command line of aperture_fx."""
-    result = PlanParser(
-        SCHEMA, prog=PROGRAM,
-        description="FX correlator: channelises all inputs of a recording or of a simulated "
-        "array, multiplies all pairs, integrates, and writes UVH5, a measurement set or UVFITS.",
-        epilog=EPILOG, formatter_class=HelpFormatter)
-    add = result.add_argument
+def add_options(add):
+    """Those of aperture_fx."""
     add_input_options(add)
     add_output_options(add, "FILE", "visibilities: .uvh5, or .ms or .uvfits, which are made of a "
                        "UVH5 file at the end; {time} in the name becomes the UTC time of the first "
@@ -221,6 +151,16 @@ def parser():
         "with, or kelvin (default: %(default)s)")
     add("--integration", type=positive_seconds(False), metavar="SECONDS",
         help="rounded to whole frames (default: 1, or the whole input if that is shorter)")
+
+
+def parser():
+    """The command line of aperture_fx."""
+    result = PlanParser(
+        SCHEMA, prog=PROGRAM,
+        description="FX correlator: channelises all inputs of a recording or of a simulated "
+        "array, multiplies all pairs, integrates, and writes UVH5, a measurement set or UVFITS.",
+        epilog=EPILOG, formatter_class=HelpFormatter)
+    add_options(result.add_argument)
     return result
 
 

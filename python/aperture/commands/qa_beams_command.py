@@ -20,7 +20,7 @@ from gnuradio.aperture import pointing
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, Input, Source, save_array
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
-from gnuradio.aperture.commands import beams_command
+from gnuradio.aperture.commands import beam_forming, beams_command
 from gnuradio.aperture.files.filterbank import FilterbankFile
 from gnuradio.aperture.testing.observations import Observations, array_of, run
 from gnuradio.aperture.testing.qa_tools import DEVICE
@@ -148,7 +148,7 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                     made.append(pointing(**given))
                     return made[-1]
 
-                with mock.patch.object(beams_command, "pointing", make):
+                with mock.patch.object(beam_forming, "pointing", make):
                     self.observe("--beams", "grid:az=170,el=55", "--format", "fc32", "--duration",
                                  1e-4, source="dada:" + self.path("a.dada"))
                 np.testing.assert_allclose(FilterbankFile(self.path("out.fil")).frequencies,

@@ -24,7 +24,7 @@ from gnuradio import gr_unittest
 
 from gnuradio import aperture
 from gnuradio.aperture.arrays.array_description import save_array
-from gnuradio.aperture.commands import engines, fx, inputs, levels
+from gnuradio.aperture.commands import engines, front_end, fx, inputs, levels
 from gnuradio.aperture.commands.fx_plan import make_plan
 from gnuradio.aperture.testing import reference
 from gnuradio.aperture.testing.qa_tools import DEVICE
@@ -682,7 +682,7 @@ class qa_fx(gr_unittest.TestCase):
                 return block
             return made
 
-        with mock.patch.object(fx, "f_engine", large(fx.f_engine)):
+        with mock.patch.object(front_end, "f_engine", large(front_end.f_engine)):
             self.check_error(1, "emulated: [0-9]+ bytes of device memory were asked for",
                              "--input", self.simulation())
         self.assertFalse(os.path.exists(self.output))

@@ -211,24 +211,10 @@ class Searching:
         self.table = silent(candidate_sink, filename=candidates_name(options), beams=rows,
                             pictures=pictures, seconds=kept, overwrite=options.overwrite, **band)
         self._pictures = pictures > 0
-        self.ring = self._ring(options, plan, signals, array, kept)
-
-    @staticmethod
-    def _ring(options, plan, signals, array, kept):
-        if options.dump is None:
-            return None
-        seconds = options.dump_seconds or kept
-        try:
-            return silent_hier(
-                voltage_ring, filename=options.dump, kind="inputs", type=options.format,
-                channels=plan.channels, inputs=signals.inputs,
-                spectra_per_frame=plan.spectra_per_frame, seconds=seconds,
-                rate=1 / plan.frame_length, array=array, names=list(array.input_names),
-                device=options.device)
-        except ParameterError as error:
-            if error.field != "filename":
-                raise
-            raise CommandError(f"--dump {options.dump}: {error.problem}") from None
+        self.ring = None
+        if options.dump is not None:
+            self.ring = make_ring("--dump", options, plan, signals, array, filename=options.dump,
+                                  seconds=options.dump_seconds or kept)
 
     def connect(self, flowgraph, powers, frames):
         """Takes the powers of a block, and the frames of another."""
@@ -270,6 +256,22 @@ class Searching:
             found.append(("dumps", f"{dumps['written']} written, {dumps['failed']} failed, "
                           f"{dumps['refused']} refused; {size}"))
         return found
+
+
+def make_ring(option, options, plan, signals, array, filename, seconds, **more):
+    """The voltage_ring that keeps the frames of an F-engine for so many seconds; option: that names
+    its files; more: of its parameters."""
+    rate = plan.sample_rate / plan.hop / plan.spectra_per_frame
+    try:
+        return silent_hier(
+            voltage_ring, filename=filename, kind="inputs", type=options.format,
+            channels=plan.channels, inputs=signals.inputs,
+            spectra_per_frame=plan.spectra_per_frame, seconds=seconds, rate=rate, array=array,
+            names=list(array.input_names), device=options.device, **more)
+    except ParameterError as error:
+        if error.field != "filename":
+            raise
+        raise CommandError(f"{option} {filename}: {error.problem}") from None
 
 
 def silent_hier(make, **parameters):

@@ -61,8 +61,8 @@ def most_delay(description, sample_rate):
 
 
 def make_tracker(options, signals, channels, source):
-    """The delay_tracker of --track; None without."""
-    if options.track is None:
+    """The delay_tracker of --track; None without, and where a command has no such option."""
+    if getattr(options, "track", None) is None:
         return None
     return silent(delay_tracker, array=signals.description, direction=options.track,
                   channels=channels, real=signals.real, inverted=signals.inverted,

@@ -105,6 +105,14 @@ def make_voltage_sink(options, plan, array, **parameters):
         raise CommandError(f"{OPTIONS[error.field]}: {error.problem}") from None
 
 
+def make_input_voltages(options, plan, signals, description):
+    """The block for --voltages of inputs, or None; description: of what they are."""
+    polarizations, order, names = pairs_of(signals.description)
+    return make_voltage_sink(options, plan, signals.description, inputs=signals.inputs,
+                             polarizations=polarizations, selected_inputs=order, names=names,
+                             description=description)
+
+
 def voltages_row(sink):
     """A row of the table at the end."""
     files = sink.files()

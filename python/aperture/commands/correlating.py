@@ -1,0 +1,90 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The correlator of the commands: from the frames of an F-engine to a file of visibilities."""
+
+import os
+
+from .. import snapshot, xengine
+from ..streams.input_statistics import frames_a_second
+from ..streams.silent_block import silent
+from ..tracking.directions import parse_direction
+from ..uvh5_sink import uvh5_sink
+from .engines import BYTES
+from .tracking import phase_centers_of
+
+#: of the frames that wait to be measured
+MEASURED_BYTES = 64 << 20
+#: who applies a calibration -> what the sink is told
+CALIBRATE = {"f-engine": "applied", "sink": "apply", "nobody": "note"}
+
+
+def history(program, options, plan, flagging, gains=None):
+    """What made the file, in one line. program: its name, and what else is to stand in front."""
+    # the format wants UTF-8, and a name of a file may be anything
+    source = os.fsencode(options.input).decode("utf-8", "backslashreplace")
+    text = (f"{program}: {source}, {plan.channels} channels, {options.taps} taps, "
+            f"{options.window}, {options.format}")
+    if options.track is not None:
+        text += f", delays tracked {parse_direction(options.track)}"
+    if flagging:
+        text += ", flagged by " + ", ".join(f"{name} {value}" for name, value in flagging.items()
+                                            if value)
+    if gains is not None:
+        text += ", gains " + " ".join(f"{gain:.6g}" for gain in gains)
+    return text
+
+
+class Correlating:
+    """
+    xengine -> uvh5_sink, and a `snapshot` that takes some of the frames, for the statistics of the
+    inputs.
+
+    filename: of the UVH5 file; flagging: as FrontEnd has it; more: of uvh5_sink. Attributes:
+    `correlator`, `tap`, `sink`.
+    """
+
+    def __init__(self, program, signals, plan, options, filename, flagging, **more):
+        self._program, self._plan, self._options = program, plan, options
+        self.flagging = flagging
+        self.correlator = xengine(channels=plan.channels, inputs=signals.inputs,
+                                  spectra_per_frame=plan.spectra_per_frame, type=options.format,
+                                  integration=plan.frames, integration_unit="frames",
+                                  spectra_per_slice=flagging.get("spectra_per_slice", 0),
+                                  device=options.device)
+        frame = plan.channels * signals.inputs * plan.spectra_per_frame * BYTES[options.format]
+        self.tap = snapshot(
+            item_size=frame, depth=max(1, min(4, MEASURED_BYTES // frame)), device=options.device,
+            rate=frames_a_second(plan.channels, signals.inputs, plan.spectra_per_frame))
+        self.sink = silent(uvh5_sink, filename=filename, array=signals.description,
+                           channels=plan.channels, overwrite=options.overwrite,
+                           history=self.history(), tracked=options.track,
+                           phase_centers=phase_centers_of(options) or None,
+                           compression=options.compression,
+                           statistics=self.tap, statistics_type=options.format,
+                           calibration=options.calibration or "",
+                           calibrate=CALIBRATE[options.calibrate], scale=options.scale,
+                           counts=bool(flagging), **more)
+        self.correlator.set_log_level("warning")
+
+    def history(self, gains=None):
+        """What made the file, in one line."""
+        return history(self._program, self._options, self._plan, self.flagging, gains)
+
+    def connect(self, flowgraph, frames):
+        """Takes the frames of an F-engine."""
+        flowgraph.connect(frames, self.correlator, self.sink)
+        if self.flagging:
+            flowgraph.connect((frames, 1), (self.correlator, 1))
+            flowgraph.connect((self.correlator, 1), (self.sink, 1))
+        flowgraph.connect(frames, self.tap)
+
+    def take_gains(self, gains):
+        """Notes the gain of each input."""
+        self.sink.take_gains(gains, self.history(gains))
+
+    def parts(self):
+        """The blocks that may fail."""
+        return [self.correlator, self.sink]
