@@ -24,6 +24,7 @@ from .files.file_names import TIME, check_fields, name_text, time_text
 from .files.filterbank_writer import (MISSING, MissingSamples, RecentMean, SampleFile, cells_of,
                                       check_names, take_places)
 from .files.growing_file import check_path, file_name
+from .files.roll_over import RollingSink, RollOver
 from .parameters.errors import refuse
 from .pointing import ZENITH, as_beams
 from .streams.python_block import printable, python_block, text_of
@@ -62,7 +63,7 @@ def paths_of(filename, names):
     return paths
 
 
-class filterbank_sink(python_block):
+class filterbank_sink(RollingSink, python_block):
     """
     Writes the powers of beams into filterbank files (.fil), which SIGPROC, PRESTO and what stands
     on them read.
@@ -103,7 +104,9 @@ class filterbank_sink(python_block):
     killed loses what was under way.
     A last integration that is partial is left out, because all samples of a file are of one length.
     A flowgraph that is stopped (or locked) and started again begins new files of the same names, or
-    with {time} of others.
+    with {time} of others. With {time}, new files also begin by time, by size and when it is asked
+    for (`set_roll_over()`, `roll_over()`), which follow on the last ones without a gap, and set
+    levels of their own.
 
     Any error (a tag that is missing, a full disk, a longer jump in time, one in frequency, somebody
     else who writes this file, or who removes, replaces, cuts or extends it while it grows) is
@@ -181,6 +184,7 @@ class filterbank_sink(python_block):
         self._telescope = telescope_id(array.name) if telescope is None else int(telescope)
         self._level_integrations = int(level_integrations)
         self._patterns = paths_of(file_name(filename), self._names)
+        self._roll = RollOver(file_name(filename))
         self._start()
         # a file that cannot be written is to be known before anything is computed
         self._check_paths()
@@ -192,12 +196,12 @@ class filterbank_sink(python_block):
 
     def files(self):
         """The paths, one for each beam or one for all; with {time} in them until the first
-        integration has come."""
-        return list(self._paths)
+        integration has come. Those of files on which others followed come first."""
+        return self._ended + self._paths
 
     def integrations(self):
         """Integrations that are in the files."""
-        return self._written
+        return self._written_before + self._written
 
     def filled(self):
         """Integrations in the files that are missing in whole or of some beams, and were filled."""
@@ -217,6 +221,9 @@ class filterbank_sink(python_block):
 
     # ---- inside
 
+    def _ended_files(self):
+        return self._ended
+
     def _check_paths(self):
         for path in self._paths:
             check_path(path, self._overwrite)
@@ -225,7 +232,7 @@ class filterbank_sink(python_block):
                 check_path(path + MISSING, False)
 
     def _start(self):
-        self._paths = list(self._patterns)
+        self._paths, self._ended = list(self._patterns), []
         self._files, self._missing = [], []
         self._floats = []        # those of 32 bits that are about to be replaced
         self._levels = self._setting = self._clock = None
@@ -234,7 +241,9 @@ class filterbank_sink(python_block):
         self._waiting = []
         self._recent = RecentMean(self._shape, self._level_integrations)
         self._room = np.empty(0, np.uint8)
-        self._written = self._filled = 0
+        # in the files that grow, and in those before them
+        self._written = self._written_before = 0
+        self._filled = self._left_out = 0
         self._flagged = self._cells = 0  # channels of beams in integrations that were written
         self._told = False       # that something is missing
         self._shift = 0          # samples of the file less integrations that came
@@ -248,7 +257,7 @@ class filterbank_sink(python_block):
                 self._set_levels()
         finally:
             if self._filled:
-                self._warn(f"{self._filled} of {self._written} integrations were filled, which "
+                self._warn(f"{self._filled} of {self.integrations()} integrations were filled, which "
                            f"*{MISSING} lists")
             self._close()
 
@@ -411,9 +420,63 @@ class filterbank_sink(python_block):
         self._shift -= count
         return count
 
+    def _room_left(self):
+        """Samples for which the files have room; none: others follow on them."""
+        interval = 1 / self._setting[tags.rx_rate]
+        size = math.prod(self._shape) * self._nbits / 8 / len(self._patterns)
+        return max(0, self._roll.room(self._clock[1:], interval, size) - self._written)
+
+    def _is_left_out(self, count):
+        """Whether so many samples are not to be written; the clock goes on."""
+        if self._roll.recording:
+            return False
+        if self._written:
+            self._follow_on()
+        self._go_on(count)
+        self._left_out += count
+        return True
+
+    def _go_on(self, count):
+        """The clock is that of the sample that comes so many after the files' first one."""
+        begun, seconds, fraction = self._clock
+        end = fraction + count / self._setting[tags.rx_rate]
+        self._clock = (begun + count - self._shift, seconds + math.floor(end),
+                       end - math.floor(end))
+        self._shift = 0
+
+    def _follow_on(self):
+        """The files end, and others follow on them."""
+        for file in self._files:
+            file.check()
+        self._set_levels()
+        self._close()
+        self._ended += self._paths
+        self._paths, self._missing, self._levels = list(self._patterns), [], None
+        self._go_on(self._written)
+        self._written_before += self._written
+        self._written = 0
+
+    def _pieces(self, count):
+        """Cuts so many samples where files end: gives (first, end) of those of a file, and lets the
+        next one begin."""
+        first = 0
+        while first < count:
+            if self._written and self._room_left() == 0:
+                self._follow_on()
+            end = min(count, first + max(1, self._room_left()))
+            yield first, end
+            first = end
+
     def _add(self, powers, lost=None):
         """powers: [sample][beam][product][channel], highest channel last; lost: bool
         [sample][beam][product], or [sample][beam][product][channel]."""
+        if self._is_left_out(len(powers)):
+            return
+        for first, end in self._pieces(len(powers)):
+            self._add_piece(powers[first:end], None if lost is None else lost[first:end])
+
+    def _add_piece(self, powers, lost):
+        """As _add(), of what goes into the files that grow."""
         if self._levels is None:
             self._recent.add(powers, lost)
         self._write(powers, lost)
@@ -426,10 +489,13 @@ class filterbank_sink(python_block):
 
     def _add_gap(self, count):
         """So many samples of which nothing is there."""
-        for samples in self._write_gap(count):
-            self._count(samples, np.ones((samples, *self._shape[:2]), bool))
-        if self._nbits == 8 and self._levels is None:
-            self._waiting.append(count)
+        if self._is_left_out(count):
+            return
+        for first, end in self._pieces(count):
+            for samples in self._write_gap(end - first):
+                self._count(samples, np.ones((samples, *self._shape[:2]), bool))
+            if self._nbits == 8 and self._levels is None:
+                self._waiting.append(end - first)
 
     def _fill(self):
         """What takes the place of what is missing: [beam][product][channel] of the file's type."""
@@ -535,9 +601,9 @@ class filterbank_sink(python_block):
         # floats are there already
         replaces = self._levels is not None
         if not replaces:
-            time = time_text(self._clock[1])
-            self._paths = [path.replace(TIME, time) for path in self._patterns]
+            self._paths = self._names_at(self._clock[1])
             self._check_paths()
+            self._roll.begun()
         headers = [header_bytes(self._header(number)) for number in range(len(self._paths))]
         # all before any is cut: one may be written by somebody else
         for path in self._paths:
@@ -555,6 +621,15 @@ class filterbank_sink(python_block):
             file.begin(header)
         if not replaces:
             self._missing = [MissingSamples(path) for path in self._paths]
+
+    def _names_at(self, seconds):
+        """The paths of files that begin at a time; none of them is that of one that ended."""
+        text = time_text(seconds)
+        names, number = [path.replace(TIME, text) for path in self._patterns], 1
+        while set(names) & set(self._ended):
+            number += 1
+            names = [path.replace(TIME, f"{text}-{number}") for path in self._patterns]
+        return names
 
     def _header(self, number):
         """Keywords and values of a file."""

@@ -6,6 +6,7 @@
 """Block that writes visibilities into a UVH5 file."""
 
 import contextlib
+import os
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -20,6 +21,7 @@ from .calibration.calibration_file import load_calibration
 from .files.file_names import (PHASE_CENTER, TIME, check_fields, check_text, name_text,
                                time_text)
 from .files.growing_file import GrowingFile, check_path, file_name
+from .files.roll_over import RollingSink, RollOver
 from .files.uvh5 import COMPRESSIONS, MOUNTS, load_bitshuffle, map_products
 from .parameters.errors import refuse
 from .streams.input_statistics import StatisticsReader
@@ -46,7 +48,7 @@ class _Output:
     """A file, and the layout of its phase centre."""
 
     def __init__(self, filename, layout, overwrite):
-        self._layout, self.written, self._waiting = layout, 0, []
+        self._path, self._layout, self.written, self._waiting = filename, layout, 0, []
         self._file = GrowingFile(filename, layout.create, layout.append, layout.bytes, overwrite)
 
     def add(self, integrations, statistics=()):
@@ -67,11 +69,16 @@ class _Output:
             for each in integrations:
                 self.add([each])
 
+    def size(self, more):
+        """Bytes of the file with so many more integrations, at most."""
+        size = os.path.getsize(self._path) if self.written else 0
+        return size + more * self._layout.integration_bytes()
+
     def close(self):
         self._file.close()
 
 
-class uvh5_sink(python_block):
+class uvh5_sink(RollingSink, python_block):
     """
     Writes visibilities into a UVH5 file, which pyuvdata, and what stands on it, reads.
 
@@ -99,7 +106,8 @@ class uvh5_sink(python_block):
     begins a new file of the same name, or with {time} in it of another.
 
     A file holds one frequency and bandwidth. Where they change while the flowgraph runs, and the
-    name has {time} in it, the file ends before the change, and a new one begins with it.
+    name has {time} in it, the file ends before the change, and a new one begins with it. So it does
+    by time, by size and when it is asked for (`set_roll_over()`, `roll_over()`).
 
     Any error (a tag that is missing, a full disk, another frequency where there is no {time} in the
     name, somebody else who writes this file) is logged, ends the flowgraph, and is given by
@@ -200,6 +208,7 @@ class uvh5_sink(python_block):
         self._make_layout = Uvh5Layout
         self._name, self._channels = file_name(filename), int(channels)
         self._shape = (int(channels), products)
+        self._roll = RollOver(self._name)
         self._overwrite, self._history, self._mount = overwrite, history, mount
         self._tracked = None if tracked is None else parse_direction(tracked, "tracked")
         # one file, whose phase centre may be none
@@ -299,6 +308,9 @@ class uvh5_sink(python_block):
         until the first integration has come."""
         return self._ended + self._filenames
 
+    def _ended_files(self):
+        return self._ended
+
     def integrations(self):
         """Integrations that were written, of each phase centre."""
         return self._written + min((output.written for output in self._outputs), default=0)
@@ -313,7 +325,7 @@ class uvh5_sink(python_block):
             self._statistics.restart()
         self._next = self._last_setting = None
         # files that were ended by another frequency, and integrations in each of them
-        self._ended, self._written = [], 0
+        self._ended, self._written, self._left_out = [], 0, 0
         self._begin()
 
     def _begin(self):
@@ -321,7 +333,7 @@ class uvh5_sink(python_block):
         self._filenames = [self._name.replace(PHASE_CENTER, name_text(
             (center or self._tracked).name if center or self._tracked else "unprojected"))
             for center in self._centers]
-        self._setting, self._outputs = None, []
+        self._setting, self._outputs, self._begun = None, [], None
 
     def _end(self):
         """The files are whole; others follow."""
@@ -366,12 +378,18 @@ class uvh5_sink(python_block):
         integrations, problem = [], None
         for i, item in enumerate(items):
             try:
-                if self._changes(found.get(i, {})) and TIME in self._name:
+                here = found.get(i, {})
+                if self._setting is not None and TIME in self._name and (
+                        not self._roll.recording or self._changes(here)
+                        or self._is_full(here, integrations)):
                     self._add(integrations)
                     integrations = []
                     self._end()
+                if not self._roll.recording:
+                    self._pass_over(here)
+                    continue
                 integrations.append(self._integration(
-                    item, found.get(i, {}), None if counts is None else counts[i]))
+                    item, here, None if counts is None else counts[i]))
             except ValueError as error:
                 # what came before it is good
                 problem = error
@@ -385,15 +403,45 @@ class uvh5_sink(python_block):
         for output in self._outputs:
             output.add(integrations, rows)
 
+    def _is_full(self, found, waiting):
+        """Whether the file ends before an integration, behind those that wait to be written."""
+        if self._begun is None:
+            return False
+        if self._roll.ends(self._begun, self._time_of(found), self._length):
+            return True
+        return bool(self._roll.size) and any(
+            output.size(len(waiting) + 1) > self._roll.size
+            for output in self._outputs if output.written or waiting)
+
+    def _time_of(self, found):
+        """Whole seconds and a fraction, of an integration with these tags."""
+        if tags.rx_time in found:
+            return tag_value(found, tags.rx_time, time_of)
+        return self._next
+
+    def _pass_over(self, found):
+        """An integration that is not written: where the next one begins."""
+        if self._last_setting is None:
+            require(found, NEEDED, "X-engine")
+        self._last_setting = self._setting_of(found)
+        self._count_on(*self._time_of(found), tag_value(found, tags.spectra, pmt.to_uint64),
+                       self._channels / self._last_setting.bandwidth)
+        self._left_out += 1
+
+    def _count_on(self, seconds, fraction, spectra, hop):
+        """The next integration begins where this one ends."""
+        self._length = spectra * hop
+        end = fraction + self._length
+        self._next = seconds + int(end), end - int(end)
+
     def _integration(self, item, found, counts=None):
         """One item and its tags -> what Uvh5Layout.integration() takes."""
         if self._setting is None and self._last_setting is None:
             require(found, NEEDED, "X-engine")
-        if tags.rx_time in found:
-            seconds, fraction = tag_value(found, tags.rx_time, time_of)
-        else:
-            seconds, fraction = self._next
+        seconds, fraction = self._time_of(found)
         self._set(found, seconds + fraction)
+        if self._begun is None:
+            self._begun = seconds, fraction
         spectra = tag_value(found, tags.spectra, pmt.to_uint64)
         counted = tag_value(found, tags.counted, pmt.u64vector_elements)
         if spectra == 0 or len(counted) not in (1, self._shape[1]) or max(counted) > spectra:
@@ -408,8 +456,7 @@ class uvh5_sink(python_block):
         hop = self._channels / self._setting.bandwidth
         # rx_time is the middle of the first spectrum
         middle = earth_rotation.julian_date(seconds, fraction + (spectra - 1) / 2 * hop)
-        end = fraction + spectra * hop
-        self._next = seconds + int(end), end - int(end)
+        self._count_on(seconds, fraction, spectra, hop)
         if self.integrations() == 0 and (text := earth_rotation.warning(middle)):
             self.logger.warn(printable(f"{self._filenames[0]}: {text}"))
         visibilities = np.reshape(item, self._shape)
@@ -475,6 +522,7 @@ class uvh5_sink(python_block):
                     "anything that needs baselines"))
             for path, layout in zip(self._filenames, layouts):
                 self._outputs.append(_Output(path, layout, self._overwrite))
+            self._roll.begun()
             self._setting = new
         elif new != old:
             raise ValueError(f"tags: rx_freq {new.frequency} Hz, bandwidth {new.bandwidth} Hz "

@@ -19,6 +19,7 @@ from .files import file_lock
 from .files.checked_file import part_name
 from .files.file_names import TIME, check_fields, check_text, name_text, time_text
 from .files.growing_file import check_path, file_name
+from .files.roll_over import RollingSink, RollOver
 from .files.guppi_writer import GuppiWriter, numbered, sequence
 from .files.sigmf_writer import SigmfWriter, both_names
 from .files.voltage_file import (GUPPI_ENDING, SIGMF_ENDINGS, VOLTAGE_ENDINGS, Moment, Recording,
@@ -57,7 +58,7 @@ def _numbers(name, values, most):
     return [int(value) for value in values]
 
 
-class voltage_sink(python_block):
+class voltage_sink(RollingSink, python_block):
     """
     Writes voltages of inputs or beams into SigMF recordings or GUPPI raw files.
 
@@ -86,7 +87,9 @@ class voltage_sink(python_block):
     started again begins new files of the same names, or with {time} of others.
 
     Where frequency, bandwidth or rate change, or rx_time jumps, new files begin if the name has
-    {time} in it; else, but for what SigMF can say in a capture, it is an error. Any error (a tag
+    {time} in it; else, but for what SigMF can say in a capture, it is an error. With {time}, they
+    also begin by time, by size and when it is asked for (`set_roll_over()`, `roll_over()`). Any
+    error (a tag
     that is missing, a full disk, somebody else who writes this file) is logged, ends the flowgraph,
     and is given by `error()`.
 
@@ -170,6 +173,7 @@ class voltage_sink(python_block):
         self._array, self._description = array, description
         self._overwrite, self._blocks = bool(overwrite), int(blocks_per_file)
         self._name = file_name(filename)
+        self._roll = RollOver(self._name)
         self._guppi = self._name.endswith(GUPPI_ENDING)
         self._check_format()
         self._patterns, self._parts = self._paths(), self._groups()
@@ -266,7 +270,11 @@ class voltage_sink(python_block):
 
     # ---- inside
 
+    def _ended_files(self):
+        return [name for writer in self._ended for name in writer.paths]
+
     def _start(self):
+        self._left_out = self._frames = 0
         self._setting = self._clock = None
         self._writers, self._ended, self._used = [], [], set()
         self._room = {}
@@ -314,6 +322,13 @@ class voltage_sink(python_block):
             here = found.get(item, {})
             if here or self._setting is None:
                 self._follow(here, first + item)
+            if not self._roll.recording:
+                self._finish()
+                self._left_out += 1
+                continue
+            if TIME in self._name and (not self._writers or self._is_full(first + item)):
+                self._finish()
+                self._begin(self._setting, self._moment(first + item), first + item)
             self._write(frame, self._runs(lost.get(item, [])), first + item)
 
     def _runs(self, values):
@@ -324,6 +339,20 @@ class voltage_sink(python_block):
             first %= spectra
             found.setdefault(number, []).append((first, min(count, spectra - first)))
         return found
+
+    def _is_full(self, item):
+        """Whether the files end before this frame."""
+        begun, moment = self._first
+        time = self._moment(item)
+        length = self._shape[2] / self._rate
+        if self._roll.ends((moment.seconds, moment.fraction), (time.seconds, time.fraction),
+                           length):
+            return True
+        channels, rows = self._parts[0]
+        each = len(channels) * len(rows) * self._polarizations * self._shape[2] * (
+            8 if self._type == "fc32" else 2)
+        return bool(self._roll.size) and self._frames > 0 and (
+            self._frames + 1) * each > self._roll.size
 
     # ---- time and frequency
 
@@ -382,6 +411,10 @@ class voltage_sink(python_block):
     def _begin(self, setting, moment, item):
         """New files, from a frame on."""
         self._setting, self._clock, self._first = setting, (item, moment), (item, moment)
+        self._frames = 0
+        if not self._roll.recording:
+            return
+        self._roll.begun()
         site = None if self._array is None else (self._array.latitude, self._array.longitude,
                                                  self._array.height)
         for path, (channels, rows) in zip(self._names_at(moment.seconds), self._parts):
@@ -433,6 +466,7 @@ class voltage_sink(python_block):
         for place, number in enumerate(number for pair in self._pairs for number in pair):
             self._missing[place] += sum(count for _, count in lost.get(number, ()))
         self._written += 1
+        self._frames += 1
 
     def _arranged(self, frame, channels, numbers):
         """[channel][time][input] of these channels and inputs, contiguous, until the next call."""

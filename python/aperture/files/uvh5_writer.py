@@ -157,15 +157,18 @@ class Uvh5Layout:
         """(east, north, up) [baseline][3] from ant_1 to ant_2, in metres."""
         return self._enu[self.map.ant_2] - self._enu[self.map.ant_1]
 
-    def bytes(self, pieces):
-        """A file grows by at most this many bytes when these pieces are added."""
-        integrations = [piece for piece in pieces if isinstance(piece, Integration)]
+    def integration_bytes(self):
+        """Bytes of one integration in a file, at most, without the format's own tables."""
         values = self.baselines * len(self.frequencies) * len(self.map.polarizations)
         # visibilities, flags and nsamples (compressed; if that fails, a little more than as they
         # are), the header's rows, and the format's own tables
-        each = values * (8 + 1 + 4) * 1.01 + self.baselines * 128 + 4096
+        return values * (8 + 1 + 4) * 1.01 + self.baselines * 128 + 4096
+
+    def bytes(self, pieces):
+        """A file grows by at most this many bytes when these pieces are added."""
+        integrations = [piece for piece in pieces if isinstance(piece, Integration)]
         rows = (len(pieces) - len(integrations)) * len(self.array.inputs) * 4 * len(MEASURED)
-        return int(len(integrations) * each) + rows + (1 << 18)
+        return int(len(integrations) * self.integration_bytes()) + rows + (1 << 18)
 
     def create(self):
         """The bytes of a file without integrations; `append` adds them."""

@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Files that follow on each other: nothing is lost or written twice, and their times go on."""
+
+import shutil
+import struct
+import tempfile
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pmt
+from astropy.time import Time
+from gnuradio import blocks, gr, gr_unittest
+from gnuradio.aperture import filterbank_sink, tags, uvh5_sink, voltage_sink
+from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.beams.beams import Beam
+from gnuradio.aperture.files.roll_over import RollOver
+from gnuradio.aperture.testing.voltage_files import read_guppi
+
+START, FRACTION = 1704067200 + 3590, 0.75   # ten seconds before a full hour
+CHANNELS = 5
+
+
+def array_of():
+    return ArrayDescription(
+        name="test", latitude=52.0, longitude=5.0, height=10.0,
+        antennas=[Antenna("A", (0.0, 0.0, 0.0)), Antenna("B", (30.0, 0.0, 0.0))],
+        inputs=[Input("A", "x"), Input("B", "x")], sample_rate=1e3, center_frequency=1e8)
+
+
+def tag(item, key, value):
+    return gr.tag_utils.python_to_tag((item, pmt.intern(key), value, pmt.PMT_F))
+
+
+def tags_of(item, rate, spectra, shift=0.0):
+    """Of an item at `item / rate + shift` seconds after the start."""
+    time = START + int(FRACTION + item / rate + shift), (FRACTION + item / rate + shift) % 1
+    return [tag(item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(time[0]),
+                                                   pmt.from_double(time[1]))),
+            tag(item, tags.rx_freq, pmt.from_double(1e8)),
+            tag(item, tags.rx_rate, pmt.from_double(rate)),
+            tag(item, tags.bandwidth, pmt.from_double(1e3)),
+            *counts_of(item, spectra)]
+
+
+def counts_of(item, spectra):
+    return [tag(item, tags.spectra, pmt.from_uint64(spectra)),
+            tag(item, tags.counted, pmt.init_u64vector(1, [spectra]))]
+
+
+#: of 500 integrations at most, each of 0.5 s
+TIMES = tags_of(0, 2.0, 100) + [entry for item in range(1, 500) for entry in counts_of(item, 100)]
+
+
+class asker(gr.sync_block):
+    """Does something before the sink gets an item, when it has all those before it."""
+
+    def __init__(self, size, what, sink):
+        gr.sync_block.__init__(self, "asker", [(np.uint8, size)], [(np.uint8, size)])
+        self._what, self._sink = what, sink
+
+    def work(self, input_items, output_items):
+        item = self.nitems_read(0)
+        if item in self._what:
+            while self._sink.nitems_read(0) < item and self._sink.error() is None:
+                time.sleep(1e-3)
+            self._what.pop(item)()
+        output_items[0][:1] = input_items[0][:1]
+        return 1
+
+
+class qa_roll_over(gr_unittest.TestCase):
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="qa_roll_over"))
+        self.rng = np.random.default_rng(7)
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def run_sink(self, sink, items, found, what=None):
+        """Sends items to a sink; what: item -> function that is called before it comes."""
+        data = np.ascontiguousarray(items).view(np.uint8).reshape(len(items), -1)
+        source = blocks.vector_source_b(data.ravel().tolist(), False, data.shape[1], found)
+        top = gr.top_block()
+        ask = asker(data.shape[1], {} if what is None else what, sink)
+        ask.set_max_noutput_items(1)
+        sink.set_max_noutput_items(3)
+        top.connect(source, ask, sink)
+        top.run()
+        self.assertIsNone(sink.error())
+        return sink
+
+    # ---- visibilities
+
+    def visibilities(self, count):
+        values = self.rng.integers(-9, 10, (2, count, CHANNELS, 3))
+        return (values[0] + 1j * values[1]).astype(np.complex64)
+
+    def read_uvh5(self, paths):
+        """Of all files together: times (s since the start), visibilities [time][product...], and
+        how many integrations each has."""
+        times, values, counts = [], [], []
+        for path in paths:
+            with h5py.File(path) as file:
+                rows = file["Header/Nblts"][()] // file["Header/Ntimes"][()]
+                julian = file["Header/time_array"][::rows]
+                times += list((julian - Time(START, format="unix").jd) * 86400)
+                values.append(file["Data/visdata"][()].reshape(len(julian), rows, CHANNELS, -1))
+                counts.append(len(julian))
+        return np.array(times), np.concatenate(values), counts
+
+    def check_uvh5(self, sink, items, length):
+        paths = sink.files()
+        times, values, counts = self.read_uvh5(paths)
+        first = 0.495 * length  # from the middle of the first of 100 spectra to that of all
+        np.testing.assert_allclose(
+            times, FRACTION + length * np.arange(len(items)) + first, atol=1e-3)
+        # the first baseline is that of the first antenna with itself, which is real
+        np.testing.assert_array_equal(values[:, 0, :, 0].real, items[:, :, 0].real)
+        # hidden ones are gone
+        self.assertEqual(sorted(paths), sorted(map(str, self.folder.iterdir())))
+        return counts
+
+    def uvh5(self, **roll):
+        sink = uvh5_sink(str(self.folder / "v-{time}.uvh5"), array_of(), CHANNELS)
+        sink.set_log_level("off")
+        sink.set_roll_over(**roll)
+        return sink
+
+    def test_visibilities_by_time(self):
+        """At full minutes, however the integrations lie."""
+        items = self.visibilities(37)
+        # bandwidth / channels: 200 spectra a second, 100 in an integration
+        sink = self.run_sink(self.uvh5(seconds=4), items, TIMES)
+        # the start is 2 s after a multiple of 4 s, and 0.75 s
+        self.assertEqual([3, 8, 8, 8, 8, 2], self.check_uvh5(sink, items, 0.5))
+        names = [Path(path).name for path in sink.files()]
+        self.assertEqual("v-20240101T005950Z.uvh5", names[0])
+        self.assertEqual("v-20240101T005952Z.uvh5", names[1])
+        self.assertEqual(sink.files()[:-1], sink.whole_files())
+        self.assertEqual(37, sink.integrations())
+
+    def test_visibilities_by_size(self):
+        items = self.visibilities(300)
+        sink = self.run_sink(self.uvh5(size=200_000), items, TIMES)
+        counts = self.check_uvh5(sink, items, 0.5)
+        self.assertGreater(len(counts), 2)
+        for path in sink.files():
+            self.assertLessEqual(Path(path).stat().st_size, 200_000)
+
+    def test_visibilities_when_asked(self):
+        items = self.visibilities(20)
+        sink = self.uvh5()
+        self.run_sink(sink, items, TIMES, {5: sink.roll_over, 6: sink.roll_over})
+        self.assertEqual([5, 1, 14], self.check_uvh5(sink, items, 0.5))
+
+    def test_recording_that_pauses(self):
+        """What is left out is counted, and the clock goes on over it."""
+        items = self.visibilities(60)
+        sink = self.uvh5()
+        self.run_sink(sink, items, TIMES, {
+            20: lambda: sink.set_recording(False), 40: lambda: sink.set_recording(True)})
+        times, _, counts = self.read_uvh5(sink.files())
+        self.assertEqual([20, 20], counts)
+        self.assertEqual(20, sink.left_out())
+        steps = np.diff(times)
+        gap = np.argmax(steps)
+        np.testing.assert_allclose(np.delete(steps, gap), 0.5, atol=1e-4)
+        self.assertAlmostEqual(21 * 0.5, steps[gap], delta=1e-3)
+
+    # ---- powers
+
+    def powers(self, sink, items, found, what=None):
+        self.run_sink(sink, items.astype(np.float32), found, what)
+        data, starts, lengths = [], [], []
+        for path in sink.files():
+            raw = Path(path).read_bytes()
+            place = raw.index(b"HEADER_END") + len("HEADER_END")
+            at = raw.index(b"tstart") + len("tstart")
+            starts.append((struct.unpack_from("<d", raw, at)[0] - 40587) * 86400 - START)
+            data.append(np.frombuffer(raw[place:], np.float32).reshape(-1, CHANNELS)[:, ::-1])
+            lengths.append(len(data[-1]))
+        return np.concatenate(data), np.array(starts), lengths
+
+    def filterbank(self, **roll):
+        sink = filterbank_sink(str(self.folder / "p-{time}.fil"), array_of(),
+                               [Beam("zenith", 0.0, 90.0)], CHANNELS)
+        sink.set_log_level("off")
+        sink.set_roll_over(**roll)
+        return sink
+
+    def test_powers_by_time(self):
+        items = self.rng.random((1003, CHANNELS))
+        data, starts, lengths = self.powers(self.filterbank(seconds=3), items,
+                                            tags_of(0, 100.0, 2))
+        np.testing.assert_array_equal(items.astype(np.float32), data)
+        # 3590.75 s is 0.25 s before a multiple of 3 s
+        self.assertEqual([25, 300, 300, 300, 78], [lengths[0], *lengths[1:]])
+        np.testing.assert_allclose(np.diff(starts), np.array(lengths[:-1]) / 100, atol=1e-5)
+
+    def test_powers_by_size_with_a_gap(self):
+        """Ten samples that did not come are filled, also where files end among them."""
+        items = self.rng.random((500, CHANNELS))
+        found = tags_of(0, 100.0, 2) + tags_of(150, 100.0, 2, shift=0.1)[:1]
+        sink = self.filterbank(size=32 * 4 * CHANNELS)
+        data, starts, lengths = self.powers(sink, items, found)
+        self.assertEqual(510, len(data))
+        self.assertEqual({32}, set(lengths[:-1]))
+        np.testing.assert_array_equal(items.astype(np.float32),
+                                      np.delete(data, np.arange(150, 160), axis=0))
+        np.testing.assert_allclose(np.diff(starts), 0.32, atol=1e-5)
+        self.assertEqual(10, sink.filled())
+        self.assertEqual(510, sink.integrations())
+
+    def test_powers_that_pause(self):
+        items = self.rng.random((300, CHANNELS))
+        sink = self.filterbank()
+        data, starts, lengths = self.powers(sink, items, tags_of(0, 100.0, 2), {
+            100: lambda: sink.set_recording(False), 200: lambda: sink.set_recording(True)})
+        self.assertEqual([100, 100], lengths)
+        self.assertEqual(100, sink.left_out())
+        self.assertAlmostEqual(2.0, starts[1] - starts[0], delta=1e-4)
+        np.testing.assert_array_equal(np.delete(items.astype(np.float32), np.arange(100, 200), 0),
+                                      data)
+
+    # ---- voltages
+
+    def test_voltages(self):
+        for roll, most in ((dict(seconds=2), 4), (dict(size=3 * 4 * 8 * 2), 3)):
+            frames = self.rng.integers(-127, 128, (23, 4, 2, 8, 2)).astype(np.int8)
+            sink = voltage_sink(str(self.folder / "x-{time}-{input}.raw"), 4, 2, 8, "sc8",
+                                selected_channels=None, array=array_of())
+            sink.set_roll_over(**roll)
+            sink.set_log_level("off")
+            found = tags_of(0, 2.0, 8)
+            self.run_sink(sink, frames, found)
+            files = [path for path in sink.files() if "-0." in path]
+            found = [read_guppi(path) for path in files]
+            blocks_found = [block for file in found for block in file]
+            self.assertEqual(23, len(blocks_found))
+            self.assertGreaterEqual(len(files), 23 // most)
+            self.assertLessEqual(max(map(len, found)), most)
+            for number, (_, data) in enumerate(blocks_found):
+                np.testing.assert_array_equal(
+                    np.asarray(data).reshape(4, 8, -1)[..., :2].astype(np.int8).ravel(),
+                    frames[number, :, 0].ravel())
+            shutil.rmtree(self.folder)
+            self.folder.mkdir()
+
+    # ---- what is not allowed
+
+    def test_refused(self):
+        roll = RollOver("x.uvh5")
+        with self.assertRaisesRegex(ValueError, "{time}"):
+            roll.set(seconds=60)
+        with self.assertRaisesRegex(ValueError, "{time}"):
+            roll.ask()
+        for values in (dict(seconds=-1), dict(seconds=float("nan")), dict(size=-1)):
+            with self.assertRaises(ValueError):
+                RollOver("{time}").set(**values)
+
+
+if __name__ == "__main__":
+    gr_unittest.run(qa_roll_over)
