@@ -257,8 +257,8 @@ class filterbank_sink(RollingSink, python_block):
                 self._set_levels()
         finally:
             if self._filled:
-                self._warn(f"{self._filled} of {self.integrations()} integrations were filled, which "
-                           f"*{MISSING} lists")
+                self._warn(f"{self._filled} of {self.integrations()} integrations were filled, "
+                           f"which *{MISSING} lists")
             self._close()
 
     def _work(self, input_items, output_items):
