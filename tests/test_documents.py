@@ -1,23 +1,31 @@
 # Copyright 2026 gr-aperture's authors.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""README.md, MANIFEST.md, docs/ and docstrings: what they name is there."""
+"""README.md and its neighbours, docs/ and docstrings: what they name is there."""
 
+import importlib.machinery
+import importlib.util
 import inspect
 import os
 import re
 import time
 import unittest
 
+import numpy as np
 import pmt
 import yaml
+from PIL import Image
 from gnuradio import aperture, blocks, gr
 from gnuradio.aperture.beams import beams as beams_module
 
-from places import SOURCE, main
+from places import SOURCE, fresh_folder, main
 
 README = (SOURCE / "README.md").read_text()
-PAGES = [SOURCE / "README.md", *(SOURCE / "docs").rglob("*.md")]
+PAGES = [*SOURCE.glob("*.md"), *(SOURCE / "docs").rglob("*.md")]
+#: endings of what is to be reached by links
+SHOWN = (".md", ".svg", ".png")
+#: a page that is longer is two
+MOST_LINES = 300
 
 # docs/glossary.md has the words for these: producer, consumer, work tile, schedule, sc4, sc16,
 # multiplied by -i, rows of tiles, frame
@@ -65,6 +73,49 @@ class TestDocuments(unittest.TestCase):
         for template in ("Author Name", "Short description", "Copyright Owner 1"):
             self.assertNotIn(template, header)
 
+    def test_version(self):
+        """CMake's version is that of the newest release and of what is cited."""
+        version = re.search(r"^project\(gr-aperture VERSION (\S+)",
+                            (SOURCE / "CMakeLists.txt").read_text(), flags=re.MULTILINE)[1]
+        self.assertEqual(aperture.__version__, version)
+        releases = re.findall(r"^## (.*?) \(", (SOURCE / "CHANGELOG.md").read_text(), re.MULTILINE)
+        self.assertEqual(releases[0], version)
+        citation = yaml.safe_load((SOURCE / "CITATION.cff").read_text())
+        self.assertEqual(citation["version"], version)
+        for key in ("cff-version", "message", "title", "authors", "license", "references"):
+            self.assertTrue(citation[key], key)
+        for paper in citation["references"]:
+            self.assertTrue(paper["type"] and paper["title"] and paper["authors"] and
+                            paper["year"] and ("journal" in paper or "identifiers" in paper or
+                                               "collection-title" in paper), paper["title"])
+
+    def test_lengths(self):
+        """README is short, and no page is so long that nobody reads it."""
+        self.assertLessEqual(len(README.splitlines()), 120)
+        long = {str(page.relative_to(SOURCE)): len(page.read_text().splitlines())
+                for page in PAGES}
+        self.assertEqual({page: lines for page, lines in long.items() if lines > MOST_LINES}, {})
+
+    def test_pictures(self):
+        """Pictures are small, made by tools/pictures, and those of README by today's commands."""
+        name = str(SOURCE / "tools/pictures")
+        loader = importlib.machinery.SourceFileLoader("pictures", name)
+        pictures = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader("pictures", loader))
+        loader.exec_module(pictures)
+        here = {path.stem: path for path in (SOURCE / "docs/pictures").iterdir()}
+        self.assertEqual(set(here), set(pictures.PICTURES), "tools/pictures makes all of them")
+        for path in here.values():
+            self.assertLessEqual(path.stat().st_size, pictures.MOST_BYTES, path)
+        folder = fresh_folder("pictures")
+        pictures.make("fringes", folder)
+        with Image.open(folder / "fringes.png") as made, Image.open(here["fringes"]) as kept:
+            small = [np.asarray(picture.convert("RGB").resize((160, 160)), float)
+                     for picture in (made, kept)]
+        # of 256; another signal has other colours in a third of the picture
+        self.assertLess(np.abs(small[0] - small[1]).mean(), 3,
+                        "docs/pictures/fringes.png is not what tools/pictures makes")
+
     def test_readmes_commands(self):
         for command in ("tools/demo", "tools/test", "tools/run", "tools/setup"):
             self.assertIn(command, README)
@@ -72,9 +123,10 @@ class TestDocuments(unittest.TestCase):
 
     def test_readmes_flowgraph(self):
         """README's Python is examples/first_flowgraph.py, which test_examples runs."""
-        code = re.search(r"```python\n(.*?)```", README, flags=re.DOTALL)[1]
-        self.assertIn(code, (SOURCE / "examples/first_flowgraph.py").read_text())
-        self.assertLessEqual(len([line for line in code.splitlines() if line.strip()]), 12)
+        for page in (README, (SOURCE / "docs/first-flowgraph.md").read_text()):
+            code = re.search(r"```python\n(.*?)```", page, flags=re.DOTALL)[1]
+            self.assertIn(code, (SOURCE / "examples/first_flowgraph.py").read_text())
+            self.assertLessEqual(len([line for line in code.splitlines() if line.strip()]), 12)
 
     def test_block_of_your_own(self):
         """The block in docs/writing-blocks.md is the example's, which test_examples runs."""
@@ -82,12 +134,13 @@ class TestDocuments(unittest.TestCase):
         code = re.search(r"```python\n(.*?)```", page, flags=re.DOTALL)[1]
         self.assertIn(code, (SOURCE / "examples/blank_interference.py").read_text())
 
-    def test_readmes_blocks(self):
-        """Every block that GRC shows is in README's table, and the other way round."""
+    def test_table_of_blocks(self):
+        """Every block that GRC shows is in docs/blocks.md, and the other way round."""
         in_grc = {path.name.split(".")[0][len("aperture_"):]
                   for path in (SOURCE / "grc").glob("aperture_*.block.yml")}
-        in_readme = set(re.findall(r"^\| `(\w+)` \|", README, flags=re.MULTILINE))
-        self.assertEqual(in_readme, in_grc)
+        in_table = set(re.findall(r"^\| `(\w+)` \|", (SOURCE / "docs/blocks.md").read_text(),
+                                  flags=re.MULTILINE))
+        self.assertEqual(in_table, in_grc)
         for name in in_grc:
             self.assertTrue(hasattr(aperture, name), name)
 
@@ -146,17 +199,17 @@ class TestDocuments(unittest.TestCase):
                     self.assertIn(heading, headings_of(target), f"{page.name}: {link}")
 
     def test_every_page_is_linked(self):
-        """A reader who begins at the README or docs/index.md comes to every page and picture."""
-        reached, new = set(), [SOURCE / "README.md", SOURCE / "docs/index.md"]
+        """A reader who begins at the README comes to every page and picture."""
+        reached, new = set(), [SOURCE / "README.md"]
         while new:
             page = new.pop()
             reached.add(page)
             if page.suffix == ".md":
                 for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
                     target = (page.parent / link).resolve()
-                    if target.suffix in (".md", ".svg") and target not in reached:
+                    if target.suffix in SHOWN and target not in reached:
                         new.append(target)
-        here = [path for path in (SOURCE / "docs").rglob("*.*") if path.suffix in (".md", ".svg")]
+        here = [path for path in (SOURCE / "docs").rglob("*.*") if path.suffix in SHOWN]
         self.assertEqual([path for path in here if path not in reached], [])
 
     def test_performance_page_is_short(self):

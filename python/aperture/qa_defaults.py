@@ -17,7 +17,7 @@ import time
 
 from gnuradio import aperture, blocks, gr, gr_unittest
 
-#: block -> those that may follow it, as docs/flowgraphs.md and README's table have them
+#: block -> those that may follow it, as docs/flowgraphs.md and docs/blocks.md have them
 FOLLOWERS = {
     "array_source": ("pfb_channelizer", "f_engine", "fx_correlator"),
     "pfb_channelizer": ("corner_turn",),
