@@ -13,7 +13,7 @@ cmake_minimum_required(VERSION 3.16)
 set(package "${DESTINATION}/gnuradio/aperture")
 
 file(GLOB_RECURSE sources RELATIVE "${SOURCE}" "${SOURCE}/*.py" "${SOURCE}/*.yml"
-    "${SOURCE}/*.yaml" "${SOURCE}/packages/*.txt")
+    "${SOURCE}/*.yaml" "${SOURCE}/packages/*.txt" "${SOURCE}/monitoring/page/*")
 list(FILTER sources EXCLUDE REGEX "^bindings/|__pycache__")
 foreach(file IN LISTS sources)
     get_filename_component(folder "${package}/${file}" DIRECTORY)
@@ -27,7 +27,7 @@ foreach(file IN LISTS MADE)
 endforeach()
 
 file(GLOB_RECURSE copies RELATIVE "${package}" "${package}/*.py" "${package}/*.yml"
-    "${package}/*.yaml" "${package}/packages/*.txt")
+    "${package}/*.yaml" "${package}/packages/*.txt" "${package}/monitoring/page/*")
 foreach(file IN LISTS copies)
     if(NOT file IN_LIST sources AND NOT file IN_LIST MADE)
         file(REMOVE "${package}/${file}")

@@ -19,8 +19,8 @@ PACKAGE = SOURCE / "python/aperture"
 
 # what a package of python/aperture may import of the others; "blocks": modules of that folder
 ANYTHING = {"arguments", "arrays", "beams", "blocks", "calibration", "commands", "displays",
-            "doctor", "files", "imaging", "inputs", "observatory", "packages", "parameters",
-            "plots", "streams", "testing", "tracking", "transients"}
+            "doctor", "files", "imaging", "inputs", "monitoring", "observatory", "packages",
+            "parameters", "plots", "streams", "testing", "tracking", "transients"}
 MAY_IMPORT = {
     "arguments": set(),
     "parameters": set(),
@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "dumps": {"arrays", "files", "parameters", "streams"},
     "files": {"arrays", "packages", "parameters", "tracking"},
     "imaging": {"arrays", "files", "tracking"},
+    "monitoring": {"arrays", "beams", "blocks", "displays", "parameters", "streams", "tracking"},
     "observatory": {"files", "parameters"},
     "packages": set(),
     "streams": {"parameters"},

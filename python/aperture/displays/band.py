@@ -6,29 +6,12 @@
 """What the items of an edge say of their time and their channels; no Qt."""
 
 import time as host
-from dataclasses import dataclass
 
 import numpy as np
 import pmt
 
 from .. import tags
-
-
-@dataclass(frozen=True)
-class Channels:
-    """The channels of an edge in Hz: the frequency of the first one, and their width."""
-    first: float
-    width: float
-    count: int
-
-    def frequencies(self):
-        """Hz [channel]."""
-        return self.first + self.width * np.arange(self.count)
-
-    @property
-    def middle(self):
-        """Hz: the middle of the band."""
-        return self.first + self.width * (self.count - 1) / 2
+from .axes import Channels, on_grid, usual_step, with_breaks  # noqa: F401 (for importers)
 
 
 def channels_of(item, count):
@@ -68,46 +51,3 @@ class Times:
         if self._first is None or item.number < self._number:
             self._first, self._number = host.time(), item.number
         return self._first + (item.number - self._number) / item.rate + half
-
-
-def on_grid(times, step, most):
-    """
-    Where times lie on a grid that ends with the last of them.
-
-    Parameters
-    ----------
-    times : float [row]
-        Ascending.
-    step : float
-        Of the grid.
-    most : int
-        Places of the grid, at most.
-
-    Returns
-    -------
-    int [row], its places from 0 on, negative for those too long ago; and the number of places
-    """
-    back = np.rint((times[-1] - times) / step).astype(np.int64)
-    kept = back[back < most]
-    length = int(kept.max()) + 1
-    return length - 1 - back, length
-
-
-def usual_step(times, interval=None):
-    """Seconds from one of the times to the next where none is missing: the interval that the stream
-    says, unless most of them lie further apart."""
-    steps = np.diff(times)
-    steps = steps[steps > 0]
-    middle = float(np.median(steps)) if len(steps) else None
-    if interval is None or (middle is not None and middle > 1.5 * interval):
-        return middle or interval or 1.0
-    return interval
-
-
-def with_breaks(times, step, *curves):
-    """Times and curves over them, with a NaN wherever items are missing, so that no line is drawn
-    across."""
-    after = np.flatnonzero(np.diff(times) > 1.5 * step) + 1
-    middles = (times[after - 1] + times[after]) / 2 if len(after) else []
-    return [np.insert(times, after, middles),
-            *[np.insert(np.asarray(curve, float), after, np.nan) for curve in curves]]

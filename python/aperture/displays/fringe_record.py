@@ -13,12 +13,14 @@ import numpy as np
 from ..plots.fringes import find_fringe, mean_over_channels, refine_delay, without_delay
 from ..plots.plot_data import coherence, lags
 from ..plots.style import delay_unit, minus_signs
-from .band import on_grid, usual_step, with_breaks
+from .axes import on_grid, usual_step, with_breaks
 
 #: points of a lag spectrum for each 1/bandwidth
 OVERSAMPLING = 8
 #: places of the grid in which the rotation of the phase is searched
 MOST_PLACES = 512
+#: steps of that grid by which times may lie beside it
+OFF_GRID = 0.1
 #: natural logarithm of the odds against the highest of as many cells of noise: 1 in 1000
 ODDS = 7.0
 
@@ -259,6 +261,9 @@ class FringeRecord:
         """Hz, by which the phase of phasors grows; NaN of fewer than three, or of such that lie too
         far apart."""
         step = usual_step(times, self._interval)
+        apart = (times - times[-1]) / step
+        if self._interval and np.abs(apart - np.rint(apart)).max() > OFF_GRID:
+            step = self._interval  # some are left out, and not evenly
         places, length = on_grid(times, step, MOST_PLACES)
         seen = (places >= 0) & np.isfinite(phasors)
         if seen.sum() < 3:

@@ -67,6 +67,13 @@ class TestFringeRecord(unittest.TestCase):
                 slope = 360 * (rates[second] - rates[first])
                 np.testing.assert_allclose(phase - phase[0], slope * (times - times[0]), atol=0.01)
 
+    def test_left_out_unevenly(self):
+        """Of integrations that a display had no time for, two or three in a row are missing."""
+        times = START + 0.5 * np.cumsum([2, 3] * 12)
+        fringe = self.record((0.0, 12e-9), (0.0, 0.0853), 0.31, times, [(0, 1)]).fringe((0, 1))
+        self.assertAlmostEqual(fringe.rate, 0.0853, delta=3e-4)
+        self.assertAlmostEqual(fringe.coherence, 0.31, delta=2e-3)
+
     def test_agrees_with_plots(self):
         """With noise, the fringe is the one that aperture_plot finds in the same integrations, and
         true within its errors."""

@@ -1,0 +1,164 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The section `monitoring` of a configuration: who may reach the server, and how."""
+
+import ipaddress
+import os
+import re
+import socket
+import stat
+from dataclasses import dataclass, fields
+
+from ..parameters.errors import ParameterError, refuse
+
+NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
+#: of a token: 128 bits of hexadecimal digits at least
+SHORTEST_TOKEN, LONGEST_TOKEN = 32, 512
+LARGEST_FILE = 1 << 16
+
+
+class SectionError(ParameterError):
+    """The section is not allowed as it is; the message names the key."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """
+    listen: ADDRESS:PORT; token_file: a file with the token, mode 0600 or 0400; tls_certificate,
+    tls_key: PEM files; proxy: the only address (or name) from which connections are taken, of a
+    proxy that has TLS; hosts: names by which browsers call the server, beside its address, with
+    commas between them.
+    """
+    listen: str = "127.0.0.1:8080"
+    token_file: str = ""
+    tls_certificate: str = ""
+    tls_key: str = ""
+    proxy: str = ""
+    hosts: str = ""
+
+    @classmethod
+    def of(cls, values):
+        """A checked Section of a mapping; raises SectionError."""
+        known = {field.name for field in fields(cls)}
+        if not isinstance(values, dict):
+            refuse("monitoring", values, f"a mapping of {', '.join(sorted(known))}", SectionError)
+        for key, value in values.items():
+            if key not in known:
+                raise SectionError(f"monitoring.{key}",
+                                   f"not known; allowed: {', '.join(sorted(known))}")
+            if value is not None and not isinstance(value, str):
+                refuse(f"monitoring.{key}", value, "a text", SectionError)
+        section = cls(**{key: value for key, value in values.items() if value is not None})
+        section.check()
+        return section
+
+    def check(self):
+        """Raises SectionError unless what is asked for is allowed, and files are as they must."""
+        address, _ = self.address()
+        for name in self.names():
+            if not NAME.fullmatch(name):
+                refuse("monitoring.hosts", name, "names of hosts, with commas between them",
+                       SectionError)
+        if bool(self.tls_certificate) != bool(self.tls_key):
+            raise SectionError("monitoring.tls_key", "needs tls_certificate, and the other way "
+                               "round")
+        if self.tls_key:
+            check_private("monitoring.tls_key", self.tls_key)
+        if self.token_file:
+            read_token(self.token_file)
+        if self.proxy:
+            self.proxy_addresses()
+            if not self.hosts:
+                raise SectionError("monitoring.hosts", "missing: behind a proxy, the name by which "
+                                   "browsers call it")
+        if not self.open_to_readers and not self.token_file:
+            raise SectionError("monitoring.token_file", f"missing: who reaches {address} "
+                               + ("by way of a proxy " if self.proxy else "")
+                               + "must show a token")
+        if not is_loopback(address) and not self.tls_key and not self.proxy:
+            raise SectionError("monitoring.tls_certificate", f"missing: off loopback ({address}) "
+                               "either TLS (tls_certificate, tls_key) or a proxy that has it "
+                               "(proxy) is needed")
+
+    def address(self):
+        """(IP address, port) of listen."""
+        host, colon, port = self.listen.rpartition(":")
+        host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+        host = "127.0.0.1" if host == "localhost" else host
+        try:
+            address = str(ipaddress.ip_address(host))
+        except ValueError:
+            address = None
+        if not colon or address is None or not re.fullmatch(r"[0-9]{1,5}", port) \
+                or int(port) > 65535:
+            refuse("monitoring.listen", self.listen, "ADDRESS:PORT, such as 127.0.0.1:8080 or "
+                   "[::1]:8080", SectionError)
+        return address, int(port)
+
+    def names(self):
+        """The names of hosts."""
+        return [name.strip().lower() for name in self.hosts.split(",") if name.strip()]
+
+    def proxy_addresses(self):
+        """IP addresses of the proxy, as they are called on a connection."""
+        try:
+            found = {entry[4][0] for entry in socket.getaddrinfo(self.proxy, None)}
+        except (OSError, UnicodeError):
+            refuse("monitoring.proxy", self.proxy, "an address, or a name that has one",
+                   SectionError)
+        return found
+
+    @property
+    def open_to_readers(self):
+        """Whether reading needs no token: all who come are on this machine."""
+        return is_loopback(self.address()[0]) and not self.proxy
+
+    @property
+    def tls(self):
+        """Whether the server speaks TLS itself."""
+        return bool(self.tls_key)
+
+
+def is_loopback(address):
+    """Whether an IP address can only be reached from this machine."""
+    return ipaddress.ip_address(address).is_loopback
+
+
+def check_private(field, path):
+    """Raises SectionError unless a file is regular, of this user or root, and of mode 0600 or
+    0400; returns what is in it."""
+    try:
+        # the file that is checked is the one that is read, and a FIFO is not waited for
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SectionError(field, f"{path}: {reason} (it must be a file, and no link)") from None
+    about = os.fstat(descriptor)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(descriptor)
+        raise SectionError(field, f"{path}: must be a regular file")
+    with os.fdopen(descriptor, "rb") as file:
+        if about.st_uid not in (os.geteuid(), 0):
+            raise SectionError(field, f"{path}: belongs to user {about.st_uid}; it must be that of "
+                               f"the server, {os.geteuid()}, or of root")
+        mode = stat.S_IMODE(about.st_mode)
+        if mode not in (0o600, 0o400):
+            raise SectionError(field, f"{path}: has mode {mode:04o}; it must have 0600 or 0400, "
+                               "so that nobody else can read it")
+        data = file.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise SectionError(field, f"{path}: is larger than {LARGEST_FILE} bytes")
+    return data
+
+
+def read_token(path):
+    """The token in a file, bytes of 32 to 512 letters, digits and - . _ ~ + / =."""
+    token = check_private("monitoring.token_file", path).strip()
+    if not re.fullmatch(rb"[A-Za-z0-9._~+/=-]{%d,%d}" % (SHORTEST_TOKEN, LONGEST_TOKEN), token):
+        raise SectionError("monitoring.token_file", f"{path}: must have {SHORTEST_TOKEN} to "
+                           f"{LONGEST_TOKEN} letters, digits, and - . _ ~ + / =; make it with "
+                           "`openssl rand -hex 32`")
+    return token

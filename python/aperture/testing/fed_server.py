@@ -1,0 +1,149 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The server of monitoring without a flowgraph: fed with what a simulated array would say."""
+
+import os
+import threading
+import time
+
+import numpy as np
+
+from ..arrays.array_description import load_array
+from ..monitoring import channel, schemas
+from ..monitoring.array_values import array_section
+from ..monitoring.section import Section
+from ..monitoring.server_process import ServerProcess
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+START = 1704067200.0
+
+
+def write_token(folder, token=TOKEN, mode=0o600):
+    """A file with a token in a folder; its path."""
+    path = os.path.join(str(folder), f"token-{mode:o}")
+    if os.path.exists(path):
+        os.remove(path)
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+        file.write(token + "\n")
+    os.chmod(path, mode)
+    return path
+
+
+def controls():
+    """Some of each kind, as controls.py makes them for blocks."""
+    part = schemas.number(-1e30, 1e30)
+    which = schemas.integer(0, 7, "which input; all without it")
+    one = {"xengine": {"integration": schemas.mapping(
+               ["seconds"], seconds=schemas.number(1e-6, 1e6, "s"))},
+           "f_engine": {"gains": schemas.mapping(
+               ["gain"], gain=schemas.either(part, schemas.array(part, 2, 2)), input=which)},
+           "tracker": {"direction": schemas.mapping(["direction"], direction=schemas.text(128))},
+           "calibrator": {"command": schemas.mapping(
+               ["command"], command=schemas.text(16, choices=["measure"]))},
+           "ring": {"trigger": schemas.mapping(
+               ["before"], id=schemas.text(64, pattern=schemas.ID),
+               before=schemas.number(0, 1e6), after=schemas.number(0, 1e6))}}
+    return {block: {port: {"schema": schema, "about": f"Sets {port}."}
+                    for port, schema in ports.items()} for block, ports in one.items()}
+
+
+class FedServer:
+    """
+    A server that runs, with `url`; commands that it was given are in `commands`, and answered with
+    `error`. To be closed.
+
+    section: the section monitoring; port 0 of listen: a free one; request_time: s within which
+    requests must come.
+    """
+
+    def __init__(self, section=None, array="y8", name="fed", request_time=4.0):
+        self.array = load_array(array)
+        self.commands, self.error = [], None
+        self._process = ServerProcess(Section.of({"listen": "127.0.0.1:0", **(section or {})}),
+                                      "--request-time", str(request_time))
+        self.pid = self._process.pid
+        ready = threading.Event()
+        self.url = ""
+        self._answers = threading.Lock()
+
+        def read():
+            try:
+                while (found := channel.receive(self._process.socket)) is not None:
+                    message = found[0]
+                    if message["kind"] == "ready":
+                        self.url = message["url"]
+                        ready.set()
+                    else:
+                        self.commands.append((message["block"], message["port"],
+                                              message["value"]))
+                        self.send({"kind": "answer", "id": message["id"], "error": self.error})
+            except OSError:
+                pass
+        self._reader = threading.Thread(target=read, daemon=True)
+        self._reader.start()
+        if not ready.wait(30):
+            self.close()
+            raise RuntimeError("the server does not listen")
+        self.send({"kind": "about", "controls": controls(), "instrument": {
+            "name": name, "version": "1.2.3", "state": "running", "restarts": 0,
+            "array": array_section(self.array), "configuration": {},
+            "blocks": {block: {"type": block, "in": [], "out": ["status"]}
+                       for block in ("source", "f_engine", "xengine", "tracker", "ring",
+                                     "calibrator")}}})
+        self._noise = np.random.default_rng(1)
+        self.integrations = 0
+
+    def send(self, message, payload=b""):
+        """A message as a publisher sends it."""
+        with self._answers:
+            self._process.send(message, payload)
+
+    def feed(self, seconds=1.0, channels=64):
+        """What a publisher says in so many seconds: an integration, counts, figures."""
+        now = START + self.integrations * seconds
+        inputs = len(self.array.inputs)
+        count = inputs * (inputs + 1) // 2
+        noise = self._noise.standard_normal((2, channels, count)).astype(np.float32)
+        values = (0.1 * (noise[0] + 1j * noise[1])).astype(np.complex64)
+        rows, columns = np.tril_indices(inputs)
+        autos = rows == columns
+        phases = 0.01 * self.integrations * (rows - columns) * 2 + 0.3 * rows
+        values += 60 * np.exp(1j * phases)
+        values[:, autos] = 200 * (1 + 0.3 * np.sin(np.arange(channels) / 9))[:, None]
+        self.send({"kind": "visibilities", "block": "xengine", "number": self.integrations,
+                   "time": now, "told": True, "type": "sc8", "interval": seconds,
+                   "inputs": list(range(inputs)), "channels": channels,
+                   "first": self.array.center_frequency - 1e5, "width": 2e5 / channels,
+                   "counted": [100.0], "spectra": 100}, values)
+        clamped = [0] * (inputs - 1) + [50 * self.integrations]
+        self.send({"kind": "status", "block": "f_engine", "time": time.time(), "value": {
+            "event": "counts", "spectra": 100 * (self.integrations + 1), "channels": channels,
+            "clamped": clamped, "clamped_samples": [0] * inputs, "missing": [0] * inputs}})
+        self.send({"kind": "figures", "time": time.time(), "state": "running",
+                   "blocks": {"source": {"items_out": 1000 * self.integrations}},
+                   "edges": [["source", "f_engine", 12]], "integrations": self.integrations,
+                   "times_real_time": 1.01, "latency": 0.3, "queue": 0, "dropped": 0,
+                   "server_restarts": 0})
+        self.integrations += 1
+
+    def status(self, block, **value):
+        """A message of a block's port status."""
+        self.send({"kind": "status", "block": block, "time": time.time(), "value": value})
+
+    def ended(self):
+        """Its exit status, None while it runs."""
+        return self._process.ended()
+
+    def close(self):
+        """Ends the server."""
+        self._process.stop()
+        self._reader.join()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
