@@ -74,6 +74,19 @@ REFUSED = {
         {"channels": "0"}, {"rows": "0"}, {"bins": "1"}, {"channels": "2**23"}, {"dm": "-1"},
         {"period": "0"}, {"filename": ""}, {"beams": "[]"},
     ],
+    "aperture_spead_source": [
+        {"inputs": "3"}, {"spectra_per_frame": "100"}, {"channels": "10", "channels_per_heap": "4"},
+        {"window": "0"}, {"align": "0"}, {"restart": "0"}, {"total_channels": "5"},
+        {"kind": "samples", "samples_per_heap": "4095"}, {"taps": "-1"}, {"packet_size": "9"},
+        {"sample_rate": "0"}, {"sync_time": "-1"}, {"most_gap": "-1"},
+        {"spectra_per_frame": "2**20"},
+    ],
+    "aperture_spead_sink": [
+        {"inputs": "3"}, {"first_input": "2"}, {"sent_inputs": "3"}, {"packet_size": "1e9"},
+        {"kind": "visibilities", "polarizations": "3", "inputs": "3"}, {"rate_factor": "-1"},
+        {"channels": "10", "channels_per_heap": "4"}, {"ttl": "256"},
+        {"kind": "samples", "samples_per_heap": "0"},
+    ],
     "aperture_pfb_channelizer": [
         {"channels": "7"}, {"channels": "2"}, {"channels": "65538"}, {"inputs": "0"},
         {"inputs_per_port": "0"}, {"inputs": "3", "inputs_per_port": "2"}, {"taps": "0"},
@@ -278,6 +291,19 @@ ALLOWED = {
         {"array": "y8", "inputs": "8", "direction": "az=180, el=45", "status_period": "0"},
         {"type": "s16", "inverted": "True", "channels": "64"},
         {"type": "s12", "vlen": "3", "samples_per_item": "2", "direction": "sun"},
+    ],
+    "aperture_spead_source": [
+        {"kind": "samples", "inputs": "3", "senders": "[7, 5, 6]"},
+        {"kind": "samples", "sample_type": "s8", "heaps_per_chunk": "5"},
+        {"kind": "beams", "inputs": "3", "address": "239.1.1.1+2:7148", "cores": "[0]"},
+        {"kind": "visibilities", "inputs": "6", "channels": "16", "total_channels": "64"},
+        {"spectra_per_frame": "1024", "channels_per_heap": "64", "sync_time": "'0.1'"},
+    ],
+    "aperture_spead_sink": [
+        {"kind": "samples", "inputs": "3", "sample_type": "s12"},
+        {"kind": "beams", "inputs": "3", "address": "239.1.1.1+2:7148", "antennas": "64"},
+        {"kind": "visibilities", "inputs": "6", "channels": "16", "normalised": "False"},
+        {"address": "10.0.0.1:7148,10.0.0.2:7148", "inputs": "8", "first_input": "4"},
     ],
     "aperture_pointing": [
         {"type": "sc8", "vlen": "2", "phase_error": "0.1", "taper": "hamming"},

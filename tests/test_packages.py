@@ -128,8 +128,8 @@ class TestPackages(unittest.TestCase):
         self.assertRegex(run_or_fail(self, *program, env=apart), "imaging +not installed")
         code, output = run(*program, "maps", env=apart)
         self.assertEqual(code, 1)
-        self.assertIn("maps: there is no such group: imaging, conversion, formats, compression "
-                      "or all", output)
+        self.assertIn("maps: there is no such group: imaging, conversion, formats, network, "
+                      "compression or all", output)
 
 
 if __name__ == "__main__":

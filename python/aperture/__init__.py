@@ -38,6 +38,8 @@ from .inputs.input_source import input_source
 from .pointing import pointing
 from .psrfits_sink import psrfits_sink
 from .sky_display import sky_display
+from .spead_sink import spead_sink
+from .spead_source import spead_source
 from .tap import tap
 from .uvh5_sink import uvh5_sink
 from .voltage_ring import voltage_ring
@@ -49,7 +51,7 @@ folder = clear_errors(folder)
 tap = clear_errors(tap)
 for _block in (bandpass_display, calibrator, candidate_sink, delay_tracker, device_block,
                filterbank_sink, fringe_display, fx_correlator, input_source, pointing,
-               psrfits_sink, sky_display, uvh5_sink, voltage_ring, voltage_sink,
-               waterfall_display):
+               psrfits_sink, sky_display, spead_sink, spead_source, uvh5_sink, voltage_ring,
+               voltage_sink, waterfall_display):
     clear_errors(_block)
 del _block, clear_errors, clear_errors_of

@@ -43,6 +43,7 @@ void bind_recording_source(py::module& m);
 void bind_replay(py::module& m);
 void bind_select(py::module& m);
 void bind_snapshot(py::module& m);
+void bind_spead(py::module& m);
 void bind_stream_align(py::module& m);
 void bind_tags(py::module& m);
 void bind_tap(py::module& m);
@@ -102,6 +103,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_replay(m);
     bind_select(m);
     bind_snapshot(m);
+    bind_spead(m);
     bind_stream_align(m);
     bind_tags(m);
     bind_tap(m);

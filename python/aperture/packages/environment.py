@@ -43,6 +43,8 @@ GROUPS = {
                         "x.uvfits (pyuvdata, python-casacore)"),
     "formats": Group(("sigmf", "baseband"), "recordings as inputs: sigmf:, vdif: and guppi: "
                      "(sigmf, baseband)"),
+    "network": Group(("spead2",), "spead_source and spead_sink, inputs spead: and hosts that share "
+                     "the channels of an array (spead2)"),
     "compression": Group(("hdf5plugin",), "UVH5 files compressed with bitshuffle (hdf5plugin)"),
 }
 
