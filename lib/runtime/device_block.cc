@@ -226,6 +226,12 @@ void device_block::edges::start()
                detail->output(i),
                nullptr,
                output_device(i));
+    if (d_streams.size() == 1)
+        return;
+    for (const auto* ports : { &d_inputs, &d_outputs })
+        for (const auto& p : *ports)
+            for (const auto& s : d_streams)
+                p.buffer->share(p.place, s.first);
 }
 
 void device_block::edges::stop()

@@ -208,12 +208,7 @@ size_t device_buffer::find_place(const device& d)
         if (d_replicas[i].on() == d)
             return i + 1;
     d_replicas.emplace_back(d, size_t(d_bufsize) * d_sizeof_item, layout_on(d, false));
-    const bool mapped = d_ring->type() == ring::layout::twice_mapped;
-    if (!d_host_writer &&
-        !d_device.own_memory()->share(d_ring->at(0),
-                                      (mapped ? 2 : 1) * d_ring->footprint(),
-                                      mapped,
-                                      *d.own_memory()))
+    if (!d_host_writer && !d_ring->share(*d_device.own_memory(), *d.own_memory()))
         d_replicas_by_mirror = true;
     return d_replicas.size();
 }
@@ -279,6 +274,15 @@ size_t device_buffer::attach(const device& d, const std::shared_ptr<stream>& wri
         allocate_mirror();
     d_attached++;
     return place;
+}
+
+bool device_buffer::share(size_t place, const device& other)
+{
+    std::lock_guard<std::mutex> guard(d_state);
+    if (place == 0)
+        return d_device == other ||
+               d_ring->share(*d_device.own_memory(), *other.own_memory());
+    return d_replicas[place - 1].share(other);
 }
 
 std::string device_buffer::detach()

@@ -83,6 +83,12 @@ public:
      * \throws std::runtime_error if there is not enough memory
      */
     size_t attach(const device& d, const std::shared_ptr<stream>& writer);
+    /*!
+     * After attach(): lets work of another device reach the items at the place of a
+     * device, too.
+     * \returns false if the devices cannot reach each other's memory
+     */
+    bool share(size_t place, const device& other);
     //! In stop(), once for each attach(), when the block's stream has nothing left to do:
     //! the last one frees the memory on the device.
     //! \returns the error that the last copies met; empty if there was none

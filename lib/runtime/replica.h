@@ -34,6 +34,12 @@ public:
     const char* at(size_t offset) const { return d_ring.at(offset); }
     ring::layout layout() const { return d_ring.type(); }
 
+    //! Lets work of another device reach the items, too: as of backend.
+    bool share(const device& other)
+    {
+        return other == d_device ||
+               d_ring.share(*d_device.own_memory(), *other.own_memory());
+    }
     //! The stream waits until it may read items below end.
     void begin_read(stream& s, int64_t end) const;
     //! All work of a reader on items first ... end-1 is done after an event.

@@ -35,6 +35,13 @@ public:
     //! Bytes of memory, the second mapping not counted.
     size_t footprint() const;
 
+    //! Lets another device reach it: as of backend, of the device that it is on.
+    bool share(const backend& on, const backend& other) const
+    {
+        const bool mapped = d_layout == layout::twice_mapped;
+        return on.share(at(0), (mapped ? 2 : 1) * footprint(), mapped, other);
+    }
+
     struct piece {
         size_t to, from, bytes;
     };

@@ -63,7 +63,18 @@ int frame_item_size(int channels, int inputs, int times, sample_type type)
 }
 
 clocked_block::clocked_block(const device& d, int ports, int64_t window, int64_t step)
-    : device_block(d), d_alignment(ports, window, step), d_ports(ports), d_end(ports)
+    : clocked_block(std::vector<device>(ports, d), {}, window, step)
+{
+}
+
+clocked_block::clocked_block(const std::vector<device>& inputs,
+                             const std::vector<device>& outputs,
+                             int64_t window,
+                             int64_t step)
+    : device_block(inputs.at(0), inputs, outputs),
+      d_alignment(int(inputs.size()), window, step),
+      d_ports(inputs.size()),
+      d_end(inputs.size())
 {
     set_tag_propagation_policy(TPP_DONT);
     message_port_register_out(status_port);
@@ -617,13 +628,13 @@ std::vector<const char*>
 clocked_block::starts_of(const timeline::run& run,
                          const gr_vector_const_void_star& input_items)
 {
-    const int64_t size = input_signature()->sizeof_stream_item(0);
     std::vector<const char*> starts(d_ports.size());
     for (size_t port = 0; port < starts.size(); port++)
         if (const int64_t item = run.first_item[port]; item >= 0)
             starts[port] =
                 static_cast<const char*>(input_items[port]) +
-                (item + d_alignment.reach_of(port).before - first_item(port)) * size;
+                (item + d_alignment.reach_of(port).before - first_item(port)) *
+                    int64_t(input_signature()->sizeof_stream_item(int(port)));
     return starts;
 }
 

@@ -47,6 +47,11 @@ public:
 protected:
     //! Windows as in timeline.
     clocked_block(const device& d, int ports, int64_t window, int64_t step);
+    //! Ports on several devices, as of device_block.
+    clocked_block(const std::vector<device>& inputs,
+                  const std::vector<device>& outputs,
+                  int64_t window,
+                  int64_t step);
 
     //! forecast(): what the next window needs of each port; nothing once the input ended.
     void require_window(gr_vector_int& required);

@@ -14,6 +14,7 @@
 #include "kernels/conditioning/power_normalizer.h"
 #include "kernels/corner_turn/corner_turn.h"
 #include "kernels/dedispersion/dedisperser.h"
+#include "kernels/exchange/exchange.h"
 #include "kernels/f_engine/f_engine.h"
 #include "kernels/flagging/flagging.h"
 #include "kernels/flagging/mask_counts.h"
@@ -38,6 +39,7 @@ struct cuda_kernels {
     cuda_maker<kernels::beamformer> beamformer;
     cuda_maker<kernels::corner_turn> corner_turn;
     cuda_maker<kernels::dedisperser> dedisperser;
+    cuda_maker<kernels::exchange> exchange;
     cuda_maker<kernels::f_engine> f_engine; //!< may return nullptr
     cuda_maker<kernels::mask_counts> mask_counts;
     cuda_maker<kernels::flagging> flagging;

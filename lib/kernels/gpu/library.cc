@@ -12,6 +12,7 @@
 #include "kernels/conditioning/cuda_power_normalizer.h"
 #include "kernels/corner_turn/cuda_corner_turn.h"
 #include "kernels/dedispersion/cuda_dedisperser.h"
+#include "kernels/exchange/cuda_exchange.h"
 #include "kernels/f_engine/cuda_f_engine.h"
 #include "kernels/flagging/cuda_flagging.h"
 #include "kernels/flagging/cuda_mask_counts.h"
@@ -31,6 +32,7 @@ extern "C" __attribute__((visibility("default"))) const void* gnuradio_aperture_
         [](const auto& p, int gpu) { return cuda::make_beamformer(p, gpu); },
         cuda::make_corner_turn,
         cuda::make_dedisperser,
+        cuda::make_exchange,
         cuda::make_f_engine,
         cuda::make_mask_counts,
         cuda::make_flagging,

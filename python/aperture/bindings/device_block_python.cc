@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(device/device_block.h) */
-/* BINDTOOL_HEADER_FILE_HASH(ad5a83acd118b1d7efe1576b21904d68) */
+/* BINDTOOL_HEADER_FILE_HASH(ae593d3f7c037a8e6f4f8c2fbf7dc363) */
 /***********************************************************************************/
 
 /*!

@@ -29,6 +29,7 @@ void bind_dedisperser(py::module& m);
 void bind_device(py::module& m);
 void bind_device_block(py::module& m);
 void bind_discard(py::module& m);
+void bind_exchange(py::module& m);
 void bind_f_engine(py::module& m);
 void bind_folder(py::module& m);
 void bind_item_ring(py::module& m);
@@ -90,6 +91,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_device(m);
     bind_device_block(m);
     bind_discard(m);
+    bind_exchange(m);
     bind_f_engine(m);
     bind_folder(m);
     bind_item_ring(m);

@@ -100,7 +100,8 @@ protected:
 
     /*!
      * A block whose ports are on several devices, or on another one than its work: it
-     * moves items between them, with the streams of the ports.
+     * moves items between them, with the streams of the ports. Work of each of its
+     * devices reaches the items of all ports, where the devices reach each other at all.
      * \param d of work_stream()
      * \param inputs, outputs of each port; of further ports the last one holds; none: d
      * \throws std::invalid_argument if some are on the CPU and others are not

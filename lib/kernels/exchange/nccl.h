@@ -1,0 +1,48 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_EXCHANGE_NCCL_H
+#define INCLUDED_APERTURE_KERNELS_EXCHANGE_NCCL_H
+
+#include <cuda_runtime.h>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gr::aperture::kernels::cuda {
+
+/*!
+ * The communicators of some GPUs, of NCCL, which is loaded when it is asked for: it is
+ * 200 MB large, many systems do not have it, and what is linked to it would not start
+ * there.
+ */
+class nccl
+{
+public:
+    //! Why NCCL is not to be had; empty: it is.
+    static std::string problem();
+
+    /*!
+     * \param gpus each once; their places are the ranks
+     * \throws std::runtime_error
+     */
+    static std::unique_ptr<nccl> make(const std::vector<int>& gpus);
+    virtual ~nccl() = default;
+    //! For example "2.28.3".
+    virtual std::string version() const = 0;
+
+    //! What is sent and received between these is done at the same time.
+    virtual void begin() = 0;
+    virtual void end() = 0;
+    virtual void send(const void* from, size_t bytes, int self, int to, cudaStream_t) = 0;
+    virtual void receive(void* to, size_t bytes, int self, int from, cudaStream_t) = 0;
+};
+
+} // namespace gr::aperture::kernels::cuda
+
+#endif /* INCLUDED_APERTURE_KERNELS_EXCHANGE_NCCL_H */
