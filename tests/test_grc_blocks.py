@@ -233,6 +233,16 @@ REFUSED = {
         {"rate": "float('inf')"}, {"center_frequency": "float('nan')"},
         {"start_time": "(-1, 0.0)"}, {"samples_per_item": "2**31"},
     ],
+    "aperture_exchange": [
+        {"channels": "0"}, {"inputs": "0"}, {"spectra_per_frame": "0"}, {"input_devices": "[]"},
+        {"output_devices": "[]"}, {"input_devices": "['cpu'] * 3"}, {"latency": "11"},
+        {"output_devices": "['cpu', 'gpu']"}, {"spectra_per_slice": "100"}, {"most_gap": "-1"},
+        {"channels": "2**24", "inputs": "256"},
+    ],
+    "aperture_join_channels": [
+        {"channels": "0"}, {"inputs": "0"}, {"ranges": "0"}, {"ranges": "1025"},
+        {"channels": "65536", "inputs": "1024"},
+    ],
     "aperture_select": [
         {"channels": "0"}, {"inputs": "0"}, {"products": "[]"}, {"products": "[(0, 2)]"},
         {"products": "[(-1, 0)]"}, {"products": "[(0,)]"}, {"channels": "90000000"},
@@ -468,6 +478,14 @@ ALLOWED = {
         {"type": "sc8", "inputs": "3"}, {"type": "sc4", "method": "time"},
         {"type": "sc16", "method": "correlation", "reference": "1", "clock_error": "2"},
         {"unaligned": "True", "interval": "10", "relative_time": "True"},
+    ],
+    "aperture_exchange": [
+        {"type": "sc8", "inputs": "6", "input_devices": "['cpu'] * 3", "by": "copies",
+         "output_devices": "['cpu'] * 4"},
+        {"type": "sc4", "spectra_per_slice": "4", "input_devices": "['cpu']"},
+    ],
+    "aperture_join_channels": [
+        {"type": "u32", "channels": "12", "ranges": "3", "inputs": "5"}, {"ranges": "1"},
     ],
     "aperture_select": [
         {"inputs": "5", "products": "[(4, 0), (0, 4), (2, 2)]"},

@@ -35,6 +35,7 @@ from .folder import folder
 from .fringe_display import fringe_display
 from .fx_correlator import fx_correlator
 from .inputs.input_source import input_source
+from .join_channels import join_channels
 from .pointing import pointing
 from .psrfits_sink import psrfits_sink
 from .sky_display import sky_display
@@ -50,8 +51,8 @@ array_source = clear_errors(array_source)
 folder = clear_errors(folder)
 tap = clear_errors(tap)
 for _block in (bandpass_display, calibrator, candidate_sink, delay_tracker, device_block,
-               filterbank_sink, fringe_display, fx_correlator, input_source, pointing,
-               psrfits_sink, sky_display, spead_sink, spead_source, uvh5_sink, voltage_ring,
-               voltage_sink, waterfall_display):
+               filterbank_sink, fringe_display, fx_correlator, input_source, join_channels,
+               pointing, psrfits_sink, sky_display, spead_sink, spead_source, uvh5_sink,
+               voltage_ring, voltage_sink, waterfall_display):
     clear_errors(_block)
 del _block, clear_errors, clear_errors_of

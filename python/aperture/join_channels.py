@@ -1,0 +1,134 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Block that joins the visibilities of several X-engines with a range of the channels each."""
+
+from numbers import Integral
+
+import numpy as np
+import pmt
+from gnuradio import gr
+
+from . import tags
+from .aperture_python import exchange
+from .parameters.errors import refuse
+from .streams.python_block import python_block
+
+TYPES = {"fc32": np.complex64, "u32": np.uint32}
+LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
+#: what the ranges of an integration must agree about
+SAME = (tags.rx_time, tags.spectra, tags.counted, tags.partial)
+
+
+def _check(parameter, value, low, high):
+    if not isinstance(value, Integral) or not low <= value <= high:
+        refuse(parameter, value, f"an integer from {low} to {high}")
+
+
+class join_channels(python_block):
+    """
+    Joins the visibilities of X-engines that have a range of the channels each.
+
+    In: a port for each range, `[channel][product]` of its channels, an item an integration, the
+    first port with the lowest channels, as `exchange` shares them out (`exchange.range_of()`). Out:
+    `[channel][product]` of all channels. It runs on the CPU: integrations are few.
+
+    Tags: rx_freq and bandwidth become those of all channels. All others are those of port 0; where
+    rx_time, spectra, counted or partial of another port is not the same, or its rx_freq is not that
+    of its range, the flowgraph ends with an error (`error()`), because it is of another integration
+    or band.
+
+    Parameters
+    ----------
+    channels : int
+        Of all ranges.
+    inputs : int
+        Of the X-engines.
+    ranges : int
+        How many: 1 to channels.
+    type : str
+        fc32, visibilities; u32, the counts of X-engines that take masks.
+
+    Raises
+    ------
+    ValueError
+        Names the parameter, its value and what is allowed.
+    """
+
+    def __init__(self, channels=1024, inputs=2, ranges=2, type="fc32"):
+        _check("channels", channels, 1, 1 << 24)
+        _check("inputs", inputs, 1, 65536)
+        _check("ranges", ranges, 1, channels)
+        if type not in TYPES:
+            refuse("type", type, ", ".join(TYPES))
+        products = inputs * (inputs + 1) // 2
+        kind = np.dtype(TYPES[type])
+        if channels * products * kind.itemsize > LARGEST_ITEM:
+            refuse("channels", channels, f"fewer: an item would be {channels} channels x {products}"
+                   f" products x {kind.itemsize} bytes, and at most {LARGEST_ITEM} are possible")
+        self._channels = channels
+        self._ranges = [exchange.range_of(part, ranges, channels) for part in range(ranges)]
+        # NumPy deprecates what GNU Radio makes of a vector of one
+        item = lambda count: (kind.type, count) if count > 1 else kind.type
+        super().__init__("join_channels",
+                         [item(count * products) for _, count in self._ranges],
+                         [item(channels * products)])
+        self.set_tag_propagation_policy(gr.TPP_DONT)
+
+    def _work(self, input_items, output_items):
+        count = len(output_items[0])
+        out = output_items[0].reshape(count, -1)
+        end = 0
+        for items in input_items:
+            items = items[:count].reshape(count, -1)
+            out[:, end:end + items.shape[1]] = items
+            end += items.shape[1]
+        found = [self._tags(port, count) for port in range(len(input_items))]
+        for offset in sorted(set().union(*found)):
+            self._join([of_port.get(offset, {}) for of_port in found], offset)
+        return count
+
+    def _tags(self, port, count):
+        """Of the items of a port: offset -> key -> value."""
+        found = {}
+        for tag in self.get_tags_in_window(port, 0, count):
+            found.setdefault(tag.offset, {})[pmt.symbol_to_string(tag.key)] = tag.value
+        return found
+
+    def _join(self, found, offset):
+        """Tags the item at an offset. found: of each port, key -> value."""
+        for port, others in enumerate(found[1:], 1):
+            for key in SAME:
+                if not pmt.equal(found[0].get(key, pmt.PMT_NIL), others.get(key, pmt.PMT_NIL)):
+                    of = [pmt.write_string(p.get(key, pmt.PMT_NIL)) for p in (found[0], others)]
+                    raise ValueError(f"ports 0 and {port}: {key} of item {offset} is {of[0]} and "
+                                     f"{of[1]}: they are not of the same integration")
+        joined = dict(found[0])
+        if tags.bandwidth in joined:
+            self._width = pmt.to_double(joined[tags.bandwidth]) / self._ranges[0][1]
+            joined[tags.bandwidth] = pmt.from_double(self._width * self._channels)
+        if tags.rx_freq in joined:
+            joined[tags.rx_freq] = pmt.from_double(self._center(found, offset))
+        for key, value in joined.items():
+            self.add_item_tag(0, offset, pmt.intern(key), value)
+
+    _width = 0.0  # Hz, of a channel
+
+    def _center(self, found, offset):
+        """rx_freq of all channels."""
+        centers = []
+        for port, ((first, count), of_port) in enumerate(zip(self._ranges, found)):
+            if tags.rx_freq not in of_port:
+                raise ValueError(f"port {port}: item {offset} has no rx_freq, but port 0 has")
+            shift = first + count // 2 - self._channels // 2
+            centers.append(pmt.to_double(of_port[tags.rx_freq]) - shift * self._width)
+        for port, center in enumerate(centers):
+            if abs(center - centers[0]) > 1e-3 * self._width:
+                raise ValueError(f"port {port}: rx_freq of item {offset} is {center - centers[0]:g}"
+                                 " Hz from that of its range of channels beside port 0")
+        return centers[0]
+
+    def _start(self):
+        self._width = 0.0
