@@ -195,10 +195,11 @@ bool exchange_impl::begin_together()
         }
         const double apart = (lag(port, position()) - lag(first, position())) * d_spectra;
         if (std::abs(apart) >= 0.5)
-            return fail(
-                "frames of port " + std::to_string(port) + " begin " + text_of(apart) +
-                " spectra after those of port " + std::to_string(first) +
-                ": those of all ports must begin at the same times (the F-engines' align)");
+            return fail("frames of port " + std::to_string(port) + " begin " +
+                        text_of(apart) + " spectra after those of port " +
+                        std::to_string(first) +
+                        ": those of all ports must begin at the same times (the "
+                        "F-engines' align)");
     }
     return true;
 }

@@ -631,10 +631,9 @@ clocked_block::starts_of(const timeline::run& run,
     std::vector<const char*> starts(d_ports.size());
     for (size_t port = 0; port < starts.size(); port++)
         if (const int64_t item = run.first_item[port]; item >= 0)
-            starts[port] =
-                static_cast<const char*>(input_items[port]) +
-                (item + d_alignment.reach_of(port).before - first_item(port)) *
-                    int64_t(input_signature()->sizeof_stream_item(int(port)));
+            starts[port] = static_cast<const char*>(input_items[port]) +
+                           (item + d_alignment.reach_of(port).before - first_item(port)) *
+                               int64_t(input_signature()->sizeof_stream_item(int(port)));
     return starts;
 }
 

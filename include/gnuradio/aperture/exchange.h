@@ -24,9 +24,10 @@ namespace gr::aperture {
  *
  * In: a port for each of `input_devices`, of frames `[channel][input][time]` with all
  * channels of a range of the inputs, as the F-engine of that device makes them. Out: a
- * port for each of `output_devices`, of frames `[channel][input][time]` with all inputs of
- * a range of the channels, for the X-engine or the beamformer of that device. Of n things
- * in N ranges, range k is from floor(k n / N) to floor((k + 1) n / N) - 1: see range_of().
+ * port for each of `output_devices`, of frames `[channel][input][time]` with all inputs
+ * of a range of the channels, for the X-engine or the beamformer of that device. Of n
+ * things in N ranges, range k is from floor(k n / N) to floor((k + 1) n / N) - 1: see
+ * range_of().
  *
  * The frames of all ports must begin at the same times. Where they say the time, they are
  * lined up by it: frames that some ports have and others lack are missing there, are
@@ -63,14 +64,16 @@ public:
                       &parameters::spectra_per_frame,
                       "spectra in a frame"),
             parameter("type", &parameters::type, "of the voltages, fc32, sc8 or sc4"),
-            parameter("input_devices",
-                      &parameters::input_devices,
-                      "of each input port, that of the block before it: auto, cpu, cuda or "
-                      "cuda:N"),
-            parameter("output_devices",
-                      &parameters::output_devices,
-                      "of each output port, that of the block behind it; all are the CPU, "
-                      "or all are GPUs"),
+            parameter(
+                "input_devices",
+                &parameters::input_devices,
+                "of each input port, that of the block before it: auto, cpu, cuda or "
+                "cuda:N"),
+            parameter(
+                "output_devices",
+                &parameters::output_devices,
+                "of each output port, that of the block behind it; all are the CPU, "
+                "or all are GPUs"),
             parameter("spectra_per_slice",
                       &parameters::spectra_per_slice,
                       "above 0: what is exchanged are not the frames but their masks "

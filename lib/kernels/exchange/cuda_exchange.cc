@@ -122,7 +122,8 @@ public:
         size_t most = 0; // bytes that a port gets from other GPUs, of a frame
         for (int output = 0; output < p.outputs_ports(); output++)
             most = std::max(most, remote_bytes(output));
-        d_most_frames = int(std::clamp<size_t>(enough / std::max<size_t>(1, most), 1, 64));
+        d_most_frames =
+            int(std::clamp<size_t>(enough / std::max<size_t>(1, most), 1, 64));
         for (int output = 0; output < p.outputs_ports(); output++) {
             const device_guard guard(p.output_devices[output]);
             d_received.emplace_back(remote_bytes(output) * d_most_frames);
@@ -221,7 +222,7 @@ private:
 
     const std::vector<int> d_gpus;
     const std::unique_ptr<nccl> d_nccl;
-    int d_most_frames = 1;                       // that are exchanged at once
+    int d_most_frames = 1;                      // that are exchanged at once
     std::vector<device_array<char>> d_received; // of each output port
 };
 

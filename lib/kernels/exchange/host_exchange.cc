@@ -29,9 +29,8 @@ private:
 
     void clear(const piece& p, int, stream&) override
     {
-        each_row(p, [](char* to, const char*, size_t bytes) {
-            std::memset(to, 0, bytes);
-        });
+        each_row(p,
+                 [](char* to, const char*, size_t bytes) { std::memset(to, 0, bytes); });
     }
 };
 

@@ -117,8 +117,7 @@ public:
 
     void end() override { check(d_nccl.group_end(), "sending and receiving"); }
 
-    void
-    send(const void* from, size_t bytes, int self, int to, cudaStream_t s) override
+    void send(const void* from, size_t bytes, int self, int to, cudaStream_t s) override
     {
         check(d_nccl.send(from, bytes, ncclInt8, to, d_comms[self], s), "sending");
     }

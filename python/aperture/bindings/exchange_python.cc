@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(exchange.h) */
-/* BINDTOOL_HEADER_FILE_HASH(3a0707c8f5e418081f773c30f03e841a) */
+/* BINDTOOL_HEADER_FILE_HASH(07f51ff26114583e07c863df2ea9fa2e) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -21,7 +21,9 @@ void bind_exchange(py::module& m)
 {
     using block = gr::aperture::exchange;
     auto c = bind_block<block>(
-        m, "exchange", R"doc(The corner turn between devices: ranges of inputs to ranges of channels.
+        m,
+        "exchange",
+        R"doc(The corner turn between devices: ranges of inputs to ranges of channels.
 
 In: a port for each of `input_devices`, of frames `[channel][input][time]` with all channels of a
 range of the inputs, as the F-engine of that device makes them. Out: a port for each of
