@@ -6,6 +6,7 @@
  */
 
 #include "formats/vdif_frames.h"
+#include "formats/vdif_header.h"
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -15,10 +16,6 @@ namespace gr::aperture::formats {
 namespace {
 
 constexpr int64_t search_bytes = 1 << 20;
-constexpr uint32_t mask_of_thread = 0x3ffu << 16;
-
-// VDIF is little-endian, as the processors that this runs on
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
 } // namespace
 
@@ -28,8 +25,6 @@ vdif_frames::vdif_frames(const vdif_stream& stream, std::shared_ptr<recorded_fil
       d_files(std::move(files)),
       // the version, in the highest three bits, may be any
       d_word_2(uint32_t(stream.log2_channels) << 24 | uint32_t(stream.frame_bytes / 8)),
-      d_word_3(uint32_t(stream.complex) << 31 | uint32_t(stream.bits - 1) << 26 |
-               uint32_t(stream.station)),
       d_sets(stream.threads.size())
 {
     restart();
@@ -56,12 +51,12 @@ void vdif_frames::restart()
 
 bool vdif_frames::is_ours(const uint32_t* words) const
 {
-    const bool legacy = words[0] >> 30 & 1;
-    return legacy == (d_stream.header_bytes == 16) &&
-           int(words[1] >> 24 & 63) == d_stream.epoch &&
-           int64_t(words[1] & 0xffffff) < d_stream.frames_per_second &&
-           (words[2] & 0x1fffffff) == d_word_2 &&
-           (words[3] & ~mask_of_thread) == d_word_3;
+    const auto h = vdif_header::read(words);
+    return h.legacy == (d_stream.header_bytes == 16) && h.epoch == d_stream.epoch &&
+           h.frame < d_stream.frames_per_second &&
+           h.log2_channels == d_stream.log2_channels &&
+           h.frame_bytes == d_stream.frame_bytes && h.complex == d_stream.complex &&
+           h.bits == d_stream.bits && h.station == d_stream.station;
 }
 
 bool vdif_frames::has_header(int file, int64_t offset)
@@ -145,7 +140,8 @@ std::optional<vdif_frames::frame> vdif_frames::next_frame()
             find_header();
             continue;
         }
-        const int64_t late = int64_t(words[0] & 0x3fffffff) - d_stream.second;
+        const auto h = vdif_header::read(words.data());
+        const int64_t late = h.second - d_stream.second;
         // numbers of its samples could not be counted
         if (std::abs(late) >
             (int64_t(1) << 61) / (d_stream.frames_per_second * d_samples)) {
@@ -154,10 +150,9 @@ std::optional<vdif_frames::frame> vdif_frames::next_frame()
             continue;
         }
         frame f;
-        f.invalid = words[0] >> 31;
-        f.thread = int(words[3] >> 16 & 0x3ff);
-        f.number = late * d_stream.frames_per_second + int64_t(words[1] & 0xffffff) -
-                   d_stream.frame;
+        f.invalid = h.invalid;
+        f.thread = h.thread;
+        f.number = late * d_stream.frames_per_second + h.frame - d_stream.frame;
         f.where = {
             d_file, d_offset + d_stream.header_bytes, d_samples, f.number * d_samples
         };

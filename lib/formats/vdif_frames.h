@@ -99,7 +99,7 @@ private:
     const vdif_stream d_stream;
     const int64_t d_samples; // of a frame
     const std::shared_ptr<recorded_files> d_files;
-    uint32_t d_word_2, d_word_3; // what headers have there, but for the thread
+    uint32_t d_word_2; // what headers have there, for a quick search
 
     int d_file;                     // where the next header is
     int64_t d_offset;               // likewise

@@ -1,0 +1,201 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_PACKET_SOURCE_H
+#define INCLUDED_APERTURE_PACKET_SOURCE_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/parameter.h>
+#include <gnuradio/sync_block.h>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace gr::aperture {
+
+/*!
+ * \brief Receives samples, or channels, in UDP packets.
+ * \ingroup aperture
+ *
+ * Packets come to `addresses`, of IPv4 or IPv6, with a thread for each; those of
+ * multicast are joined. Or they are read from `files` as tcpdump and Wireshark write
+ * them. `layout` says what a packet is: `plain` (a sequence number, then samples),
+ * `vdif`, or `best2` (a channel of all inputs). Packets of several `streams`, addresses
+ * of `plain`, threads of `vdif` and channels of `best2`, are numbered by one clock, and
+ * may begin at different times.
+ *
+ * Out, of `plain` and `vdif`: a sample of each input of the port, interleaved; input
+ * s `inputs` + i is input i of stream s. Of `best2`: frames [channel][input][time] of
+ * `packets_per_frame` `samples` spectra.
+ *
+ * What does not come within the `window` is zeros with tags `missing`; nothing slips. In
+ * frames, where one channel lacks a packet, all channels of these spectra are missing,
+ * unless there are `masks` on port 1, which flag the one channel. A packet far from the
+ * others moves nothing: only when the last `confirm` packets of a sender all lie at
+ * another place, and nobody else sends to the old one, does the stream go on there, with
+ * zeros in between if it is ahead by up to `most_gap` seconds, or with a new rx_time.
+ *
+ * Each second (`status_interval`) port `status` has the event `counts`: see counts().
+ */
+class APERTURE_API packet_source : virtual public gr::sync_block
+{
+public:
+    typedef std::shared_ptr<packet_source> sptr;
+
+    struct parameters {
+        std::string layout = "plain";
+        std::vector<std::string> addresses;
+        std::vector<std::string> files;
+        std::string coding = "s8";
+        bool complex = true;
+        int samples = 1024;
+        int inputs = 1;
+        std::vector<int> streams;
+        double rate = 1e6;
+        double center_frequency = 0;
+        double bandwidth = 0;
+        std::pair<uint64_t, double> start_time{ 0, 0 };
+        int inputs_per_port = 0;
+        int packets_per_frame = 1;
+        bool masks = false;
+        int window = 32;
+        int confirm = 16;
+        double most_gap = 60;
+        std::vector<std::string> senders;
+        std::string interface;
+        std::vector<int> cores;
+        int64_t socket_buffer = 1 << 26;
+        int64_t queue = 1 << 26;
+        int64_t items = 0;
+        double status_interval = 1;
+    };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            parameter("layout", &parameters::layout, "of packets: plain, best2 or vdif"),
+            parameter("addresses",
+                      &parameters::addresses,
+                      "address:port of each, in numbers: 0.0.0.0:4015, 239.1.2.3:4015 or "
+                      "[ff15::1]:4015; with `files`, only packets to these are read"),
+            parameter(
+                "files",
+                &parameters::files,
+                "captured packets (pcap, pcapng) that are read, one after the other, "
+                "instead of receiving"),
+            parameter("coding",
+                      &parameters::coding,
+                      "how a component is written: s8, s16, s16_be, f32 and so on, as "
+                      "recording_source has them, or sc4: both of a sample in one byte"),
+            parameter("complex",
+                      &parameters::complex,
+                      "whether a sample is two components, re and im"),
+            parameter("samples", &parameters::samples, "of each input in a packet"),
+            parameter(
+                "inputs",
+                &parameters::inputs,
+                "of a packet, which alternate sample by sample: of vdif, its channels"),
+            parameter(
+                "streams",
+                &parameters::streams,
+                "numbers of the streams that are wanted, in the order of the output: "
+                "channels of best2, threads of vdif; empty: all addresses of plain, "
+                "else 0 alone"),
+            parameter("rate",
+                      &parameters::rate,
+                      "samples a second of each input; of best2, spectra a second"),
+            parameter("center_frequency",
+                      &parameters::center_frequency,
+                      "Hz, of the middle of the band; of frames, of channel n/2"),
+            parameter("bandwidth",
+                      &parameters::bandwidth,
+                      "Hz, of all channels of a frame; 0: channels times rate"),
+            parameter(
+                "start_time",
+                &parameters::start_time,
+                "of packet number 0: seconds since 1970 and their fraction; (0, 0): by "
+                "the time when packets come, which is approximate (of vdif, headers say "
+                "it)"),
+            parameter("inputs_per_port",
+                      &parameters::inputs_per_port,
+                      "inputs of a port; 0: all in one"),
+            parameter("packets_per_frame",
+                      &parameters::packets_per_frame,
+                      "of each channel, one after the other in a frame"),
+            parameter("masks",
+                      &parameters::masks,
+                      "whether port 1 has masks of the packets that frames lack, with "
+                      "`samples` spectra a slice"),
+            parameter("window",
+                      &parameters::window,
+                      "packets of a stream by which others may be behind the newest one"),
+            parameter("confirm",
+                      &parameters::confirm,
+                      "packets of a sender that make a new place in time be believed"),
+            parameter("most_gap",
+                      &parameters::most_gap,
+                      "seconds that are filled with zeros at most"),
+            parameter("senders",
+                      &parameters::senders,
+                      "that are allowed: addresses, networks such as 10.1.0.0/16, or "
+                      "addresses and ports; empty: all"),
+            parameter("interface",
+                      &parameters::interface,
+                      "that multicast comes by, as eth0 or its address; empty: the "
+                      "system's choice"),
+            parameter("cores",
+                      &parameters::cores,
+                      "that the threads run on, one for each address; empty: any"),
+            parameter("socket_buffer",
+                      &parameters::socket_buffer,
+                      "bytes that the system is asked for, for each address"),
+            parameter("queue",
+                      &parameters::queue,
+                      "bytes that may wait behind the window for the flowgraph"),
+            parameter("items", &parameters::items, "after which it ends; 0: never"),
+            parameter("status_interval",
+                      &parameters::status_interval,
+                      "seconds from one `counts` on port `status` to the next; 0: none"));
+    }
+
+    /*!
+     * \throws std::invalid_argument naming the parameter, its value and what is allowed
+     * \throws std::runtime_error if an address cannot be bound, or a file not be read
+     */
+    static sptr make(const parameters& p);
+
+    /*!
+     * Packets since the start, by what became of them: `received` is the sum of `used`,
+     * `repeated` (were there already), `late` (behind the window), `stray` (far from it),
+     * `overrun` (the flowgraph was too slow), `wrong` (a length or header that cannot
+     * be), `refused` (of senders that are not allowed) and `unwanted` (of other streams).
+     * Beyond these, `dropped` never came to it, as the socket's buffer was full; `lost`
+     * is how many the output lacks, for whatever reason; `restarts` and `senders` are
+     * what they say, the latter of the newest 1024.
+     */
+    virtual std::map<std::string, uint64_t> counts() const = 0;
+    //! Samples or spectra that each input lacks.
+    virtual std::vector<uint64_t> missing() const = 0;
+    //! Samples of sc8 frames in which -128 became -127, of each input.
+    virtual std::vector<uint64_t> clamped() const = 0;
+    //! Of a sample on the output: fc32, sc16, sc8, sc4, f32, s16 or s8.
+    virtual std::string type() const = 0;
+    //! Bytes of each address's socket buffer that the system gave.
+    virtual std::vector<int> socket_buffers() const = 0;
+    //! Why it ended before its time, or empty.
+    virtual std::string error() const = 0;
+    //! Ends the stream.
+    virtual void finish() = 0;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_PACKET_SOURCE_H */

@@ -1,0 +1,34 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_FORMATS_PACKETS_TRANSPOSITION_H
+#define INCLUDED_APERTURE_FORMATS_PACKETS_TRANSPOSITION_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gr::aperture::formats {
+
+/*!
+ * out[c][r] = in[r][c], of elements of 1 or 2 bytes.
+ * \param in_stride, out_stride elements from one row of each to the next
+ */
+void transpose(const void* in,
+               size_t in_stride,
+               int rows,
+               int columns,
+               void* out,
+               size_t out_stride,
+               int element_bytes);
+
+//! -128 becomes -127, which is the lowest that blocks behind expect. \returns how many
+//! complex samples had one.
+uint64_t clamp_lowest(int8_t* samples, int64_t count);
+
+} // namespace gr::aperture::formats
+
+#endif /* INCLUDED_APERTURE_FORMATS_PACKETS_TRANSPOSITION_H */

@@ -1,0 +1,64 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_NETWORK_PACKET_INTAKE_H
+#define INCLUDED_APERTURE_NETWORK_PACKET_INTAKE_H
+
+#include "formats/packets/packet_layout.h"
+#include "network/packet_window.h"
+#include <atomic>
+
+namespace gr::aperture::network {
+
+//! A datagram as it came.
+struct datagram {
+    sender from;
+    int64_t arrival = 0; //!< ns since 1970
+    const uint8_t* data = nullptr;
+    size_t bytes = 0;
+    bool cut = false; //!< it was longer
+};
+
+//! Reads the headers of datagrams, and puts those that are wanted into a window.
+class packet_intake
+{
+public:
+    /*!
+     * \param streams the numbers of those that are wanted, as headers have them, in the
+     * order in which the window has them
+     */
+    packet_intake(const formats::packet_layout& layout,
+                  const formats::packet_settings& settings,
+                  const std::vector<int>& streams,
+                  const sender_list& senders,
+                  packet_window& window);
+
+    //! Datagrams that came to one address. Threads may call it at the same time.
+    void take(const datagram* datagrams, size_t count, int address);
+
+    struct counts {
+        std::atomic<uint64_t> received{ 0 };
+        std::atomic<uint64_t> refused{ 0 };  //!< their senders are not allowed
+        std::atomic<uint64_t> wrong{ 0 };    //!< their length or header cannot be
+        std::atomic<uint64_t> unwanted{ 0 }; //!< of other streams
+    };
+    const counts& counted() const { return d_counts; }
+    void clear();
+
+private:
+    const formats::packet_layout& d_layout;
+    const formats::packet_settings d_settings;
+    const size_t d_packet_bytes;
+    const sender_list d_senders;
+    std::vector<int> d_places; // of each stream's number in the window, -1: none
+    packet_window& d_window;
+    counts d_counts;
+};
+
+} // namespace gr::aperture::network
+
+#endif /* INCLUDED_APERTURE_NETWORK_PACKET_INTAKE_H */

@@ -1,0 +1,413 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "network/pcap_file.h"
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace gr::aperture::network {
+
+namespace {
+
+namespace ip = boost::asio::ip;
+
+constexpr uint32_t microseconds = 0xa1b2c3d4, nanoseconds = 0xa1b23c4d;
+constexpr uint32_t section_block = 0x0a0d0d0a, byte_order = 0x1a2b3c4d;
+constexpr uint32_t interface_block = 1, simple_block = 3, packet_block = 6;
+constexpr size_t most_bytes = 1 << 20; // of a packet or a block
+constexpr size_t most_interfaces = 4096;
+
+// link types, as tcpdump.org lists them
+constexpr uint32_t link_null = 0, link_ethernet = 1, link_raw_bsd = 12,
+                   link_raw_openbsd = 14, link_raw = 101, link_loop = 108,
+                   link_cooked = 113, link_ipv4 = 228, link_ipv6 = 229,
+                   link_cooked_2 = 276;
+
+void put16(std::vector<uint8_t>& bytes, uint32_t number)
+{
+    bytes.push_back(uint8_t(number >> 8));
+    bytes.push_back(uint8_t(number));
+}
+
+void put32_of_host(std::vector<uint8_t>& bytes, uint32_t number)
+{
+    uint8_t as_bytes[4];
+    std::memcpy(as_bytes, &number, sizeof as_bytes);
+    bytes.insert(bytes.end(), as_bytes, as_bytes + 4);
+}
+
+uint32_t sum_of(const uint8_t* data, size_t bytes, uint32_t sum = 0)
+{
+    for (size_t i = 0; i + 1 < bytes; i += 2)
+        sum += uint32_t(data[i] << 8 | data[i + 1]);
+    if (bytes % 2)
+        sum += uint32_t(data[bytes - 1] << 8);
+    return sum;
+}
+
+uint16_t folded(uint32_t sum)
+{
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return uint16_t(~sum);
+}
+
+} // namespace
+
+uint16_t pcap_reader::u16(size_t at) const
+{
+    uint16_t number;
+    std::memcpy(&number, d_bytes.data() + at, sizeof number);
+    return d_swapped ? __builtin_bswap16(number) : number;
+}
+
+uint32_t pcap_reader::u32(size_t at) const
+{
+    uint32_t number;
+    std::memcpy(&number, d_bytes.data() + at, sizeof number);
+    return d_swapped ? __builtin_bswap32(number) : number;
+}
+
+bool pcap_reader::fail(const std::string& why)
+{
+    d_error = d_filename + ": " + why;
+    return false;
+}
+
+bool pcap_reader::read(size_t bytes)
+{
+    d_bytes.resize(bytes);
+    return std::fread(d_bytes.data(), 1, bytes, d_file.get()) == bytes;
+}
+
+pcap_reader::pcap_reader(const std::string& filename)
+    : d_filename(filename), d_file(std::fopen(filename.c_str(), "rb"))
+{
+    if (!d_file)
+        throw std::runtime_error(filename +
+                                 ": cannot be opened: " + std::strerror(errno));
+    std::setvbuf(d_file.get(), nullptr, _IOFBF, 1 << 20);
+    const auto refuse = [&] {
+        throw std::runtime_error(filename + ": is no file of captured packets (pcap or "
+                                            "pcapng)");
+    };
+    if (!read(4))
+        refuse();
+    uint32_t magic = u32(0);
+    if (magic == section_block) {
+        d_next_generation = true;
+        // so that the section is read as every other block is
+        std::rewind(d_file.get());
+        return;
+    }
+    d_swapped = magic != microseconds && magic != nanoseconds;
+    magic = u32(0);
+    if ((magic != microseconds && magic != nanoseconds) || !read(20))
+        refuse();
+    d_interfaces.push_back(
+        { u32(16) & 0x0fffffff,
+          magic == nanoseconds ? uint64_t(1'000'000'000) : uint64_t(1'000'000) });
+}
+
+bool pcap_reader::next_of_pcap(captured& c, uint32_t& link, size_t& begin, size_t& end)
+{
+    if (!read(16))
+        return false;
+    const int64_t seconds = u32(0), units = u32(4);
+    const size_t bytes = u32(8);
+    if (bytes > most_bytes)
+        return fail("a packet of " + std::to_string(bytes) + " bytes cannot be");
+    c.arrival = seconds * 1'000'000'000 +
+                units * int64_t(1'000'000'000 / d_interfaces[0].units_per_second);
+    c.cut = u32(12) > bytes;
+    link = d_interfaces[0].link;
+    begin = 0;
+    end = bytes;
+    return read(bytes);
+}
+
+void pcap_reader::read_interface(size_t end)
+{
+    interface made
+    {
+        u16(8), 1'000'000
+    };
+    // options: code, length, value, padded to 4 bytes; 9 is the resolution of times
+    for (size_t at = 16; at + 4 <= end;) {
+        const uint16_t code = u16(at), bytes = u16(at + 2);
+        if (code == 0 || at + 4 + bytes > end)
+            break;
+        if (code == 9 && bytes >= 1) {
+            const uint8_t power = d_bytes[at + 4];
+            const int exponent = power & 0x7f;
+            made.units_per_second = 1;
+            for (int i = 0; i < exponent && i < (power & 0x80 ? 62 : 18); i++)
+                made.units_per_second *= power & 0x80 ? 2 : 10;
+        }
+        at += 4 + size_t(bytes + 3) / 4 * 4;
+    }
+    d_interfaces.push_back(made);
+}
+
+bool pcap_reader::next_of_pcapng(captured& c, uint32_t& link, size_t& begin, size_t& end)
+{
+    for (;;) {
+        if (!read(8))
+            return false;
+        uint32_t type = u32(0), bytes = u32(4);
+        if (type == section_block) {
+            if (!read(4))
+                return false;
+            d_swapped = false;
+            if (u32(0) != byte_order) {
+                d_swapped = true;
+                if (u32(0) != byte_order)
+                    return fail("a section begins without its byte order");
+                bytes = __builtin_bswap32(bytes);
+            }
+            d_interfaces.clear();
+            if (bytes < 28 || bytes > most_bytes || bytes % 4)
+                return fail("a section of " + std::to_string(bytes) + " bytes cannot be");
+            if (!read(bytes - 12))
+                return false;
+            continue;
+        }
+        if (bytes < 12 || bytes > most_bytes || bytes % 4)
+            return fail("a block of " + std::to_string(bytes) + " bytes cannot be");
+        d_bytes.resize(bytes);
+        if (std::fread(d_bytes.data() + 8, 1, bytes - 8, d_file.get()) != bytes - 8)
+            return false;
+        const size_t body_end = bytes - 4;
+        if (type == interface_block && body_end >= 16) {
+            if (d_interfaces.size() == most_interfaces)
+                return fail("has too many interfaces");
+            read_interface(body_end);
+        } else if (type == packet_block && body_end >= 28) {
+            const uint32_t number = u32(8), taken = u32(20);
+            if (number >= d_interfaces.size() || taken > body_end - 28)
+                return fail("a packet is larger than its block, or of no interface");
+            const auto& i = d_interfaces[number];
+            const uint64_t units = uint64_t(u32(12)) << 32 | u32(16);
+            const uint64_t rest = units % i.units_per_second;
+            c.arrival = int64_t(units / i.units_per_second % (uint64_t(1) << 33)) *
+                            1'000'000'000 +
+                        int64_t(double(rest) / double(i.units_per_second) * 1e9);
+            c.cut = u32(24) > taken;
+            link = i.link;
+            begin = 28;
+            end = begin + taken;
+            return true;
+        } else if (type == simple_block && body_end >= 12 && !d_interfaces.empty()) {
+            c.arrival = 0;
+            c.cut = u32(8) > body_end - 12;
+            link = d_interfaces[0].link;
+            begin = 12;
+            end = begin + std::min<size_t>(u32(8), body_end - 12);
+            return true;
+        }
+    }
+}
+
+bool pcap_reader::next(captured& c)
+{
+    if (!d_error.empty())
+        return false;
+    for (;;) {
+        uint32_t link = 0;
+        size_t begin = 0, end = 0;
+        if (!(d_next_generation ? next_of_pcapng(c, link, begin, end)
+                                : next_of_pcap(c, link, begin, end)))
+            return false;
+        if (decode(c, link, begin, end))
+            return true;
+    }
+}
+
+bool pcap_reader::decode(captured& c, uint32_t link, size_t begin, size_t end)
+{
+    // \returns whether IP follows
+    const auto skip = [&](size_t bytes, size_t type_at) {
+        if (end - begin < bytes)
+            return false;
+        const uint16_t type = net16(begin + type_at);
+        begin += bytes;
+        return type == 0x0800 || type == 0x86dd;
+    };
+    bool is_ip = false;
+    switch (link) {
+    case link_ethernet:
+        // VLAN tags of 4 bytes stand before the type
+        while (end - begin >= 18 &&
+               (net16(begin + 12) == 0x8100 || net16(begin + 12) == 0x88a8))
+            begin += 4;
+        is_ip = skip(14, 12);
+        break;
+    case link_cooked:
+        is_ip = skip(16, 14);
+        break;
+    case link_cooked_2:
+        is_ip = skip(20, 0);
+        break;
+    case link_null:
+    case link_loop:
+        is_ip = end - begin > 4;
+        begin += is_ip ? 4 : 0;
+        break;
+    case link_raw:
+    case link_raw_bsd:
+    case link_raw_openbsd:
+    case link_ipv4:
+    case link_ipv6:
+        is_ip = true;
+    }
+    if (is_ip && decode_ip(c, begin, end))
+        return true;
+    d_others++;
+    return false;
+}
+
+bool pcap_reader::decode_ip(captured& c, size_t begin, size_t end)
+{
+    constexpr uint8_t udp = 17;
+    if (begin == end)
+        return false;
+    ip::address from, to;
+    uint8_t protocol = 0;
+    if (d_bytes[begin] >> 4 == 4) {
+        const size_t header = size_t(d_bytes[begin] & 15) * 4;
+        if (header < 20 || end - begin < header)
+            return false;
+        if (net16(begin + 6) & 0x3fff) { // its place, or that more follow
+            d_fragments++;
+            return false;
+        }
+        ip::address_v4::bytes_type bytes;
+        std::memcpy(bytes.data(), &d_bytes[begin + 12], bytes.size());
+        from = ip::address_v4(bytes);
+        std::memcpy(bytes.data(), &d_bytes[begin + 16], bytes.size());
+        to = ip::address_v4(bytes);
+        protocol = d_bytes[begin + 9];
+        begin += header;
+    } else if (d_bytes[begin] >> 4 == 6) {
+        if (end - begin < 40)
+            return false;
+        ip::address_v6::bytes_type bytes;
+        std::memcpy(bytes.data(), &d_bytes[begin + 8], bytes.size());
+        from = ip::address_v6(bytes);
+        std::memcpy(bytes.data(), &d_bytes[begin + 24], bytes.size());
+        to = ip::address_v6(bytes);
+        protocol = d_bytes[begin + 6];
+        begin += 40;
+        // further headers: hop by hop, routing, options for the destination
+        while (protocol == 0 || protocol == 43 || protocol == 60) {
+            if (end - begin < 8)
+                return false;
+            const size_t header = size_t(d_bytes[begin + 1] + 1) * 8;
+            if (end - begin < header)
+                return false;
+            protocol = d_bytes[begin];
+            begin += header;
+        }
+        if (protocol == 44) {
+            d_fragments++;
+            return false;
+        }
+    }
+    if (protocol != udp || end - begin < 8)
+        return false;
+    const size_t length = net16(begin + 4);
+    if (length < 8)
+        return false;
+    c.from = { from, net16(begin) };
+    c.to = { to, net16(begin + 2) };
+    c.data = d_bytes.data() + begin + 8;
+    c.bytes = std::min(length - 8, end - begin - 8);
+    c.cut = c.bytes < length - 8;
+    return true;
+}
+
+pcap_writer::pcap_writer(const std::string& filename)
+    : d_filename(filename), d_file(std::fopen(filename.c_str(), "wb"))
+{
+    if (!d_file)
+        throw std::runtime_error(filename +
+                                 ": cannot be written: " + std::strerror(errno));
+    std::setvbuf(d_file.get(), nullptr, _IOFBF, 1 << 20);
+    for (const uint32_t word :
+         { nanoseconds, uint32_t(4 << 16 | 2), 0u, 0u, 262144u, link_ethernet })
+        put32_of_host(d_bytes, word);
+    if (std::fwrite(d_bytes.data(), 1, d_bytes.size(), d_file.get()) != d_bytes.size())
+        throw std::runtime_error(filename +
+                                 ": cannot be written: " + std::strerror(errno));
+}
+
+void pcap_writer::write(const ip::udp::endpoint& from,
+                        const ip::udp::endpoint& to,
+                        int64_t time,
+                        const uint8_t* data,
+                        size_t bytes)
+{
+    const bool v4 = to.address().is_v4();
+    const size_t udp_bytes = 8 + bytes;
+    const size_t all = 14 + (v4 ? 20 : 40) + udp_bytes;
+    auto& b = d_bytes;
+    b.clear();
+    put32_of_host(b, uint32_t(time / 1'000'000'000));
+    put32_of_host(b, uint32_t(time % 1'000'000'000));
+    put32_of_host(b, uint32_t(all));
+    put32_of_host(b, uint32_t(all));
+    for (const uint8_t last : { 2, 1 }) // made-up addresses of Ethernet
+        b.insert(b.end(), { 2, 0, 0, 0, 0, last });
+    put16(b, v4 ? 0x0800 : 0x86dd);
+    const size_t header = b.size();
+    uint32_t sum = 0;
+    if (v4) {
+        b.insert(b.end(), { 0x45, 0 });
+        put16(b, uint32_t(20 + udp_bytes));
+        b.insert(b.end(), { 0, 0, 0x40, 0, 64, 17, 0, 0 });
+        for (const auto& address : { from.address(), to.address() }) {
+            const auto a = address.to_v4().to_bytes();
+            b.insert(b.end(), a.begin(), a.end());
+        }
+        const uint16_t check = folded(sum_of(&b[header], 20));
+        b[header + 10] = uint8_t(check >> 8);
+        b[header + 11] = uint8_t(check);
+    } else {
+        b.insert(b.end(), { 0x60, 0, 0, 0 });
+        put16(b, uint32_t(udp_bytes));
+        b.insert(b.end(), { 17, 64 });
+        for (const auto& address : { from.address(), to.address() }) {
+            const auto a = address.to_v6().to_bytes();
+            b.insert(b.end(), a.begin(), a.end());
+        }
+        sum = sum_of(&b[header + 8], 32, uint32_t(udp_bytes) + 17);
+    }
+    const size_t udp = b.size();
+    put16(b, from.port());
+    put16(b, to.port());
+    put16(b, uint32_t(udp_bytes));
+    put16(b, 0);
+    b.insert(b.end(), data, data + bytes);
+    if (!v4) { // IPv4 may do without
+        const uint16_t check = folded(sum_of(&b[udp], udp_bytes, sum));
+        b[udp + 6] = uint8_t((check ? check : 0xffff) >> 8);
+        b[udp + 7] = uint8_t(check ? check : 0xffff);
+    }
+    if (std::fwrite(b.data(), 1, b.size(), d_file.get()) != b.size())
+        throw std::runtime_error(d_filename +
+                                 ": cannot be written: " + std::strerror(errno));
+}
+
+void pcap_writer::close()
+{
+    if (d_file && std::fclose(d_file.release()) != 0)
+        throw std::runtime_error(d_filename +
+                                 ": cannot be written: " + std::strerror(errno));
+}
+
+} // namespace gr::aperture::network

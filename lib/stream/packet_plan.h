@@ -1,0 +1,105 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_STREAM_PACKET_PLAN_H
+#define INCLUDED_APERTURE_STREAM_PACKET_PLAN_H
+
+#include "formats/packets/packet_layout.h"
+#include "kernels/flagging/mask.h"
+#include "network/endpoint.h"
+#include <gnuradio/io_signature.h>
+#include <string>
+#include <vector>
+
+namespace gr::aperture {
+
+//! What the parameters that packet_source and packet_sink have in common come to.
+struct packet_plan {
+    const formats::packet_layout* layout;
+    formats::packet_settings settings;
+    std::vector<int> streams;
+    std::vector<boost::asio::ip::udp::endpoint> addresses;
+    int inputs_per_port; //!< of samples
+    int packets_per_frame;
+
+    //! The items are frames [channel][input][time], and not samples.
+    bool frames() const { return layout->channelised; }
+    int channels() const { return int(streams.size()); } //!< of frames
+    int all_inputs() const
+    {
+        return settings.inputs * (frames() ? 1 : int(streams.size()));
+    }
+    int ports() const { return frames() ? 1 : all_inputs() / inputs_per_port; }
+    int spectra() const { return packets_per_frame * settings.samples; } //!< of a frame
+    //! Bytes of a sample of an input.
+    size_t element() const { return size_of(settings.type()); }
+    //! Bytes of an item.
+    size_t item() const
+    {
+        return element() * (frames() ? size_t(channels()) * size_t(settings.inputs) *
+                                           size_t(spectra())
+                                     : size_t(inputs_per_port));
+    }
+    //! A slice is a packet.
+    kernels::mask_layout mask() const
+    {
+        return { channels(), settings.inputs, spectra(), settings.samples };
+    }
+    //! Of the ports with samples or frames, and of one with masks.
+    gr::io_signature::sptr signature(bool masks) const;
+};
+
+//! What the parameters say.
+struct packet_choices {
+    std::string layout;
+    std::vector<std::string> addresses;
+    std::string coding;
+    bool complex;
+    int samples, inputs;
+    std::vector<int> streams;
+    double rate;
+    double center_frequency, bandwidth;
+    int inputs_per_port, packets_per_frame;
+};
+
+//! \throws std::invalid_argument naming the parameter, its value and what is allowed
+packet_plan plan_packets(const packet_choices& c);
+
+//! Of a block whose parameters have these names.
+template <class Parameters>
+packet_plan plan_packets_of(const Parameters& p)
+{
+    return plan_packets({ p.layout,
+                          p.addresses,
+                          p.coding,
+                          p.complex,
+                          p.samples,
+                          p.inputs,
+                          p.streams,
+                          p.rate,
+                          p.center_frequency,
+                          p.bandwidth,
+                          p.inputs_per_port,
+                          p.packets_per_frame });
+}
+
+/*!
+ * Copies a column of a table into one of another.
+ * \param from nullptr: zeros
+ * \param from_stride, to_stride bytes from one row to the next
+ * \param bytes of the column in a row
+ */
+void copy_column(const char* from,
+                 size_t from_stride,
+                 char* to,
+                 size_t to_stride,
+                 size_t bytes,
+                 int64_t rows);
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_STREAM_PACKET_PLAN_H */
