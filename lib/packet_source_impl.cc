@@ -29,6 +29,8 @@ constexpr milliseconds wait_for_packets{ 20 };
 // a row that has not come then is passed on without
 constexpr double shortest_patience = 0.1, shortest_quiet = 0.2; // s
 constexpr double patient_packets = 8;
+// after which it is said that nothing comes
+constexpr std::chrono::seconds silence{ 3 };
 
 int64_t nanoseconds(double least, const formats::ratio& packet_rate)
 {
@@ -73,10 +75,8 @@ packet_source::sptr packet_source::make(const parameters& p)
             "addresses",
             "an empty list",
             "at least one, or `files`");
-    require(!p.masks || plan.frames(),
-            "masks",
-            "true",
-            "false where there are no frames");
+    require(
+        !p.masks || plan.frames(), "masks", "true", "false where there are no frames");
     require_range("window", p.window, 2, 1 << 16);
     require_range("confirm", p.confirm, 1, 64);
     require(p.most_gap >= 0 && p.most_gap <= 1e6,
@@ -138,13 +138,6 @@ packet_source_impl::packet_source_impl(const parameters& p, const packet_plan& p
             r.core = p.cores.empty() ? -1 : p.cores[i];
             d_receivers.push_back(std::make_unique<network::udp_receiver>(r));
         }
-        const int given = d_receivers.front()->buffer_bytes();
-        if (given < p.socket_buffer)
-            d_logger->warn("the socket's buffer has {:d} bytes, not {:d}: "
-                           "`sysctl -w net.core.rmem_max={:d}` lets it be larger",
-                           given,
-                           p.socket_buffer,
-                           p.socket_buffer);
     } else {
         for (const auto& file : p.files)
             network::pcap_reader{ file }; // complains at once
@@ -246,7 +239,8 @@ bool packet_source_impl::start()
     if (nitems_written(0) == 0)
         forget();
     d_refill = d_filled > 0;
-    d_published = std::chrono::steady_clock::now();
+    d_published = d_heard = std::chrono::steady_clock::now();
+    d_silence_said = false;
     try {
         for (size_t i = 0; i < d_receivers.size(); i++)
             d_receivers[i]->start(
@@ -258,6 +252,12 @@ bool packet_source_impl::start()
     } catch (const std::exception& error) {
         fail(error.what());
     }
+    if (!d_receivers.empty() && d_receivers.front()->buffer_bytes() < d_p.socket_buffer)
+        d_logger->warn("the socket's buffer has {:d} bytes, not {:d}: `sysctl -w "
+                       "net.core.rmem_max={:d}` lets it be larger",
+                       d_receivers.front()->buffer_bytes(),
+                       d_p.socket_buffer,
+                       d_p.socket_buffer);
     return true;
 }
 
@@ -501,18 +501,36 @@ void packet_source_impl::publish_counts()
     message_port_pub(status_port, dict);
 }
 
+void packet_source_impl::watch_silence()
+{
+    const auto now = std::chrono::steady_clock::now();
+    const uint64_t used = d_window.counted().used;
+    if (used != d_used_then) {
+        d_used_then = used;
+        d_heard = now;
+        d_silence_said = false;
+    }
+    if (d_silence_said || now - d_heard < silence)
+        return;
+    d_silence_said = true;
+    std::string what;
+    for (const auto& [name, count] : counts())
+        if (count && name != "lost" && name != "senders")
+            what += ", " + std::to_string(count) + " " + name;
+    d_logger->warn("no packets that can be used have come for {:d} s{:s}",
+                   silence.count(),
+                   what.empty() ? ": nothing comes at all" : " (all in all" + what + ")");
+}
+
 void packet_source_impl::publish_restart(const packet_window::row& r,
                                          const std::string& what)
 {
     const int held = d_restarts.pass();
     if (held < 0)
         return;
-    boost::asio::ip::address_v6::bytes_type bytes;
-    std::copy(r.from.address.begin(), r.from.address.end(), bytes.begin());
     const std::string reason =
         "packets jumped from number " + std::to_string(d_next) + " to " +
-        std::to_string(r.number) + ", the first one by " +
-        network::text_of({ boost::asio::ip::address_v6(bytes), r.from.port }) +
+        std::to_string(r.number) + ", the first one by " + network::text_of(r.from) +
         (held ? " (and " + std::to_string(held) + " times before)" : "");
     auto dict = pmt::make_dict();
     dict = pmt::dict_add(dict, pmt::mp(tags::event), pmt::mp(what));
@@ -543,7 +561,7 @@ int packet_source_impl::fill_samples(const gr_vector_void_star& output_items,
     const size_t port_bytes = size_t(d_plan.inputs_per_port) * element;
     const int streams = int(d_plan.streams.size());
     const bool straight = streams == 1 && d_plan.inputs_per_port == s.inputs;
-    const int parts = s.nibbles ? 1 : s.complex ? 2 : 1;
+    const int parts = s.sc4 ? 1 : s.complex ? 2 : 1;
     for (int stream = 0; stream < streams; stream++) {
         const bool there = r.row.payloads && r.row.has(stream);
         char* to = straight
@@ -552,9 +570,9 @@ int packet_source_impl::fill_samples(const gr_vector_void_star& output_items,
         if (there) {
             const int64_t first = r.done * s.inputs * parts;
             const int64_t components = count * s.inputs * parts;
-            const int bits = s.nibbles ? 8 : formats::bits_of(s.written);
+            const int bits = s.sc4 ? 8 : formats::bits_of(s.written);
             const uint8_t* from = r.row.payloads + stream * s.payload_bytes();
-            formats::unpack(s.nibbles ? formats::coding::s8 : s.written,
+            formats::unpack(s.sc4 ? formats::coding::s8 : s.written,
                             from + first * bits / 8,
                             int(first * bits % 8 / bits),
                             components,
@@ -715,8 +733,11 @@ int packet_source_impl::work(int noutput_items,
     }
     int done = 0;
     while (done < wanted) {
-        if (!d_run && !next_run(done == 0 ? wait_for_packets : milliseconds(0)))
+        if (!d_run && !next_run(done == 0 ? wait_for_packets : milliseconds(0))) {
+            if (!d_receivers.empty())
+                watch_silence();
             break;
+        }
         done += d_plan.frames() ? fill_frames(output_items, done, wanted)
                                 : fill_samples(output_items, done, wanted);
     }

@@ -65,6 +65,7 @@ private:
     formats::exact_time time_of(int64_t number, int64_t sample) const;
     void tag_clock(uint64_t item, int64_t number, int64_t sample);
     void publish_counts();
+    void watch_silence();
     void publish_restart(const network::packet_window::row& r, const std::string& what);
     void count_lost(const network::packet_window::row& r);
 
@@ -111,6 +112,10 @@ private:
     std::atomic<uint64_t> d_lost{ 0 };
     std::vector<std::atomic<uint64_t>> d_missing, d_clamped;
     std::chrono::steady_clock::time_point d_published;
+    // since when nothing has come, and whether that was said
+    std::chrono::steady_clock::time_point d_heard;
+    uint64_t d_used_then = 0;
+    bool d_silence_said = false;
     rate_limit d_restarts{ 5 };
     mutable std::mutex d_error_mutex;
     std::string d_error;

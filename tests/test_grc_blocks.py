@@ -36,6 +36,8 @@ OTHER_DEFAULTS = {
     ("aperture_replay", "repeats"), ("aperture_replay", "rate"),
     # there is no text field without a text
     ("aperture_replay", "data"), ("aperture_dada_source", "filename"),
+    # GRC says one, as there is nothing else that would let it start
+    ("aperture_packet_source", "addresses"),
     # an item every few seconds of the powers that GRC's blocks before it start with
     ("aperture_dedisperser", "times_per_item"),
 }
@@ -225,6 +227,16 @@ REFUSED = {
         {"vlen": "0"}, {"vlen": "268435456"}, {"rate": "-1"}, {"rate": "float('inf')"},
         {"center_frequency": "float('nan')"}, {"start_time": "(0, 1.0)", "clock": "given"},
         {"start_time": "(253402300800, 0.0)"},
+    ],
+    "aperture_packet_source": [
+        {"addresses": "[]"}, {"samples": "0"}, {"samples": "60000"}, {"inputs": "0"},
+        {"coding": "offset2", "complex": "False", "samples": "3"}, {"streams": "[1, 1]"},
+        {"streams": "[-1]"}, {"rate": "0"}, {"center_frequency": "float('nan')"},
+        {"bandwidth": "-1"}, {"start_time": "(0, 1.0)"}, {"inputs_per_port": "-1"},
+        {"packets_per_frame": "2"}, {"masks": "True"}, {"layout": "best2", "coding": "s16"},
+        {"layout": "vdif"}, {"window": "1"}, {"confirm": "65"}, {"most_gap": "-1"},
+        {"cores": "[0, 0]"}, {"socket_buffer": "1"}, {"queue": "-1"}, {"items": "-1"},
+        {"status_interval": "-1"},
     ],
     "aperture_replay": [
         {"vlen": "0"}, {"data": "b''"}, {"data": "bytes(12)"}, {"repeats": "-1"}, {"rate": "-1"},
@@ -467,6 +479,14 @@ ALLOWED = {
         {"type": "sc8", "vlen": "3"}, {"rate": "2.4e6", "center_frequency": "1.42e9"},
         {"clock": "given", "start_time": "(1700000000, 0.5)"}, {"clock": "none"},
         {"replace": "True"},
+    ],
+    "aperture_packet_source": [
+        {"layout": "vdif", "coding": "offset2", "complex": "False", "samples": "8000",
+         "rate": "32e6", "streams": "[0, 1, 5]", "inputs_per_port": "1"},
+        {"layout": "best2", "coding": "sc4", "samples": "128", "inputs": "32", "rate": "19531.25",
+         "streams": "list(range(64))", "packets_per_frame": "9", "masks": "True"},
+        {"addresses": "['127.0.0.1:4015', '[::1]:4016']", "inputs": "3", "coding": "s16",
+         "senders": "['10.0.0.0/8']"},
     ],
     "aperture_replay": [
         {"type": "sc8", "vlen": "3", "data": "bytes(600)", "repeats": "7"},

@@ -72,6 +72,16 @@ std::string text_of(const ip::udp::endpoint& endpoint)
            std::to_string(endpoint.port());
 }
 
+std::string text_of(const sender& s)
+{
+    ip::address_v6::bytes_type bytes;
+    std::copy(s.address.begin(), s.address.end(), bytes.begin());
+    const ip::address_v6 address(bytes);
+    return address.is_v4_mapped()
+               ? text_of({ ip::make_address_v4(ip::v4_mapped, address), s.port })
+               : text_of({ address, s.port });
+}
+
 ip::udp::endpoint parse_endpoint(const std::string& parameter, const std::string& text)
 {
     const auto endpoint = endpoint_of(text);

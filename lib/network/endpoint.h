@@ -29,6 +29,7 @@ struct sender {
 
 sender to_sender(const boost::asio::ip::udp::endpoint& endpoint);
 std::string text_of(const boost::asio::ip::udp::endpoint& endpoint);
+std::string text_of(const sender& s);
 
 /*!
  * "address:port" in numbers, an IPv6 address in brackets: 239.1.2.3:7148, [ff15::1]:7148.

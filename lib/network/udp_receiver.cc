@@ -125,6 +125,14 @@ udp_receiver::udp_receiver(const parameters& p) : d_p(p), d_socket(d_context)
         ::close(d_wake);
         throw;
     }
+    // until packets are wanted, others may have the address
+    close();
+}
+
+void udp_receiver::close()
+{
+    boost::system::error_code ignored;
+    d_socket.close(ignored);
 }
 
 udp_receiver::~udp_receiver()
@@ -140,9 +148,9 @@ void udp_receiver::open()
     boost::system::error_code error;
     const auto check = [&](const char* what) {
         if (error) {
-            boost::system::error_code ignored;
-            d_socket.close(ignored);
-            throw trouble(d_p.address, what, error.message());
+            const std::string why = error.message();
+            close();
+            throw trouble(d_p.address, what, why);
         }
     };
     d_socket.open(d_p.address.protocol(), error);
@@ -198,20 +206,11 @@ void udp_receiver::open()
     d_buffer_bytes = given / 2; // Linux says twice what it was asked for
 }
 
-void udp_receiver::drop_old()
-{
-    char nothing;
-    while (::recv(d_socket.native_handle(), &nothing, 1, MSG_DONTWAIT | MSG_TRUNC) >= 0) {
-    }
-}
-
 void udp_receiver::start(taker take)
 {
     stop();
     d_failed = false;
-    if (!d_socket.is_open())
-        open();
-    drop_old();
+    open();
     d_dropped = 0;
     d_drops_before = 0;
     uint64_t old;
@@ -234,8 +233,7 @@ void udp_receiver::stop()
     const uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(d_wake, &one, sizeof one);
     d_thread.join();
-    boost::system::error_code ignored;
-    d_socket.close(ignored);
+    close();
 }
 
 std::string udp_receiver::error() const { return d_failed ? d_error : std::string(); }

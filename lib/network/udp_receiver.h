@@ -39,17 +39,17 @@ public:
     //! May be called with no datagrams, when none have come for 50 ms.
     using taker = std::function<void(const datagram*, size_t)>;
 
-    //! Binds the socket. \throws std::runtime_error naming address and port
+    //! Tries whether the address can be bound. \throws std::runtime_error naming address
+    //! and port
     explicit udp_receiver(const parameters& p);
     ~udp_receiver();
 
-    //! Opens the socket again after stop(), throws away what it holds from before, and
-    //! starts the thread.
+    //! Binds the socket and starts the thread. \throws std::runtime_error likewise
     void start(taker take);
     //! Ends the thread and closes the socket.
     void stop();
 
-    //! Bytes of the socket's buffer that the system gave.
+    //! Bytes of the socket's buffer that the system gives.
     int buffer_bytes() const { return d_buffer_bytes; }
     //! Datagrams that the system dropped because the socket's buffer was full.
     uint64_t dropped() const { return d_dropped; }
@@ -59,7 +59,7 @@ public:
 private:
     struct batch;
     void open();
-    void drop_old();
+    void close();
     void run(const taker& take);
     size_t receive(batch& b);
 

@@ -52,8 +52,8 @@ void check_packets(const packet_layout& layout, const packet_settings& s)
 
 void set_coding(packet_settings& s, const std::string& parameter, const std::string& name)
 {
-    s.nibbles = name == "sc4";
-    if (s.nibbles)
+    s.sc4 = name == "sc4";
+    if (s.sc4)
         return;
     try {
         s.written = parse_coding(parameter, name);

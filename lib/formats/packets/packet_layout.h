@@ -20,8 +20,7 @@ namespace gr::aperture::formats {
 struct packet_settings {
     int samples = 1024; //!< of each input in a packet
     int inputs = 1;     //!< in a packet; they are interleaved sample by sample
-    bool nibbles =
-        false; //!< a sample is a byte of type sc4, and the two below say nothing
+    bool sc4 = false;   //!< a sample is a byte of type sc4, and the two below say nothing
     coding written = coding::s8;
     bool complex = true;
     ratio rate{ 1, 1 }; //!< samples a second of an input
@@ -29,13 +28,10 @@ struct packet_settings {
     //! Of the samples when they have been read.
     sample_type type() const
     {
-        return nibbles ? sample_type::sc4 : type_of(written, complex);
+        return sc4 ? sample_type::sc4 : type_of(written, complex);
     }
     //! In a packet.
-    int bits_of_sample() const
-    {
-        return nibbles ? 8 : bits_of(written) * (complex ? 2 : 1);
-    }
+    int bits_of_sample() const { return sc4 ? 8 : bits_of(written) * (complex ? 2 : 1); }
     //! Whole bytes, as packet_layout::check() makes sure.
     int64_t payload_bytes() const
     {

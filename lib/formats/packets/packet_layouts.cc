@@ -65,7 +65,7 @@ constexpr int header_bytes = 8;
 
 void check(const packet_settings& s)
 {
-    require(s.nibbles || (s.written == coding::s8 && s.complex),
+    require(s.sc4 || (s.written == coding::s8 && s.complex),
             "coding",
             name_of(s.written) + (s.complex ? ", complex" : ", real"),
             "sc4, or s8 and complex, in packets of one channel");
@@ -121,10 +121,10 @@ int log2_of(int number)
 void check(const packet_settings& s)
 {
     const auto w = s.written;
-    require(!s.nibbles && (w == coding::offset1 || w == coding::offset2 ||
-                           w == coding::offset4 || w == coding::u8 || w == coding::u16),
+    require(!s.sc4 && (w == coding::offset1 || w == coding::offset2 ||
+                       w == coding::offset4 || w == coding::u8 || w == coding::u16),
             "coding",
-            s.nibbles ? "sc4" : name_of(w),
+            s.sc4 ? "sc4" : name_of(w),
             "offset1, offset2, offset4, u8 or u16, which VDIF has");
     require(s.inputs == 1 << log2_of(s.inputs),
             "inputs",

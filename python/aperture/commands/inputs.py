@@ -44,7 +44,7 @@ def length_of(signals, duration):
     duration), both None for what ends by Ctrl-C."""
     if signals.samples is None:
         if duration is None:
-            duration = math.inf if signals.live else DEFAULT_DURATION
+            duration = math.inf if signals.live or signals.endless else DEFAULT_DURATION
         longest = MOST_SAMPLES / signals.sample_rate
         if longest < duration < math.inf:
             raise CommandError(f"--duration {duration:g}: expected at most {longest:g} s, or inf")

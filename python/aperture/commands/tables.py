@@ -51,10 +51,21 @@ def table(rows):
 
 
 def unused_rows(source):
-    """What a source found in its files and did not use, as a row of the table at the end; none if
-    it counts nothing, or there was nothing."""
+    """What a source found in its files, or what came to it, and was not used, as rows of the table
+    at the end; none if it counts nothing, or there was nothing."""
     counts = {what: count for what, count in getattr(source, "counts", dict)().items() if count}
+    if "received" in counts or "dropped" in counts:
+        return _packet_rows(counts)
     skipped = counts.pop("skipped", 0)
     texts = [f"{count} {what} frame{'s'[:count != 1]}" for what, count in counts.items()]
     texts += [f"{skipped} bytes between frames"] if skipped else []
     return [("not used", ", ".join(texts))] if texts else []
+
+
+def _packet_rows(counts):
+    """Those of packet_source."""
+    senders = counts.pop("senders", 0)
+    came = ", ".join(f"{counts.pop(name, 0)} {name}" for name in ("received", "used"))
+    lost = [f"{count} {name.replace('_', ' ')}" for name, count in sorted(counts.items())]
+    return [("packets", f"{came}, of {senders} sender{'s'[:senders != 1]}"),
+            *([("", ", ".join(lost))] if lost else [])]

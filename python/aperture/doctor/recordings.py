@@ -72,12 +72,13 @@ class Input:
 @dataclass
 class Scene:
     """All that is known: signals, the seconds that were read, Inputs, what kept more from being
-    read, and Pairs with the first."""
+    read, Pairs with the first, and what became of packets."""
     signals: object
     seconds: float
     inputs: list
     error: str = ""
     pairs: list = field(default_factory=list)
+    packets: dict = field(default_factory=dict)
 
     def channel_text(self, offset):
         """A frequency, by its distance from the middle of the band."""
@@ -273,6 +274,26 @@ def missing(scene):
                 "rows of 64 or more: the recorder put them where it had lost samples, and nothing "
                 "marks them.", "They count as if the sky had been silent. Record again with a "
                 "lower sample rate or a faster disk, at best to memory (/dev/shm).")
+
+
+def packets(scene):
+    """Packets that came and could not be used, or that the system threw away."""
+    for name, what, remedy in (
+            ("dropped", "were thrown away by the system, as the socket's buffer was full",
+             "Let it be larger: `sysctl -w net.core.rmem_max=67108864`; docs/packets.md says what "
+             "else helps."),
+            ("wrong", "have another length or header than what was said of them",
+             "Compare layout, samples, inputs, coding and complex with what the sender does."),
+            ("late", "came behind the window", "Make window= longer."),
+            ("stray", "are of other times than the others",
+             "Is there a second sender, or one whose time is wrong? senders= says who is allowed."),
+            ("refused", "come from senders that are not allowed", "senders= says who is."),
+            ("unwanted", "are of streams that are not read", "streams= says which are.")):
+        number = scene.packets.get(name, 0)
+        came = scene.packets.get("received", 0) + scene.packets.get("dropped", 0)
+        if number:
+            report = problem if number > 1e-3 * came else notice
+            yield report(f"packets-{name}", [], f"{number} of {came} packets {what}.", remedy)
 
 
 def clamped(scene):
@@ -479,8 +500,8 @@ def nothing_in_common(scene):
                 "apart (--seconds).")
 
 
-CHECKS = [told, broken, short, times, frequency, not_numbers, silent, missing, clamped, level,
-          unequal, dc, one_part, lines, identical, reversed_band, two_clocks, offset,
+CHECKS = [told, broken, short, times, frequency, not_numbers, silent, missing, packets, clamped,
+          level, unequal, dc, one_part, lines, identical, reversed_band, two_clocks, offset,
           nothing_in_common]
 
 
@@ -545,7 +566,7 @@ def examine_recording(text, seconds=2.0, array=None):
                            else min(count, signals.samples))
     scene = Scene(signals, samples.count / signals.sample_rate,
                   [measure(samples, number, signals) for number in range(signals.inputs)],
-                  samples.error)
+                  samples.error, packets=samples.packets)
     good = [entry.number for entry in scene.inputs if entry.finite and not entry.silent]
     compared = [compare(samples, good[0], number, signals.center_frequency, signals.sample_rate)
                 for number in good[1:MOST_COMPARED]]

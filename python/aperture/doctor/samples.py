@@ -5,7 +5,8 @@
 #
 """The first samples of an input, in memory."""
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 
 import numpy as np
 import pmt
@@ -20,16 +21,20 @@ TYPES = {"fc32": (np.float32, True, None), "sc16": (np.int16, True, 32767),
          "sc8": (np.int8, True, 127), "f32": (np.float32, False, None),
          "s16": (np.int16, False, 32767), "s8": (np.int8, False, 127)}
 
+PATIENCE = 3.0  # s longer than its samples last, that are waited for what comes from a network
+
 
 @dataclass(frozen=True)
 class Samples:
     """
     What was read: parts, [sample][input][component] as they are; missing, bool [input][sample];
-    error: why there are no more, or "".
+    error: why there are no more, or ""; packets: of inputs that are packets, what became of them,
+    as packet_source.counts().
     """
     parts: np.ndarray
     missing: np.ndarray
     error: str = ""
+    packets: dict = field(default_factory=dict)
 
     @property
     def count(self):
@@ -85,17 +90,27 @@ def read_samples(signals, count):
     flowgraph = gr.top_block("aperture_doctor")
     flowgraph.connect(source, collector)
     flowgraph.handle_sigint = False
+    # what comes from a network may not come at all
+    limit = threading.Timer(count / signals.sample_rate + PATIENCE, source.finish)
+    if signals.endless:
+        limit.start()
     try:
         flowgraph.run()
     except KeyboardInterrupt:
         flowgraph.stop()
         raise
+    finally:
+        limit.cancel()
     error = getattr(source, "error", lambda: "")()
     if collector.error() or (error and not collector.pieces):
         raise RuntimeError(collector.error() or error)
+    if signals.endless and not collector.pieces:
+        found = ", ".join(f"{number} {name}" for name, number in source.counts().items() if number)
+        raise RuntimeError("no packets came that can be used"
+                           + (f": {found}" if found else ", nor any others"))
     data = np.concatenate(collector.pieces) if collector.pieces else np.zeros((0, 0), np.uint8)
     parts = data.reshape(-1).view(kind).reshape(-1, signals.inputs, width)
     missing = np.zeros((signals.inputs, len(parts)), bool)
     for number, first, length in collector.missing:
         missing[number, first:first + length] = True
-    return Samples(parts, missing, error)
+    return Samples(parts, missing, error, source.counts() if signals.endless else {})

@@ -42,6 +42,8 @@ class Signals:
         For the user.
     live : bool
         A receiver, which does not wait, and has no end.
+    endless : bool
+        It has no end of its own, or none that is known, and is read until it ends, or is ended.
     ports : int
         Of the source: 1 has all inputs interleaved, more have one input each.
     """
@@ -57,6 +59,7 @@ class Signals:
     warnings: list = field(default_factory=list)
     live: bool = False
     ports: int = 1
+    endless: bool = False
 
     @property
     def real(self):

@@ -1,0 +1,38 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""`udp:`, packets that come from a network."""
+
+import time
+
+from ..input_format import InputFormat, Option
+from ..packet_options import OPTIONS, parameters_of, signals_of_packets
+
+
+def interface(text):
+    if not text:
+        raise ValueError("expected the name of an interface, or its address")
+    return text
+
+
+class Udp(InputFormat):
+    kind = "udp"
+    summary = "packets of samples from a network (UDP), until Ctrl-C"
+    names = "ADDRESS:PORT[,ADDRESS:PORT...]"
+    options = {
+        **OPTIONS,
+        "interface": Option(interface, "that multicast comes by, as eth1; default: the system's "
+                            "choice", "NAME"),
+    }
+
+    def open(self, request):
+        parameters = dict(parameters_of(request), addresses=list(request.names))
+        if "interface" in request.values:
+            parameters["interface"] = request.values["interface"]
+        now = time.time()
+        return signals_of_packets(request, parameters, lambda _: (int(now), now % 1))
+
+
+FORMAT = Udp()

@@ -1,0 +1,119 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What inputs of packets have in common: their options, and the block that they become."""
+
+import os
+from fractions import Fraction
+
+from .. import aperture_python
+from ..streams.silent_block import silent
+from .input_format import Option, number, one_of, whole_number
+from .recordings import describe
+from .signals import Signals
+from .times import read_time
+from .values import CENTER, RATE
+
+LAYOUTS = ("plain", "vdif")
+CODINGS = ("s8", "s16", "s16_be", "f32", "f32_be", "u8", "u16", "offset1", "offset2", "offset4")
+MOST_STREAMS = 65536
+
+
+def numbers(text):
+    """Reads whole numbers and ranges of them with a plus between, as 0+2+8-15."""
+    found = []
+    for part in text.split("+"):
+        first, dash, last = part.partition("-")
+        ends = [int(end) if end.isdecimal() and len(end) < 6 else -1
+                for end in ((first, last) if dash else (first, first))]
+        if not 0 <= ends[0] <= ends[1] < MOST_STREAMS:
+            raise ValueError("expected whole numbers below 65536 or ranges of them with a plus "
+                             "between, as 0+2+8-15")
+        found += range(ends[0], ends[1] + 1)
+    if len(set(found)) < len(found):
+        raise ValueError("expected each number once")
+    return found
+
+
+def texts(text):
+    """Reads texts with a plus between."""
+    parts = text.split("+")
+    if not all(parts):
+        raise ValueError("expected names with a plus between them")
+    return parts
+
+
+OPTIONS = {
+    "layout": Option(one_of(*LAYOUTS), "of the packets: plain (a sequence number, then samples) or "
+                     "vdif; default: plain", "|".join(LAYOUTS)),
+    "samples": Option(whole_number(1, 1 << 20), "of each input in a packet; must be given", "N"),
+    "inputs": Option(whole_number(1, MOST_STREAMS), "in a packet, sample by sample; default: 1",
+                     "N"),
+    "streams": Option(numbers, "that are read, in this order: threads of vdif; default: all "
+                      "addresses of plain, thread 0", "N[+N...]"),
+    "coding": Option(one_of(*CODINGS), "of a component: " + ", ".join(CODINGS) + "; default: s8",
+                     "NAME"),
+    "complex": Option(one_of("yes", "no"), "whether a sample is two components; default: yes",
+                      "yes|no"),
+    "rate": Option(RATE, "samples a second of each input; must be given", "HZ"),
+    "freq": Option(CENTER, "sky frequency of the middle of the band; must be given", "HZ"),
+    "time": Option(read_time, "of packet 0, in UTC as 2024-06-01T12:30:00Z or in seconds since "
+                   "1970; default: by when packets come, which is approximate (vdif says its time)",
+                   "TIME"),
+    "window": Option(whole_number(2, 65536), "packets by which they may be out of order; default: "
+                     "32", "N"),
+    "most_gap": Option(number(0, 1e6, "of s"), "that is filled with zeros at most; default: 60",
+                       "SECONDS"),
+    "senders": Option(texts, "that are allowed: addresses or networks, as 10.1.0.0/16; default: "
+                      "all", "ADDRESS[+ADDRESS...]"),
+}
+
+
+def parameters_of(request):
+    """Parameters of packet_source, of the options that all kinds have."""
+    values = request.values
+    for key, example in (("samples", "1024"), ("rate", "4e6"), ("freq", "1420.4e6")):
+        if key not in values:
+            raise request.error(f"{key} is missing: packets do not say it; add {key}={example}, "
+                                "for example")
+    start = values.get("time", Fraction(0))
+    given = {"window": "window", "most_gap": "most_gap", "senders": "senders",
+             "streams": "streams", "inputs": "inputs", "coding": "coding", "layout": "layout"}
+    return dict(samples=values["samples"], complex=values.get("complex", "yes") == "yes",
+                rate=float(values["rate"]), center_frequency=float(values["freq"]),
+                start_time=(int(start), float(start % 1)),
+                **{name: values[key] for key, name in given.items() if key in values})
+
+
+def signals_of_packets(request, parameters, start_time, files=()):
+    """
+    Signals of a packet_source.
+
+    start_time: a function of a block that is made, giving (seconds, fraction); files: that are
+    read, as text.
+    """
+    def source(samples):
+        block = silent(aperture_python.packet_source, items=samples or 0, **parameters)
+        if not samples:
+            block.set_log_level("warning")  # that nothing comes, for example
+        return block
+
+    made = source(0)
+    inputs = made.output_signature().sizeof_stream_item(0) // _bytes(made.type())
+    rate, center = parameters["rate"], parameters["center_frequency"]
+    kind = request.text.partition(":")[0]
+    what = f"{kind}:" + ",".join(request.names)
+    description, warnings = describe(request, what, "", inputs, rate, center, polarizations=False)
+    return Signals(description, made.type(), rate, center, None, source, start_time(source),
+                   files=list(files), warnings=warnings, endless=True)
+
+
+def _bytes(sample_type):
+    return {"sc8": 2, "sc16": 4, "fc32": 8, "s8": 1, "s16": 2, "f32": 4}[sample_type]
+
+
+def encoded(names):
+    """Names of files as they go to C++: a name need not be UTF-8."""
+    return [os.fsencode(name) for name in names]
