@@ -21,7 +21,8 @@ class Pcap(InputFormat):
     options = {
         **OPTIONS,
         "address": Option(texts, "of the packets that are read, ADDRESS:PORT, 0.0.0.0 being any; "
-                          "of plain each is a stream; default: all packets", "ADDRESS[+ADDRESS...]"),
+                          "of plain each is a stream; default: all packets",
+                          "ADDRESS[+ADDRESS...]"),
     }
 
     def open(self, request):
