@@ -31,6 +31,7 @@ from .tracking.directions import parse_direction
 from .tracking.phase_center import parse_phase_centers
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
+TABLES = 1 << 18  # bytes
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra, tags.counted)
 #: what a calibration is there for -> what the file says of it
 CALIBRATE = {"apply": "applied to the visibilities", "applied": "applied by the F-engine",
@@ -409,8 +410,10 @@ class uvh5_sink(RollingSink, python_block):
             return False
         if self._roll.ends(self._begun, self._time_of(found), self._length):
             return True
+        # the format's own tables grow by up to TABLES at a time
+        most = max(self._roll.size - TABLES, self._roll.size / 2)
         return bool(self._roll.size) and any(
-            output.size(len(waiting) + 1) > self._roll.size
+            output.size(len(waiting) + 1) > most
             for output in self._outputs if output.written or waiting)
 
     def _time_of(self, found):

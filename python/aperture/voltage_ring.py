@@ -5,6 +5,7 @@
 #
 """Block that keeps the last voltages of an edge, and writes some of them when a trigger comes."""
 
+import contextlib
 import math
 import threading
 from fractions import Fraction
@@ -268,6 +269,20 @@ class voltage_ring(gr.hier_block2):
         read_trigger(message)    # complains at once
         self._dumping.ask(message)
         return id
+
+    def release(self):
+        """
+        To be called when its flowgraph has ended for good and another one takes its place: without,
+        GNU Radio keeps a hierarchical block with message ports, and the memory of its ring, as
+        long as the process lives. It cannot be used again.
+        """
+        for edge in ((self, TRIGGER, self._ring, TRIGGER),
+                     (self._dumping, TRIGGER, self._ring, TRIGGER),
+                     (self._dumping, STATUS, self, STATUS)):
+            # which GNU Radio does, and complains afterwards of those of this block's own ports
+            with contextlib.suppress(RuntimeError):
+                self.msg_disconnect(*edge)
+        self.disconnect_all()
 
     # ---- what can be asked for
 

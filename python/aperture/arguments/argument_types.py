@@ -10,6 +10,12 @@ import argparse
 import math
 
 
+def allowed(convert, **schema):
+    """Says in JSON schema's words what a type of argparse allows; returns the type."""
+    convert.json_schema = schema
+    return convert
+
+
 def whole_number(low, high, even=False):
     """An argparse type: a whole (or even) number from low to high."""
     def convert(text):
@@ -21,7 +27,21 @@ def whole_number(low, high, even=False):
         if value is None or not low <= value <= high or (even and value % 2):
             raise argparse.ArgumentTypeError(f"{text}: expected {kind} from {low} to {high}")
         return value
-    return convert
+    return allowed(convert, type="integer", minimum=low, maximum=high,
+                   **({"multipleOf": 2} if even else {}))
+
+
+def number(low, high, unit=""):
+    """An argparse type: a number from low to high."""
+    def convert(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text}: expected {low:g} to {high:g} {unit}".strip())
+        return value
+    return allowed(convert, type="number", minimum=low, maximum=high)
 
 
 def positive_seconds(endless):
@@ -32,10 +52,11 @@ def positive_seconds(endless):
         except ValueError:
             value = math.nan
         if not value > 0 or (math.isinf(value) and not endless):
-            allowed = "a number of seconds above 0" + (" or inf" if endless else "")
-            raise argparse.ArgumentTypeError(f"{text}: expected {allowed}")
+            rule = "a number of seconds above 0" + (" or inf" if endless else "")
+            raise argparse.ArgumentTypeError(f"{text}: expected {rule}")
         return value
-    return convert
+    seconds = {"type": "number", "exclusiveMinimum": 0}
+    return allowed(convert, **({"anyOf": [seconds, {"enum": ["inf"]}]} if endless else seconds))
 
 
 def device_name(text):
@@ -57,4 +78,7 @@ def degrees(low, high):
         if value is None or not low <= value <= high:
             raise argparse.ArgumentTypeError(f"{text}: expected {low:g} to {high:g} degrees")
         return value
-    return convert
+    return allowed(convert, type="number", minimum=low, maximum=high)
+
+
+allowed(device_name, type="string", pattern="^(auto|cpu|cuda(:[0-9]+)?)$")

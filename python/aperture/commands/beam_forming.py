@@ -39,14 +39,14 @@ class BeamForming:
 
     options: as those of aperture_beams; beams: list of Beam, incoherent ones behind the others;
     source: that `pointing` follows; tracked: what the F-engine's delays follow, or None; flagging:
-    as FrontEnd has it; more: of filterbank_sink.
+    as FrontEnd has it.
 
     Attributes: `pointing`, `beamformer`, `sink`, `searching`, `folding`, `voltages`,
     `voltage_beams`, each None where there is none.
     """
 
-    def __init__(self, program, signals, plan, options, beams, source, tracked=None, flagging=None,
-                 **more):
+    def __init__(self, program, signals, plan, options, beams, source, tracked=None,
+                 flagging=None):
         array, inputs, channels = signals.description, signals.inputs, plan.channels
         self._signals, self._flagging, self.beams = signals, flagging or {}, beams
         sizes = dict(channels=channels, inputs=inputs, type=options.format,
@@ -70,7 +70,7 @@ class BeamForming:
         self.sink = silent(filterbank_sink, filename=options.output, array=array, beams=beams,
                            channels=channels // options.sum_channels, products=options.products,
                            nbits=options.nbits, overwrite=options.overwrite,
-                           counts=bool(self._flagging), **more) \
+                           counts=bool(self._flagging)) \
             if options.output is not None else None
         rows = len(row_names(array, beams, options.products))
         self.searching = Searching(options, plan, signals, array, rows) if options.search else None

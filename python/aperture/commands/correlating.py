@@ -42,12 +42,13 @@ class Correlating:
     xengine -> uvh5_sink, and a `snapshot` that takes some of the frames, for the statistics of the
     inputs.
 
-    filename: of the UVH5 file; flagging: as FrontEnd has it; more: of uvh5_sink. Attributes:
-    `correlator`, `tap`, `sink`.
+    filename: of the UVH5 file; flagging: as FrontEnd has it; note: of its history, behind all else.
+    Attributes: `correlator`, `tap`, `sink`.
     """
 
-    def __init__(self, program, signals, plan, options, filename, flagging, **more):
+    def __init__(self, program, signals, plan, options, filename, flagging, note=""):
         self._program, self._plan, self._options = program, plan, options
+        self._note = note
         self.flagging = flagging
         self.correlator = xengine(channels=plan.channels, inputs=signals.inputs,
                                   spectra_per_frame=plan.spectra_per_frame, type=options.format,
@@ -66,12 +67,13 @@ class Correlating:
                            statistics=self.tap, statistics_type=options.format,
                            calibration=options.calibration or "",
                            calibrate=CALIBRATE[options.calibrate], scale=options.scale,
-                           counts=bool(flagging), **more)
+                           counts=bool(flagging))
         self.correlator.set_log_level("warning")
 
     def history(self, gains=None):
         """What made the file, in one line."""
-        return history(self._program, self._options, self._plan, self.flagging, gains)
+        text = history(self._program, self._options, self._plan, self.flagging, gains)
+        return ", ".join(filter(None, [text, self._note]))
 
     def connect(self, flowgraph, frames):
         """Takes the frames of an F-engine."""

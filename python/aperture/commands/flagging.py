@@ -8,7 +8,7 @@
 import argparse
 import math
 
-from ..arguments.argument_types import whole_number
+from ..arguments.argument_types import allowed, whole_number
 from .running import CommandError
 from .voltages import channel_text, numbers_of
 
@@ -45,6 +45,10 @@ def _sigma(text):
     if not 1 <= value <= 1000:
         raise argparse.ArgumentTypeError(f"{text}: expected 1 to 1000 standard deviations")
     return value
+
+
+allowed(_fraction, type="number", minimum=1e-9, maximum=0.5)
+allowed(_sigma, type="number", minimum=1, maximum=1000)
 
 
 def add_flagging_options(add):

@@ -41,11 +41,12 @@ def extend(schema, **sections):
     return {name: {**keys, **sections.get(name, {})} for name, keys in schema.items()}
 
 
-class _PlanReader(YamlReader):
-    """Reads a plan into a dictionary of options."""
+class PlanReader(YamlReader):
+    """Reads a plan into a dictionary of options. sections: what the file says, as texts."""
 
     def read(self, file, schema, actions):
-        return self.with_line(self._options, self.tree(file), schema, actions)
+        self.sections = self.tree(file)
+        return self.with_line(self._options, self.sections, schema, actions)
 
     def _options(self, tree, schema, actions):
         found = {}
@@ -105,7 +106,7 @@ class PlanParser(CommandParser):
                 self.error(f"--plan {plan}: there is no such file")  # a FIFO would wait
             try:
                 with open(plan, encoding="utf-8") as file:
-                    found = _PlanReader(plan, ParameterError).read(file, self.schema, actions)
+                    found = PlanReader(plan, ParameterError).read(file, self.schema, actions)
             except ParameterError as error:
                 self.error(str(error))  # which names the file
             except (OSError, ValueError) as error:

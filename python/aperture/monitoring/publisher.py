@@ -184,6 +184,9 @@ class Publisher:
     def _take_event(self, event):
         """Of the instrument's publish(): puts it into the queue."""
         about = plain(event)
+        if about.get("event") == "released":
+            self._attachment = None
+            return
         self.outbox.put({"kind": "event", "time": time.time(), "event": about})
         if about.get("event") == "state":
             self._about_changed = True

@@ -74,6 +74,15 @@ class Instrument:
         for hook in list(self._start_hooks):
             hook(self)
 
+    def release(self):
+        """
+        Lets go of a flowgraph that has ended, and publishes the event `released`: whoever holds its
+        blocks lets go of them, too, or receivers could not be opened again.
+        """
+        with self._lock:
+            self.top, self.blocks = None, {}
+        self.publish("released")
+
     def before_start(self, hook):
         """Calls hook(instrument) whenever a flowgraph was made and is not yet started; at once,
         too, if that is so now. What it raises ends the start."""
@@ -95,7 +104,7 @@ class Instrument:
         Parameters
         ----------
         event : str
-            state, file (one is whole), integration, alarm, log or trigger.
+            state, file (one is whole), integration, alarm, log, released or trigger.
         values
             Plain values (numbers, texts, lists, dictionaries) that describe it.
         """

@@ -63,10 +63,10 @@ class YamlReader:
             return make(*arguments)
         except self.error as error:
             raise self.error(error.field, error.problem,
-                             f"{self.name}:{self._line(error.field)}") from None
+                             f"{self.name}:{self.line(error.field)}") from None
 
-    def _line(self, path):
-        """Of a field, or of what it is part of where it is not there itself."""
+    def line(self, path):
+        """The line of a field, or of what it is part of where it is not there itself."""
         while path and path not in self.lines:
             path = path[:max(path.rfind("."), path.rfind("["), 0)]
         return self.lines.get(path, 1)

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The service in this process, with flowgraphs that fail as tests want them to; tests/
+test_observe.py has the program."""
+
+import contextlib
+import gc
+import io
+import os
+import signal
+import tempfile
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import h5py
+import numpy as np
+from gnuradio import gr, gr_unittest
+
+from gnuradio.aperture.arrays.array_description import load_array, save_array
+from gnuradio.aperture.commands.observe_chain import InputFailure, make_chain
+from gnuradio.aperture.commands.observe_plan import Configuration
+from gnuradio.aperture.commands.observe_service import Service
+from gnuradio.aperture.observatory.instrument import Instrument
+from gnuradio.aperture.observatory.notify import Notifier
+from gnuradio.aperture.testing.qa_tools import DEVICE
+
+
+class qa_observe_service(gr_unittest.TestCase):
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = Path(self._folder.name)
+        gr.logging().set_default_level(gr.log_levels.err)
+        array = load_array("two-dish")
+        array.sample_rate = 1e5
+        save_array(array, self.folder / "two.yml")
+        self.events = []
+
+    def tearDown(self):
+        self._folder.cleanup()
+
+    def configuration(self, more="", **outputs):
+        path = self.folder / "c.yml"
+        path.write_text(
+            f'instrument: {{name: test}}\ninput: {{source: "sim:{self.folder}/two.yml"}}\n'
+            f'engines: {{channels: 32, integration: 0.25}}\ndevice: {{name: "{DEVICE}"}}\n'
+            f'outputs: {{file: "{self.folder}/v-{{time}}.uvh5"'
+            + "".join(f", {key}: {value}" for key, value in outputs.items()) + "}\n" + more)
+        return Configuration(str(path))
+
+    def run_service(self, configuration, after=None, **arguments):
+        """Runs it; after(instrument) is called in another thread. Exit code, stdout, stderr."""
+        instrument = Instrument("test", configuration.sections, "0")
+        instrument.on_publish(self.events.append)
+        service = Service(configuration, instrument, Notifier({}), **arguments)
+        out, err = io.StringIO(), io.StringIO()
+        helper = threading.Thread(target=after, args=(instrument,)) if after else None
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            if helper:
+                helper.start()
+            code = service.run()
+        if helper:
+            helper.join()
+        return code, out.getvalue(), err.getvalue()
+
+    def of(self, event):
+        return [each for each in self.events if each["event"] == event]
+
+    def wait_for(self, condition, seconds=20):
+        until = time.monotonic() + seconds
+        while not condition() and time.monotonic() < until:
+            time.sleep(0.02)
+
+    def times(self):
+        """Of all integrations in all files, in the order of the files' names."""
+        found = []
+        for path in sorted(self.folder.glob("v-*.uvh5")):
+            with h5py.File(path) as file:
+                rows = file["Header/Nblts"][()] // file["Header/Ntimes"][()]
+                found += list(file["Header/time_array"][::rows] * 86400)
+        return np.array(found)
+
+    def test_an_input_that_ends(self):
+        self.configuration(roll_seconds=1)
+        code, out, err = self.run_service(
+            Configuration(str(self.edited("duration: 5"))))
+        self.assertEqual((0, ""), (code, err))
+        np.testing.assert_allclose(np.diff(self.times()), 0.25, rtol=0.03)
+        self.assertEqual(20, len(self.times()))
+        files = [event["path"] for event in self.of("file")]
+        self.assertEqual(sorted(map(str, self.folder.glob("*.uvh5"))), files)
+        self.assertGreaterEqual(len(files), 4)
+        self.assertEqual(["starting", "running", "stopped"],
+                         [event["state"] for event in self.of("state")])
+        self.assertIn("32 channels", out)
+
+    def edited(self, text):
+        """The configuration's file with more of its section input."""
+        path = self.folder / "c.yml"
+        path.write_text(path.read_text().replace('two.yml"}', f'two.yml", {text}}}'))
+        return path
+
+    def test_history_has_configuration_and_versions(self):
+        self.configuration()
+        self.run_service(Configuration(str(self.edited("duration: 1"))))
+        path, = self.folder.glob("*.uvh5")
+        with h5py.File(path) as file:
+            text = file["Header/history"][()].decode()
+        self.assertIn(f"GNU Radio {gr.version()}", text)
+        self.assertIn('"engines": {"channels": "32", "integration": "0.25"}', text)
+
+    def test_a_watchdog_that_fires(self):
+        """Integrations stop; without `restart` that is an error, with it another begins."""
+        made = []
+
+        def make(configuration):
+            chain = make_chain(configuration)
+            progress = chain.progress
+            made.append(chain)
+            if len(made) == 1:
+                chain.progress = lambda: min(progress(), 3)
+            return chain
+
+        code, _, err = self.run_service(self.configuration("service: {watchdog: 1}\n"), make=make)
+        self.assertEqual(1, code)
+        self.assertEqual("aperture_observe: no integration has come for 1 s\n", err)
+        self.assertEqual(1, len(self.of("alarm")))
+        made.clear()
+
+        def stop(instrument):
+            self.wait_for(lambda: instrument.restarts and instrument.state == "running"
+                          and instrument.describe()["blocks"])
+            time.sleep(0.5)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        code, _, err = self.run_service(
+            self.configuration("service: {watchdog: 1, restart: true, restart_after: 0.1}\n"),
+            after=stop, make=make)
+        self.assertEqual(0, code)
+        self.assertEqual(2, len(made))
+
+    def test_an_input_that_is_not_there(self):
+        tries = []
+
+        def make(configuration):
+            tries.append(time.monotonic())
+            if len(tries) < 4:
+                raise InputFailure("no receiver")
+            return make_chain(configuration)
+
+        self.configuration("service: {restart: true, restart_after: 0.1, restart_longest: 0.3}\n")
+        found = Configuration(str(self.edited("duration: 1")))
+        code, _, err = self.run_service(found, make=make)
+        self.assertEqual(0, code)
+        self.assertEqual("aperture_observe: no receiver\n" * 3, err)
+        waits = np.diff(tries)
+        np.testing.assert_array_less([0.09, 0.19, 0.29], waits)
+        self.assertEqual(3, self.of("state")[-1]["restarts"])
+        # without `restart` it is an error
+        tries.clear()
+        self.assertEqual(1, self.run_service(self.configuration(), make=make)[0])
+
+    def test_a_disk_that_is_nearly_full(self):
+        """Recording stops, without an error and with whole files, and goes on."""
+        free = [10**9]
+        statvfs = lambda _: SimpleNamespace(f_bavail=free[0], f_frsize=1)
+
+        def fill(instrument):
+            self.wait_for(lambda: self.of("integration"))
+            free[0] = 10**6
+            self.wait_for(lambda: any("stops" in each["text"] for each in self.of("alarm")))
+            self.wait_for(lambda: instrument.blocks["visibilities"].left_out() > 5)
+            hidden.append(list(self.folder.glob(".v-*")))
+            free[0] = 10**9
+            self.wait_for(lambda: any("goes on" in each["text"] for each in self.of("alarm")))
+            self.wait_for(lambda: len(list(self.folder.glob("v-*.uvh5"))) > 1)
+            left_out.append(instrument.blocks["visibilities"].left_out())
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        hidden, left_out = [], []
+        code, _, err = self.run_service(self.configuration(least_free_bytes="2 MB"), after=fill,
+                                        statvfs=statvfs)
+        self.assertEqual(0, code)
+        self.assertEqual([[]], hidden)
+        steps = np.diff(self.times())
+        gap = np.max(steps)
+        self.assertEqual(left_out[0], round(gap / np.median(steps)) - 1)
+        self.assertEqual(1, np.sum(steps > 1.5 * np.median(steps)))
+
+    def test_flowgraphs_are_freed(self):
+        """With all that is in them, or a receiver could not be opened again."""
+        self.configuration(f"""\
+tracking: {{direction: "Cas A"}}
+beams: {{directions: "grid:az=180,el=60", file: "{self.folder}/p-{{time}}.fil"}}
+search: {{trials: "dm=0:20:10", candidates: "{self.folder}/c-{{time}}.ecsv"}}
+ring: {{file: "{self.folder}/d-{{id}}-{{time}}.dada", seconds: 1}}
+""")
+        configuration = Configuration(str(self.edited("duration: 0.5")))
+        held = []
+        for _ in range(3):
+            self.assertEqual(0, self.run_service(configuration)[0])
+            gc.collect()
+            # of buffers between blocks, in shared memory
+            held.append(sum(str(os.getpid()) == line.split()[4] for line in
+                            Path("/proc/sysvipc/shm").read_text().splitlines()[1:]))
+        self.assertEqual(held[0], held[-1])
+
+    def test_hooks_see_the_blocks(self):
+        """As monitoring does: before the start, by name, with their ports."""
+        configuration = self.configuration('ring: {file: "%s/d-{id}-{time}.dada", seconds: 1}\n'
+                                           'tracking: {direction: "Cas A"}\n' % self.folder)
+        self.edited("duration: 1")
+        instrument = Instrument("test", configuration.sections, "0")
+        seen = []
+        instrument.before_start(lambda found: seen.append(found.describe()))
+        with contextlib.redirect_stdout(io.StringIO()):
+            Service(Configuration(configuration.path), instrument, Notifier({})).run()
+        about, = seen
+        self.assertEqual("voltage_ring", about["blocks"]["ring"]["type"])
+        self.assertIn("gains", about["blocks"]["f_engine"]["in"])
+        self.assertIn("status", about["blocks"]["tracker"]["out"])
+        self.assertEqual(2, len(about["array"]["antennas"]))
+        self.assertEqual("starting", about["state"])
+
+
+if __name__ == "__main__":
+    gr_unittest.run(qa_observe_service)

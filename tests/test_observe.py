@@ -1,0 +1,334 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+aperture_observe as a program: signals, what it tells systemd, files that follow on each other,
+receivers that fail, a disk that is full, and the shipped examples.
+"""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+import h5py
+import numpy as np
+import yaml
+from gnuradio.aperture.arrays.array_description import load_array, save_array
+from gnuradio.aperture.packages import environment
+from gnuradio.aperture.testing.disks import small_disk
+
+from places import SOURCE, fresh_folder, main, run, run_or_fail
+from test_receivers import environment as receivers_environment
+from test_receivers import need_receivers
+
+EXAMPLES = SOURCE / "examples/instruments"
+RATE = 1e5
+
+
+def integrations(folder):
+    """Of all files of visibilities, by name, in their order of time: seconds of the middle and
+    length of each integration."""
+    found = {}
+    for path in sorted(folder.glob("*.uvh5")):
+        with h5py.File(path) as file:
+            rows = file["Header/Nblts"][()] // file["Header/Ntimes"][()]
+            assert file["Data/visdata"].shape[0] == file["Header/Nblts"][()]
+            found[path.name] = (np.array(file["Header/time_array"][::rows]) * 86400,
+                                np.array(file["Header/integration_time"][::rows]))
+    return dict(sorted(found.items(), key=lambda each: each[1][0][0]))
+
+
+PYUVDATA = """
+import sys, warnings
+import numpy as np
+from pyuvdata import UVData
+warnings.simplefilter("ignore")
+times = []
+for path in sys.argv[1:]:
+    data = UVData.from_file(path)   # which runs its check
+    times += list(np.unique(data.time_array))
+    assert "aperture_observe" in data.history
+print(len(times), np.ptp(np.diff(sorted(times)[:-1])) * 86400)
+"""
+
+
+class Running:
+    """A program that was started, with what it says and what it tells systemd."""
+
+    def __init__(self, test, configuration, environment=None, watchdog=None):
+        self.test, self.messages = test, []
+        self.path = configuration.parent / "notify"
+        with contextlib.suppress(FileNotFoundError):
+            self.path.unlink()
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(self.path))
+        self.socket.setblocking(False)
+        found = {**(environment or os.environ), "NOTIFY_SOCKET": str(self.path)}
+        if watchdog:
+            found["WATCHDOG_USEC"] = str(int(watchdog * 1e6))
+        self.process = subprocess.Popen(
+            [sys.executable, SOURCE / "apps/aperture_observe", configuration],
+            env=found, cwd=configuration.parent, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        test.addCleanup(self.end)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+        self.socket.close()
+
+    def look(self):
+        """All messages so far, each a dictionary."""
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                text = self.socket.recv(1 << 16).decode()
+                self.messages.append(dict(line.split("=", 1) for line in text.split("\n")))
+        return self.messages
+
+    def wait_for(self, what, condition, seconds=40):
+        until = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > until or self.process.poll() is not None:
+                self.process.kill()
+                self.test.fail(f"{what}: did not come; {self.process.communicate()[0]}")
+            time.sleep(0.05)
+
+    def wait_until_ready(self, times=1):
+        self.wait_for("READY", lambda: sum("READY" in each for each in self.look()) >= times)
+
+    def stop(self, number=signal.SIGTERM, code=0):
+        self.process.send_signal(number)
+        output, _ = self.process.communicate(timeout=40)
+        self.test.assertEqual(code, self.process.returncode, output)
+        self.look()
+        return output
+
+
+class TestObserve(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = fresh_folder("observe")
+        array = load_array("two-dish")
+        array.sample_rate = RATE
+        save_array(array, self.folder / "two.yml")
+        self.path = self.folder / "lab.yml"
+
+    def write(self, **sections):
+        """A configuration; sections take the place of those here."""
+        found = {"instrument": {"name": "lab"}, "input": {"source": f"sim:{self.folder}/two.yml"},
+                 "engines": {"channels": 64, "integration": 0.2},
+                 "outputs": {"file": f"{self.folder}/v-{{time}}.uvh5", "roll_seconds": 3},
+                 **sections}
+        self.path.write_text(yaml.safe_dump({key: value for key, value in found.items() if value}))
+        return self.path
+
+    def check_times(self, found, length=None):
+        """All integrations follow on each other: none is lost, none comes twice."""
+        times = np.concatenate([times for times, _ in found.values()])
+        lengths = np.concatenate([lengths for _, lengths in found.values()])
+        steps = np.diff(times)
+        # from the middle of one to that of the next
+        np.testing.assert_allclose(steps, (lengths[1:] + lengths[:-1]) / 2, atol=1e-3)
+        # the last one is of what had come
+        np.testing.assert_allclose(lengths[:-1], lengths[0], rtol=1e-9)
+        return len(times)
+
+    def test_a_service(self):
+        """READY, STATUS and signs of life; SIGHUP lets new files begin; SIGTERM ends all well."""
+        running = Running(self, self.write(), watchdog=1)
+        running.wait_until_ready()
+        running.wait_for("files", lambda: len(list(self.folder.glob("v-*.uvh5"))) > 2)
+        before = set(self.folder.glob("v-*.uvh5"))
+        running.process.send_signal(signal.SIGHUP)
+        running.wait_until_ready(2)
+        # what is wrong with the file changes nothing
+        good = self.path.read_text()
+        self.path.write_text(good.replace("channels: 64", "channels: 65"))
+        running.process.send_signal(signal.SIGHUP)
+        running.wait_until_ready(3)
+        self.path.write_text(good)
+        running.wait_for("more", lambda: len(set(self.folder.glob("v-*.uvh5")) - before) > 1)
+        output = running.stop()
+        self.assertIn("lab.yml:2: engines.channels: 65: expected an even number", output)
+        self.assertIn("the configuration stays as it was", output)
+        self.assertEqual([], list(self.folder.glob(".v-*")))
+        messages = running.messages
+        self.assertIn("integrations", messages[0]["STATUS"])
+        self.assertEqual(str(running.process.pid), messages[0]["MAINPID"])
+        self.assertGreaterEqual(sum("WATCHDOG" in each for each in messages), 3)
+        self.assertEqual(2, sum("RELOADING" in each for each in messages))
+        self.assertTrue(all(int(each["MONOTONIC_USEC"]) > 0 for each in messages
+                            if "RELOADING" in each))
+        self.assertIn("STOPPING", messages[-1])
+        found = integrations(self.folder)
+        count = self.check_times(found)
+        # at full multiples of three seconds, but for the first one and that of SIGHUP
+        odd = [name for name in found if int(re.search(r"(\d\d)Z", name)[1]) % 3]
+        self.assertLessEqual(len(odd), 1)
+        with h5py.File(self.folder / list(found)[-1]) as file:
+            history = file["Header/history"][()].decode()
+        self.assertIn('configuration of lab: {"engines": {"channels": "64"', history)
+        self.read_with_pyuvdata(sorted(map(str, self.folder.glob("v-*.uvh5"))), count)
+
+    def read_with_pyuvdata(self, paths, count):
+        if not environment.is_installed("conversion"):
+            if os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1":
+                self.fail("pyuvdata is not installed")
+            return
+        output = run_or_fail(self, environment.folder() / "bin/python3", "-c", PYUVDATA, *paths)
+        found, spread = output.split()[-2:]
+        self.assertEqual(count, int(found))
+        self.assertLess(float(spread), 1e-3)
+
+    def test_another_configuration(self):
+        """SIGHUP with a file that has changed: the flowgraph is made anew."""
+        running = Running(self, self.write())
+        running.wait_until_ready()
+        running.wait_for("files", lambda: len(list(self.folder.glob("v-*.uvh5"))) > 1)
+        self.write(outputs={"file": f"{self.folder}/w-{{time}}.uvh5"},
+                   engines={"channels": 32, "integration": 0.2})
+        running.process.send_signal(signal.SIGHUP)
+        running.wait_for("files", lambda: list(self.folder.glob("w-*.uvh5")))
+        output = running.stop(signal.SIGINT)
+        self.assertIn("made anew", output)
+        found = integrations(self.folder)
+        self.check_times({name: each for name, each in found.items() if name[0] == "v"})
+        with h5py.File(next(self.folder.glob("w-*.uvh5"))) as file:
+            self.assertEqual(32, file["Header/Nfreqs"][()])
+            self.assertIn('"channels": "32"', file["Header/history"][()].decode())
+
+    def test_receivers_that_fail(self):
+        """Again and again: what came is written each time, and what goes on is not disturbed."""
+        need_receivers(self)
+        source = "soapy:driver=aperture_test,serial=1;driver=aperture_test,serial=2,rate=1e6," \
+            "freq=1420.4e6"
+        path = self.write(
+            input={"source": source}, engines={"channels": 128, "integration": 0.1},
+            service={"restart": True, "restart_after": 0.1, "restart_longest": 0.2})
+        running = Running(self, path, receivers_environment(
+            "serial=1;serial=2,fails=1.5e6:error"))
+        running.wait_for("restarts", lambda: any("2 restarts" in each.get("STATUS", "")
+                                                 for each in running.look()), 60)
+        output = running.stop()
+        self.assertGreaterEqual(len(re.findall("stopped sending after", output)), 2)
+        self.assertIn("once more in 0.1 s", output)
+        found = integrations(self.folder)
+        self.assertGreater(sum(len(times) for times, _ in found.values()), 8)
+        self.assertEqual([], list(self.folder.glob(".v-*")))
+
+    def test_a_receiver_that_fails_without_restart(self):
+        need_receivers(self)
+        path = self.write(input={"source": "soapy:driver=aperture_test,serial=1,rate=1e6,"
+                                 "freq=1420.4e6"}, engines={"channels": 128, "integration": 0.1},
+                          array={"description": self.one_antenna()})
+        running = Running(self, path, receivers_environment("serial=1,fails=1e6:error"))
+        output, _ = running.process.communicate(timeout=60)
+        self.assertEqual(1, running.process.returncode, output)
+        self.assertIn("stopped sending", output)
+
+    def one_antenna(self):
+        array = load_array("two-dish")
+        array.antennas, array.inputs = array.antennas[:1], array.inputs[:1]
+        save_array(array, self.folder / "one.yml")
+        return str(self.folder / "one.yml")
+
+    def test_a_small_disk(self):
+        """The oldest files go, those that stay are whole, and nothing between them is lost."""
+        with small_disk(self, 5000) as disk:
+            path = self.write(outputs={
+                "file": f"{disk}/v-{{time}}.uvh5", "roll_bytes": "300 kB",
+                "least_free_bytes": "2500 kB", "when_full": "oldest"},
+                engines={"channels": 256, "integration": 0.5})
+            running = Running(self, path)
+            running.wait_until_ready()
+            first = []
+
+            def full_twice():
+                first.extend(disk.glob("v-*.uvh5") if not first else [])
+                return first and not first[0].exists() and len(list(disk.glob("v-*"))) > 2
+            running.wait_for("removal", full_twice, 60)
+            time.sleep(2)
+            output = running.stop()
+            self.assertRegex(output, r"v-\d+T\d+Z.uvh5: removed, because the disk is nearly full")
+            found = integrations(disk)
+            self.assertGreater(len(found), 2)
+            self.check_times(found)
+            for name in found:
+                self.assertLessEqual((disk / name).stat().st_size, 300_000)
+            self.assertEqual(sorted(found), sorted(entry.name for entry in disk.iterdir()))
+
+    def test_a_disk_that_somebody_else_fills(self):
+        """At once, before anybody looks: the files are whole, and it ends with an error."""
+        with small_disk(self, 3000) as disk:
+            path = self.write(outputs={"file": f"{disk}/v-{{time}}.uvh5", "roll_seconds": 3},
+                              engines={"channels": 256, "integration": 0.5})
+            running = Running(self, path)
+            running.wait_for("files", lambda: len(list(disk.glob("v-*.uvh5"))) > 1)
+            with contextlib.suppress(OSError), open(disk / "other", "wb") as file:
+                file.write(bytes(4 << 20))
+            output, _ = running.process.communicate(timeout=60)
+            self.assertEqual(1, running.process.returncode, output)
+            self.assertIn("No space left on device", output)
+            found = integrations(disk)
+            self.check_times(found)
+            self.assertEqual(sorted([*found, "other"]),
+                             sorted(entry.name for entry in disk.iterdir()))
+
+
+class TestExamples(unittest.TestCase):
+
+    def test_schema_is_in_step(self):
+        """That of the examples is what the program prints; otherwise:
+        tools/run aperture_observe --schema > examples/instruments/aperture_observe.schema.json"""
+        status, output = run("aperture_observe", "--schema")
+        self.assertEqual(0, status)
+        self.assertEqual(json.loads(output), json.loads(
+            (EXAMPLES / "aperture_observe.schema.json").read_text(encoding="utf-8")))
+
+    def test_examples_are_right(self):
+        import jsonschema
+        schema = json.loads((EXAMPLES / "aperture_observe.schema.json").read_text(
+            encoding="utf-8"))
+        paths = sorted(EXAMPLES.glob("*.yml"))
+        self.assertGreaterEqual(len(paths), 4)
+        for path in paths:
+            with self.subTest(path=path.name):
+                text = path.read_text(encoding="utf-8")
+                self.assertEqual("# yaml-language-server: $schema=aperture_observe.schema.json",
+                                 text.splitlines()[0])
+                jsonschema.validate(yaml.safe_load(text), schema)
+                run_or_fail(self, "aperture_observe", "--check", path, cwd=EXAMPLES)
+
+    def test_examples_observe(self):
+        """Each one on a simulation for a moment, with its own sections otherwise."""
+        for path in sorted(EXAMPLES.glob("*.yml")):
+            with self.subTest(path=path.name):
+                folder = fresh_folder("observe-examples")
+                sections = yaml.safe_load(path.read_text(encoding="utf-8"))
+                name = sections.get("array", {}).get("description", "two-dish")
+                if sections["input"]["source"].startswith("sim:"):
+                    name = sections["input"]["source"][4:].partition(",")[0]
+                sections.pop("array", None)
+                sections["input"] = {"source": f"sim:{name}", "duration": 0.05}
+                sections["engines"]["integration"] = 0.01
+                sections.pop("monitoring", None)
+                if len(load_array(name).inputs) > 16:
+                    sections.pop("search", None)   # it takes seconds of a GPU, not of a CPU
+                (folder / "x.yml").write_text(yaml.safe_dump(sections))
+                for each in EXAMPLES.glob("*.beams"):
+                    (folder / each.name).write_bytes(each.read_bytes())
+                run_or_fail(self, "aperture_observe", "x.yml", cwd=folder, timeout=120)
+                files = list(folder.glob("*-2*.uvh5"))
+                self.assertTrue(files)
+
+
+if __name__ == "__main__":
+    main()
