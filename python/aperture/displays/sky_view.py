@@ -175,6 +175,14 @@ class SkyView:
         with self._lock:
             self._averaging = float(averaging)
 
+    def set_tracked(self, tracked):
+        """What the F-engine's delays track from the next integration on; None: nothing."""
+        found = parse_direction(tracked, "tracked") if tracked else None
+        with self._lock:
+            if found != self._tracked:
+                self._tracked = found
+                self._kept.clear()
+
     def forget(self):
         """Nothing that came before is in the next image."""
         with self._lock:

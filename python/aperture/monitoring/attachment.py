@@ -86,6 +86,14 @@ class Attachment:
             found[name] = one
         return found
 
+    def tracked(self):
+        """What delays follow, as a dictionary of directions; None without a delay_tracker."""
+        for block in self.blocks.values():
+            if type(block).__name__ == "delay_tracker":
+                return {key: value for key, value in vars(block.direction()).items()
+                        if value is not None}
+        return None
+
     def edges(self):
         """[(name of the writer, name of the reader, items that wait between)] of the blocks with
         names, of a flowgraph that runs."""

@@ -6,7 +6,7 @@
 """
 Publishes what an instrument does, and takes commands for it.
 
-In the process with the flowgraph are three threads that sleep most of the time: one looks, ten
+In the process with the flowgraph are three threads that sleep most of the time: one looks, five
 times a second, at what listeners and snapshots have (attachment.py), one writes what it made of
 that to the server's socket, one reads commands from there. Between the first two is the one queue,
 which is bounded: where the server is slow or gone, the oldest is dropped and counted. No thread of
@@ -27,7 +27,7 @@ from .section import Section
 from .server_process import ServerProcess
 
 #: s between two looks, and between figures
-PAUSE, FIGURES = 0.1, 1.0
+PAUSE, FIGURES = 0.2, 1.0
 #: bytes that wait to be sent, at most
 MOST_WAITING_BYTES = 64 << 20
 #: s within which a server must listen
@@ -266,6 +266,7 @@ class Publisher:
                 "state": plain(getattr(self.instrument, "state", "running")),
                 "blocks": attachment.counts() if running else {},
                 "edges": attachment.edges() if running else [],
+                "tracked": plain(attachment.tracked()),
                 "integrations": sum(look.items() for look in attachment.looks),
                 "times_real_time": plain(self._speed), "latency": plain(self._age),
                 "queue": len(self.outbox), "dropped": self.outbox.dropped,

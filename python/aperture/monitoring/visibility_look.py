@@ -16,7 +16,7 @@ from ..parameters.constructors import parameters_of
 #: integrations a second that are looked at, and bytes a second, at most
 MOST_RATE, BYTES_A_SECOND = 2.0, 32e6
 #: of what is sent of one
-MOST_INPUTS, MOST_CHANNELS, MOST_BYTES = 64, 1024, 4 << 20
+MOST_INPUTS, MOST_CHANNELS, MOST_BYTES = 64, 512, 4 << 20
 
 
 class VisibilityLook:

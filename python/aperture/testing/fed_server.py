@@ -6,6 +6,7 @@
 """The server of monitoring without a flowgraph: fed with what a simulated array would say."""
 
 import os
+import subprocess
 import threading
 import time
 
@@ -32,6 +33,17 @@ def write_token(folder, token=TOKEN, mode=0o600):
     return path
 
 
+def write_certificate(folder):
+    """Names of a certificate for localhost, that nobody has signed, and of its key."""
+    names = [os.path.join(str(folder), name) for name in ("cert.pem", "key.pem")]
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                    "-out", names[0], "-keyout", names[1]], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.chmod(names[1], 0o600)
+    return names
+
+
 def controls():
     """Some of each kind, as controls.py makes them for blocks."""
     part = schemas.number(-1e30, 1e30)
@@ -56,14 +68,15 @@ class FedServer:
     `error`. To be closed.
 
     section: the section monitoring; port 0 of listen: a free one; request_time: s within which
-    requests must come.
+    requests must come; pause: s from one update to the next.
     """
 
-    def __init__(self, section=None, array="y8", name="fed", request_time=4.0):
+    def __init__(self, section=None, array="y8", name="fed", request_time=4.0,
+                 pause=0.2):
         self.array = load_array(array)
         self.commands, self.error = [], None
         self._process = ServerProcess(Section.of({"listen": "127.0.0.1:0", **(section or {})}),
-                                      "--request-time", str(request_time))
+                                      "--request-time", str(request_time), "--pause", str(pause))
         self.pid = self._process.pid
         ready = threading.Event()
         self.url = ""

@@ -7,16 +7,16 @@
 
 import math
 import time
-from collections import deque
 
 import numpy as np
 
 from ...displays.axes import Channels
 from ...displays.bandpass_view import BAD, GOOD, NEUTRAL, WARN, BandpassView
-from ...displays.fringe_record import FringeRecord, fringe_text
+from ...displays.fringe_record import fringe_text
 from ...displays.sky_image import limits
 from ...displays.sky_view import SkyView
 from ..array_values import array_of
+from .fringes import Fringes
 from .picture import png
 
 #: seconds over which bandpasses are averaged
@@ -26,8 +26,8 @@ MOST_BASELINES, HISTORY = 36, 600
 #: points of a bandpass
 MOST_POINTS = 256
 #: s from one image of the sky to the next, and the part of the time that they may take
-SKY_PAUSE, SKY_SHARE = 4.0, 0.2
-SKY_AVERAGING = 8.0
+SKY_PAUSE, SKY_SHARE = 5.0, 0.03
+SKY_AVERAGING = 10.0
 GRADES = {GOOD: "good", WARN: "warn", BAD: "bad", NEUTRAL: "unknown"}
 COUNTS = ("spectra", "channels", "clamped", "clamped_samples", "missing")
 
@@ -47,11 +47,9 @@ class Drawings:
     def __init__(self):
         self.bandpasses, self.fringes, self.sky = {}, {}, {}
         self.picture = b""
-        #: pair -> deque of [time, coherence, phase in degrees, delay in s]
-        self.points = {}
-        self._key, self._view, self._record, self._sky = None, None, None, None
+        self._key, self._view, self._fringes, self._sky = None, None, None, None
         self._next_sky, self._words = 0.0, ""
-        self._whole, self._followed = False, None
+        self._whole, self._followed, self._waiting = False, None, None
         self._names, self._inputs = [], []
 
     def draw(self, message, payload, about, counts):
@@ -95,10 +93,9 @@ class Drawings:
         pairs = [(b, a) for b in range(count) for a in range(b + 1, count)]
         if len(pairs) > MOST_BASELINES:
             pairs = [(0, a) for a in range(1, count)][:MOST_BASELINES]
-        self._record = FringeRecord(count, pairs, 64)
-        self.points = {pair: deque(maxlen=HISTORY) for pair in pairs}
+        self._fringes = Fringes(pairs, HISTORY)
         self.bandpasses, self.fringes, self.sky, self.picture = {}, {}, {}, b""
-        self._sky, self._words, self._followed = None, "", None
+        self._sky, self._words, self._followed, self._waiting = None, "", None, None
         description = array_of(array, chosen) if array else None
         if description is None:
             self._words = "the array's description is not known"
@@ -115,15 +112,21 @@ class Drawings:
                 self._words = str(error)
         return None
 
-    def follow(self, direction):
-        """Looks where the array tracks, if not at the whole sky."""
-        if self._sky is not None and not self._whole and direction != self._followed:
-            self._followed = direction
-            try:
-                self._sky.set_centre(direction)
-                self._next_sky = 0.0
-            except ValueError:
-                pass  # a name that is not known here
+    def follow(self, tracked):
+        """
+        Takes out what delays do to the sky, and looks there, if not at all of it. tracked: a
+        dictionary of a direction, as parse_direction() has it; None: delays follow nothing.
+        """
+        if self._sky is None or tracked == self._followed:
+            return
+        self._followed = tracked
+        try:
+            self._sky.set_tracked(tracked)
+            if not self._whole:
+                self._sky.set_centre(tracked or "zenith")
+        except ValueError as error:
+            self._words = str(error)
+        self._waiting, self._next_sky = None, 0.0
 
     def _draw_bandpasses(self, values, message, frequencies, counts):
         for count in counts:
@@ -155,42 +158,48 @@ class Drawings:
                        for number, state in zip(self._inputs, shown.inputs)]}
 
     def _draw_fringes(self, values, message, channels):
-        self._record.add(message["time"], message["interval"], channels, values)
+        found = self._fringes.add(message["time"], channels, values)
         newest = []
-        for pair, points in self.points.items():
-            fringe = self._record.fringe(pair)
-            _, coherences, phases = self._record.curves(pair)
-            if fringe is None or not len(phases):
+        for (pair, points), fringe in zip(self._fringes.points.items(), found):
+            if fringe is None:
                 continue
-            if points and message["time"] <= points[-1][0]:
-                points.clear()  # the flowgraph begins anew
-            point = [round(message["time"], 3), finite(coherences[-1], 4), finite(phases[-1], 6),
-                     finite(fringe.delay, 5)]
-            points.append(point)
-            names = tuple(self._names[number] for number in pair)
-            newest.append({"pair": "-".join(map(str, pair)), "names": list(names), "point": point,
-                           "coherence": finite(fringe.coherence, 3),
-                           "clear": fringe.clear, "text": fringe_text(names, fringe)})
+            names = [self._names[number] for number in pair]
+            newest.append({"pair": "-".join(map(str, pair)), "names": names, "point": points[-1],
+                           "coherence": finite(fringe.coherence, 3), "clear": fringe.clear,
+                           "text": fringe_text(names, fringe)})
         self.fringes = {"time": message["time"], "newest": newest}
 
     def history(self):
         """All points of all baselines that are followed."""
-        names = self._names if self._key else []
-        return [{"pair": "-".join(map(str, pair)), "names": [names[number] for number in pair],
-                 "points": list(points)} for pair, points in list(self.points.items())]
+        if self._fringes is None:
+            return []
+        return [{"pair": "-".join(map(str, pair)),
+                 "names": [self._names[number] for number in pair], "points": list(points)}
+                for pair, points in list(self._fringes.points.items())]
 
     def _draw_sky(self, values, message, frequencies):
-        begin = time.monotonic()
-        if self._sky is None or begin < self._next_sky:
-            if self._sky is None:
-                self.sky = {"words": self._words}
+        if self._sky is None:
+            self.sky = {"words": self._words}
             return
-        count = len(self._inputs) * (len(self._inputs) + 1) // 2
+        begin = time.monotonic()
+        count = values.shape[1]
         weights = np.ones(count) if message["counted"] is None else \
             np.broadcast_to(np.array(message["counted"], float), count)
+        waiting = self._waiting
+        if waiting is None or not 0 < message["time"] - waiting[3] < 10 * SKY_PAUSE:
+            waiting = [np.zeros(values.shape, np.complex64), np.zeros(count), 0.0,
+                       message["time"]]
+        waiting[0] += values * weights
+        waiting[1] = waiting[1] + weights
+        waiting[2] += message["interval"] or 1.0
+        self._waiting = waiting
+        if begin < self._next_sky:
+            return
+        self._waiting = None
         try:
-            found = self._sky.picture(np.array(values), weights, frequencies, message["time"],
-                                      message["interval"] or 1.0)
+            found = self._sky.picture(
+                waiting[0] / np.maximum(waiting[1], 1), waiting[1], frequencies,
+                (waiting[3] + message["time"]) / 2, waiting[2])
         except ValueError as error:  # ImagingError among them
             self.sky = {"words": str(error)}
             self._next_sky = begin + SKY_PAUSE

@@ -30,8 +30,8 @@ FILES = {
     "/page/dygraph.js": (DYGRAPHS / "dygraph.min.js", "text/javascript"),
     "/page/dygraph.css": (DYGRAPHS / "dygraph.min.css", "text/css"),
 }
-#: s between two updates of a page, at least, and after which a page hears that all is well
-UPDATE_PAUSE, SILENCE = 0.5, 10.0
+#: s after which a page hears that all is well
+SILENCE = 10.0
 #: pages that are updated at the same time
 MOST_PAGES = 32
 BODY_TIME = 10.0
@@ -174,7 +174,7 @@ class Pages:
             await response.write(text.encode())
             if isinstance(guard, Guard):
                 guard.go_on()
-            await asyncio.sleep(UPDATE_PAUSE)
+            await asyncio.sleep(server.pause)
         return response
 
     # ---- what can be changed

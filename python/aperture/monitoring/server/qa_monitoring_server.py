@@ -14,7 +14,6 @@ import pathlib
 import signal
 import socket
 import ssl
-import subprocess
 import tempfile
 import threading
 import time
@@ -24,7 +23,8 @@ from gnuradio import gr_unittest
 
 from gnuradio.aperture.monitoring.section import Section, SectionError
 from gnuradio.aperture.monitoring.server import connections
-from gnuradio.aperture.testing.fed_server import TOKEN, FedServer, write_token
+from gnuradio.aperture.testing.fed_server import (TOKEN, FedServer, write_certificate,
+                                                    write_token)
 
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 JSON = {"Content-Type": "application/json"}
@@ -380,18 +380,8 @@ class qa_monitoring_section(unittest.TestCase):
             Section.of(section)
         self.assertIn(f"monitoring.{key}", str(raised.exception))
 
-    def certificate(self):
-        """(certificate, key) for localhost."""
-        names = [os.path.join(self.folder.name, name) for name in ("cert.pem", "key.pem")]
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
-                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
-                        "-out", names[0], "-keyout", names[1]], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.chmod(names[1], 0o600)
-        return names
-
     def test_off_loopback_needs_a_token_and_tls_or_a_proxy(self):
-        cert, key = self.certificate()
+        cert, key = write_certificate(self.folder.name)
         for listen in ("0.0.0.0:0", "[::]:0", "192.0.2.1:8080"):
             self.refused("token_file", listen=listen)
             self.refused("token_file", listen=listen, tls_certificate=cert, tls_key=key)
@@ -431,7 +421,7 @@ class qa_monitoring_section(unittest.TestCase):
 
     def test_tls(self):
         """Reading needs the token there; and the first bytes of plain HTTP get nothing."""
-        cert, key = self.certificate()
+        cert, key = write_certificate(self.folder.name)
         context = ssl.create_default_context(cafile=cert)
         with FedServer({"listen": "0.0.0.0:0", "token_file": self.token, "tls_certificate": cert,
                         "tls_key": key, "hosts": "localhost"}) as server:

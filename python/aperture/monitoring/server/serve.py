@@ -33,7 +33,9 @@ from .state import Observed
 #: commands that wait for an answer, and s that they wait
 MOST_COMMANDS, COMMAND_TIME = 16, 5.0
 DESCRIPTORS = 512
-NICE = 10
+NICE = 19
+#: part of one processor that drawing takes, at most
+DRAWING_SHARE = 0.01
 HANDSHAKE_TIME = 5.0
 
 
@@ -41,14 +43,16 @@ class Server:
     """
     Reads what the publisher sends, draws, and answers.
 
-    section: a checked Section; flowgraph: its process' id; sock: to the publisher.
+    section: a checked Section; flowgraph: its process' id; sock: to the publisher; pause: s from
+    one drawing, and one update of a page, to the next.
     """
 
-    def __init__(self, section, flowgraph, sock):
+    def __init__(self, section, flowgraph, sock, pause=1.0):
         self.section, self.flowgraph, self.pid = section, flowgraph, os.getpid()
         self.observed, self.drawings = Observed(), Drawings()
         self.metrics = Metrics(self)
         self.access = self.connections = None
+        self.pause = pause
         self.gpus, self.connected = [], True
         #: integrations that came while others were drawn
         self.skipped = 0
@@ -138,22 +142,25 @@ class Server:
             await self._wanted.wait()
             self._wanted.clear()
             (message, payload), self._newest = self._newest, None
+            begin, took = time.monotonic(), 0.0
             observed = self.observed
             try:
-                await asyncio.get_running_loop().run_in_executor(
+                took = await asyncio.get_running_loop().run_in_executor(
                     None, self._draw_one, message, payload, observed.about,
                     [value for _, value in observed.counts()],
-                    [events["tracking"]["value"].get("direction")
-                     for events in observed.status.values() if "tracking" in events])
+                    observed.figures.get("tracked"))
             except Exception as error:  # a picture less
                 log(f"drawing: {type(error).__name__}: {error}")
             observed.touch()
+            least = max(self.pause, took / DRAWING_SHARE) if self.pause else 0.0
+            await asyncio.sleep(max(0.0, least - (time.monotonic() - begin)))
 
     def _draw_one(self, message, payload, about, counts, tracked):
-        for direction in tracked[:1]:
-            if isinstance(direction, str):
-                self.drawings.follow(direction)
+        """Returns how long it had a processor."""
+        begin = time.thread_time()
+        self.drawings.follow(tracked)
         self.drawings.draw(message, payload, about, counts)
+        return time.thread_time() - begin
 
     async def command(self, block, port, value):
         """Sends a command; returns 200 and "", or what status and words say what went wrong."""
@@ -204,6 +211,9 @@ def main(arguments=None):
     parser.add_argument("--request-time", type=float, default=connections.REQUEST_TIME,
                         metavar="SECONDS", help="within which a request must have come "
                         "(default: %(default)s)")
+    parser.add_argument("--pause", type=float, default=1.0, metavar="SECONDS",
+                        help="from one drawing, and one update of a page, to the next "
+                        "(default: %(default)s)")
     options = parser.parse_args(arguments)
     connections.REQUEST_TIME = options.request_time
     # it writes a page about each request that is none, which anybody can send
@@ -220,7 +230,7 @@ def main(arguments=None):
         sock.setblocking(False)
 
         async def serve():
-            await Server(section, first["process"], sock).run()
+            await Server(section, first["process"], sock, options.pause).run()
         asyncio.run(serve())
     except SectionError as error:
         log(str(error))
