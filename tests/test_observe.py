@@ -24,11 +24,12 @@ from gnuradio.aperture.arrays.array_description import load_array, save_array
 from gnuradio.aperture.packages import environment
 from gnuradio.aperture.testing.disks import small_disk
 
-from places import SOURCE, fresh_folder, main, run, run_or_fail
+from places import SOURCE, fresh_folder, main, need_program, run, run_or_fail
 from test_receivers import environment as receivers_environment
 from test_receivers import need_receivers
 
 EXAMPLES = SOURCE / "examples/instruments"
+OPERATION = SOURCE / "examples/operation"
 RATE = 1e5
 
 
@@ -281,6 +282,49 @@ class TestObserve(unittest.TestCase):
             self.check_times(found)
             self.assertEqual(sorted([*found, "other"]),
                              sorted(entry.name for entry in disk.iterdir()))
+
+
+class TestOperation(unittest.TestCase):
+    """What starts it on machines: units of systemd, and a job of Slurm."""
+
+    def test_units(self):
+        need_program(self, "systemd-analyze")
+        folder = fresh_folder("units")
+        for name, instance in (("aperture-observe.service", "aperture-observe.service"),
+                               ("aperture-observe@.service", "aperture-observe@lab.service")):
+            text = (OPERATION / name).read_text()
+            self.assertEqual(2, text.count("/usr/bin/aperture_observe "))
+            # where it is, and no manual page that may not be there
+            text = text.replace("/usr/bin/aperture_observe",
+                                str(SOURCE / "apps/aperture_observe"))
+            text = re.sub(r"Documentation=.*\n", "", text)
+            (folder / instance).write_text(text)
+            status, output = run("systemd-analyze", "verify", folder / instance)
+            self.assertEqual((0, ""), (status, output))
+
+    def test_job(self):
+        """The script is told that its time is over, and ends when the files are whole."""
+        folder = fresh_folder("job")
+        array = load_array("two-dish")
+        array.sample_rate = RATE
+        save_array(array, folder / "two.yml")
+        (folder / "lab.yml").write_text(
+            f'input: {{source: "sim:{folder}/two.yml"}}\n'
+            'engines: {channels: 64, integration: 0.2}\noutputs: {file: "v-{time}.uvh5"}\n')
+        process = subprocess.Popen(
+            ["bash", OPERATION / "aperture-observe.slurm", folder / "lab.yml"], text=True,
+            env={**os.environ, "SLURM_SUBMIT_DIR": str(folder)}, cwd=folder,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(process.kill)
+        until = time.monotonic() + 60
+        while not list(folder.glob("v-*.uvh5")) and time.monotonic() < until:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(0, process.returncode, output)
+        self.assertIn("nothing is wrong with it", output)
+        self.assertEqual(1, len(integrations(folder)))
+        self.assertEqual([], list(folder.glob(".v-*")))
 
 
 class TestExamples(unittest.TestCase):
