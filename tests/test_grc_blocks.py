@@ -38,9 +38,16 @@ OTHER_DEFAULTS = {
     ("aperture_replay", "data"), ("aperture_dada_source", "filename"),
     # GRC says one, as there is nothing else that would let it start
     ("aperture_packet_source", "addresses"),
-    # an item every few seconds of the powers that GRC's blocks before it start with
-    ("aperture_dedisperser", "times_per_item"),
 }
+#: in GRC the blocks for pulses start with the powers that GRC's blocks before them give
+OTHER_DEFAULTS |= {
+    (f"aperture_{block}", parameter)
+    for block in ("power_normalizer", "dedisperser", "pulse_search", "candidate_sink")
+    for parameter in ("center_frequency", "bandwidth", "sample_time", "dms", "times_per_item",
+                      "window", "baseline", "pictures", "seconds")}
+#: and these follow each other
+SEARCH = ("array_source", "f_engine", "beam_power", "power_normalizer", "dedisperser",
+          "pulse_search")
 
 
 #: block -> values of parameters that are refused
@@ -143,7 +150,7 @@ REFUSED = {
         {"bad_channels": "[-1]"}, {"beams": "60000"}, {"device": "gpu"},
     ],
     "aperture_pulse_search": [
-        {"beams": "0"}, {"channels": "0"}, {"bandwidth": "0"}, {"center_frequency": "9e6"},
+        {"beams": "0"}, {"channels": "0"}, {"bandwidth": "0"}, {"center_frequency": "1e6"},
         {"sample_time": "0"}, {"dms": "[]"}, {"dms": "[-1]"}, {"decimations": "[1, 1]"},
         {"decimations": "[3]"}, {"decimations": "[8192]"}, {"times_per_item": "0"},
         {"dms": "[0] * 1000", "times_per_item": "1048576"}, {"threshold": "0"},
@@ -154,8 +161,8 @@ REFUSED = {
     ],
     "aperture_candidate_sink": [
         {"filename": "x.txt"}, {"beams": "0"}, {"channels": "0"}, {"bandwidth": "0"},
-        {"center_frequency": "9e6"}, {"sample_time": "0"}, {"pictures": "-1"}, {"seconds": "0"},
-        {"seconds": "1e4", "beams": "4"}, {"rows_per_file": "0"}, {"beams": "2**20"},
+        {"center_frequency": "1e6"}, {"sample_time": "0"}, {"pictures": "-1"}, {"seconds": "0"},
+        {"seconds": "1e5", "sample_time": "1e-3"}, {"rows_per_file": "0"}, {"beams": "2**20"},
     ],
     "aperture_flagger": [
         {"channels": "0"}, {"inputs": "0"}, {"spectra_per_frame": "0"}, {"device": "gpu"},
@@ -405,7 +412,7 @@ ALLOWED = {
         {"summed_channels": "4", "mean": "False"}, {"device": "cpu"},
     ],
     "aperture_power_normalizer": [
-        {"type": "s8", "steps": "5.5", "beams": "7"}, {"segments": "4", "window": "0.1"},
+        {"type": "s8", "steps": "5.5", "beams": "7"}, {"segments": "4", "window": "5"},
         {"bad_channels": "range(100, 200)", "zero_dm": "True"}, {"device": "cpu"},
         {"cell_threshold": "0", "channel_threshold": "0", "spectrum_threshold": "0"},
     ],
@@ -655,7 +662,7 @@ class TestGrcBlocks(unittest.TestCase):
     def test_default_blocks_connect(self):
         """Blocks dropped side by side, with nothing typed in, are a flowgraph that runs."""
         folder = fresh_folder("grc_defaults")
-        for names in chains():
+        for names in (*chains(), SEARCH, (*SEARCH[:-2], "candidate_sink")):
             with self.subTest(" -> ".join(names)):
                 self.check_chain(folder, "_to_".join((names[0], *names[-2:])), names)
 
