@@ -152,6 +152,50 @@ class qa_pulse_search(gr_unittest.TestCase):
                         times_per_item=times).run()
         self.assertEqual(found["dm"], 20.0)
 
+    def test_between_trials(self):
+        """
+        A pulse of another dispersion measure than the trial's loses what theory says: the peak of
+        what dedisperser gives is that of a Gaussian smeared by a uniform sweep (Cordes & McLaughlin
+        2003, ApJ 596, 1142), and the S/N found is that of the best boxcar.
+        """
+        channels, times, top_dm, deviation, peak = 64, 1024, 30.0, 0.0022, 20.0
+        band = dict(channels=channels, center_frequency=400e6, bandwidth=32e6)
+        seconds = SAMPLE_TIME * np.arange(12 * times)
+        f = dispersion.channel_frequencies(*band.values())
+        sweep = dispersion.delay(1.0, f[0] - 0.25e6) - dispersion.delay(1.0, f[-1] + 0.25e6)
+        zetas = np.array([0, 0.4, 0.8, 1.5, 3.0])
+        dms = top_dm + zetas * math.sqrt(8) * deviation / sweep
+
+        def profile(late):
+            """The sum of the channels, each as late as given, in seconds, without noise."""
+            return peak * sum(np.exp(-(seconds - 1.0 - each) ** 2 / 2 / deviation**2)
+                              for each in late)
+
+        late = dispersion.delay(top_dm, f) - dispersion.delay(top_dm, f[-1])
+        powers = np.stack([profile([each]) for each in late], axis=1)
+        powers += self.rng.standard_normal(powers.shape)
+        block = aperture.dedisperser(sample_time=SAMPLE_TIME, dms=list(dms), times_per_item=times,
+                                     tolerance=0.5, **band)
+        tags = [(0, "rx_time", rx_time(EPOCH)), (0, "rx_rate", 1 / SAMPLE_TIME),
+                (0, "rx_freq", 400e6), (0, "bandwidth", 32e6)]
+        (data,), _ = qa_tools.run(block, [powers.astype(np.float32).view(np.uint8)],
+                                  [4 * times * len(dms)], tags=[tags])
+        series = np.frombuffer(data.tobytes(), np.float32).reshape(-1, len(dms), times)
+        series = series.swapaxes(0, 1).reshape(len(dms), -1)[:, :10 * times].astype(float)
+        for zeta, dm, values in zip(zetas, dms, series):
+            theory = math.sqrt(math.pi) / 2 / zeta * math.erf(zeta) if zeta else 1.0
+            # noise of 8 on a peak of 1280, delays rounded to 0.11 of the deviation, and a band
+            # that is no narrow one: of 8%
+            self.assertAlmostEqual(values.max() / (peak * channels), theory, delta=0.025)
+            left = late - dispersion.delay(dm, f) + dispersion.delay(dm, f[-1])
+            snr, width, _ = pulse_model.best_boxcar(profile(left) / math.sqrt(channels), 300)
+            found, = Search(pulse_model.items_of([[values]], times), dms=[dm],
+                            times_per_item=times, **band).run()
+            # boxcars that are at most 1.1 times as wide as the one before
+            self.assertGreater(found["snr"], 0.97 * snr)
+            self.assertLess(found["snr"], 1.02 * snr)
+            self.assertLess(abs(math.log(found["width"] / SAMPLE_TIME / width)), 0.2)
+
     def test_beams(self):
         # in beam 2 best; in five of six beams; at a small dispersion measure; in neighbours
         times = 1024

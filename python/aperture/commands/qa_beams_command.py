@@ -7,10 +7,6 @@
 """The command aperture_beams."""
 
 import os
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from unittest import mock
 
@@ -26,8 +22,7 @@ from gnuradio.aperture.testing.observations import Observations, array_of, run
 from gnuradio.aperture.testing.qa_tools import DEVICE
 from gnuradio.aperture.testing.recordings import noise, write_dada
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-APP = os.path.join(HERE, "..", "..", "..", "apps", "aperture_beams")
+
 class qa_beams_command(Observations, gr_unittest.TestCase):
 
     def test_a_beam_on_a_source(self):
@@ -98,7 +93,7 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         code, out, err = run(beams_command, *arguments, "--phase-error", 0.001, "--duration", 1)
         self.assertEqual(code, 0)
         self.assertRegex(err, "warning: --phase-error 0.001: weights hold for .*, frames last .*: "
-                         "phases are wrong by up to 0.0[0-9]*°\n$")
+                         "phases are wrong by up to 0.0[0-9]*°\n")
 
     def test_sub_arrays_and_incoherent_beams_beside_the_others(self):
         """One flowgraph: a beam that tracks, one that stands still, sub-arrays, sums of powers."""
@@ -297,21 +292,12 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                           for name in os.listdir(self.folder)}, before)
 
     def test_interrupt(self):
-        child = subprocess.Popen(
-            [sys.executable, APP, "--input", self.array(), "--beams", "grid:az=170,el=55",
-             "--channels", "32", "--duration", "inf", "--format", "fc32", "--device", DEVICE, "-o",
-             self.path("x.fil")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(child.kill)
-        until = time.monotonic() + 60
-        while not (os.path.exists(self.path("x.fil")) and
-                   os.path.getsize(self.path("x.fil")) > 10000):
-            self.assertLess(time.monotonic(), until)
-            time.sleep(0.02)
-        child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)
-        self.assertEqual(child.returncode, 0, err)
+        path = self.path("x.fil")
+        out = self.interrupt(lambda: os.path.exists(path) and os.path.getsize(path) > 10000,
+                             "--input", self.array(), "--beams", "grid:az=170,el=55",
+                             "--format", "fc32", "-o", path)
         self.assertIn("integrations", out)
-        self.assertGreater(FilterbankFile(self.path("x.fil")).samples, 50)
+        self.assertGreater(FilterbankFile(path).samples, 50)
 
 
 if __name__ == '__main__':

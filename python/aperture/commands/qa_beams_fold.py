@@ -69,6 +69,19 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
         self.assertGreater(signal_to_noise(profile(folded)), 40)
         self.assertFalse([name for name in os.listdir(self.folder) if name.endswith(".fil")])
 
+    def test_interrupt(self):
+        """Ctrl-C leaves all profiles up to then, with the sub-integration that it broke off."""
+        path = self.path("b.fits")
+
+        def ready():
+            return os.path.exists(path) and len(read_profiles(path).times) > 1
+        out = self.interrupt(
+            ready, "--input", self.pulsar(), "--format", "fc32", "--integration", 0.0005,
+            "--beams", "grid:az=170,el=55,name=b", "--profiles", path, "--fold",
+            f"{PERIOD},dm=0.5", "--subintegration", 0.4, "--fold-bins", 40)
+        self.assertIn("sub-integrations", out)
+        self.assertGreater(signal_to_noise(profile(read_profiles(path))), 40)
+
     def test_errors(self):
         for arguments, message in (
                 ((), "-o: expected the name of a file, unless there is --"),

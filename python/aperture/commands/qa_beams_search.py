@@ -18,6 +18,7 @@ from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.arrays.array_description import Source, save_array
 from gnuradio.aperture.arrays.pulses import Pulse
 from gnuradio.aperture.commands import beams_command
+from gnuradio.aperture.files.filterbank import FilterbankFile
 from gnuradio.aperture.testing.observations import Observations, array_of, run
 from gnuradio.aperture.testing.qa_tools import DEVICE
 from gnuradio.aperture.transients.dispersion import delay
@@ -77,6 +78,19 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         self.assertRegex(out, r"candidates +0 in .*none.csv")
         self.assertEqual(self.rows("none.csv"), [])
+
+    def test_interrupt(self):
+        """Ctrl-C leaves a table with what was found, and filterbank files, whole."""
+        out = self.interrupt(
+            lambda: os.path.exists(self.path("table.csv")) and self.rows("table.csv"),
+            "--input", self.burst(), "--integration", 0.0008, "--beams",
+            "grid:az=170,el=55,name=b", "-o", self.path("{beam}.fil"), "--candidates",
+            self.path("table.csv"), "--search", "dm=0:40:0.5,baseline=0.5,window=0.5")
+        found = self.rows("table.csv")
+        self.assertRegex(out, rf"candidates +{len(found)} in ")
+        self.assertAlmostEqual(max(float(row["snr"]) for row in found), float(found[0]["snr"]))
+        self.assertTrue(all(os.path.getsize(self.path(row["picture"])) for row in found))
+        self.assertGreater(FilterbankFile(self.path("b.fil")).samples, TIME / 0.0008)
 
     def test_errors(self):
         for arguments, message in (

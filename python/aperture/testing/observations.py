@@ -8,13 +8,20 @@
 import contextlib
 import io
 import os
+import signal
+import subprocess
+import sys
 import tempfile
+import time
 
 import numpy as np
 
 from ..arrays.array_description import Antenna, ArrayDescription, Input, Source, save_array
 from ..commands import beams_command
 from .qa_tools import DEVICE
+
+PROGRAM = ("import sys; from gnuradio.aperture.commands.beams_command import main; "
+           "sys.exit(main(sys.argv[1:]))")
 
 
 def array_of(letters="x", gains=True):
@@ -63,4 +70,20 @@ class Observations:
                              "--duration", 0.2, "--device", DEVICE, "-o", self.path(output),
                              *arguments)
         self.assertEqual(code, 0, err)
+        return out
+
+    def interrupt(self, ready, *arguments):
+        """Runs the command without end on 32 channels until ready() is true, then sends it
+        Ctrl-C; its stdout."""
+        child = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, "--channels", "32", "--duration", "inf", "--device",
+             DEVICE, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(child.kill)
+        until = time.monotonic() + 60
+        while not ready():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+        self.assertEqual((child.returncode, err), (0, ""))
         return out
