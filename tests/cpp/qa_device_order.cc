@@ -38,7 +38,7 @@ class qa_device_order : public CppUnit::TestFixture
 
     std::unique_ptr<qa::emulation> d_restored;
     gr::top_block_sptr d_top;
-    const int64_t d_items = 200000;
+    int64_t d_items = 200000;
 
 public:
     void setUp() override
@@ -163,6 +163,7 @@ public:
     //! As above, with readers on several devices at each edge.
     void late_on_another_device()
     {
+        d_items = 30000; // thirty turns of a ring, and many flowgraphs
         const std::string one = "emulated:1", two = "emulated:2";
         auto s = make<source>(4, d_items);
         auto first = make<step>(4, 17), second = make<step>(4, 5, 1, one),
