@@ -6,12 +6,30 @@
  */
 
 #include <cppunit/CompilerOutputter.h>
+#include <cppunit/TestListener.h>
+#include <cppunit/TestResult.h>
 #include <cppunit/extensions/TestFactoryRegistry.h>
 #include <cppunit/ui/text/TestRunner.h>
 #include <iostream>
+#include <string>
 
-//! Runs all suites that the executable's other source file registers.
-int main()
+namespace {
+
+//! Ends a run with its first failure.
+struct stop_at_failure : CppUnit::TestListener {
+    CppUnit::TestResult& result;
+
+    explicit stop_at_failure(CppUnit::TestResult& result) : result(result) {}
+    void addFailure(const CppUnit::TestFailure&) override { result.stop(); }
+};
+
+} // namespace
+
+/*!
+ * Runs all suites that the executable's other source file registers; with
+ * --first-failure, until a test fails.
+ */
+int main(int argc, char** argv)
 {
     CppUnit::Test* suite = CppUnit::TestFactoryRegistry::getRegistry().makeTest();
     if (suite->countTestCases() == 0) {
@@ -23,5 +41,8 @@ int main()
     CppUnit::TextUi::TestRunner runner;
     runner.addTest(suite); // the runner owns it from here on
     runner.setOutputter(new CppUnit::CompilerOutputter(&runner.result(), std::cerr));
+    stop_at_failure listener(runner.eventManager());
+    if (argc > 1 && argv[1] == std::string("--first-failure"))
+        runner.eventManager().addListener(&listener);
     return runner.run("", false) ? 0 : 1;
 }

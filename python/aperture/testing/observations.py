@@ -77,7 +77,8 @@ class Observations:
         Ctrl-C; its stdout."""
         child = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, "--channels", "32", "--duration", "inf", "--device",
-             DEVICE, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+             DEVICE, *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(child.kill)
         until = time.monotonic() + 60
         while not ready():
