@@ -3,11 +3,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """README.md and its neighbours, docs/ and docstrings: what they name is there."""
 
+import ast
+import contextlib
+import importlib
 import importlib.machinery
 import importlib.util
 import inspect
+import io
 import os
 import re
+import shlex
 import time
 import unittest
 
@@ -59,6 +64,19 @@ def described(value):
     text = re.sub(r"^.*\) -> .*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"^\s*(\d+\.|Overloaded function\.)\s*$", "", text, flags=re.MULTILINE)
     return len(text.strip()) > 10
+
+
+def shell_lines(text):
+    """Lines of what a page shows indented, or in a fence without a language, joined at "\\"."""
+    fences = r"^```(\w*)\n(.*?)^```"
+    shown = [code for language, code in re.findall(fences, text, flags=re.MULTILINE | re.DOTALL)
+             if language in ("", "sh", "bash")]
+    rest = re.sub(fences, "", text, flags=re.MULTILINE | re.DOTALL)
+    shown += re.findall(r"(?<=\n\n)(?:    .*\n)+", rest)
+    for code in shown:
+        for line in re.sub(r"\\\n\s*", "", code).splitlines():
+            if re.match(r"\s*(\w+=\S+ )*(sudo )?(tools/\w+ .*&& )?(tools/run )?aperture_\w+ ", line):
+                yield line.strip()
 
 
 class TestDocuments(unittest.TestCase):
@@ -115,6 +133,47 @@ class TestDocuments(unittest.TestCase):
         # of 256; another signal has other colours in a third of the picture
         self.assertLess(np.abs(small[0] - small[1]).mean(), 3,
                         "docs/pictures/fringes.png is not what tools/pictures makes")
+
+    def test_commands(self):
+        """The commands that pages show have options and values that these commands take."""
+        parsers = {path.name: importlib.import_module("gnuradio.aperture." + re.search(
+            r"from gnuradio\.aperture\.([\w.]+) import main", path.read_text())[1]).parser
+            for path in (SOURCE / "apps").glob("aperture_*") if "." not in path.name}
+        number, refused = 0, []
+        for page in PAGES:
+            for line in shell_lines(page.read_text()):
+                words = shlex.split(line, comments=True)
+                programs = [place for place, word in enumerate(words) if word in parsers]
+                # what is left out is said by "...", or by capitals in the place of a value
+                if not programs or re.search(r"\.\.\.|…|\b[A-Z]{3,}\b", line):
+                    continue
+                words = words[programs[0]:]
+                ends = [place for place, word in enumerate(words)
+                        if word in ("&&", "|", ">", "2>", "&", ";")]
+                words = words[:ends[0]] if ends else words
+                number += 1
+                said = io.StringIO()
+                try:
+                    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+                        parsers[words[0]]().parse_args(words[1:])
+                except SystemExit as end:
+                    # a file of the reader's own
+                    if end.code and "no such file" not in said.getvalue():
+                        refused.append(f"{page.name}: {line}: {said.getvalue().splitlines()[-1]}")
+        self.assertGreater(number, 40)
+        self.assertEqual(refused, [])
+
+    def test_code(self):
+        """Python in the pages is Python, and YAML is YAML."""
+        for page in PAGES:
+            for language, code in re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(),
+                                             flags=re.MULTILINE | re.DOTALL):
+                with self.subTest(page=page.name, code=code[:60]):
+                    if language == "python":
+                        # "..." for arguments that are left out
+                        ast.parse(re.sub(r"\.\.\.(?=\s*\))", "**others", code))
+                    elif language in ("yaml", "yml"):
+                        yaml.safe_load(code)
 
     def test_readmes_commands(self):
         for command in ("tools/demo", "tools/test", "tools/run", "tools/setup"):

@@ -1,0 +1,180 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The manual: the site is built without a warning, its links hold, and blocks and commands are
+described by what they say of themselves, there and in manual pages."""
+
+import html.parser
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+import urllib.parse
+
+from places import BUILD, SOURCE, fresh_folder, main, run_or_fail
+
+sys.path.insert(0, str(SOURCE / "tools/manual"))
+
+from gnuradio import aperture  # noqa: E402
+import blocks  # noqa: E402
+import commands  # noqa: E402
+import docstrings  # noqa: E402
+import signatures  # noqa: E402
+
+
+class Page(html.parser.HTMLParser):
+    """Links, anchors and text of an HTML page."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.anchors, self.fetched, self.text = set(), set(), [], []
+        self.feed(path.read_text())
+        self.text = "".join(self.text)
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name == "id":
+                self.anchors.add(value)
+            elif name in ("href", "src") and value:
+                self.links.add(value)
+                # what a browser loads with the page, and not when somebody follows it
+                if "//" in value and (tag in ("script", "img", "iframe") or tag == "link" and
+                                      ("rel", "stylesheet") in attributes):
+                    self.fetched.append(value)
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+class TestSite(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # Sphinx does again what has changed
+        run_or_fail(cls("test_links"), SOURCE / "tools/site", BUILD / "site")
+        cls.html = BUILD / "site/html"
+        cls.pages = {path: Page(path) for path in cls.html.rglob("*.html")}
+
+    def test_links(self):
+        """Every link of every page leads to a file, and to an anchor of it; nothing is loaded from
+        the network."""
+        self.assertGreater(len(self.pages), 80)
+        broken = []
+        for path, page in self.pages.items():
+            for link in page.links:
+                parts = urllib.parse.urlsplit(link)
+                if parts.scheme in ("http", "https", "data", "mailto"):
+                    continue
+                target = path
+                if parts.path:
+                    target = (path.parent / urllib.parse.unquote(parts.path)).resolve()
+                if not target.is_file():
+                    broken.append(f"{path.relative_to(self.html)}: {link}")
+                elif parts.fragment and target in self.pages and \
+                        urllib.parse.unquote(parts.fragment) not in self.pages[target].anchors:
+                    broken.append(f"{path.relative_to(self.html)}: {link}")
+        self.assertEqual(broken, [])
+        self.assertEqual([link for page in self.pages.values() for link in page.fetched], [])
+
+    def test_blocks(self):
+        """Each block has a page with all its parameters, each of which means something."""
+        made = blocks.all_blocks(SOURCE)
+        self.assertGreater(len(made), 30)
+        unsaid = []
+        for block in made:
+            page = self.pages[self.html / f"reference/blocks/{block.name}.html"]
+            meanings = {name for names, _, text in block.doc.entries("Args", "Parameters") if text
+                        for name in re.split(r",\s*", names)}
+            for name in signatures.parameters(block.constructor):
+                self.assertIn(name, page.text, block.name)
+                if name not in meanings:
+                    unsaid.append(f"{block.name}: {name}")
+            for name in block.methods:
+                self.assertIn(f"{name}", page.text, block.name)
+            self.assertIn(block.label, page.text)
+        self.assertEqual(unsaid, [], "the docstring is to say what these parameters mean")
+
+    def test_commands(self):
+        """Each program has a page, and a manual page without a warning, with all its options."""
+        folder = fresh_folder("man")
+        run_or_fail(self, sys.executable, SOURCE / "tools/manual/make.py", "man", folder)
+        made = commands.all_commands(SOURCE)
+        self.assertEqual({path.name for path in folder.iterdir()},
+                         {f"{command.name}.1" for command in made})
+        for command in made:
+            page = self.pages[self.html / f"reference/commands/{command.name}.html"]
+            roff = folder / f"{command.name}.1"
+            self.assertIn(f"gr-aperture {aperture.__version__}", roff.read_text())
+            shown = self.man(roff)
+            for action in command.parser._actions:
+                for option in action.option_strings:
+                    self.assertIn(option, page.text, command.name)
+                    self.assertIn(option, shown, command.name)
+            # what was made must not depend on whose machine it was
+            for path in (str(SOURCE), str(BUILD), os.path.expanduser("~")):
+                self.assertNotIn(path, roff.read_text())
+                self.assertNotIn(path, page.text)
+
+    def man(self, roff):
+        """What `man` shows; the test fails with what it warns of."""
+        if shutil.which("man") is None:
+            return roff.read_text().replace("\\-", "-")
+        result = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", str(roff)],
+                                capture_output=True, text=True,
+                                env={**os.environ, "MANWIDTH": "400", "MANPAGER": "cat",
+                                     "LC_ALL": "C.UTF-8"})
+        self.assertEqual((result.returncode, result.stderr), (0, ""), roff.name)
+        return re.sub(".\b", "", result.stdout)
+
+    def test_contents(self):
+        """The contents on the left have every page that somebody wrote."""
+        index = self.pages[self.html / "index.html"]
+        reached, new = set(), [self.html / "index.html"]
+        while new:
+            path = new.pop()
+            for link in self.pages[path].links:
+                target = (path.parent / link.split("#")[0]).resolve()
+                if target in self.pages and target not in reached:
+                    reached.add(target)
+                    new.append(target)
+        written = {self.html / path.relative_to(SOURCE / "docs").with_suffix(".html")
+                   for path in (SOURCE / "docs").rglob("*.md")}
+        self.assertEqual(written - reached, set())
+        for caption in ("Begin", "Reference", "The project"):
+            self.assertIn(caption, index.text)
+
+
+class TestDocstrings(unittest.TestCase):
+    def test_google(self):
+        """Text, arguments over several lines, and what may be raised, in Google's style."""
+        doc = docstrings.parse("Sums a*b_c.\n\nMore.\n\nArgs:\n    a: of a\n        frame\n"
+                               "    b (int): the other\n\nRaises:\n    ValueError: if not")
+        self.assertEqual(doc.text, r"Sums a\*b\_c." + "\n\nMore.")
+        self.assertEqual(doc.summary, r"Sums a\*b\_c")
+        self.assertEqual(doc.entries("Args"), [("a", "", "of a frame"), ("b", "int", "the other")])
+        self.assertEqual(doc.entries("Raises"), [("ValueError", "", "if not")])
+
+    def test_numpy(self):
+        """The same in NumPy's style."""
+        doc = docstrings.parse("Sums.\n\nParameters\n----------\na : int\n    Of a\n    frame.\n"
+                               "\nRaises\n------\nValueError\n    If not.")
+        self.assertEqual(doc.entries("Parameters"), [("a", "int", "Of a frame.")])
+        self.assertEqual(doc.entries("Raises"), [("ValueError", "", "If not.")])
+
+    def test_tables(self):
+        """A pipe ends no cell, also in code."""
+        self.assertEqual(docstrings.cell("|x| `a|b`\nc"), r"\|x\| `a\|b` c")
+
+    def test_signatures(self):
+        """Defaults of functions, and of what pybind11 binds."""
+        def function(a, b=(1, 2)):
+            """Adds."""
+        self.assertEqual(signatures.parameters(function), {"a": None, "b": "(1, 2)"})
+        self.assertEqual(signatures.split("a, (b, c), 'd,'"), ["a", "(b, c)", "'d,'"])
+        found = signatures.parameters(aperture.xengine.__init__)
+        self.assertEqual((found["channels"], found["type"]), ("1024", "'fc32'"))
+
+
+if __name__ == "__main__":
+    main()
