@@ -306,7 +306,7 @@ class TestVoltages(unittest.TestCase):
         self.assertEqual(missing_of(tags), [(2, 2, 32, 16), (2, 3, 32, 16),
                                             (3, 4, 56, 8), (3, 5, 56, 8)])
         first = dict((key, value) for item, key, value in tags if item == 0)
-        self.assertEqual(first["rx_time"], (SYNC, 2 * self.HOP / RATE))  # half of 4 taps
+        self.assertEqual(first["rx_time"], (SYNC, (2 * self.HOP - 0.5) / RATE))  # half of 4 taps
         width = RATE / self.HOP
         self.assertAlmostEqual(first["rx_freq"], 1.4e9 + (12 + 3 - 12) * width, 6)
         self.assertAlmostEqual(first["bandwidth"], 6 * width, 6)
@@ -339,8 +339,8 @@ class TestVoltages(unittest.TestCase):
             chain.end(self)
             counts = chain.source.counts()
         tags = chain.tags()
-        times = [(item, round((value[0] - SYNC + value[1]) * RATE)) for item, key, value in tags
-                 if key == "rx_time"]
+        times = [(item, round((value[0] - SYNC + value[1]) * RATE + 0.5))
+                 for item, key, value in tags if key == "rx_time"]
         frame = 16 * self.HOP
         half = 2 * self.HOP
         # 3 to 19 and 20, which is added, then 153 on
@@ -406,7 +406,7 @@ class TestVoltages(unittest.TestCase):
             taps=4, sync_time=SYNC, sample_rate=RATE, rate_factor=0)
         first = 3 * self.SPECTRA - 5  # spectra since timestamp 0
         tags = [self.tag(0, "rx_time", pmt.make_tuple(
-            pmt.from_uint64(SYNC), pmt.from_double((first + 2) * self.HOP / RATE)))]
+            pmt.from_uint64(SYNC), pmt.from_double(((first + 2) * self.HOP - 0.5) / RATE)))]
         gap = pmt.make_dict()
         for key, value in (("input", pmt.from_long(4)), ("first", pmt.from_uint64(2 * times + 3)),
                            ("count", pmt.from_uint64(1))):
@@ -465,7 +465,7 @@ class TestVoltages(unittest.TestCase):
 
     def feed(self, top, values, sink):
         begin = pmt.make_tuple(pmt.from_uint64(SYNC),
-                               pmt.from_double((18 * 16 + 2) * self.HOP / RATE))
+                               pmt.from_double(((18 * 16 + 2) * self.HOP - 0.5) / RATE))
         top.connect(blocks.vector_source_b(values.view(np.uint8).ravel().tolist(), False,
                                            values[0].size, [self.tag(0, "rx_time", begin)]), sink)
 
@@ -584,7 +584,7 @@ class TestProducts(unittest.TestCase):
         counted = [value for _, key, value in tags if key == "counted"]
         self.assertEqual([list(each).count(0) for each in counted], [0, 1, 21])
         self.assertEqual(list(counted[1]).index(0), 4)
-        self.assertIn((0, "rx_time", (SYNC, (7 * 40 + 8) * 32 / RATE)), tags)
+        self.assertIn((0, "rx_time", (SYNC, ((7 * 40 + 8) * 32 - 0.5) / RATE)), tags)
 
     def test_sink(self):
         """Integrations of ours, read by spead2's ordinary receiver."""
@@ -599,7 +599,7 @@ class TestProducts(unittest.TestCase):
             sync_time=SYNC, sample_rate=RATE, rate_factor=0)
         make = TestVoltages.tag
         tags = [make(0, "rx_time", pmt.make_tuple(
-            pmt.from_uint64(SYNC), pmt.from_double((7 * 40 + 8) * 32 / RATE)))]
+            pmt.from_uint64(SYNC), pmt.from_double(((7 * 40 + 8) * 32 - 0.5) / RATE)))]
         for item in range(3):
             counts = [40] * 21
             if item == 1:

@@ -5,6 +5,8 @@
 #
 """Block that receives SPEAD heaps."""
 
+import math
+
 import numpy as np
 import pmt
 
@@ -200,6 +202,10 @@ class spead_source(python_block):
     def silences(self):
         """Seconds since the last heap of each sender; negative: none came."""
         return self._receiver.placement.silences() if self._receiver else []
+
+    def align_to(self, timestamps):
+        """From the next start on, what goes out begins at a multiple of so many."""
+        self._align = timestamps // math.gcd(timestamps, self._ticks)
 
     def finish(self):
         """Ends the stream: what has come goes out."""

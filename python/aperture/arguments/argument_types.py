@@ -62,8 +62,9 @@ def positive_seconds(endless):
 def device_name(text):
     """An argparse type: auto, cpu, cuda, cuda:N."""
     number = text.partition(":")[2]
-    if text not in ("auto", "cpu", "cuda") and not (text.startswith("cuda:") and
-                                                    number.isdecimal()):
+    # emulated devices are for tests
+    if text not in ("auto", "cpu", "cuda", "emulated") and not (
+            text.startswith(("cuda:", "emulated:")) and number.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text}: expected auto, cpu, cuda or cuda:N")
     return text
 

@@ -5,6 +5,7 @@
 #
 """What the flowgraphs of the commands have in common: an input, an F-engine, a sink, and levels."""
 
+import numpy as np
 from gnuradio import gr
 
 from .engines import losses_text
@@ -40,8 +41,11 @@ class CommandChain(gr.top_block):
         Measures the gains for 8 bits and uses them, a recording's at once; receivers cannot be
         read twice, so theirs are measured from their first samples while they run, and nothing
         leaves them before. calibrate(channelizer) sets what else voltages are multiplied with, or
-        is None; say(gains) tells the user.
+        is None; say(gains) tells the user. A --gain is used instead.
         """
+        if getattr(self._options, "gain", None) is not None:
+            self._use(np.full(self._signals.inputs, self._options.gain))
+            return
         self._calibrate = calibrate
         if self._signals.live:
             self._say = say

@@ -23,6 +23,7 @@ from .front_end import FrontEnd
 from .fx_plan import make_plan
 from .fx_output import ENDINGS, FxOutput
 from .fx_report import summary
+from .hosts import HOSTS, NETWORK_SCHEMA, add_host_options, check_role, take_host
 from .input_options import EPILOG, HelpFormatter, add_input_options, add_output_options
 from .inputs import keep_what_is_read, length_of, open_input
 from .levels import TARGET_RMS, gain_text
@@ -35,10 +36,10 @@ from .tracking import TRACKING_SCHEMA, add_tracking_options, start_text
 from .voltages import (VOLTAGES_SCHEMA, add_voltage_options, check_voltages, make_input_voltages)
 
 PROGRAM = "aperture_fx"
-SCHEMA = {**extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame"},
+SCHEMA = {**extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame", "gain": "gain"},
                    calibration={"by": "calibrate", "scale": "scale"},
                    outputs={name: name for name in ("keep_uvh5", "compression")}),
-          **FLAGGING_SCHEMA, **TRACKING_SCHEMA, **VOLTAGES_SCHEMA}
+          **FLAGGING_SCHEMA, **TRACKING_SCHEMA, **VOLTAGES_SCHEMA, **NETWORK_SCHEMA}
 
 
 class Chain(CommandChain):
@@ -71,6 +72,15 @@ class Chain(CommandChain):
 def correlate(options):
     """Does what the options say; returns the exit code. Raises CommandError and what the blocks
     raise for parameters that they refuse."""
+    take_host(options)
+    check_role(options)
+    if options.role != "fx":
+        # not at the top: to load it takes time that most do not need
+        from .fx_hosts import correlate_part
+
+        return correlate_part(PROGRAM, options)
+    if options.output is None:
+        raise CommandError(f"hosts.{options.host}: has no output")
     check_output_name(options.output, ENDINGS, ["time", "phase_center"])
     check_voltages(options, "input")
     output = FxOutput(PROGRAM, options)
@@ -131,7 +141,7 @@ def add_options(add):
     add_input_options(add)
     add_output_options(add, "FILE", "visibilities: .uvh5, or .ms or .uvfits, which are made of a "
                        "UVH5 file at the end; {time} in the name becomes the UTC time of the first "
-                       "integration")
+                       "integration (not of --role f)", required=False)
     add("--keep-uvh5", action="store_true",
         help="of -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)")
     add("--compression", choices=tuple(COMPRESSIONS), default="none",
@@ -151,12 +161,23 @@ def add_options(add):
         "with, or kelvin (default: %(default)s)")
     add("--integration", type=positive_seconds(False), metavar="SECONDS",
         help="rounded to whole frames (default: 1, or the whole input if that is shorter)")
+    add_host_options(add)
+
+
+class FxParser(PlanParser):
+    """Wants an output, but of hosts that have none."""
+
+    def parse_args(self, args=None, namespace=None):
+        options = super().parse_args(args, namespace)
+        if options.output is None and options.role != "f" and options.host is None:
+            self.error("the following arguments are required: -o/--output")
+        return options
 
 
 def parser():
     """The command line of aperture_fx."""
-    result = PlanParser(
-        SCHEMA, prog=PROGRAM,
+    result = FxParser(
+        {**SCHEMA, **HOSTS}, prog=PROGRAM,
         description="FX correlator: channelises all inputs of a recording or of a simulated "
         "array, multiplies all pairs, integrates, and writes UVH5, a measurement set or UVFITS.",
         epilog=EPILOG, formatter_class=HelpFormatter)

@@ -56,6 +56,7 @@ DESCRIPTIONS = {
     "flagging": "interference that is found and left out",
     "outputs": "the file of visibilities, when the next file of each kind begins, and what is done "
     "before the disk is full",
+    "network": "of a correlator of several hosts, whose parts aperture_fx runs: role fx here",
     "voltages": "files of the voltages of the inputs", "device": "where it is computed",
     "beams": "tied-array beams, and files of their powers", "search": "for dispersed pulses",
     "fold": "profiles of a pulsar", "ring": "the last voltages, written when a trigger comes",
@@ -189,6 +190,9 @@ class Configuration:
             for key in keys:
                 if key not in self.sections.get(section, {}):
                     raise ParameterError(f"{section}.{key}", "is missing")
+        if options.role != "fx":
+            raise ParameterError("network.role", f"{options.role!r} is not allowed; it must be fx: "
+                                 "aperture_fx runs the parts of a correlator of several hosts")
         if "monitoring" in self.sections:
             Section.of(self.sections["monitoring"])
         try:

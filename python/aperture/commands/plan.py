@@ -38,7 +38,19 @@ INPUT_SCHEMA = {
 
 def extend(schema, **sections):
     """A schema with more keys in some of its sections, each given as a dictionary."""
-    return {name: {**keys, **sections.get(name, {})} for name, keys in schema.items()}
+    return {name: keys if isinstance(keys, Named) else {**keys, **sections.get(name, {})}
+            for name, keys in schema.items()}
+
+
+class Named(dict):
+    """
+    A section whose keys are names of the user's choice, each a mapping of some keys to texts.
+    attribute: of the options, which gets {name: {key: text}}, or None; keys: key -> what it means.
+    """
+
+    def __init__(self, attribute, **keys):
+        super().__init__(keys)
+        self.attribute = attribute
 
 
 class PlanReader(YamlReader):
@@ -51,6 +63,9 @@ class PlanReader(YamlReader):
     def _options(self, tree, schema, actions):
         found = {}
         for section, keys in self._mapping("", tree, schema).items():
+            if isinstance(schema[section], Named):
+                found[schema[section].attribute] = self._named(section, keys, schema[section])
+                continue
             for key, value in self._mapping(section, keys, schema[section]).items():
                 found[schema[section][key]] = self._value(
                     f"{section}.{key}", value, actions[schema[section][key]])
@@ -64,6 +79,19 @@ class PlanReader(YamlReader):
                 raise ParameterError(f"{field}.{key}" if field else key,
                                      f"not known; allowed: {', '.join(known)}")
         return values
+
+    def _named(self, section, names, known):
+        """{name: {key: text}} of a section of names."""
+        if not isinstance(names, dict):
+            refuse(section, names, "a mapping of names")
+        found = {}
+        for name, keys in names.items():
+            found[str(name)] = {}
+            for key, value in self._mapping(f"{section}.{name}", keys, known).items():
+                if not isinstance(value, str):
+                    refuse(f"{section}.{name}.{key}", value, "one value")
+                found[str(name)][str(key)] = str(value)
+        return found
 
     def _value(self, field, value, action):
         """A value by the rule of its option."""
@@ -113,7 +141,8 @@ class PlanParser(CommandParser):
                 self.error(f"--plan {plan}: {error}")
             self.set_defaults(**found)
             for name in found:
-                actions[name].required = False
+                if name in actions:
+                    actions[name].required = False
         options = super().parse_args(args, namespace)
         if options.plan != plan:
             self.error("--plan must be written in full")  # not as --pla, which argparse allows
@@ -123,11 +152,23 @@ class PlanParser(CommandParser):
         """The plan of parsed options as YAML; what has no value is left to the command, again."""
         sections = []
         for section, keys in self.schema.items():
+            if isinstance(keys, Named):
+                sections += self._named_text(section, getattr(options, keys.attribute, None))
+                continue
             values = {key: getattr(options, name) for key, name in keys.items()}
             lines = [f"  {key}: {self._written(value)}" for key, value in values.items()
                      if value is not None]
             sections += [f"{section}:", *lines] if lines else []
         return "\n".join(sections) + "\n"
+
+    def _named_text(self, section, names):
+        """The lines of a section of names."""
+        if not names:
+            return []
+        entry = lambda keys: ", ".join(f"{key}: {self._written(value)}"
+                                       for key, value in keys.items())
+        return [f"{section}:", *(f"  {self._written(name)}: {{{entry(keys)}}}"
+                                 for name, keys in names.items())]
 
     @staticmethod
     def _written(value):

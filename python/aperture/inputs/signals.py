@@ -8,7 +8,7 @@
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
-REAL_TYPES = ("f32", "s16", "s8")
+REAL_TYPES = ("f32", "s16", "s12", "s10", "s8")
 
 
 @dataclass
@@ -46,6 +46,10 @@ class Signals:
         It has no end of its own, or none that is known, and is read until it ends, or is ended.
     ports : int
         Of the source: 1 has all inputs interleaved, more have one input each.
+    sync_time : Fraction or None
+        Seconds since 1970 at timestamp 0, of what has timestamps.
+    part : callable or None
+        part(first, count): the Signals of some of the inputs, where the others need not be read.
     """
     description: object
     sample_type: str
@@ -60,6 +64,8 @@ class Signals:
     live: bool = False
     ports: int = 1
     endless: bool = False
+    sync_time: object = None
+    part: Optional[Callable] = None
 
     @property
     def real(self):

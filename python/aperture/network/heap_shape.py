@@ -89,7 +89,8 @@ class HeapShape:
         self.total_channels = total
         self.hop = whole("samples_per_spectrum", samples_per_spectrum, 0, 2**31 - 1) or 2 * total
         self.width = float(sample_rate) / self.hop
-        self.offset = whole("taps", taps, 0, 1024) * self.hop / 2
+        # to the middle of the samples that a spectrum is made of
+        self.offset = (whole("taps", taps, 0, 1024) * self.hop - 1) / 2 if taps else 0
         self.channels_per_heap = whole("channels_per_heap", channels_per_heap, 0, channels) \
             or channels
         if channels % self.channels_per_heap:

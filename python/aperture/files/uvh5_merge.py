@@ -1,0 +1,232 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Joins UVH5 files of parts of the channels, and of times, into one."""
+
+import contextlib
+import os
+
+import h5py
+import numpy as np
+
+from .uvh5 import has_bitshuffle, load_bitshuffle
+from .uvh5_reader import Uvh5Error
+
+#: what all parts must have alike
+ALIKE = ("antenna_names", "antenna_numbers", "antenna_positions", "polarization_array", "Nbls",
+         "telescope_name", "latitude", "longitude", "altitude", "vis_units")
+OF_ROWS = ("time_array", "integration_time", "lst_array", "ant_1_array", "ant_2_array",
+           "uvw_array", "phase_center_id_array", "phase_center_app_ra", "phase_center_app_dec",
+           "phase_center_frame_pa")
+OF_CHANNELS = ("freq_array", "channel_width", "flex_spw_id_array")
+EPHEMERIS = ("cat_times", "cat_lon", "cat_lat")
+SECONDS_A_DAY = 86400
+SAME_TIME = 0.25         # of an integration
+SAME_CHANNEL = 1e-3      # of a channel
+
+
+class _Part:
+    """One file. times: of its integrations; lengths: s; first: of its channels, set later."""
+
+    def __init__(self, path):
+        self.path = path
+        try:
+            self.file = h5py.File(path, "r")
+        except OSError as error:
+            raise Uvh5Error(f"{path}: not a readable HDF5 file ({error})") from None
+        try:
+            self.header, self.data = self.file["Header"], self.file["Data"]
+            self.frequencies = self.header["freq_array"][()]
+            self.widths = self.header["channel_width"][()]
+            self.baselines = int(self.header["Nbls"][()])
+            rows = self.header["time_array"][()]
+            if len(rows) % self.baselines or (
+                    rows.reshape(-1, self.baselines) != rows[::self.baselines, None]).any():
+                raise Uvh5Error(f"{path}: its rows are not all baselines of a time after another")
+            self.times = rows[::self.baselines]
+            self.lengths = self.header["integration_time"][::self.baselines]
+            self.antennas = [self.header[name][:self.baselines]
+                             for name in ("ant_1_array", "ant_2_array")]
+            if has_bitshuffle(self.data["visdata"]):
+                load_bitshuffle()
+        except (KeyError, ValueError, TypeError) as error:
+            self.file.close()
+            if isinstance(error, Uvh5Error):
+                raise
+            raise Uvh5Error(f"{path}: damaged, or not a UVH5 file: {error}") from None
+
+    def check_alike(self, other):
+        for name in ALIKE:
+            if name in self.header and (name not in other.header or not np.array_equal(
+                    self.header[name][()], other.header[name][()])):
+                raise Uvh5Error(f"{self.path} and {other.path}: {name} differs: they are not parts "
+                                "of one observation")
+        if any((a != b).any() for a, b in zip(self.antennas, other.antennas)):
+            raise Uvh5Error(f"{self.path} and {other.path}: the order of baselines differs")
+        if abs(self.widths[0] - other.widths[0]) > SAME_CHANNEL * abs(other.widths[0]):
+            raise Uvh5Error(f"{self.path} and {other.path}: channels have different widths")
+        names = [each.header["phase_center_catalog/0/cat_name"][()] for each in (self, other)
+                 if "phase_center_catalog/0/cat_name" in each.header]
+        if len(set(names)) > 1:
+            raise Uvh5Error(f"{self.path} and {other.path}: phase centres differ")
+
+
+def _union(parts):
+    """Times of all parts, Julian dates, and of each part the place of each of its times."""
+    entries = sorted((time, number, place) for number, part in enumerate(parts)
+                     for place, time in enumerate(part.times))
+    places = [np.zeros(len(part.times), int) for part in parts]
+    times, most = [], 0.0
+    for time, number, place in entries:
+        most = SAME_TIME * parts[number].lengths[place] / SECONDS_A_DAY
+        if not times or time - times[-1] > most:
+            times.append(time)
+        places[number][place] = len(times) - 1
+    return np.array(times), places
+
+
+def merge(paths, output):
+    """
+    Joins files, which aperture_fx wrote, into one that is new, and returns what there is to say.
+
+    The channels of the result go from the lowest to the highest of all files, and its times are all
+    of theirs. What no file has is flagged, with nsamples 0; of what several have, that with the
+    most samples is taken, which is the one that was not cut off.
+
+    Parameters
+    ----------
+    paths : list of str
+    output : str
+        Written under a hidden name until it is whole, then it takes the place of what is there.
+
+    Returns
+    -------
+    dict
+        `integrations`, `channels`, `flagged` (fraction of the cells that no file has) and `notes`,
+        texts.
+
+    Raises
+    ------
+    Uvh5Error (a ValueError), OSError
+    """
+    with contextlib.ExitStack() as stack:
+        parts = [_Part(path) for path in paths]
+        for part in parts:
+            stack.callback(part.file.close)
+        empty = [part.path for part in parts if len(part.times) == 0]
+        parts = [part for part in parts if len(part.times)]
+        if not parts:
+            raise Uvh5Error(f"{', '.join(paths)}: there are no integrations")
+        for part in parts[1:]:
+            part.check_alike(parts[0])
+        width = float(parts[0].widths[0])
+        lowest = min(part.frequencies[0] for part in parts)
+        for part in parts:
+            exact = (part.frequencies - lowest) / width
+            part.first = int(round(exact[0]))
+            if np.abs(exact - part.first - np.arange(len(exact))).max() > SAME_CHANNEL:
+                raise Uvh5Error(f"{part.path}: its channels do not continue those of the others")
+        channels = max(part.first + len(part.frequencies) for part in parts)
+        times, places = _union(parts)
+        partial = os.path.join(os.path.dirname(output), f".{os.path.basename(output)}.part")
+        try:
+            with h5py.File(partial, "w") as file:
+                _write_header(file, parts, times, places, lowest, width, channels)
+                there = _write_data(file, parts, places, len(times), channels)
+            os.replace(partial, output)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(partial)
+            raise
+        notes = [f"{path}: has no integrations" for path in empty]
+        if any("InputStatistics" in part.file for part in parts):
+            notes.append("statistics of the inputs stay in the parts")
+        return dict(integrations=len(times), channels=channels, flagged=1 - there, notes=notes)
+
+
+def _write_header(file, parts, times, places, lowest, width, channels):
+    first, baselines = parts[0], parts[0].baselines
+    header = file.create_group("Header")
+    for name, entry in first.header.items():
+        if name not in OF_ROWS and name not in OF_CHANNELS and name != "phase_center_catalog":
+            first.file.copy(entry, header, name)
+    # the part that has a time says all of it
+    source = {}
+    for number, each in enumerate(places):
+        for place, time in enumerate(each):
+            source.setdefault(time, (number, place))
+    for name in OF_ROWS:
+        if name not in first.header:
+            continue
+        rows = [parts[number].header[name][place * baselines:(place + 1) * baselines]
+                for number, place in (source[time] for time in range(len(times)))]
+        header[name] = np.concatenate(rows)
+    header["freq_array"] = lowest + width * np.arange(channels)
+    header["channel_width"] = np.full(channels, width)
+    header["flex_spw_id_array"] = np.zeros(channels, int)
+    _write_catalogue(header, parts, [source[time] for time in range(len(times))])
+    history = first.header["history"][()] if "history" in first.header else b""
+    del header["history"]
+    header["history"] = np.bytes_(
+        history + f"; joined of {len(parts)} files of parts of the channels or times".encode())
+    for name, value in (("Nfreqs", channels), ("Ntimes", len(times)),
+                        ("Nblts", len(times) * baselines)):
+        header[name][()] = value
+
+
+def _write_catalogue(header, parts, source):
+    """The catalogue of phase centres, with the places of a body at all times."""
+    first = parts[0]
+    if "phase_center_catalog" not in first.header:
+        return
+    first.file.copy(first.header["phase_center_catalog"], header, "phase_center_catalog")
+    entry = "phase_center_catalog/0"
+    if f"{entry}/cat_times" not in first.header:
+        return
+    for name in EPHEMERIS:
+        del header[f"{entry}/{name}"]
+        header[f"{entry}/{name}"] = np.array(
+            [parts[number].header[f"{entry}/{name}"][place] for number, place in source])
+
+
+def _write_data(file, parts, places, count, channels):
+    """Writes an integration at a time; returns which fraction of the cells there is."""
+    first, baselines = parts[0], parts[0].baselines
+    data = file.create_group("Data")
+    polarizations = first.data["visdata"].shape[-1]
+    shape = (baselines, channels, polarizations)
+    common = dict(shape=(count * baselines, *shape[1:]), chunks=shape)
+    like = first.data["visdata"]
+    more = dict(compression=like.compression, compression_opts=like.compression_opts,
+                shuffle=like.shuffle) if like.compression else {}
+    data.create_dataset("visdata", dtype=np.complex64, **common, **more)
+    data.create_dataset("flags", dtype=bool, compression="gzip", compression_opts=1, **common)
+    data.create_dataset("nsamples", dtype=np.float32, compression="gzip", compression_opts=1,
+                        **common)
+    having = [[] for _ in range(count)]
+    for number, each in enumerate(places):
+        for place, time in enumerate(each):
+            having[time].append((number, place))
+    there = 0
+    for time, entries in enumerate(having):
+        values = np.zeros(shape, np.complex64)
+        flags, samples = np.ones(shape, bool), np.zeros(shape, np.float32)
+        known = np.zeros(channels, bool)
+        for number, place in entries:
+            part = parts[number]
+            rows = slice(place * baselines, (place + 1) * baselines)
+            where = slice(part.first, part.first + len(part.frequencies))
+            found = part.data["nsamples"][rows]
+            # of two files of one time and channel, that with more
+            better = ~known[where] | (found.sum(axis=(0, 2)) > samples[:, where].sum(axis=(0, 2)))
+            chosen = np.flatnonzero(better) + part.first
+            values[:, chosen] = part.data["visdata"][rows][:, better]
+            flags[:, chosen] = part.data["flags"][rows][:, better]
+            samples[:, chosen] = found[:, better]
+            known[where] = True
+        there += np.count_nonzero(known)
+        rows = slice(time * baselines, (time + 1) * baselines)
+        data["visdata"][rows], data["flags"][rows], data["nsamples"][rows] = values, flags, samples
+    return there / (count * channels)
