@@ -208,7 +208,9 @@ class qa_roll_over(gr_unittest.TestCase):
     def test_powers_by_size_with_a_gap(self):
         """Ten samples that did not come are filled, also where files end among them."""
         items = self.rng.random((500, CHANNELS))
-        found = tags_of(0, 100.0, 2) + tags_of(150, 100.0, 2, shift=0.1)[:1]
+        # a later stamp agrees with the clock, files after the gap
+        found = tags_of(0, 100.0, 2) + [tags_of(item, 100.0, 2, shift=0.1)[0]
+                                        for item in (150, 300, 400)]
         sink = self.filterbank(size=32 * 4 * CHANNELS)
         data, starts, lengths = self.powers(sink, items, found)
         self.assertEqual(510, len(data))
