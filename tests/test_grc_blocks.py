@@ -235,6 +235,14 @@ REFUSED = {
         {"center_frequency": "float('nan')"}, {"start_time": "(0, 1.0)", "clock": "given"},
         {"start_time": "(253402300800, 0.0)"},
     ],
+    "aperture_packet_sink": [
+        {"addresses": "[]"}, {"samples": "0"}, {"samples": "60000"}, {"inputs": "0"},
+        {"coding": "offset2", "complex": "False", "samples": "3"}, {"rate": "0"},
+        {"inputs_per_port": "-1"}, {"packets_per_frame": "2"}, {"layout": "vdif"},
+        {"layout": "best2", "coding": "s16"}, {"first_number": "-2"}, {"pace": "-1"},
+        {"loss": "1.1"}, {"duplicate": "-1"}, {"corrupt": "2"}, {"reorder": "-0.1"},
+        {"distance": "0"}, {"jitter": "11"},
+    ],
     "aperture_packet_source": [
         {"addresses": "[]"}, {"samples": "0"}, {"samples": "60000"}, {"inputs": "0"},
         {"coding": "offset2", "complex": "False", "samples": "3"}, {"streams": "[1, 1]"},
@@ -486,6 +494,13 @@ ALLOWED = {
         {"type": "sc8", "vlen": "3"}, {"rate": "2.4e6", "center_frequency": "1.42e9"},
         {"clock": "given", "start_time": "(1700000000, 0.5)"}, {"clock": "none"},
         {"replace": "True"},
+    ],
+    "aperture_packet_sink": [
+        {"layout": "vdif", "coding": "u8", "samples": "4000", "rate": "32e6", "streams": "[0, 5]",
+         "inputs_per_port": "1"},
+        {"layout": "best2", "coding": "sc4", "samples": "128", "inputs": "32", "rate": "19531.25",
+         "streams": "list(range(64))", "packets_per_frame": "9"},
+        {"addresses": "['127.0.0.1:4015', '127.0.0.1:4016']", "loss": "0.1", "pace": "0"},
     ],
     "aperture_packet_source": [
         {"layout": "vdif", "coding": "offset2", "complex": "False", "samples": "8000",

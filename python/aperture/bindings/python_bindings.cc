@@ -35,6 +35,7 @@ void bind_folder(py::module& m);
 void bind_item_ring(py::module& m);
 void bind_flagger(py::module& m);
 void bind_measure_offsets(py::module& m);
+void bind_packet_sink(py::module& m);
 void bind_packet_source(py::module& m);
 void bind_pfb_channelizer(py::module& m);
 void bind_power_detector(py::module& m);
@@ -98,6 +99,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_item_ring(m);
     bind_flagger(m);
     bind_measure_offsets(m);
+    bind_packet_sink(m);
     bind_packet_source(m);
     bind_pfb_channelizer(m);
     bind_power_detector(m);

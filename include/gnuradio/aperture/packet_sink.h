@@ -1,0 +1,153 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_PACKET_SINK_H
+#define INCLUDED_APERTURE_PACKET_SINK_H
+
+#include <gnuradio/aperture/api.h>
+#include <gnuradio/aperture/parameter.h>
+#include <gnuradio/sync_block.h>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace gr::aperture {
+
+/*!
+ * \brief Sends samples, or channels, in UDP packets, or writes them to a file.
+ * \ingroup aperture
+ *
+ * What packet_source receives: the layouts are the same, and so are what the ports carry
+ * and the parameters that say it. Packets go to `addresses`, streams being spread over
+ * them in their order, or, with a `file`, are written as captured ones (pcap).
+ *
+ * They are sent at `pace` times their `rate`; 0: as fast as they come. A packet of which
+ * all samples are missing is not sent. Samples at the end that do not fill a packet are
+ * not sent either.
+ *
+ * Packets may be sent as a bad network would pass them on: some are lost, come twice
+ * (`duplicate`), have a bit changed (`corrupt`), are held back for as long as
+ * `distance` packets of a stream take (`reorder`), and all are late by a random part of
+ * `jitter`. The same `seed` makes the same faults.
+ */
+class APERTURE_API packet_sink : virtual public gr::sync_block
+{
+public:
+    typedef std::shared_ptr<packet_sink> sptr;
+
+    struct parameters {
+        std::string layout = "plain";
+        std::vector<std::string> addresses{ "127.0.0.1:4015" };
+        std::string file;
+        std::string coding = "s8";
+        bool complex = true;
+        int samples = 1024;
+        int inputs = 1;
+        std::vector<int> streams;
+        double rate = 1e6;
+        int inputs_per_port = 0;
+        int packets_per_frame = 1;
+        int64_t first_number = -1;
+        double pace = 1;
+        double loss = 0;
+        double duplicate = 0;
+        double corrupt = 0;
+        double reorder = 0;
+        int distance = 8;
+        double jitter = 0;
+        int64_t seed = 0;
+        std::string interface;
+    };
+
+    //! What the parameters mean.
+    static auto describe()
+    {
+        return std::make_tuple(
+            parameter("layout", &parameters::layout, "of packets: plain, best2 or vdif"),
+            parameter("addresses",
+                      &parameters::addresses,
+                      "address:port of each, in numbers; of a file, what is written "
+                      "there"),
+            parameter("file",
+                      &parameters::file,
+                      "that packets are written to instead (pcap); empty: none"),
+            parameter(
+                "coding",
+                &parameters::coding,
+                "how a component is written: s8, s16, s16_be, u8, u16, u16_be, f32, "
+                "f32_be, offset1, offset2, offset4, or sc4: both in one byte"),
+            parameter("complex",
+                      &parameters::complex,
+                      "whether a sample is two components, re and im"),
+            parameter("samples", &parameters::samples, "of each input in a packet"),
+            parameter(
+                "inputs",
+                &parameters::inputs,
+                "of a packet, which alternate sample by sample: of vdif, its channels"),
+            parameter(
+                "streams",
+                &parameters::streams,
+                "numbers of the streams, in the order of the input: channels of "
+                "best2, threads of vdif; empty: one for each address of plain, else "
+                "0 alone"),
+            parameter("rate",
+                      &parameters::rate,
+                      "samples a second of each input; of best2, spectra a second"),
+            parameter("inputs_per_port",
+                      &parameters::inputs_per_port,
+                      "inputs of a port; 0: all in one"),
+            parameter("packets_per_frame",
+                      &parameters::packets_per_frame,
+                      "of each channel, one after the other in a frame"),
+            parameter("first_number",
+                      &parameters::first_number,
+                      "of the first packet; -1: of vdif by the first item's rx_time (the "
+                      "host's where there is none), else 0"),
+            parameter(
+                "pace",
+                &parameters::pace,
+                "times the rate at which packets are sent; 0: as fast as they come"),
+            parameter("loss", &parameters::loss, "probability that a packet is lost"),
+            parameter("duplicate",
+                      &parameters::duplicate,
+                      "probability that a packet is sent twice"),
+            parameter("corrupt",
+                      &parameters::corrupt,
+                      "probability that a bit of a packet is changed"),
+            parameter("reorder",
+                      &parameters::reorder,
+                      "probability that a packet is held back"),
+            parameter("distance",
+                      &parameters::distance,
+                      "packets of a stream that pass one that is held back"),
+            parameter("jitter",
+                      &parameters::jitter,
+                      "seconds, by a random part of which each packet is late"),
+            parameter("seed", &parameters::seed, "of the faults"),
+            parameter("interface",
+                      &parameters::interface,
+                      "that multicast goes by; empty: the system's choice"));
+    }
+
+    /*!
+     * \throws std::invalid_argument naming the parameter, its value and what is allowed
+     * \throws std::runtime_error if the file or the socket cannot be opened
+     */
+    static sptr make(const parameters& p);
+
+    //! Packets since the start: `sent`, `bytes` of them, `lost`, `duplicated`,
+    //! `corrupted` and `reordered` on purpose, and `missing`, which were not sent.
+    virtual std::map<std::string, uint64_t> counts() const = 0;
+    //! Why it ended before its time, or empty.
+    virtual std::string error() const = 0;
+};
+
+} // namespace gr::aperture
+
+#endif /* INCLUDED_APERTURE_PACKET_SINK_H */

@@ -1,0 +1,79 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_NETWORK_PACKET_FAULTS_H
+#define INCLUDED_APERTURE_NETWORK_PACKET_FAULTS_H
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <random>
+#include <vector>
+
+namespace gr::aperture::network {
+
+/*!
+ * A bad network: packets that go in come out late, in another order, twice, spoilt, or
+ * not at all. The same seed makes the same faults.
+ */
+class packet_faults
+{
+public:
+    struct parameters {
+        double loss = 0, duplicate = 0, corrupt = 0, reorder = 0; //!< probabilities
+        int64_t delay = 0;  //!< ns, of packets that are out of order
+        int64_t jitter = 0; //!< ns, of which each packet is late by a random part
+        uint64_t seed = 0;
+
+        bool any() const
+        {
+            return loss > 0 || duplicate > 0 || corrupt > 0 || reorder > 0 || jitter > 0;
+        }
+    };
+    struct parcel {
+        int64_t due; //!< ns
+        int to;      //!< which address
+        std::vector<uint8_t> bytes;
+    };
+    using taker = std::function<void(const parcel&)>;
+    struct counts {
+        uint64_t lost = 0, duplicated = 0, corrupted = 0, reordered = 0;
+    };
+
+    packet_faults(const parameters& p, taker take);
+
+    //! A packet that is to be sent at a time; times rise. Those before it that are due
+    //! come out.
+    void put(int64_t time, int to, std::vector<uint8_t> bytes);
+    //! All that are left come out.
+    void finish();
+    const counts& counted() const { return d_counts; }
+
+private:
+    struct waiting {
+        int64_t order;
+        parcel what;
+        bool operator<(const waiting& other) const // of a queue: the earliest is on top
+        {
+            return what.due != other.what.due ? what.due > other.what.due
+                                              : order > other.order;
+        }
+    };
+    double random() { return std::uniform_real_distribution<double>()(d_random); }
+    void add(int64_t due, int to, std::vector<uint8_t> bytes);
+
+    const parameters d_p;
+    const taker d_take;
+    std::mt19937_64 d_random;
+    std::priority_queue<waiting> d_waiting;
+    int64_t d_order = 0;
+    counts d_counts;
+};
+
+} // namespace gr::aperture::network
+
+#endif /* INCLUDED_APERTURE_NETWORK_PACKET_FAULTS_H */

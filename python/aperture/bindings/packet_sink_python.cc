@@ -1,0 +1,49 @@
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+/***********************************************************************************/
+/* This file is written by hand; tools/update-binding-hashes brings the sum up to date */
+/* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
+/* BINDTOOL_USE_PYGCCXML(0)                                                        */
+/* BINDTOOL_HEADER_FILE(packet_sink.h) */
+/* BINDTOOL_HEADER_FILE_HASH(969116f8c4f29e4fa47c9e95113f724a) */
+/***********************************************************************************/
+
+#include "block_binding.h"
+#include <gnuradio/aperture/packet_sink.h>
+
+namespace py = pybind11;
+
+void bind_packet_sink(py::module& m)
+{
+    using block = gr::aperture::packet_sink;
+
+    bind_block<block, gr::sync_block>(
+        m,
+        "packet_sink",
+        R"doc(Sends samples, or channels, in UDP packets, or writes them to a file.
+
+What packet_source receives: the layouts are the same, and so are what the ports carry and the
+parameters that say it. Packets go to `addresses`, streams being spread over them in their order,
+or, with a `file`, are written as captured ones (pcap).
+
+They are sent at `pace` times their `rate`; 0: as fast as they come. A packet of which all
+samples are missing is not sent. Samples at the end that do not fill a packet are not sent
+either.
+
+Packets may be sent as a bad network would pass them on: some are lost, come twice
+(`duplicate`), have a bit changed (`corrupt`), are held back for as long as `distance` packets of
+a stream take (`reorder`), and all are late by a random part of `jitter`. The same `seed` makes
+the same faults.
+)doc",
+        "    RuntimeError: the file or the socket cannot be opened\n")
+        .def(
+            "counts",
+            &block::counts,
+            "Packets since the start: `sent`, `bytes` of them, `lost`, `duplicated`, "
+            "`corrupted` and `reordered` on purpose, and `missing`, which were not sent.")
+        .def("error", &block::error, "Why it ended before its time, or empty.");
+}

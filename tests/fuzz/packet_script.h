@@ -1,0 +1,277 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_TESTS_FUZZ_PACKET_SCRIPT_H
+#define INCLUDED_APERTURE_TESTS_FUZZ_PACKET_SCRIPT_H
+
+#include "network/packet_intake.h"
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+/*!
+ * \file
+ * Plays any bytes as a script of packets, good and bad, to a packet_intake and its
+ * window, and checks what comes out: rows in order, each payload where its header says,
+ * and counts that add up. A fault ends the program, as libFuzzer wants it.
+ */
+
+namespace gr::aperture::fuzz {
+
+//! Packets that were played, by all scripts.
+inline uint64_t packets_played = 0;
+inline uint64_t rows_taken = 0;
+inline uint64_t payloads_checked = 0;
+
+inline void check(bool good, const char* what)
+{
+    if (!good) {
+        std::fprintf(stderr, "fault: %s\n", what);
+        std::abort();
+    }
+}
+
+class packet_script
+{
+public:
+    packet_script(const uint8_t* data, size_t bytes) : d_data(data), d_end(data + bytes)
+    {
+        const auto& layouts = formats::packet_layouts();
+        d_layout = &layouts[byte() % layouts.size()];
+        const bool vdif = std::string(d_layout->name) == "vdif";
+        d_settings.samples = vdif ? 32 : 1 + byte() % 24;
+        d_settings.inputs = vdif ? 2 : 1 + byte() % 3;
+        d_settings.written = vdif ? formats::coding::offset2 : formats::coding::s8;
+        d_settings.rate = { 7 * int64_t(d_settings.samples), 1 };
+        formats::check_packets(*d_layout, d_settings);
+        const int streams = 1 + byte() % 5;
+        for (int i = 0; i < streams; i++)
+            d_streams.push_back(std::string(d_layout->name) == "plain" ? i : 3 * i);
+        d_p.streams = streams;
+        d_p.payload_bytes = d_settings.payload_bytes();
+        d_p.depth = 1 + byte() % 16;
+        d_p.confirm = 1 + byte() % 20;
+        d_p.rows = int(network::packet_window::fewest_rows(d_p.depth));
+        d_p.quiet = 1'000'000;
+        network::sender_list allowed;
+        if (byte() % 4 == 0)
+            allowed = network::sender_list("senders", { "10.0.0.0/30", "10.0.0.5:5" });
+        d_window = std::make_unique<network::packet_window>(d_p);
+        d_intake = std::make_unique<network::packet_intake>(
+            *d_layout, d_settings, d_streams, allowed, *d_window);
+        for (size_t i = 0; i < d_at.size(); i++)
+            d_at[i] = vdif ? 1'700'000'000 * int64_t(7) : 1000;
+    }
+
+    void play()
+    {
+        while (d_data < d_end)
+            step();
+        d_window->finish();
+        take_rows(1 << 30);
+        const auto& came = d_intake->counted();
+        const auto ordered = d_window->counted();
+        check(came.received == d_played, "received");
+        check(came.received == came.refused + came.wrong + came.unwanted + ordered.used +
+                                   ordered.repeated + ordered.late + ordered.stray +
+                                   ordered.overrun,
+              "the sum of the counts");
+        check(d_there <= ordered.used, "more payloads than packets");
+        check(d_window->senders() <= network::packet_window::most_senders, "senders");
+        packets_played += d_played;
+    }
+
+private:
+    uint8_t byte() { return d_data < d_end ? *d_data++ : 0; }
+    uint64_t number(int bytes)
+    {
+        uint64_t n = 0;
+        for (int i = 0; i < bytes; i++)
+            n = n << 8 | byte();
+        return n;
+    }
+
+    // What a packet of a stream and time holds.
+    uint8_t pattern(int64_t stream, int64_t number, int64_t i) const
+    {
+        return uint8_t(uint64_t(number) * 2654435761u + uint64_t(stream) * 97 +
+                       uint64_t(i) * 31);
+    }
+
+    network::sender sender_of(int number) const
+    {
+        network::sender s;
+        s.address = { 0,
+                      0,
+                      0,
+                      0,
+                      0,
+                      0,
+                      0,
+                      0,
+                      0,
+                      0,
+                      0xff,
+                      0xff,
+                      10,
+                      0,
+                      uint8_t(number >> 8),
+                      uint8_t(number) };
+        s.port = 5;
+        return s;
+    }
+
+    void send(int sender, const formats::packet_header& h, int64_t bytes, bool raw)
+    {
+        const int64_t whole = d_layout->packet_bytes(d_settings);
+        bytes = bytes < 0 ? whole : bytes;
+        // of just this size, so that a read behind its end is seen
+        const std::unique_ptr<uint8_t[]> packet(new uint8_t[size_t(bytes)]);
+        std::fill_n(packet.get(), bytes, uint8_t(0x55));
+        std::array<uint8_t, 64> header{};
+        d_layout->write(d_settings, h, header.data());
+        if (raw)
+            for (int i = 0; i < d_layout->header_bytes; i++)
+                if (const uint8_t b = byte(); b % 4 == 0)
+                    header[size_t(i)] = b;
+        std::copy_n(header.data(),
+                    std::min<int64_t>(bytes, d_layout->header_bytes),
+                    packet.get());
+        if (bytes == whole) {
+            formats::packet_header said;
+            said.stream = h.stream % 8;
+            if (d_layout->read(d_settings, packet.get(), said))
+                for (int64_t i = d_layout->header_bytes; i < bytes; i++)
+                    packet[size_t(i)] =
+                        pattern(said.stream, said.number, i - d_layout->header_bytes);
+        }
+        const network::datagram d{
+            sender_of(sender), d_now, packet.get(), size_t(bytes), false
+        };
+        d_intake->take(&d, 1, int(h.stream % 8));
+        d_played++;
+    }
+
+    void step()
+    {
+        const uint8_t what = byte();
+        const int sender = what >> 4 & 3;
+        int64_t& at = d_at[size_t(sender)];
+        formats::packet_header h;
+        h.stream = d_streams[byte() % d_streams.size()];
+        d_now += 1000;
+        switch (what & 15) {
+        case 0: // any number
+            h.number = int64_t(number(8) >> 8);
+            return send(sender, h, -1, false);
+        case 1: // any header
+            h.number = at;
+            return send(sender, h, -1, true);
+        case 2: // any length
+            h.number = at;
+            return send(sender, h, int64_t(number(2) % 200), true);
+        case 3: // the sender jumps
+            at = std::max<int64_t>(0, at + int64_t(int16_t(number(2))));
+            return;
+        case 4: // a sender that nobody knows
+            h.number = at + byte() % 8;
+            return send(int(number(2)), h, -1, false);
+        case 5:
+            d_now += int64_t(number(3));
+            return d_window->flush(d_now, 1'000'000);
+        case 6:
+            return take_rows(byte());
+        case 7: // out of order
+            h.number = std::max<int64_t>(0, at + int8_t(byte()) / 4);
+            return send(sender, h, -1, false);
+        case 8: // a far one of an honest sender
+            h.number = std::max<int64_t>(0, at + int64_t(int32_t(number(4))));
+            return send(sender, h, -1, false);
+        case 9:
+            // once in a while all rows are left lying
+            d_lazy = byte() % 16 == 0;
+            return;
+        default: // some good packets of all streams
+            for (int i = what & 3; i >= 0; i--, at++)
+                for (const int stream : d_streams) {
+                    h = { stream, at };
+                    d_now += 1000;
+                    send(sender, h, -1, false);
+                }
+            if (!d_lazy)
+                take_rows(1 << 30);
+        }
+    }
+
+    void take_rows(int most)
+    {
+        for (; most > 0; most--) {
+            const auto r = d_window->take(std::chrono::milliseconds(0));
+            if (!r)
+                return;
+            rows_taken++;
+            check(r->count >= 1 && r->number >= 0, "an empty row");
+            check(!d_begun || r->anew || r->number == d_next, "rows out of order");
+            check(d_begun || r->anew, "a first row that is not anew");
+            check(!r->anew || r->payloads, "a beginning with nothing");
+            d_begun = true;
+            d_next = r->number + r->count;
+            for (int s = 0; r->payloads && s < d_p.streams; s++) {
+                if (!r->has(s))
+                    continue;
+                d_there++;
+                payloads_checked++;
+                const uint8_t* payload = r->payloads + s * d_p.payload_bytes;
+                for (int64_t i = 0; i < d_p.payload_bytes; i++)
+                    check(payload[i] == pattern(d_streams[size_t(s)], r->number, i),
+                          "a payload in a wrong place");
+            }
+            d_window->release(*r);
+        }
+    }
+
+    const uint8_t* d_data;
+    const uint8_t* const d_end;
+    const formats::packet_layout* d_layout;
+    formats::packet_settings d_settings;
+    std::vector<int> d_streams;
+    network::packet_window::parameters d_p;
+    std::unique_ptr<network::packet_window> d_window;
+    std::unique_ptr<network::packet_intake> d_intake;
+    std::array<int64_t, 4> d_at{};
+    int64_t d_now = 1'700'000'000'000'000'000, d_next = 0;
+    uint64_t d_played = 0, d_there = 0;
+    bool d_begun = false, d_lazy = false;
+};
+
+//! Random bytes that are the same each time.
+class random_bytes
+{
+public:
+    explicit random_bytes(uint64_t seed) : d_state(seed * 0x9e3779b97f4a7c15u + 1) {}
+    std::vector<uint8_t> next(size_t count)
+    {
+        std::vector<uint8_t> bytes(count);
+        for (auto& b : bytes) {
+            d_state ^= d_state << 13;
+            d_state ^= d_state >> 7;
+            d_state ^= d_state << 17;
+            b = uint8_t(d_state >> 32);
+        }
+        return bytes;
+    }
+
+private:
+    uint64_t d_state;
+};
+
+} // namespace gr::aperture::fuzz
+
+#endif /* INCLUDED_APERTURE_TESTS_FUZZ_PACKET_SCRIPT_H */
