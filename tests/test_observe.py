@@ -63,9 +63,12 @@ print(len(times), np.ptp(np.diff(sorted(times)[:-1])) * 86400)
 class Running:
     """A program that was started, with what it says and what it tells systemd."""
 
-    def __init__(self, test, configuration, environment=None, watchdog=None):
+    count = 0
+
+    def __init__(self, test, configuration, environment=None, watchdog=None, more=()):
         self.test, self.messages = test, []
-        self.path = configuration.parent / "notify"
+        Running.count += 1
+        self.path = configuration.parent / f"notify{Running.count}"
         with contextlib.suppress(FileNotFoundError):
             self.path.unlink()
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -75,7 +78,7 @@ class Running:
         if watchdog:
             found["WATCHDOG_USEC"] = str(int(watchdog * 1e6))
         self.process = subprocess.Popen(
-            [sys.executable, SOURCE / "apps/aperture_observe", configuration],
+            [sys.executable, SOURCE / "apps/aperture_observe", configuration, *more],
             env=found, cwd=configuration.parent, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         test.addCleanup(self.end)
@@ -282,6 +285,52 @@ class TestObserve(unittest.TestCase):
             self.check_times(found)
             self.assertEqual(sorted([*found, "other"]),
                              sorted(entry.name for entry in disk.iterdir()))
+
+
+class TestHosts(unittest.TestCase):
+
+    def test_two_hosts(self):
+        """An F-engine and an X-engine, each started by its name; a SIGTERM to the first ends both
+        whole."""
+        if not environment.is_installed("network"):
+            if os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1":
+                self.fail("spead2 is not installed")
+            self.skipTest("spead2 is not installed")
+        folder = fresh_folder("observe-hosts")
+        array = load_array("two-dish")
+        array.sample_rate = RATE
+        save_array(array, folder / "two.yml")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        path = folder / "lab.yml"
+        path.write_text(f"""\
+input: {{source: "sim:{folder}/two.yml", duration: inf}}
+engines: {{channels: 64, integration: 0.2, gain: 20}}
+outputs: {{roll_seconds: 2}}
+network: {{spectra_per_heap: 8}}
+hosts:
+  f0: {{role: f}}
+  x0: {{role: x, address: "127.0.0.1:{port}", output: "x-{{time}}.uvh5"}}
+""")
+        receiver = Running(self, path, more=("--host", "x0"))
+        receiver.wait_until_ready()
+        sender = Running(self, path, more=("--host", "f0"))
+        sender.wait_until_ready()
+        receiver.wait_for("files", lambda: len(list(folder.glob("x-*.uvh5"))) > 2)
+        sender.stop()
+        output, _ = receiver.process.communicate(timeout=40)
+        self.assertEqual(0, receiver.process.returncode, output)
+        found = integrations(folder)
+        times = np.concatenate([times for times, _ in found.values()])
+        self.assertGreater(len(times), 15)
+        np.testing.assert_allclose(np.diff(times)[:-1], np.diff(times)[0], atol=1e-3)
+        with h5py.File(folder / list(found)[0]) as file:
+            self.assertIn('"hosts": {"f0": {"role": "f"}', file["Header/history"][()].decode())
+        for name, text in (("z0", "the plan has f0, x0"), ("x0", "")):
+            status, output = run("aperture_observe", "--check", path, "--host", name)
+            self.assertEqual(2 if text else 0, status, output)
+            self.assertIn(text, output)
 
 
 class TestOperation(unittest.TestCase):

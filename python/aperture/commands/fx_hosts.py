@@ -114,9 +114,9 @@ class SendingChain(CommandChain):
 
 
 class ReceivingChain(CommandChain):
-    """The X-engine of some channels."""
+    """The X-engine of some channels. note: of the file's history."""
 
-    def __init__(self, program, signals, split, options, filename, which):
+    def __init__(self, program, signals, split, options, filename, which, note=""):
         plan = split.plan
         first, count = which.range_of("--channels-of", plan.channels)
         own = dataclasses.replace(plan, channels=count, spectra=None)
@@ -137,7 +137,8 @@ class ReceivingChain(CommandChain):
             spectra_per_heap=options.spectra_per_heap, window=chunks, align=plan.frames,
             packet_size=9200, silence=SILENCE, interface=options.interface, **split.heaps())
         self.correlating = Correlating(f"{program}, channels {first} to {first + count - 1} of "
-                                       f"{plan.channels}", signals, own, options, filename, {})
+                                       f"{plan.channels}", signals, own, options, filename, {},
+                                       note=note)
         self.correlator, self.sink = self.correlating.correlator, self.correlating.sink
         self.voltages = None
         self.connect(self.source, self.correlator)
@@ -166,8 +167,11 @@ def count_rows(counts):
             *([("of these", ", ".join(shown))] if shown else [])]
 
 
-def send_voltages(program, options):
-    """--role f; returns the exit code."""
+def make_sending(program, options, make=SendingChain):
+    """
+    The flowgraph of --role f, with `plan` of all channels, and `texts` that say what it does.
+    make: SendingChain, or a class derived of it.
+    """
     signals = open_input(options)
     split = Split.of(signals, options, 1)
     which = options.inputs_of or Part(0, 1)
@@ -179,26 +183,63 @@ def send_voltages(program, options):
         signals = signals.part(first, count)
         # which only knows the inputs of this host
         calibrator = Calibrator(signals, split.plan.channels, options, options.scale)
-    chain = SendingChain(program, signals, split, options, first, count, calibrator)
-    for text in signals.warnings:
+    chain = make(program, signals, split, options, first, count, calibrator)
+    plan, names = split.plan, signals.description.input_names
+    chain.plan, chain.warnings = plan, signals.warnings
+    chain.texts = [
+        f"{options.input}: inputs {first} to {first + count - 1} of {split.inputs} ({names[0]} "
+        f"...), {with_prefix(plan.sample_rate, 'sample/s')}, to {options.to}",
+        f"{plan.channels} channels of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}, heaps of "
+        f"{options.spectra_per_heap} spectra since {time_text(split.sync)}"]
+    chain.calibrate = calibrator.set if options.calibrate == "f-engine" else None
+    return chain
+
+
+def level_sending(chain, tell):
+    """Uses the gain of --gain, or measures those of all inputs, and tells what they are."""
+    chain.level(chain.calibrate, lambda gains: tell(
+        f"gain for an rms of {TARGET_RMS:g} steps: {gain_text(gains)}"))
+
+
+def send_voltages(program, options):
+    """--role f; returns the exit code."""
+    chain = make_sending(program, options)
+    for text in chain.warnings:
         warn(program, text)
-    names = signals.description.input_names
-    say(f"{options.input}: inputs {first} to {first + count - 1} of {split.inputs} ({names[0]} "
-        f"...), {with_prefix(split.plan.sample_rate, 'sample/s')}, to {options.to}")
-    say(f"{split.plan.channels} channels of "
-        f"{with_prefix(split.plan.sample_rate / split.plan.hop, 'Hz')}, heaps of "
-        f"{options.spectra_per_heap} spectra since {time_text(split.sync)}")
-    chain.level(calibrator.set if options.calibrate == "f-engine" else None,
-                lambda gains: say(f"gain for an rms of {TARGET_RMS:g} steps: "
-                                  f"{gain_text(gains)}"))
-    return observe(program, chain, split.plan, options.to, lambda run: table([
-        ("sent", f"{chain.sink.nitems_read(0)} frames of {split.plan.spectra_per_frame} spectra"),
+    for text in chain.texts:
+        say(text)
+    level_sending(chain, say)
+    return observe(program, chain, chain.plan, options.to, lambda run: table([
+        ("sent", f"{chain.sink.nitems_read(0)} frames of {chain.plan.spectra_per_frame} spectra"),
         *count_rows(chain.sink.counts()),
         ("missing", f"{sum(chain.f_engine.missing())} spectra of all inputs"),
         ("clamped", f"{sum(np.add(chain.f_engine.clamped(), chain.f_engine.clamped_samples()))} "
                     "voltages and samples of all inputs"),
         ("gain", gain_text(chain.gains)),
         ("device", device_text(("F-engine", chain.f_engine)))]))
+
+
+def make_receiving(program, options, filename, signals, make=ReceivingChain):
+    """
+    The flowgraph of --role x, with `plan` of its channels, and `texts` that say what it does.
+    signals: of the input; make: ReceivingChain, or a class derived of it.
+    """
+    split = Split.of(signals, options, frame_multiple(options))
+    which = options.channels_of or Part(0, 1)
+    calibrator = Calibrator(signals, split.plan.channels, options, options.scale)
+    if calibrator and options.calibrate != "nobody":
+        signals.description = calibrated_array(signals.description, calibrator.calibration)
+    chain = make(program, signals, split, options, filename, which)
+    plan = chain.plan
+    chain.texts = [
+        f"{options.listen}: {plan.channels} of {split.plan.channels} channels of "
+        f"{split.inputs} inputs, counted from {time_text(split.sync)}",
+        f"integrations of {seconds_text(plan.integration)}: {plan.frames} "
+        f"frame{'s'[:plan.frames > 1]} of {plan.spectra_per_frame} spectra",
+        *("note: " + text for text in plan.notes)]
+    if options.gain is not None:
+        chain.take_gains(np.full(split.inputs, options.gain))
+    return chain
 
 
 def receive_voltages(program, options):
@@ -211,21 +252,10 @@ def receive_voltages(program, options):
     keep_what_is_read(options, signals, output.files)
     for path in output.files:
         check_writable(path, options.overwrite)
-    split = Split.of(signals, options, frame_multiple(options))
-    which = options.channels_of or Part(0, 1)
-    calibrator = Calibrator(signals, split.plan.channels, options, options.scale)
-    if calibrator and options.calibrate != "nobody":
-        signals.description = calibrated_array(signals.description, calibrator.calibration)
-    chain = ReceivingChain(program, signals, split, options, output.uvh5, which)
+    chain = make_receiving(program, options, output.uvh5, signals)
+    for text in chain.texts:
+        say(text)
     plan = chain.plan
-    say(f"{options.listen}: {plan.channels} of {split.plan.channels} channels of "
-        f"{split.inputs} inputs, counted from {time_text(split.sync)}")
-    say(f"integrations of {seconds_text(plan.integration)}: {plan.frames} "
-        f"frame{'s'[:plan.frames > 1]} of {plan.spectra_per_frame} spectra")
-    for text in plan.notes:
-        say("note: " + text)
-    if options.gain is not None:
-        chain.take_gains(np.full(split.inputs, options.gain))
     code = observe(program, chain, plan, options.output, lambda run: table([
         ("integrations", f"{chain.sink.integrations()} of {seconds_text(plan.integration)}"),
         *count_rows(chain.source.counts()),

@@ -34,6 +34,8 @@ def parser():
         "engines, correlator, beams, search, voltages and what is done when something fails.",
         epilog=EPILOG, formatter_class=HelpFormatter)
     result.add_argument("configuration", nargs="?", metavar="CONFIG.yml", help="what to do")
+    result.add_argument("--host", metavar="NAME", help="run what the section `hosts` says of this "
+                        "host")
     result.add_argument("--check", action="store_true",
                         help="check the file, print what is wrong with it, and do no more")
     result.add_argument("--schema", action="store_true",
@@ -51,7 +53,7 @@ def run_observatory(options):
         fail(PROGRAM, "CONFIG.yml is missing")
         return WRONG
     try:
-        configuration = Configuration(options.configuration)
+        configuration = Configuration(options.configuration, options.host)
     except (OSError, ValueError) as error:
         fail(PROGRAM, error_text(error))
         return WRONG

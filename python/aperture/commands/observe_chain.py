@@ -28,7 +28,7 @@ from .front_end import FrontEnd
 from .fx_plan import DEFAULT_INTEGRATION, Plan, make_plan
 from .inputs import keep_what_is_read, length_of, open_input
 from .levels import gain_text
-from .observe_plan import PROGRAM, beam_options
+from .observe_plan import PROGRAM, InputFailure, beam_options
 from .running import CommandError
 from .searching import make_ring
 from .tables import seconds_text, with_prefix
@@ -36,16 +36,62 @@ from .tracking import start_text
 from .voltages import make_input_voltages
 
 
-class InputFailure(CommandError):
-    """The input could not be opened; it may be there a moment later."""
-
-
 def versions():
     """What runs, in one line."""
     return f"{PROGRAM} {__version__} on GNU Radio {gr.version()}"
 
 
-class ObservatoryChain(CommandChain):
+class Observed:
+    """What a service asks of a flowgraph beside what CommandChain has. `texts`: for the log."""
+
+    texts = ()
+
+    def sinks(self):
+        """The blocks whose files follow on each other."""
+        raise NotImplementedError
+
+    def named_blocks(self):
+        """All blocks, by name."""
+        raise NotImplementedError
+
+    def progress(self):
+        """A number that grows as long as data come."""
+        raise NotImplementedError
+
+    def about(self):
+        """What it is, as plain values."""
+        plan, signals = self._plan, self._signals
+        return {
+            "array": array_section(signals.description),
+            "engines": {
+                "sample_rate": plan.sample_rate, "center_frequency": signals.center_frequency,
+                "channels": plan.channels, "taps": plan.taps,
+                "spectra_per_frame": plan.spectra_per_frame,
+                "integration": plan.integration, "format": self._options.format,
+                "inputs": signals.inputs, "live": signals.live}}
+
+    def whole_files(self):
+        """Paths of files that do not change any more."""
+        return [path for sink in self.sinks() for path in sink.whole_files()]
+
+    def files(self):
+        """Paths of all files that were begun."""
+        return [path for sink in self.sinks() for path in sink.files() if "{time}" not in path]
+
+    def set_roll_over(self):
+        """As the options say."""
+        for sink in self.sinks():
+            sink.set_roll_over(seconds=self._options.roll_seconds or 0,
+                               size=self._options.roll_bytes or 0)
+
+    def release(self):
+        """Lets go of what would outlive the flowgraph, which has ended for good."""
+
+    def integrations(self):
+        return self.progress()
+
+
+class ObservatoryChain(Observed, CommandChain):
     """
     The instrument as a flowgraph, made but not started.
 
@@ -84,19 +130,16 @@ class ObservatoryChain(CommandChain):
             self.msg_connect(self.forming.searching.search, "candidates", self.ring, "trigger")
         if options.calibrate == "f-engine":
             calibrator.set(self.f_engine)
-        for sink in self.sinks():
-            sink.set_roll_over(seconds=options.roll_seconds or 0, size=options.roll_bytes or 0)
+        self.set_roll_over()
 
     # ---- what a service asks for
 
     def sinks(self):
-        """The blocks whose files follow on each other."""
         return [sink for sink in (
             self.correlating and self.correlating.sink, self.forming and self.forming.sink,
             self.forming and self.forming.voltages, self.voltages) if sink]
 
     def named_blocks(self):
-        """All blocks, by name."""
         found = {"source": self.source, "tracker": self.front.tracker, "f_engine": self.f_engine,
                  "voltages": self.voltages, "ring": self.ring}
         if self.correlating:
@@ -118,20 +161,10 @@ class ObservatoryChain(CommandChain):
         return {name: block for name, block in found.items() if block}
 
     def about(self):
-        """What it is, as plain values."""
-        array, plan = self._signals.description, self._plan
-        return {
-            "array": array_section(array),
-            "engines": {
-                "sample_rate": plan.sample_rate, "center_frequency": self._signals.center_frequency,
-                "channels": plan.channels, "taps": plan.taps,
-                "spectra_per_frame": plan.spectra_per_frame,
-                "integration": plan.integration, "format": self._options.format,
-                "inputs": self._signals.inputs, "live": self._signals.live},
-            "beams": [beam.name for beam in self.forming.beams] if self.forming else []}
+        return {**super().about(),
+                "beams": [beam.name for beam in self.forming.beams] if self.forming else []}
 
     def progress(self):
-        """A number that grows as long as data come."""
         if self.correlating:
             sink = self.correlating.sink
             return sink.integrations() + sink.left_out()
@@ -139,16 +172,7 @@ class ObservatoryChain(CommandChain):
             return self.forming.beamformer.nitems_written(0)
         return self.f_engine.nitems_written(0)
 
-    def whole_files(self):
-        """Paths of files that do not change any more."""
-        return [path for sink in self.sinks() for path in sink.whole_files()]
-
-    def files(self):
-        """Paths of all files that were begun."""
-        return [path for sink in self.sinks() for path in sink.files() if "{time}" not in path]
-
     def release(self):
-        """Lets go of what would outlive the flowgraph, which has ended for good."""
         searching = self.forming and self.forming.searching
         for ring in (self.ring, searching and searching.ring):
             if ring:
@@ -167,9 +191,6 @@ class ObservatoryChain(CommandChain):
         if self.forming:
             ends.append(self.forming.ended())
         return bool(ends) and all(ends)
-
-    def integrations(self):
-        return self.progress()
 
     def take_gains(self, gains):
         for part in (self.correlating, self.forming):
@@ -215,6 +236,10 @@ def make_chain(configuration):
         As the commands and blocks raise them.
     """
     options = configuration.options
+    if options.role != "fx":
+        # not at the top: it needs spead2
+        from .observe_hosts import make_part  # pylint: disable=import-outside-toplevel
+        return make_part(configuration, versions())
     try:
         signals = open_input(options)
     except (CommandError, ValueError, RuntimeError, OSError) as error:

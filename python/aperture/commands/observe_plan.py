@@ -20,8 +20,9 @@ from ..parameters.errors import ParameterError
 from . import fx
 from .beam_forming import BEAM_KEYS, add_beam_options
 from .folding import FOLD_SCHEMA, add_fold_options, check_fold
+from .hosts import HOSTS, check_role, take_host
 from .output_names import check_output_name
-from .plan import PlanReader, extend
+from .plan import Named, PlanReader, extend
 from .plan_schema import json_schema
 from .running import CommandError
 from .searching import DUMP_ENDINGS, SEARCH_SCHEMA, add_search_options, check_search
@@ -43,6 +44,7 @@ SCHEMA = {
              "by_search": "ring_by_search"},
     "monitoring": {name: f"monitoring_{name}" for name in (
         "listen", "token_file", "tls_certificate", "tls_key", "proxy", "hosts")},
+    **HOSTS,
     "service": {"restart": "restart", "restart_after": "restart_after",
                 "restart_longest": "restart_longest", "watchdog": "watchdog"},
 }
@@ -56,13 +58,18 @@ DESCRIPTIONS = {
     "flagging": "interference that is found and left out",
     "outputs": "the file of visibilities, when the next file of each kind begins, and what is done "
     "before the disk is full",
-    "network": "of a correlator of several hosts, whose parts aperture_fx runs: role fx here",
+    "network": "between the hosts of a correlator",
     "voltages": "files of the voltages of the inputs", "device": "where it is computed",
     "beams": "tied-array beams, and files of their powers", "search": "for dispersed pulses",
     "fold": "profiles of a pulsar", "ring": "the last voltages, written when a trigger comes",
     "monitoring": "a page in the browser, metrics and control over HTTP, by a process of its own",
+    "hosts": "which part of a correlator each host has; --host says which one is started",
     "service": "what is done when something fails",
 }
+
+
+class InputFailure(CommandError):
+    """The input could not be opened; it may be there a moment later."""
 
 
 def whole_bytes(text):
@@ -156,8 +163,10 @@ class Configuration:
     """
     A file that was read and checked.
 
-    Attributes: `path`; `sections`, section -> key -> text, as written; `options`, a namespace as
-    those of the commands.
+    host: which one of the section `hosts` is meant.
+
+    Attributes: `path`, `host`; `sections`, section -> key -> text, as written; `options`, a
+    namespace as those of the commands.
 
     Raises
     ------
@@ -167,8 +176,8 @@ class Configuration:
         It cannot be read.
     """
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, path, host=None):
+        self.path, self.host = path, host
         actions = settings()
         if os.path.exists(path) and not os.path.isfile(path):
             raise ParameterError("", "is no file", path)
@@ -178,9 +187,11 @@ class Configuration:
         self.sections = reader.sections
         self._reader, self._actions = reader, actions
         self.options = argparse.Namespace(**{
-            name: found.get(name, action.default) for name, action in actions.items()})
+            name: found.get(name, action.default) for name, action in actions.items()},
+            hosts=found.get("hosts"))
+        self.options.host = host
         self._fields = {name: f"{section}.{key}" for section, keys in SCHEMA.items()
-                        if isinstance(keys, dict) for key, name in keys.items()}
+                        if not isinstance(keys, Named) for key, name in keys.items()}
         reader.with_line(self._check)
 
     def _check(self):
@@ -190,20 +201,31 @@ class Configuration:
             for key in keys:
                 if key not in self.sections.get(section, {}):
                     raise ParameterError(f"{section}.{key}", "is missing")
-        if options.role != "fx":
-            raise ParameterError("network.role", f"{options.role!r} is not allowed; it must be fx: "
-                                 "aperture_fx runs the parts of a correlator of several hosts")
         if "monitoring" in self.sections:
             Section.of(self.sections["monitoring"])
         try:
+            take_host(options)
+            check_role(options)
             self._check_names(options)
             kind, rest = find_kind(options.input)
             kind.parse(rest, options.array, options.seed)
         except (CommandError, InputError) as error:
             raise self.located(error) from None
-        if not any((options.output, options.beams, options.ring, options.voltages)):
+        if options.role != "fx":
+            self._check_part(options)
+        elif not any((options.output, options.beams, options.ring, options.voltages)):
             raise ParameterError("outputs.file", "is missing, and so are beams.directions, ring."
                                  "file and voltages.file: there would be nothing to do")
+
+    def _check_part(self, options):
+        """Of one host of several, which only correlates."""
+        for name in ("beams", "ring"):
+            if getattr(options, name) is not None:
+                raise ParameterError(self._fields[name], "is not allowed for a host that has a "
+                                     "part of the correlator; it must be left out")
+        if options.role == "x" and options.output is None:
+            raise ParameterError(f"hosts.{self.host}.output" if self.host else "outputs.file",
+                                 "is missing")
 
     def _check_names(self, options):
         for name, endings, fields in (
@@ -249,6 +271,9 @@ class Configuration:
         """A ParameterError of the field whose option the text of an error begins with; of another
         error, one without a field."""
         text = str(error)
+        host = re.match(r"(hosts(?:\.[^:.\s]+)*): ", text)
+        if host:
+            return ParameterError(host[1], text[host.end():])
         word = re.match(r"(?:--?)?[a-z][a-z._-]*|-o", text)
         name = word[0] if word else ""
         for attribute, field in self._fields.items():

@@ -14,8 +14,8 @@ import time
 
 from ..observatory.backoff import Backoff
 from ..observatory.disk_guard import DiskGuard
-from .observe_chain import InputFailure, make_chain, versions
-from .observe_plan import Configuration
+from .observe_chain import make_chain, versions
+from .observe_plan import Configuration, InputFailure
 from .running import error_text
 from .tables import with_prefix
 from .terminal import say, show
@@ -200,6 +200,8 @@ class Service:
             return "; ".join(errors), options.restart and (of_source or self._is_full(errors))
         if problem is not None:
             return problem, options.restart
+        if options.role == "x" and options.restart and not stops and not reload:
+            return "all senders have ended", True
         return None, reload
 
     def _stop(self, chain, waiter):
@@ -221,6 +223,8 @@ class Service:
         limit = options.watchdog
         if limit == 0:
             return None
+        if limit is None and options.role == "x":
+            return None          # others may be away for as long as they like
         if limit is None:
             limit = WATCHDOG + INTEGRATIONS * chain.about()["engines"]["integration"]
         now, progress = time.monotonic(), chain.progress()
@@ -280,7 +284,7 @@ class Service:
         self._notifier.reloading()
         changed = False
         try:
-            found = Configuration(self._configuration.path)
+            found = Configuration(self._configuration.path, self._configuration.host)
         except (OSError, ValueError) as error:
             self._alarm(f"the configuration stays as it was: {error_text(error)}")
         else:

@@ -7,6 +7,8 @@
 
 import argparse
 
+from .plan import Named
+
 DRAFT = "http://json-schema.org/draft-07/schema#"
 
 
@@ -15,8 +17,7 @@ def json_schema(schema, actions, title, descriptions, required):
     Parameters
     ----------
     schema : dict
-        section -> key -> attribute of the options; a section that is no table of keys has its own
-        JSON schema as an attribute `json_schema`.
+        section -> key -> attribute of the options, or a Named.
     actions : dict
         attribute -> action of argparse.
     title : str
@@ -31,9 +32,11 @@ def json_schema(schema, actions, title, descriptions, required):
     """
     sections = {}
     for name, keys in schema.items():
-        section = dict(getattr(keys, "json_schema", None) or {
-            "type": "object", "additionalProperties": False,
-            "properties": {key: _property(actions[attribute]) for key, attribute in keys.items()}})
+        section = {"type": "object", "additionalProperties": _named(keys)} \
+            if isinstance(keys, Named) else {
+                "type": "object", "additionalProperties": False,
+                "properties": {key: _property(actions[attribute])
+                               for key, attribute in keys.items()}}
         if name in descriptions:
             section["description"] = descriptions[name]
         if name in required:
@@ -41,6 +44,13 @@ def json_schema(schema, actions, title, descriptions, required):
         sections[name] = section
     return {"$schema": DRAFT, "title": title, "type": "object", "additionalProperties": False,
             "properties": sections, "required": list(required)}
+
+
+def _named(keys):
+    """What each name of a section of names has."""
+    return {"type": "object", "additionalProperties": False,
+            "properties": {key: {"type": ["string", "number"], "description": text}
+                           for key, text in keys.items()}}
 
 
 def _property(action):
