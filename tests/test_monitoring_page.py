@@ -178,18 +178,21 @@ class TestMonitoringPage(unittest.TestCase):
         self.assertLess(last_listeners - listeners, NODES)
 
 
-async def follow(browser, server, updates, between):
-    """The browser's heap() after each so many updates."""
-    await browser.open(server.url)
-    await browser.wait_for("document.getElementById('state').textContent === 'running'",
-                           server.feed)
+async def follow(browser, server, updates, between, together=10, drawn=1,
+                 new=True):
+    """The browser's heap() after each `between` updates, of which so many are sent at once, and
+    every so many have an integration."""
+    if new:
+        await browser.open(server.url)
+        await browser.wait_for("document.getElementById('state').textContent === 'running'",
+                               server.feed)
     found = []
     for number in range(updates):
-        server.feed(1.0)
+        server.feed(1.0, draw=number % drawn == 0)
         if number % 7 == 0:
             server.status("f_engine", event="lost", count=number)
         # as fast as the page takes them
-        if number % 10 == 9:
+        if number % together == together - 1:
             await browser.wait_for(f"document.querySelector('#tiles').textContent.includes("
                                    f"'{server.integrations - 1}integrations')")
         if number % between == between - 1:

@@ -114,8 +114,24 @@ class FedServer:
         with self._answers:
             self._process.send(message, payload)
 
-    def feed(self, seconds=1.0, channels=64):
-        """What a publisher says in so many seconds: an integration, counts, figures."""
+    def feed(self, seconds=1.0, channels=64, draw=True):
+        """What a publisher says in so many seconds: an integration, unless it is not to be drawn,
+        counts and figures."""
+        if draw:
+            self._send_integration(seconds, channels)
+        inputs = len(self.array.inputs)
+        clamped = [0] * (inputs - 1) + [50 * self.integrations]
+        self.send({"kind": "status", "block": "f_engine", "time": time.time(), "value": {
+            "event": "counts", "spectra": 100 * (self.integrations + 1), "channels": channels,
+            "clamped": clamped, "clamped_samples": [0] * inputs, "missing": [0] * inputs}})
+        self.send({"kind": "figures", "time": time.time(), "state": "running",
+                   "blocks": {"source": {"items_out": 1000 * self.integrations}},
+                   "edges": [["source", "f_engine", 12]], "integrations": self.integrations,
+                   "times_real_time": 1.01, "latency": 0.3, "queue": 0, "dropped": 0,
+                   "server_restarts": 0})
+        self.integrations += 1
+
+    def _send_integration(self, seconds, channels):
         now = START + self.integrations * seconds
         inputs = len(self.array.inputs)
         count = inputs * (inputs + 1) // 2
@@ -131,16 +147,6 @@ class FedServer:
                    "inputs": list(range(inputs)), "channels": channels,
                    "first": self.array.center_frequency - 1e5, "width": 2e5 / channels,
                    "counted": [100.0], "spectra": 100}, values)
-        clamped = [0] * (inputs - 1) + [50 * self.integrations]
-        self.send({"kind": "status", "block": "f_engine", "time": time.time(), "value": {
-            "event": "counts", "spectra": 100 * (self.integrations + 1), "channels": channels,
-            "clamped": clamped, "clamped_samples": [0] * inputs, "missing": [0] * inputs}})
-        self.send({"kind": "figures", "time": time.time(), "state": "running",
-                   "blocks": {"source": {"items_out": 1000 * self.integrations}},
-                   "edges": [["source", "f_engine", 12]], "integrations": self.integrations,
-                   "times_real_time": 1.01, "latency": 0.3, "queue": 0, "dropped": 0,
-                   "server_restarts": 0})
-        self.integrations += 1
 
     def status(self, block, **value):
         """A message of a block's port status."""

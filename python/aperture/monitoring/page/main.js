@@ -72,7 +72,7 @@ function showTiles(now) {
       : `${number(figures.latency)} s`, ""],
     ["missing, worst input", percent(worst("missing")), worst("missing") > 0 ? "warn" : ""],
     ["clamped, worst input", percent(worst("clamped")), worst("clamped") > 0.005 ? "warn" : ""],
-    ["updates left out", String((figures.dropped || 0) + (now.skipped || 0)), ""],
+    ["messages dropped", String(figures.dropped || 0), figures.dropped > 0 ? "warn" : ""],
     ...now.gpus.map((gpu) => [`GPU ${gpu.index}, ${gpu.power === null ? "" :
       `${number(gpu.power)} W`}`, `${number((gpu.memory_used || 0) / 2 ** 30)} GiB`, ""])];
   const node = $("tiles");

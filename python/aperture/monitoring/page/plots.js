@@ -27,6 +27,13 @@ function options(more) {
            strokeWidth: 1.3, animatedZooms: false, connectSeparatedPoints: false, ...more };
 }
 
+// With as many digits as tell one mark from the next.
+function frequencyLabel(value, granularity, option, graph) {
+  const [low, high] = graph.xAxisRange();
+  const digits = Math.ceil(-Math.log10(Math.max(high - low, 1e-6) / 8));
+  return value.toFixed(Math.max(0, Math.min(6, digits)));
+}
+
 class Plot {
   constructor(node, more) {
     this.node = node;
@@ -90,7 +97,8 @@ export class Bandpasses {
     this.choice = new Choice();
     this.plot = new Plot(node, {
       xlabel: "frequency (MHz)", ylabel: "power (dB)", drawPoints: false,
-      axes: { x: { axisLabelWidth: 80 }, y: { axisLabelWidth: 40 } } });
+      axes: { x: { axisLabelWidth: 80, axisLabelFormatter: frequencyLabel },
+              y: { axisLabelWidth: 40 } } });
   }
 
   show(bandpasses) {

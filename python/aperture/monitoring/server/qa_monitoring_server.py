@@ -11,6 +11,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import ssl
@@ -123,6 +124,16 @@ class qa_monitoring_server(gr_unittest.TestCase):
         self.assertEqual(0.0, found["aperture_clamped_values_total", "N1x", "f_engine"])
         self.assertGreaterEqual(found["aperture_clamped_values_total", "W2x", "f_engine"], 100.0)
         self.assertGreater(found["aperture_server_resident",], 1e6)
+
+    def test_the_dashboard_asks_for_what_there_is(self):
+        """Every figure in Grafana's dashboard is one of /metrics."""
+        folder = pathlib.Path(__file__).resolve().parents[4] / "examples/monitoring"
+        dashboard = json.loads((folder / "grafana.json").read_text())
+        asked = {name for panel in dashboard["panels"] for target in panel["targets"]
+                 for name in re.findall(r"aperture_\w+", target["expr"])}
+        self.assertGreater(len(asked), 15)
+        there = set(re.findall(r"^# TYPE (\w+)", self.ask("/metrics")[2].decode(), re.M))
+        self.assertEqual(set(), asked - there)
 
     def test_a_command_is_handed_on(self):
         before = len(self.server.commands)
