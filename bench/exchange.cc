@@ -119,7 +119,6 @@ void bench_moves(int gpus)
     const gpu_streams on(gpus);
     std::printf("GB/s that each of %d GPUs receives from others\n%-34s %8s %8s\n",
                 gpus,
-                gpus,
                 "",
                 "MiB",
                 "GB/s");

@@ -163,6 +163,8 @@ class uvh5_sink(RollingSink, python_block):
         InputStatistics of the file. None: nothing is.
     statistics_type : str
         Of these frames: sc8, sc4 or fc32.
+    statistics_channels : int
+        Of these frames, where they are those of a range of the channels; 0: all channels.
     counts : bool
         Whether there is a second port, for the counts of an X-engine that takes masks
         (`spectra_per_slice`).
@@ -178,7 +180,8 @@ class uvh5_sink(RollingSink, python_block):
     def __init__(self, filename="visibilities-{time}.uvh5", array="two-dish", channels=1024,
                  overwrite=True, history="", mount="fixed", inputs=None, phase_centers=None,
                  tracked=None, calibration="", calibrate="apply", scale="model", gains=None,
-                 compression="none", statistics=None, statistics_type="fc32", counts=False):
+                 compression="none", statistics=None, statistics_type="fc32", counts=False,
+                 statistics_channels=0):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, Integral) or channels < 1:
@@ -196,7 +199,7 @@ class uvh5_sink(RollingSink, python_block):
                              f"{len(array.inputs)}")
         inputs = len(array.inputs)
         self._statistics = None if statistics is None else StatisticsReader(
-            statistics, int(channels), inputs, statistics_type)
+            statistics, int(statistics_channels or channels), inputs, statistics_type)
         products = inputs * (inputs + 1) // 2
         if channels * products * 8 > LARGEST_ITEM:
             raise ValueError(f"channels: an item would be {channels} channels x {products} "

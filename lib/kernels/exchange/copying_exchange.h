@@ -47,6 +47,8 @@ public:
                 else
                     clear(p, device, s);
             }
+        for (const int device : d_p.output_devices)
+            finish(device, *streams[d_p.place_of(device)]);
         // what is read may be overwritten once it has been fetched
         each_order(d_p.output_devices, d_p.input_devices);
     }
@@ -55,6 +57,8 @@ protected:
     //! \param s of the device `to`
     virtual void copy(const piece& p, int from, int to, stream& s) = 0;
     virtual void clear(const piece& p, int device, stream& s) = 0;
+    //! After all copies of a device: its stream goes on when they are done.
+    virtual void finish(int /* device */, stream&) {}
 };
 
 //! A piece row by row: `put(to, from, bytes)`; from may be nullptr.

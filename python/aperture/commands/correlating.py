@@ -13,6 +13,7 @@ from ..streams.silent_block import silent
 from ..tracking.directions import parse_direction
 from ..uvh5_sink import uvh5_sink
 from .engines import BYTES
+from .several_devices import XEngines, devices_of
 from .tracking import phase_centers_of
 
 #: of the frames that wait to be measured
@@ -42,29 +43,36 @@ class Correlating:
     xengine -> uvh5_sink, and a `snapshot` that takes some of the frames, for the statistics of the
     inputs.
 
-    filename: of the UVH5 file; flagging: as FrontEnd has it; note: of its history, behind all else.
-    Attributes: `correlator`, `tap`, `sink`.
+    filename: of the UVH5 file; flagging: as FrontEnd has it; f_engine: that of FrontEnd; note: of
+    the file's history, behind all else. With --devices, the correlator is XEngines, and the
+    statistics are those of the channels of the first device. Attributes: `correlator`, `tap`,
+    `sink`.
     """
 
-    def __init__(self, program, signals, plan, options, filename, flagging, note=""):
+    def __init__(self, program, signals, plan, options, filename, flagging, f_engine=None, note=""):
         self._program, self._plan, self._options = program, plan, options
         self._note = note
         self.flagging = flagging
-        self.correlator = xengine(channels=plan.channels, inputs=signals.inputs,
-                                  spectra_per_frame=plan.spectra_per_frame, type=options.format,
-                                  integration=plan.frames, integration_unit="frames",
-                                  spectra_per_slice=flagging.get("spectra_per_slice", 0),
-                                  device=options.device)
-        frame = plan.channels * signals.inputs * plan.spectra_per_frame * BYTES[options.format]
+        masked = flagging.get("spectra_per_slice", 0)
+        parameters = dict(channels=plan.channels, inputs=signals.inputs,
+                          spectra_per_frame=plan.spectra_per_frame, type=options.format,
+                          integration=plan.frames, integration_unit="frames",
+                          device=options.device)
+        self._several = bool(devices_of(options))
+        self.correlator = XEngines(f_engine, masked, **parameters) if self._several \
+            else xengine(spectra_per_slice=masked, **parameters)
+        channels = self.correlator.channels if self._several else plan.channels
+        frame = channels * signals.inputs * plan.spectra_per_frame * BYTES[options.format]
         self.tap = snapshot(
             item_size=frame, depth=max(1, min(4, MEASURED_BYTES // frame)), device=options.device,
-            rate=frames_a_second(plan.channels, signals.inputs, plan.spectra_per_frame))
+            rate=frames_a_second(channels, signals.inputs, plan.spectra_per_frame))
         self.sink = silent(uvh5_sink, filename=filename, array=signals.description,
                            channels=plan.channels, overwrite=options.overwrite,
                            history=self.history(), tracked=options.track,
                            phase_centers=phase_centers_of(options) or None,
                            compression=options.compression,
                            statistics=self.tap, statistics_type=options.format,
+                           statistics_channels=channels,
                            calibration=options.calibration or "",
                            calibrate=CALIBRATE[options.calibrate], scale=options.scale,
                            counts=bool(flagging))
@@ -77,6 +85,10 @@ class Correlating:
 
     def connect(self, flowgraph, frames):
         """Takes the frames of an F-engine."""
+        if self._several:
+            self.correlator.connect(flowgraph, self.sink)
+            flowgraph.connect((self.correlator.exchanges[0], 0), self.tap)
+            return
         flowgraph.connect(frames, self.correlator, self.sink)
         if self.flagging:
             flowgraph.connect((frames, 1), (self.correlator, 1))
@@ -89,4 +101,5 @@ class Correlating:
 
     def parts(self):
         """The blocks that may fail."""
-        return [self.correlator, self.sink]
+        correlator = self.correlator.parts() if self._several else [self.correlator]
+        return [*correlator, self.sink]

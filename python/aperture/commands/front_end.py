@@ -7,6 +7,7 @@
 
 from .. import f_engine
 from .engines import channelizer_parameters, connect_input
+from .several_devices import FEngines, devices_of
 from .tracking import make_tracker, most_delay
 
 
@@ -15,7 +16,7 @@ class FrontEnd:
     source -> blocks that follow the stream -> f_engine, all inputs in one port.
 
     Attributes: `source`, `f_engine`, `tracker` (of --track, or None), and `flagging`, what the
-    F-engine was given for flags, empty where nothing flags.
+    F-engine was given for flags, empty where nothing flags. With --devices, `f_engine` is FEngines.
     """
 
     def __init__(self, signals, plan, options, calibrator, flagging=None):
@@ -26,15 +27,20 @@ class FrontEnd:
         if self.tracker:
             delays["most_delay"] = (most_delay(signals.description, plan.sample_rate)
                                     + calibrator.most_delay(plan.sample_rate))
-        self.f_engine = f_engine(output_type=options.format,
-                                 spectra_per_frame=plan.spectra_per_frame,
-                                 gain=0 if options.format == "fc32" else 1,
-                                 **channelizer_parameters(signals, plan, options), **delays,
-                                 **self.flagging)
+        parameters = dict(output_type=options.format, spectra_per_frame=plan.spectra_per_frame,
+                          gain=0 if options.format == "fc32" else 1,
+                          **channelizer_parameters(signals, plan, options), **delays,
+                          **self.flagging)
+        self._names = devices_of(options)
+        self.f_engine = FEngines(self._names, signals, **parameters) if self._names \
+            else f_engine(**parameters)
         self.f_engine.set_log_level("warning")  # lost samples, for example
 
     def connect(self, flowgraph, *followers):
         """Connects these blocks. followers: more blocks that follow the stream, or None."""
+        if self._names:
+            self.f_engine.connect(flowgraph, self.source, [self.tracker, *followers], self.tracker)
+            return
         connect_input(flowgraph, self.source, [self.tracker, *followers], self.f_engine,
                       self._signals.ports)
         if self.tracker:
@@ -42,4 +48,5 @@ class FrontEnd:
 
     def parts(self):
         """The blocks."""
-        return [block for block in (self.source, self.tracker, self.f_engine) if block]
+        engines = self.f_engine.engines if self._names else [self.f_engine]
+        return [block for block in (self.source, self.tracker, *engines) if block]

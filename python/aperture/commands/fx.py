@@ -30,6 +30,8 @@ from .levels import TARGET_RMS, gain_text
 from .output_names import check_output_name, check_writable
 from .plan import INPUT_SCHEMA, PlanParser, extend
 from .running import CommandError, observe, run_command
+from .several_devices import (DEVICES_SCHEMA, add_devices_option, check_several_devices,
+                              use_first_device)
 from .tables import seconds_text, with_prefix
 from .terminal import say, warn
 from .tracking import TRACKING_SCHEMA, add_tracking_options, start_text
@@ -38,7 +40,8 @@ from .voltages import (VOLTAGES_SCHEMA, add_voltage_options, check_voltages, mak
 PROGRAM = "aperture_fx"
 SCHEMA = {**extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame", "gain": "gain"},
                    calibration={"by": "calibrate", "scale": "scale"},
-                   outputs={name: name for name in ("keep_uvh5", "compression")}),
+                   outputs={name: name for name in ("keep_uvh5", "compression")},
+                   **DEVICES_SCHEMA),
           **FLAGGING_SCHEMA, **TRACKING_SCHEMA, **VOLTAGES_SCHEMA, **NETWORK_SCHEMA}
 
 
@@ -51,7 +54,8 @@ class Chain(CommandChain):
         self.front = FrontEnd(signals, plan, options, calibrator, self.flagging)
         self.source, self.tracker, self.f_engine = (self.front.source, self.front.tracker,
                                                     self.front.f_engine)
-        self.correlating = Correlating(PROGRAM, signals, plan, options, filename, self.flagging)
+        self.correlating = Correlating(PROGRAM, signals, plan, options, filename, self.flagging,
+                                       self.f_engine)
         self.correlator, self.sink = self.correlating.correlator, self.correlating.sink
         self.voltages = make_input_voltages(options, plan, signals, self.correlating.history())
         self.front.connect(self)
@@ -75,6 +79,9 @@ def correlate(options):
     take_host(options)
     check_role(options)
     if options.role != "fx":
+        if options.devices is not None:
+            raise CommandError(f"--devices {options.devices}: not with --role {options.role}: a "
+                               "part of a correlator has one device")
         # not at the top: to load it takes time that most do not need
         from .fx_hosts import correlate_part
 
@@ -83,6 +90,7 @@ def correlate(options):
         raise CommandError(f"hosts.{options.host}: has no output")
     check_output_name(options.output, ENDINGS, ["time", "phase_center"])
     check_voltages(options, "input")
+    use_first_device(options)
     output = FxOutput(PROGRAM, options)
     signals = open_input(options)
     # before gains are measured
@@ -96,6 +104,7 @@ def correlate(options):
                      spectra_per_frame=options.spectra_per_frame,
                      integration=options.integration,
                      multiple=frame_multiple(options))
+    check_several_devices(options, signals, plan)
     # what the blocks refuse is to be known before anything is said, or computed
     if options.scale != "model" and options.calibration is None:
         raise CommandError(f"--scale {options.scale}: needs a --calibration")
@@ -147,6 +156,7 @@ def add_options(add):
     add("--compression", choices=tuple(COMPRESSIONS), default="none",
         help="of the visibilities, without loss: lzf is fast, gzip smaller, bitshuffle both, where "
         "hdf5plugin is installed (default: %(default)s)")
+    add_devices_option(add)
     add_tracking_options(add)
     add_flagging_options(add)
     add_voltage_options(add, "input")

@@ -49,6 +49,7 @@ SCHEMA = {
                 "restart_longest": "restart_longest", "watchdog": "watchdog"},
 }
 del SCHEMA["outputs"]["keep_uvh5"]  # a UVH5 file is all that is written
+del SCHEMA["device"]["names"]  # beams, rings and voltages have one device
 REQUIRED = {"input": ["source"]}
 DESCRIPTIONS = {
     "instrument": "what the instrument is called",

@@ -166,8 +166,8 @@ int main()
                               size{ 3, 2, 9, 7, 33, 2 },
                               size{ 1, 2, 4, 3, 1, 1 },
                               size{ 2, 1, 5, 2, 1000, 7 },
-                              size{ 2, 2, 128, 32, 8192, 2 },
-                              size{ 4, 4, 16, 8, 4099, 100 } })
+                              size{ 2, 2, 64, 32, 8192, 1 },
+                              size{ 4, 4, 16, 8, 1027, 70 } })
             for (const bool mapped : { false, true })
                 for (const int lost : { -1, 1 }) {
                     exchange::parameters p;
