@@ -185,6 +185,34 @@ class qa_exchange(gr_unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "part: 2 is not allowed"):
             aperture.exchange.range_of(2, 2, 7)
 
+    def test_a_device_that_fails(self):
+        """A block on one of the devices fails in the middle: one message, and no wait."""
+        whole = self.frames(300, 4, 4, 8)
+        size = 4 * 2 * 8
+
+        class Failing(aperture.device_block):
+            """Copies some items."""
+
+            def __init__(self, device):
+                super().__init__("failing", [(np.uint8, size)], [(np.uint8, size)], device=device)
+                self.done = 0
+
+            def work(self, inputs, outputs):
+                outputs[0][...] = inputs[0]
+                self.done += len(inputs[0])
+                if self.done > 40:
+                    raise RuntimeError("the device is gone")
+
+        block, graph = self.graph(whole, 2, 2, chunks=3)
+        failing = Failing(devices(2)[1])
+        graph.top.disconnect(graph.sources[1], (block, 1))
+        graph.top.connect(graph.sources[1], failing, (block, 1))
+        data, _ = graph.run()
+        self.assertIn("the device is gone", failing.error())
+        self.assertEqual(block.error(), "")
+        self.assertLess(len(data[0]), 60)
+        self.assert_frames(data, whole[:len(data[0])])
+
     def test_behind_each_other(self):
         """Frames go through two of them, and are whole again."""
         whole = self.frames(23, 6, 4, 8)
