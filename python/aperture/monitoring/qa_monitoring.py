@@ -15,6 +15,7 @@ import time
 import unittest
 import urllib.error
 import urllib.request
+from types import SimpleNamespace
 
 import numpy as np
 import pmt
@@ -23,6 +24,7 @@ from gnuradio import gr
 from gnuradio.aperture import monitoring
 from gnuradio.aperture.monitoring.plain import plain, plain_message
 from gnuradio.aperture.monitoring.publisher import Outbox
+from gnuradio.aperture.monitoring.server.picture import png
 from gnuradio.aperture.testing.fed_server import TOKEN, write_token
 from gnuradio.aperture.testing.monitored import run, simulated, stop
 
@@ -235,6 +237,29 @@ class qa_monitoring_data(unittest.TestCase):
         for _ in range(2):
             outbox.put({}, large)
         self.assertEqual(1, len(outbox))
+
+    def test_pictures_of_candidates(self):
+        """They are sent once they are whole, and no name leads to another folder."""
+        with tempfile.TemporaryDirectory() as folder:
+            class candidate_sink:
+                def files(self):
+                    return [f"{folder}/found.ecsv"]
+            publisher = monitoring.Publisher(simulated(samples=1000))
+            publisher._attachment = SimpleNamespace(blocks={"sink": candidate_sink()})
+            os.mkdir(f"{folder}/found-pictures")
+            whole = png(np.arange(35.0).reshape(7, 5), 0, 35)
+            for name in ("secret", "found-pictures/a-1", "found-pictures/half"):
+                with open(f"{folder}/{name}.png", "wb") as file:
+                    file.write(whole[:-1] if name.endswith("half") else whole)
+            for name in ("a-1", "../secret", "half"):
+                publisher._take_message("search", "candidates", time.time(), pmt.dict_add(
+                    pmt.make_dict(), pmt.intern("id"), pmt.intern(name)))
+            publisher._send_pictures()
+            sent = [message for message in publisher.outbox._waiting
+                    if message[0]["kind"] == "picture"]
+            self.assertEqual([({"kind": "picture", "id": "a-1"}, whole)],
+                             [message[:2] for message in sent])
+            self.assertEqual(["half"], [name for _, name in publisher._pictures])
 
     def test_plain_values(self):
         counts = pmt.init_u64vector(3, [1, 2, 2**63])

@@ -330,6 +330,10 @@ class qa_monitoring_server(gr_unittest.TestCase):
                 self.assertEqual(b"", open_ones[-1].recv(1))
             except ConnectionResetError:
                 pass
+            # those that came first are still open: it was not their time that ended it
+            open_ones[10].setblocking(False)
+            with self.assertRaises(BlockingIOError):
+                open_ones[10].recv(1)
         finally:
             for sock in open_ones:
                 sock.close()

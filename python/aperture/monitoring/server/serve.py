@@ -88,9 +88,9 @@ class Server:
             **({"ssl_handshake_timeout": HANDSHAKE_TIME} if context else {}))
         host = listening.getsockname()[0]
         url = f"http{'s' if context else ''}://{f'[{host}]' if ':' in host else host}:{port}/"
-        self._tell({"kind": "ready", "url": url})
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self.ending.set)
+        self._tell({"kind": "ready", "url": url})
         tasks = [asyncio.create_task(work) for work in (
             self._read(reader), self._draw(), watch_gpus(self._take_gpus))]
         await self.ending.wait()
