@@ -29,4 +29,9 @@ def load():
 if __name__ == "__main__":
     if "gnuradio" in sys.modules:
         os.execv(sys.executable, [sys.executable, "-I", os.path.abspath(__file__), *sys.argv[1:]])
-    sys.exit(load().main())
+    try:
+        serve = load()
+    except ModuleNotFoundError as error:
+        sys.exit(f"monitoring: Python's {error.name} is missing; the server needs Debian's packages "
+                 "python3-aiohttp and python3-prometheus-client")
+    sys.exit(serve.main())
