@@ -19,8 +19,8 @@
 /*!
  * Version of the interface in this folder, for blocks of other modules. It grows by one
  * with each change that such a block would have to follow; additions leave it as it is.
- * Version 0 is not stable yet.
+ * Version 1 has ports on several devices.
  */
-#define APERTURE_DEVICE_VERSION 0
+#define APERTURE_DEVICE_VERSION 1
 
 #endif /* INCLUDED_APERTURE_DEVICE_API_H */
