@@ -87,14 +87,24 @@ f_engine_impl::f_engine_impl(const parameters& p,
       d_not_flagged(p),
       d_frames_at_once(frames_in_cache(flagging))
 {
-    if (flagging)
-        d_flags.emplace(p, *flagging, d);
+    if (!flagging)
+        return;
+    d_flags.emplace(p, *flagging, d);
+    if (!d_kernel->prepare_sums(p.spectra_per_slice))
+        return;
+    const int most = d_flags->prepare_sums(p.channels, p.first_channel);
+    d_sums = most > 0;
+    if (d_sums) {
+        d_frames_at_once = most;
+        d_spectra_together = kernels::cell_sums::spectra_together;
+    }
 }
 
 std::string f_engine_impl::implementation() const
 {
     return d_kernel->implementation() +
-           (d_flags ? ", flagged: " + d_flags->implementation() : "");
+           (d_flags ? ", flagged: " + d_flags->implementation() : "") +
+           (d_sums ? " by sums of the filter bank" : "");
 }
 
 void f_engine_impl::set_flagging(const flagging_parameters& p)
@@ -175,8 +185,14 @@ void f_engine_impl::write(const timeline::run& run,
                           int first,
                           int count)
 {
-    d_kernel->execute(
-        d_windows.sources(run, starts).data(), block, first, count, work_stream());
+    const auto sources = d_windows.sources(run, starts);
+    if (!d_sums) {
+        d_kernel->execute(sources.data(), block, first, count, work_stream());
+        return;
+    }
+    const bool summed = d_kernel->execute_and_sum(
+        sources.data(), block, first, count, d_flags->sums(), work_stream());
+    d_flags->note_times(first, count, summed);
 }
 
 } // namespace gr::aperture

@@ -44,6 +44,7 @@ private:
                int first,
                int count) override;
     int frames_at_once() const override { return d_frames_at_once; }
+    int spectra_together() const override { return d_spectra_together; }
     void finish(void* frames,
                 void* masks,
                 int count,
@@ -55,7 +56,8 @@ private:
     mutable std::mutex d_mutex;        // of what follows
     flagging_parameters d_not_flagged; // settings, where nothing is flagged
     std::optional<interference_flags> d_flags;
-    const int d_frames_at_once;
+    int d_frames_at_once, d_spectra_together = 1;
+    bool d_sums = false; // whether the kernel adds up what is flagged
 };
 
 } // namespace gr::aperture

@@ -96,7 +96,10 @@ clocked_block::progress frame_writer::make(int done,
         std::min<int64_t>(int64_t(std::min(room, frames_at_once())) * length,
                           std::numeric_limits<int>::max()) -
         d_filled;
-    const auto run = next_run(std::min(free, prepare(next_spectrum())));
+    auto run = next_run(std::min(free, prepare(next_spectrum())));
+    if (const int64_t more = (d_filled + run.windows) % spectra_together();
+        more < run.windows)
+        run.windows -= more;
     int padding = 0;
     if (run.windows > 0) {
         fill(run, starts_of(run, input_items), frame);

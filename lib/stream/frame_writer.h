@@ -62,6 +62,8 @@ protected:
 
     //! Whole frames that are filled, at most, before finish() is called.
     virtual int frames_at_once() const { return std::numeric_limits<int>::max(); }
+    //! Spectra of which calls had better end at a multiple in a frame.
+    virtual int spectra_together() const { return 1; }
     /*!
      * Frames that have become whole, in place, before their tags.
      * \param masks the items of the second output that belong to them; nullptr without

@@ -7,6 +7,7 @@
 
 #include "stream/interference_flags.h"
 #include <gnuradio/aperture/tags.h>
+#include <algorithm>
 
 namespace gr::aperture {
 
@@ -57,7 +58,34 @@ interference_flags::interference_flags(const flagging_parameters& p,
 {
 }
 
-void interference_flags::begin(stream& s) { d_kernel->clear(s); }
+int interference_flags::prepare_sums(int channels, int first_channel)
+{
+    // One more than may be whole: what is behind the last whole one has begun.
+    constexpr size_t most = 64, memory = 64 << 20; // frames, bytes
+    const auto& l = d_p.layout;
+    const size_t bytes =
+        (sizeof(uint32_t) + sizeof(uint64_t)) * l.inputs * size_t(l.slices()) * channels;
+    const int frames = int(std::clamp<size_t>(memory / bytes, 2, most));
+    if (!d_kernel->prepare_sums(frames, channels, first_channel))
+        return 0;
+    d_summed.assign(frames, true);
+    return frames - 1;
+}
+
+void interference_flags::note_times(int first, int count, bool summed)
+{
+    if (summed || count == 0)
+        return;
+    const int times = d_p.layout.spectra_per_frame;
+    for (int frame = first / times; frame <= (first + count - 1) / times; frame++)
+        d_summed[frame] = false;
+}
+
+void interference_flags::begin(stream& s)
+{
+    d_kernel->clear(s);
+    d_summed.assign(d_summed.size(), true);
+}
 
 void interference_flags::set(const flagging_parameters& p)
 {
@@ -117,8 +145,19 @@ void interference_flags::execute(const void* in,
     if (next)
         d_kernel->use(next, s);
     const auto counts = there(frames, first, lost);
-    d_kernel->execute(
-        in, out, masks, frames, counts.empty() ? nullptr : counts.data(), s);
+    const int* where = counts.empty() ? nullptr : counts.data();
+    const bool summed = !d_summed.empty() && in == out &&
+                        std::all_of(d_summed.begin(),
+                                    d_summed.begin() + frames,
+                                    [](bool is) { return is; });
+    if (summed)
+        d_kernel->execute_summed(out, masks, frames, where, s);
+    else
+        d_kernel->execute(in, out, masks, frames, where, s);
+    if (!d_summed.empty()) {
+        d_summed.erase(d_summed.begin(), d_summed.begin() + frames);
+        d_summed.insert(d_summed.end(), frames, true);
+    }
     const auto& l = d_p.layout;
     for (int input = 0; input < l.inputs; input++) {
         int64_t slices = int64_t(frames) * l.slices();

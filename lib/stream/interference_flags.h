@@ -13,6 +13,7 @@
 #include <gnuradio/aperture/flagging_parameters.h>
 #include <pmt/pmt.h>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -37,6 +38,18 @@ public:
     interference_flags(const flagging_parameters& p,
                        const kernels::flagging::parameters& k,
                        const device& d);
+
+    /*!
+     * Makes room for sums of what an F-engine makes, of `channels`, of which the frames
+     * have those from `first_channel` on.
+     * \return how many frames may be summed before they are flagged; 0: it cannot be done
+     */
+    int prepare_sums(int channels, int first_channel);
+    //! Where they are added up. \pre prepare_sums() has said more than 0
+    kernels::cell_sums sums() const { return d_kernel->sums(); }
+    //! Of the frames that are to be flagged next: times from the first one's on were put
+    //! there, and summed or not.
+    void note_times(int first, int count, bool summed);
 
     //! The work of before_first_call().
     void begin(stream& s);
@@ -72,6 +85,7 @@ private:
     const kernels::flagging::parameters d_p;
     const std::unique_ptr<kernels::flagging> d_kernel;
     std::vector<std::atomic<uint64_t>> d_cells;
+    std::deque<bool> d_summed; // frames to come, as many as the sums have room for
 
     mutable std::mutex d_mutex; // of what follows
     flagging_parameters d_settings;

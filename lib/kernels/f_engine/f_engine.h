@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_F_ENGINE_F_ENGINE_H
 
 #include "kernels/corner_turn/corner_turn.h"
+#include "kernels/f_engine/cell_sums.h"
 #include "kernels/pfb/pfb.h"
 
 namespace gr::aperture::kernels {
@@ -52,6 +53,26 @@ public:
      */
     virtual void
     execute(const pfb::source* sources, void* frame, int first, int count, stream&) = 0;
+
+    //! Makes ready for execute_and_sum() with slices of so many spectra.
+    //! \return whether this F-engine can do it
+    virtual bool prepare_sums(int /* spectra_per_slice */) { return false; }
+
+    /*!
+     * execute(), and adds what it makes to sums of cells, where whole groups of spectra
+     * lie in a slice each.
+     * \return whether it has added all of it; otherwise nothing
+     */
+    virtual bool execute_and_sum(const pfb::source* sources,
+                                 void* frame,
+                                 int first,
+                                 int count,
+                                 const cell_sums& /* sums */,
+                                 stream& s)
+    {
+        execute(sources, frame, first, count, s);
+        return false;
+    }
 
     //! All that was clamped so far, in all channels of the filter, selected or not.
     virtual pfb::counts clamped() const = 0;

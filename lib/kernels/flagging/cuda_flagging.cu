@@ -33,7 +33,7 @@ struct ring {
 
 //! What is summed of a cell.
 template <sample_type Type>
-struct cell_sums {
+struct measured_cell {
     static constexpr bool real = Type == sample_type::fc32;
     using narrow = std::conditional_t<real, float, uint32_t>;
     using wide = std::conditional_t<real, float, uint64_t>;
@@ -127,6 +127,50 @@ struct cell_sums {
 };
 
 /*!
+ * flagged_by_itself() of whole sums, with the same result. Nearly all cells are so far
+ * from the limits of the kurtosis that single precision can tell.
+ */
+__device__ __forceinline__ bool flagged_by_whole_sums(
+    const flag_rules& r, uint32_t s1, uint64_t s2, int count, bool bad, float& power)
+{
+    const auto exactly = [&] {
+        return flagged_by_itself(r, double(s1), double(s2), count, bad, power);
+    };
+    if (bad || s1 == 0 || !r.kurtosis || 4 * count < r.spectra_per_slice)
+        return exactly();
+    power = float(double(s1) / double(count));
+    if ((r.most_power > 0 && power > r.most_power) || power < r.least_power)
+        return true;
+    quantised_kurtosis::node q{ 0, 1 };
+    if (r.nodes) {
+        if (power < 1.f / (1 << -quantised_kurtosis::first_exponent))
+            return false;
+        q = node_at(r, power);
+    }
+    const float n = float(count), sum = float(s1);
+    const float ratio = __fdividef(n * float(s2), sum * sum);
+    const float raw = __fdividef(n + 1, n - 1) * (ratio - 1);
+    const float bias = float(q.bias), scale = float(q.scale);
+    const float kurtosis = 1 + (raw - 1 - bias) * scale;
+    // a hundred times the errors of rounding
+    const float error = 1e-4f * (1 + fabsf(scale) * (ratio + 1 + fabsf(bias)));
+    const auto limits = r.limits[count];
+    const float low = float(limits.low), high = float(limits.high);
+    if (kurtosis > low + error && kurtosis < high - error)
+        return false;
+    if (kurtosis < low - error || kurtosis > high + error)
+        return true;
+    return exactly();
+}
+
+__device__ __forceinline__ int
+count_of(const int* there, const flag_rules& rules, int64_t x, int slice)
+{
+    return there ? there[int(x % rules.inputs) * rules.slices + slice]
+                 : rules.spectra_per_slice;
+}
+
+/*!
  * Sums of the cells of a frame, and what is said of each by itself. A group of `group`
  * lanes has a cell.
  * \param vectors of a slice
@@ -143,7 +187,7 @@ __global__ void __launch_bounds__(threads) measure(const Vector* frame,
 {
     const int64_t cell = (int64_t(blockIdx.x) * threads + threadIdx.x) / group;
     const int lane = threadIdx.x % group;
-    cell_sums<Type> sums;
+    measured_cell<Type> sums;
     const bool is = cell < r.cells * rules.slices;
     if (is) {
         const Vector* at = frame + cell * vectors;
@@ -158,15 +202,16 @@ __global__ void __launch_bounds__(threads) measure(const Vector* frame,
         return;
     const int64_t x = cell / rules.slices;
     const int slice = int(cell % rules.slices);
-    const int channel = int(x / rules.inputs), input = int(x % rules.inputs);
+    const int channel = int(x / rules.inputs);
     float power;
-    const bool flagged = flagged_by_itself(rules,
-                                           double(sums.s1),
-                                           double(sums.s2),
-                                           there ? there[input * rules.slices + slice]
-                                                 : rules.spectra_per_slice,
-                                           rules.bad[channel],
-                                           power);
+    const int count = count_of(there, rules, x, slice);
+    bool flagged;
+    if constexpr (Type == sample_type::fc32)
+        flagged = flagged_by_itself(
+            rules, double(sums.s1), double(sums.s2), count, rules.bad[channel], power);
+    else
+        flagged = flagged_by_whole_sums(
+            rules, sums.s1, sums.s2, count, rules.bad[channel], power);
     powers[r.row(slice) + x] = power;
     flags[r.row(slice) + x] = flagged;
 }
@@ -212,13 +257,6 @@ deviation(float (&v)[flag_window], float power, int there, const flag_rules& rul
                         mad,
                         sqrtf(float(rules.spectra_per_slice)),
                         float(there) / float(rules.spectra_per_slice));
-}
-
-__device__ __forceinline__ int
-count_of(const int* there, const flag_rules& rules, int64_t x, int slice)
-{
-    return there ? there[int(x % rules.inputs) * rules.slices + slice]
-                 : rules.spectra_per_slice;
 }
 
 __global__ void __launch_bounds__(128) compare_in_time(flag_rules rules,
@@ -397,6 +435,101 @@ __global__ void __launch_bounds__(threads) zero(
     }
 }
 
+//! Frames that an F-engine has summed.
+struct summed_frames {
+    cell_sums sums;
+    int channels, first_channel; // of the filter, of the frames
+    int count;                   // frames
+};
+
+//! A warp of judge_sums() has so many channels by so many inputs.
+constexpr int tile_channels = 8, tile_inputs = 4;
+
+/*!
+ * Judges the cells of summed frames by themselves, and makes their sums zero. A thread
+ * block has the slices of a byte of the mask, a warp one slice of a tile; blockIdx.y is
+ * the frame.
+ * \tparam Alone whether nothing else is asked for: then mask and voltages are done, too
+ */
+template <bool Alone, class Vector>
+__global__ void __launch_bounds__(threads) judge_sums(summed_frames from,
+                                                      const int* there,
+                                                      flag_rules rules,
+                                                      ring r,
+                                                      float* powers,
+                                                      uint8_t* flags,
+                                                      uint8_t* masks,
+                                                      Vector* frames,
+                                                      int64_t vectors, // of a slice
+                                                      unsigned long long* found_inputs,
+                                                      unsigned long long* found_channels)
+{
+    static_assert(tile_channels * tile_inputs == 32);
+    __shared__ uint32_t found[8]; // of each slice, a bit of each lane
+    const unsigned bytes = (rules.slices + 7) / 8;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int frame = blockIdx.y;
+    // Neighbouring blocks have neighbouring channels, as their sums lie in memory.
+    const unsigned along = (rules.channels + tile_channels - 1) / tile_channels;
+    const unsigned byte = blockIdx.x / along % bytes;
+    const unsigned first_channel = blockIdx.x % along * tile_channels;
+    const unsigned first_input = blockIdx.x / along / bytes * tile_inputs;
+    const int slice = int(byte) * 8 + warp;
+    const int input = int(first_input) + lane / tile_channels;
+    const int channel = int(first_channel) + lane % tile_channels;
+    const int64_t x = int64_t(channel) * rules.inputs + input;
+    const bool is = channel < rules.channels && input < rules.inputs;
+    bool flagged = false;
+    if (is && slice < rules.slices) {
+        const int place = (from.sums.first_frame + frame) % from.sums.frames;
+        const int64_t at =
+            ((int64_t(place) * rules.inputs + input) * rules.slices + slice) *
+                from.channels +
+            from.first_channel + channel;
+        const uint32_t s1 = __ldcg(from.sums.powers + at);
+        const auto s2 = uint64_t(
+            __ldcg(reinterpret_cast<unsigned long long*>(from.sums.squares) + at));
+        const bool bad = rules.bad[channel];
+        const int count = count_of(there, rules, x, slice);
+        float power;
+        flagged = flagged_by_whole_sums(rules, s1, s2, count, bad, power);
+        // of all these frames, only the last slices have a row of their own
+        const int number = frame * rules.slices + slice;
+        if (number >= from.count * rules.slices - r.rows) {
+            powers[r.row(number) + x] = power;
+            flags[r.row(number) + x] = flagged;
+        }
+        flagged = count > 0 && (flagged || bad);
+        // Not before they have been used: a store to what is being loaded holds up all
+        // that its multiprocessor loads and stores, 70 microseconds in all once.
+        from.sums.powers[at] = 0;
+        from.sums.squares[at] = 0;
+    }
+    if constexpr (Alone) {
+        const uint32_t lanes = __ballot_sync(~0u, flagged);
+        if (lane == 0)
+            found[warp] = lanes;
+        for (uint32_t left = lanes; left; left &= left - 1) {
+            const int64_t cell =
+                frame * r.cells + __shfl_sync(~0u, x, __ffs(int(left)) - 1);
+            Vector* at = frames + (cell * rules.slices + slice) * vectors;
+            for (int64_t i = lane; i < vectors; i += 32)
+                at[i] = Vector{};
+        }
+        __syncthreads();
+        if (warp > 0 || !is)
+            return;
+        uint32_t bits = 0;
+        for (int i = 0; i < int(blockDim.x / 32); i++)
+            bits |= (found[i] >> lane & 1) << i;
+        masks[(frame * r.cells + x) * bytes + byte] = uint8_t(bits);
+        if (bits) {
+            atomicAdd(&found_inputs[input], (unsigned long long)(__popc(bits)));
+            atomicAdd(&found_channels[channel], (unsigned long long)(__popc(bits)));
+        }
+    }
+}
+
 class cuda_flagging : public flagging
 {
 public:
@@ -472,7 +605,59 @@ public:
             measure_frame(frame, counts, native(s));
             decide(counts, native(s));
             finish(frame, mask, counts, native(s));
-            d_ring.first = (d_ring.first + d_rules.slices) % d_ring.rows;
+            pass(1);
+        }
+        if (d_sums.frames > 0)
+            for (int f = 0; f < frames; f++, pass_sums(1))
+                clear_sums(d_sums.first_frame, 1, native(s));
+    }
+
+    bool prepare_sums(int frames, int channels, int first_channel) override
+    {
+        if (d_p.type != sample_type::sc8)
+            return false;
+        const device_guard guard(d_device);
+        d_filter_channels = channels;
+        d_first_channel = first_channel;
+        const size_t all = sums_of_frame() * frames;
+        d_sums_of_powers = device_array<uint32_t>(all);
+        d_sums_of_squares = device_array<uint64_t>(all);
+        start_with_zeros(d_sums_of_powers.data(), all);
+        start_with_zeros(d_sums_of_squares.data(), all);
+        d_sums = { d_sums_of_powers.data(), d_sums_of_squares.data(),    frames, 0,
+                   d_p.layout.slices(),     d_p.layout.spectra_per_slice };
+        with_vectors([&](auto, auto vector) {
+            load(judge_sums<false, decltype(vector)>);
+            load(judge_sums<true, decltype(vector)>);
+        });
+        return true;
+    }
+
+    cell_sums sums() const override { return d_sums; }
+
+    void execute_summed(
+        void* frames, uint8_t* masks, int count, const int* there, stream& s) override
+    {
+        const device_guard guard(d_device);
+        const bool alone = !d_rules.in_time() && !d_rules.in_frequency() &&
+                           d_rules.grown_slices == 0 && d_rules.grown_channels == 0;
+        // All frames together where nothing but their own cells matters.
+        const int each = alone && !there ? count : 1;
+        for (int f = 0; f < count; f += each) {
+            const int* counts = nullptr;
+            if (there) {
+                d_there.set(there + f * counts_of_frame(), native(s));
+                counts = d_there.data();
+            }
+            uint8_t* frame = static_cast<uint8_t*>(frames) + f * d_p.frame_bytes();
+            uint8_t* mask = masks + f * d_p.layout.item_bytes();
+            judge(frame, mask, each, counts, alone, native(s));
+            if (!alone) {
+                decide(counts, native(s));
+                finish(frame, mask, counts, native(s));
+            }
+            pass(each);
+            pass_sums(each);
         }
     }
 
@@ -487,6 +672,9 @@ public:
         check(cudaMemsetAsync(d_flags.data(), 0, d_flags.bytes(), native(s)),
               "forgetting flags");
         d_ring.first = 0;
+        if (d_sums.frames > 0)
+            clear_sums(0, d_sums.frames, native(s));
+        d_sums.first_frame = 0;
     }
 
     counts found() const override
@@ -499,6 +687,27 @@ private:
     size_t counts_of_frame() const
     {
         return size_t(d_p.layout.inputs) * d_p.layout.slices();
+    }
+    size_t sums_of_frame() const
+    {
+        return size_t(d_p.layout.inputs) * d_p.layout.slices() * d_filter_channels;
+    }
+    void pass(int frames)
+    {
+        d_ring.first =
+            int((d_ring.first + int64_t(frames) * d_rules.slices) % d_ring.rows);
+    }
+    void pass_sums(int frames)
+    {
+        d_sums.first_frame = (d_sums.first_frame + frames) % d_sums.frames;
+    }
+    void clear_sums(int first, int frames, cudaStream_t s) const
+    {
+        const size_t at = first * sums_of_frame(), count = frames * sums_of_frame();
+        check(cudaMemsetAsync(d_sums.powers + at, 0, count * sizeof(uint32_t), s),
+              "forgetting sums");
+        check(cudaMemsetAsync(d_sums.squares + at, 0, count * sizeof(uint64_t), s),
+              "forgetting sums");
     }
     dim3 grid(int block, int rows) const
     {
@@ -568,6 +777,38 @@ private:
                         d_flags.data());
         });
         check_launch("sums of slices");
+    }
+
+    //! \param alone whether masks and voltages are done by it, too
+    void judge(void* frames,
+               uint8_t* masks,
+               int count,
+               const int* counts,
+               bool alone,
+               cudaStream_t s)
+    {
+        with_vectors([&](auto, auto vector) {
+            using v = decltype(vector);
+            const auto& l = d_p.layout;
+            const int64_t tiles =
+                int64_t((l.channels + tile_channels - 1) / tile_channels) *
+                ((l.inputs + tile_inputs - 1) / tile_inputs);
+            const dim3 blocks(unsigned(tiles * l.bytes_per_input()), unsigned(count));
+            const auto kernel = alone ? judge_sums<true, v> : judge_sums<false, v>;
+            kernel<<<blocks, 32 * std::min(8, l.slices()), 0, s>>>(
+                { d_sums, d_filter_channels, d_first_channel, count },
+                counts,
+                d_rules,
+                d_ring,
+                d_powers.data(),
+                d_flags.data(),
+                masks,
+                static_cast<v*>(frames),
+                int64_t(d_slice_bytes / sizeof(v)),
+                d_found_inputs.data(),
+                d_found_channels.data());
+        });
+        check_launch("sums of an F-engine");
     }
 
     void decide(const int* counts, cudaStream_t s)
@@ -679,6 +920,10 @@ private:
     uploaded_array<kurtosis_limits> d_limits;
     uploaded_array<quantised_kurtosis::node> d_nodes;
     uploaded_array<uint8_t> d_bad;
+    cell_sums d_sums{}; // of no frames, unless an F-engine makes them
+    int d_filter_channels = 0, d_first_channel = 0;
+    device_array<uint32_t> d_sums_of_powers;
+    device_array<uint64_t> d_sums_of_squares;
 };
 
 } // namespace

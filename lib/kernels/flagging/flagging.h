@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_FLAGGING_FLAGGING_H
 
 #include "kernels/common/types.h"
+#include "kernels/f_engine/cell_sums.h"
 #include "kernels/flagging/decision.h"
 #include "kernels/flagging/mask.h"
 #include <gnuradio/aperture/device/device.h>
@@ -101,7 +102,29 @@ public:
                          const int* there,
                          stream&) = 0;
 
-    //! Forgets the slices of earlier frames.
+    /*!
+     * Makes room for sums that an F-engine adds up, in a ring of so many frames.
+     * \param channels of its filter \param first_channel of these that frames have
+     * \return whether this implementation can use them
+     */
+    virtual bool
+    prepare_sums(int /* frames */, int /* channels */, int /* first_channel */)
+    {
+        return false;
+    }
+    //! Where those of the next frame are added up, and of later ones behind it.
+    virtual cell_sums sums() const { return {}; }
+    /*!
+     * execute() in place, of frames all of whose voltages were added to sums(): only
+     * flagged ones are touched. execute() forgets the sums of its frames.
+     */
+    virtual void
+    execute_summed(void* frames, uint8_t* masks, int count, const int* there, stream& s)
+    {
+        execute(frames, frames, masks, count, there, s);
+    }
+
+    //! Forgets the slices of earlier frames, and sums.
     virtual void clear(stream&) = 0;
 
     virtual counts found() const = 0;

@@ -7,13 +7,16 @@
 
 /*
  * Compares flags of the GPU with the host's: the same bits of integers; of fc32, whose
- * sums are rounded in another order, at most one cell in 2000 may differ. Needs no GNU
- * Radio.
+ * sums are rounded in another order, at most one cell in 2000 may differ. And flags from
+ * sums that the F-engine on tensor cores makes with those from its voltages: the same
+ * bits. Needs no GNU Radio.
  */
 
 #include "../check_cuda.h"
+#include "kernels/f_engine/f_engine.h"
 #include "kernels/flagging/cuda_flagging.h"
 #include "kernels/flagging/host_flagging.h"
+#include "kernels/pfb/prototype.h"
 #include "runtime/host_stream.h"
 #include <gnuradio/aperture/device/device.h>
 #include <cmath>
@@ -154,12 +157,169 @@ void check_flagging(bool quick)
         }
 }
 
+//! An F-engine and its calls, as spectra of each; a port is lost in one of them.
+struct summed_case {
+    int channels, inputs, times, slice, first_channel, selected;
+    std::vector<int> calls;
+    int lost; // call; -1: none
+    bool delayed, all_summed;
+};
+
+//! Samples of an input: noise, and from some time on a carrier in the middle of the band.
+std::vector<int8_t> samples_of(const summed_case& x, int64_t count, int input)
+{
+    std::normal_distribution<float> normal(0, 15);
+    std::vector<int8_t> samples(2 * count);
+    for (int64_t i = 0; i < count; i++) {
+        const float carrier = i > count * (input + 1) / (x.inputs + 2)
+                                  ? 60 / std::sqrt(float(x.channels))
+                                  : 0;
+        const float re =
+            normal(random_bits) + (i % 4 == 0) * carrier - (i % 4 == 2) * carrier;
+        const float im =
+            normal(random_bits) + (i % 4 == 1) * carrier - (i % 4 == 3) * carrier;
+        samples[2 * i] = int8_t(std::clamp(re, -127.f, 127.f));
+        samples[2 * i + 1] = int8_t(std::clamp(im, -127.f, 127.f));
+    }
+    return samples;
+}
+
+//! Flags from sums that an F-engine makes: the same as from its voltages.
+void check_summed(const summed_case& x, const flagging_methods& methods)
+{
+    const std::string what =
+        "sums, " + std::to_string(x.channels) + " x " + std::to_string(x.inputs) + " x " +
+        std::to_string(x.times) + "/" + std::to_string(x.slice) +
+        (x.delayed ? ", delayed" : "") + (x.all_summed ? "" : ", not all summed");
+    int spectra = 0;
+    for (const int n : x.calls)
+        spectra += n;
+    const int frames = spectra / x.times;
+    f_engine::parameters p{};
+    p.filter.channels = x.channels;
+    p.filter.ports = x.inputs;
+    p.filter.inputs_per_port = 1;
+    p.filter.input = p.filter.output = sample_type::sc8;
+    p.filter.taps = 8;
+    p.filter.prototype = prototype(x.channels, 8, "hann");
+    p.spectra_per_frame = x.times;
+    p.first_channel = x.first_channel;
+    p.selected_channels = x.selected;
+    const flagging::parameters q{ { x.selected, x.inputs, x.times, x.slice },
+                                  sample_type::sc8,
+                                  methods };
+    const auto& l = q.layout;
+    const int64_t margin = 64, samples = int64_t(spectra + 8) * x.channels + 2 * margin;
+    std::vector<guarded> data;
+    for (int i = 0; i < x.inputs; i++)
+        data.emplace_back(samples_of(x, samples, i));
+    std::vector<delay> delays;
+    for (int i = 0; i < x.inputs; i++)
+        delays.push_back({ 3 * i - 4, 0.1 * i, 1e-5, 0.3 * i, 1e-4 });
+    const auto gpu = device::select("cuda");
+    const auto own_stream = gpu.make_stream();
+    stream& s = *own_stream;
+    std::vector<int> there(size_t(frames) * l.inputs * l.slices(), l.spectra_per_slice);
+    bool all_summed = true;
+    const auto run = [&](bool sums) {
+        const auto engine = f_engine::make(p, gpu);
+        const auto flags = flagging::make(q, gpu);
+        const guarded out(frames * q.frame_bytes()), masks(frames * l.item_bytes());
+        if (x.delayed)
+            engine->set_delays(delays.data(), s);
+        if (sums)
+            expect(engine->prepare_sums(x.slice) &&
+                       flags->prepare_sums(3, x.channels, x.first_channel),
+                   what + ", ready");
+        int done = 0, flagged = 0;
+        bool summed = true;
+        for (size_t call = 0; call < x.calls.size(); call++) {
+            std::vector<pfb::source> from(x.inputs);
+            for (int i = 0; i < x.inputs; i++)
+                from[i].samples = static_cast<const char*>(data[i].data()) +
+                                  2 * (margin + int64_t(done) * x.channels);
+            const int count = x.calls[call];
+            if (int(call) == x.lost) {
+                from[0].samples = nullptr;
+                for (int t = done; t < done + count; t++)
+                    there[(size_t(t / x.times) * l.inputs) * l.slices() +
+                          t % x.times / x.slice] -= !sums;
+            }
+            char* at = static_cast<char*>(out.data()) + done / x.times * q.frame_bytes();
+            if (!sums)
+                engine->execute(from.data(), at, done % x.times, count, s);
+            else if (!engine->execute_and_sum(
+                         from.data(), at, done % x.times, count, flags->sums(), s))
+                summed = all_summed = false;
+            done += count;
+            const int whole = done / x.times - flagged;
+            if (whole == 0)
+                continue;
+            char* frame = static_cast<char*>(out.data()) + flagged * q.frame_bytes();
+            auto* mask = static_cast<uint8_t*>(masks.data()) + flagged * l.item_bytes();
+            const int* counts =
+                x.lost < 0 ? nullptr
+                           : there.data() + size_t(flagged) * l.inputs * l.slices();
+            if (sums && summed)
+                flags->execute_summed(frame, mask, whole, counts, s);
+            else
+                flags->execute(frame, frame, mask, whole, counts, s);
+            summed = done % x.times == 0 || summed;
+            flagged += whole;
+        }
+        s.synchronize();
+        expect(out.untouched_around() && masks.untouched_around(), what + ", guards");
+        const auto found = flags->found();
+        return std::tuple(
+            out.values<char>(), masks.values<uint8_t>(), found.inputs, found.channels);
+    };
+    const auto expected = run(false), made = run(true);
+    size_t flagged = 0;
+    for (const uint64_t n : std::get<2>(expected))
+        flagged += n;
+    std::printf("  %s: %zu of %zu cells flagged\n",
+                what.c_str(),
+                flagged,
+                size_t(frames) * l.channels * l.inputs * l.slices());
+    expect(all_summed == x.all_summed, what + ", calls summed");
+    expect(std::get<1>(made) == std::get<1>(expected), what + ", masks");
+    expect(std::get<0>(made) == std::get<0>(expected), what + ", voltages");
+    expect(made == expected, what + ", counts");
+    expect(flagged > 0, what + ", any flags");
+}
+
+void check_sums(bool quick)
+{
+    flagging_methods only, all;
+    only.kurtosis_false_alarms = 0.01;
+    only.bad_channels = { 1 };
+    all = only;
+    all.time_sigma = all.channel_sigma = 4;
+    all.time_sum_sigma = all.channel_sum_sigma = 5;
+    all.grown_slices = all.grown_channels = 1;
+    const std::vector<int> whole{ 320, 960, 320 };
+    const std::vector<int> parts{ 64, 8, 248, 400, 560, 320 };
+    const std::vector<int> odd{ 320, 8, 12, 300, 320, 640 };
+    for (const bool delayed : { false, true }) {
+        for (const auto& methods : { only, all }) {
+            check_summed({ 1024, 5, 320, 64, 0, 1024, whole, -1, delayed, true },
+                         methods);
+            check_summed({ 1024, 3, 320, 80, 17, 999, parts, 2, delayed, true }, methods);
+        }
+        check_summed({ 1024, 2, 320, 320, 0, 1024, odd, -1, delayed, false }, only);
+        for (const int n : { 2048, 4096, 8192 })
+            if (!quick || n == 4096)
+                check_summed({ n, 2, 320, 160, 0, n, parts, 3, delayed, true }, only);
+    }
+}
+
 } // namespace
 
 int main(int argc, char** argv)
 {
-    return check_parts(argc,
-                       argv,
-                       "check_flagging: flags of a GPU against the host's",
-                       { { "flagging", "", check_flagging } });
+    return check_parts(
+        argc,
+        argv,
+        "check_flagging: flags of a GPU against the host's",
+        { { "flagging", "", check_flagging }, { "sums", "", check_sums } });
 }

@@ -251,18 +251,45 @@ public:
         return true;
     }
 
+    static_assert(group == cell_sums::spectra_together);
+    //! Loads the kernels that add up voltages. \return whether there are any
+    bool prepare_sums(int spectra_per_slice)
+    {
+        if constexpr (!can_sum) {
+            return false;
+        } else {
+            if (d_split || spectra_per_slice % group != 0 ||
+                spectra_per_slice > cell_sums::most_spectra)
+                return false; // several inputs a port are made in parts of any length
+            const device_guard guard(d_device);
+            load_kernel<input_call<false, shape, true>>();
+            load_kernel<input_call<true, shape, true>>();
+            d_sums_prepared = true;
+            return true;
+        }
+    }
+    //! Returns whether all groups of spectra of a call lie in a slice each.
+    bool can_add(const fused_filter::target& to, size_t count) const
+    {
+        return d_sums_prepared &&
+               (size_t(to.first_time) | size_t(to.times) | count) % group == 0 &&
+               (!d_delays.any() || d_delays.lead() == 0);
+    }
+
     //! Tells the delays that `spectra` spectra have passed which another filter bank
     //! made.
     void leave_out(size_t spectra) { d_delays.pass(spectra); }
 
+    //! \param sums nullptr: none; otherwise can_add() has said that they can be made
     void execute(const pfb::source* sources,
                  const fused_filter::target& to,
                  size_t count,
-                 cudaStream_t s)
+                 cudaStream_t s,
+                 const cell_sums* sums = nullptr)
     {
         const device_guard guard(d_device);
         if (!d_split)
-            filter(sources, to, count, s);
+            filter(sources, to, count, s, {}, sums);
         else
             d_split->execute(
                 sources,
@@ -290,6 +317,10 @@ public:
     }
 
 private:
+    //! Whether there are kernels that add up voltages: where a consumer thread has the
+    //! same channels of one slice all the time.
+    static constexpr bool can_sum =
+        Store == store::frames && has_one_series<input_call<false, shape>>;
     static constexpr size_t gains_of_rank = 2 * shape::gain_words * shape::gain_threads;
     static constexpr size_t gains_of_input = shape::ranks * gains_of_rank;
     // What filtered samples are multiplied by, for lines of 1024 samples; see
@@ -341,10 +372,11 @@ private:
                 const fused_filter::target& to,
                 size_t count,
                 cudaStream_t s,
-                const input_rows& rows = {})
+                const input_rows& rows = {},
+                const cell_sums* sums = nullptr)
     {
         if (to.spectra) {
-            launch(sources, to, count, 1, s, rows);
+            launch(sources, to, count, 1, s, rows, nullptr);
             return;
         }
         // Whole frames are made by one launch, unless there are delays, which go on from
@@ -358,7 +390,14 @@ private:
             input_rows later = rows;
             if (later.samples)
                 later.samples += bytes_of(d_p.input, part.done * shape::step, 1);
-            launch(from.data(), here, part.times, part.frames, s, later);
+            if (!sums) {
+                launch(from.data(), here, part.times, part.frames, s, later, nullptr);
+                return;
+            }
+            cell_sums of_part(*sums);
+            of_part.first_frame =
+                int((sums->first_frame + part.frame) % int64_t(sums->frames));
+            launch(from.data(), here, part.times, part.frames, s, later, &of_part);
         };
         to.each_part(count, d_p, most, put);
     }
@@ -370,12 +409,22 @@ private:
                 size_t count,
                 int frames,
                 cudaStream_t s,
-                const input_rows& rows)
+                const input_rows& rows,
+                const cell_sums* sums)
     {
-        if (d_delays.any())
-            launch_call<input_call<true, shape>>(sources, to, count, frames, s, rows);
+        const auto launch_with = [&](auto summed) {
+            constexpr bool is = decltype(summed)::value;
+            if (d_delays.any())
+                launch_call<input_call<true, shape, is>>(
+                    sources, to, count, frames, s, rows, sums);
+            else
+                launch_call<input_call<false, shape, is>>(
+                    sources, to, count, frames, s, rows, sums);
+        };
+        if (sums)
+            launch_with(std::bool_constant<can_sum>());
         else
-            launch_call<input_call<false, shape>>(sources, to, count, frames, s, rows);
+            launch_with(std::false_type());
         d_delays.pass(count * frames);
     }
 
@@ -385,7 +434,8 @@ private:
                      size_t count,
                      int frames,
                      cudaStream_t s,
-                     const input_rows& rows)
+                     const input_rows& rows,
+                     const cell_sums* sums)
     {
         Call c{};
         const int inputs = d_p.inputs();
@@ -417,6 +467,8 @@ private:
         c.matrices = reinterpret_cast<const uint4*>(d_matrices.data());
         if constexpr (c.real)
             c.first_rows = reinterpret_cast<const uint4*>(d_first_rows.data());
+        if constexpr (c.summed)
+            c.sums = *sums;
         int lead = 0;
         if constexpr (c.delayed)
             lead = c.lead;
@@ -476,7 +528,8 @@ private:
     const pfb::parameters d_p;
     const int d_device;
     int d_most_blocks; // of threads, or clusters, at a time
-    double d_scale;    // of what is filtered and transformed, without gains
+    bool d_sums_prepared = false;
+    double d_scale; // of what is filtered and transformed, without gains
     device_array<float> d_prototype;
     device_array<uint16_t> d_matrices;
     device_array<float2> d_twiddles;
@@ -522,15 +575,17 @@ public:
 protected:
     //! Executes a call if it can.
     //! \return whether the call has been executed here, or there was nothing to do
+    //! \param sums as of tensor_filter::execute()
     bool done(const pfb::source* sources,
               const fused_filter::target& to,
               size_t count,
-              stream& s)
+              stream& s,
+              const cell_sums* sums = nullptr)
     {
         if (count == 0)
             return true;
         if (d_filter.can_do(sources, to)) {
-            d_filter.execute(sources, to, count, native(s));
+            d_filter.execute(sources, to, count, native(s), sums);
             d_other_behind = d_filter.delays().any();
             return true;
         }
@@ -585,17 +640,39 @@ public:
     void execute(
         const pfb::source* sources, void* frame, int first, int count, stream& s) override
     {
-        const fused_filter::target to{ nullptr,
-                                       frame,
-                                       first,
-                                       d_p.spectra_per_frame,
-                                       d_p.first_channel,
-                                       d_p.selected_channels };
-        if (!this->done(sources, to, size_t(count), s))
+        if (!this->done(sources, target_of(frame, first), size_t(count), s))
             this->d_other->execute(sources, frame, first, count, s);
+    }
+    bool prepare_sums(int spectra_per_slice) override
+    {
+        return this->d_filter.prepare_sums(spectra_per_slice);
+    }
+    bool execute_and_sum(const pfb::source* sources,
+                         void* frame,
+                         int first,
+                         int count,
+                         const cell_sums& sums,
+                         stream& s) override
+    {
+        const auto to = target_of(frame, first);
+        if (this->d_filter.can_add(to, size_t(count)) &&
+            this->d_filter.can_do(sources, to))
+            return this->done(sources, to, size_t(count), s, &sums);
+        execute(sources, frame, first, count, s);
+        return false;
     }
 
 private:
+    fused_filter::target target_of(void* frame, int first) const
+    {
+        return { nullptr,
+                 frame,
+                 first,
+                 d_p.spectra_per_frame,
+                 d_p.first_channel,
+                 d_p.selected_channels };
+    }
+
     const f_engine::parameters d_p;
 };
 

@@ -54,8 +54,10 @@ void input_delays::tell(delay_call& c) const
     c.shifts = d_shifts.data();
     c.turns = d_turns.data();
     c.number = d_number;
-    c.lead = int(d_all % slot_spectra);
+    c.lead = lead();
 }
+
+int input_delays::lead() const { return int(d_all % slot_spectra); }
 
 std::vector<delay> input_delays::current() const
 {

@@ -27,6 +27,8 @@ public:
     void set(const delay* delays, cudaStream_t s);
     bool any() const { return !d_delays.empty(); }
     void tell(delay_call& c) const;
+    //! Spectra before the first one of a call, back to where a slot begins.
+    int lead() const;
     void pass(size_t spectra)
     {
         d_number += spectra;

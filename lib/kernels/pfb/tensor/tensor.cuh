@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_PFB_TENSOR_TENSOR_CUH
 #define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_TENSOR_CUH
 
+#include "kernels/f_engine/cell_sums.h"
 #include "kernels/pfb/fused/results.cuh"
 #include "kernels/pfb/tensor/delays.cuh"
 #include "kernels/pfb/tensor/filter_banks.h"
@@ -95,7 +96,8 @@ struct depth {
 };
 //! The depths that were fastest. The less the producers are ahead of the consumers, the
 //! less is left to do after the last samples; with several segments, and with 1024
-//! channels and delays, consumers that wait cost more than that.
+//! channels and delays, consumers that wait cost more than that. Sums of voltages take
+//! room from both where there are delays.
 template <store Store, class Call>
 constexpr depth depth_of()
 {
@@ -109,13 +111,13 @@ constexpr depth depth_of()
         return { many, 3 };
     switch (Call::ranks) {
     case 1:
-        return { delayed ? many : 2, 3 };
+        return { !delayed ? 2 : Call::summed ? 3 : many, 3 };
     case 2:
         return { 2, frames && delayed ? 2 : 3 };
     case 4:
-        return { frames && delayed ? 3 : 2, delayed ? 2 : 3 };
+        return { frames && delayed && !Call::summed ? 3 : 2, delayed ? 2 : 3 };
     default:
-        return { 2, frames ? 3 : 2 };
+        return { 2, frames && !(delayed && Call::summed) ? 3 : 2 };
     }
 }
 template <store Store, class Call>
@@ -324,6 +326,16 @@ struct real_call {
 struct complex_call {
 };
 
+//! The arguments that kernels have besides which sum voltages.
+struct sums_call {
+    cell_sums sums;
+};
+struct no_sums_call {
+};
+//! Vectors of 16 bytes that the sums of a consumer thread are: of eight elements, 32 bits
+//! of |x|^2 and 64 of |x|^4.
+constexpr int vectors_of_sums = 6;
+
 //! An input of one of several successive frames.
 struct input_of_frame {
     int input, frame;
@@ -334,13 +346,15 @@ constexpr int most_inputs = 1024;
 //! All arguments of a kernel. The lists of inputs are part of them: to copy lists to the
 //! GPU first would take longer than a call of many inputs can spare. Calls with delays
 //! have a kernel of their own.
-template <bool Delayed, class Shape>
+template <bool Delayed, class Shape, bool Summed = false>
 struct input_call : call,
                     Shape,
                     std::conditional_t<Delayed, delay_call, nothing>,
-                    std::conditional_t<Shape::real, real_call, complex_call> {
+                    std::conditional_t<Shape::real, real_call, complex_call>,
+                    std::conditional_t<Summed, sums_call, no_sums_call> {
     using shape = Shape;
     static constexpr bool delayed = Delayed;
+    static constexpr bool summed = Summed;
     // Where several frames are made, the inputs of each count as inputs of their own.
     pfb::source sources[most_inputs];
     union {
@@ -472,6 +486,10 @@ struct memory {
         phases;
     static constexpr bool exchanged = Store == store::spectra && Call::ranks > 1;
     std::conditional_t<exchanged, exchange_memory, nothing> exchange;
+    struct sums_memory {
+        uint4 of[consumers][vectors_of_sums][consumer_threads];
+    };
+    std::conditional_t<Call::summed, sums_memory, nothing> sums;
 };
 
 } // namespace gr::aperture::kernels::cuda::tensor

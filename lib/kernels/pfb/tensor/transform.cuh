@@ -14,6 +14,7 @@
 #include "kernels/pfb/tensor/products.cuh"
 #include "kernels/pfb/tensor/real.cuh"
 #include "kernels/pfb/tensor/results.cuh"
+#include "kernels/pfb/tensor/sums.cuh"
 
 namespace gr::aperture::kernels::cuda::tensor {
 
@@ -149,6 +150,7 @@ __device__ __forceinline__ void
 transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
 {
     constexpr bool as_frames = Store == store::frames;
+    using memory_type = memory<Store, Call>;
     const int consumer = uniform(int(threadIdx.x / consumer_threads));
     const int thread = threadIdx.x % consumer_threads;
     const int lane = thread % 32, warp = uniform(thread / 32);
@@ -272,6 +274,14 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
     };
     constexpr bool exchanged = memory<Store, Call>::exchanged;
     spectra_exchange<Store, Call> exchange(m, c, consumer, thread, rank, results);
+    using sums = slice_sums<Call>;
+    const auto own_sums = [&] { // found from another address that is kept
+        return twiddles +
+               uint32_t(offsetof(memory_type, sums) - offsetof(memory_type, twiddles)) +
+               uint32_t(consumer) * sums::bytes;
+    };
+    if constexpr (Call::summed)
+        sums::clear(own_sums());
     constexpr bool by_turns = takes_turns<Store, Call>;
     if (by_turns && consumer == 1)
         give_turn(0);
@@ -296,6 +306,9 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
         int lacking = unsigned(c.first_time + time) % set_times / group;
         int unwanted = Call::delayed ? max(0, -time) : 0;
         int found = 0;
+        int end_of_sums = 0; // spectrum before which they are added to those in memory
+        if constexpr (Call::summed)
+            end_of_sums = sums::end_of_slice(time, end, c);
 #pragma unroll 1
         for (; time < end; time += group) {
             const int half = unsigned(c.first_time + time) % set_times / group;
@@ -418,6 +431,8 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
 #pragma unroll
                         for (int i = 0; i < 4 && as_frames; i++)
                             put_in_set(from + i, words[0][i], words[1][i]);
+                        if constexpr (Call::summed)
+                            sums::add(own_sums(), from, words[0], words[1]);
 #pragma unroll
                         for (int k = 0; k < pairs && !as_frames; k++)
                             store_four(k, from, words[k]);
@@ -443,6 +458,10 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                 found += quantise(
                     words[1], high, factors, begin_of(1), end_of(1), c.harmless_squares);
                 put(1);
+                if constexpr (Call::summed) {
+                    sums::add(own_sums(), 0, words[0], words[1]);
+                    sums::add(own_sums(), 4, words[0] + 4, words[1] + 4);
+                }
             }
             if constexpr (Call::real && as_frames) {
                 if (lane % 4 < slot_spectra / 2)
@@ -459,6 +478,11 @@ transform(memory<Store, Call>& m, const Call& c, const CUtensorMap& boxes)
                                          c.inverted,
                                          first_word);
             }
+            if constexpr (Call::summed)
+                if (time + group >= end_of_sums) {
+                    sums::leave(own_sums(), own.first, p.input, time, c);
+                    end_of_sums = sums::end_of_slice(time + group, end, c);
+                }
             if constexpr (as_frames) {
                 if (!leaves_late && leaving) {
                     leave_set();
