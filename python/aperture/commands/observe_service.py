@@ -129,6 +129,8 @@ class Service:
             chain.release()
             del chain
             gc.collect()
+            # blocks in Python that the first one let go of, see python_block
+            gc.collect()
 
     def _end(self, code, status):
         self._notifier.stopping(status)
