@@ -250,8 +250,14 @@ void stream::copy(void* to, const void* from, size_t bytes, direction d)
 {
     if (d == direction::within_device)
         run([=] { std::memcpy(to, from, bytes); });
-    else
-        run([=] { copy_masked(to, from, bytes); });
+    else {
+        const bool down = d == direction::device_to_host;
+        const int late = down ? int(current_settings().copy_delay) : 0;
+        run([=] {
+            std::this_thread::sleep_for(std::chrono::microseconds(late));
+            copy_masked(to, from, bytes);
+        });
+    }
 }
 
 void stream::clear(void* memory, size_t bytes)

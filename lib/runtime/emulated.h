@@ -40,6 +40,8 @@ struct settings {
     std::atomic<int> delay{ 0 };
     //! By how much each clearing of memory is late, microseconds.
     std::atomic<int> clear_delay{ 0 };
+    //! By how much each copy to the host is late, microseconds.
+    std::atomic<int> copy_delay{ 0 };
     //! Devices reach each other's memory.
     std::atomic<bool> peers{ true };
 };

@@ -370,6 +370,7 @@ public:
         auto& s = emulated::current_settings();
         d_delay = s.delay;
         d_clear_delay = s.clear_delay;
+        d_copy_delay = s.copy_delay;
         d_ring = s.default_ring;
         d_granularity = s.granularity;
         d_memory = s.memory_size;
@@ -380,6 +381,7 @@ public:
         auto& s = emulated::current_settings();
         s.delay = d_delay;
         s.clear_delay = d_clear_delay;
+        s.copy_delay = d_copy_delay;
         s.default_ring = d_ring;
         s.granularity = d_granularity;
         s.memory_size = d_memory;
@@ -387,7 +389,7 @@ public:
     }
 
 private:
-    int d_delay, d_clear_delay;
+    int d_delay, d_clear_delay, d_copy_delay;
     size_t d_ring, d_granularity, d_memory;
     bool d_peers;
 };
