@@ -79,7 +79,8 @@ class TestDebian(unittest.TestCase):
             inside = str(module.relative_to(SOURCE / "python/aperture"))
             if (module.parent / "__init__.py").exists() and not module.name.startswith("qa_"):
                 self.assertIn(f"usr/lib/python3/dist-packages/gnuradio/aperture/{inside}", python)
-        self.assertIn("usr/lib/python3/dist-packages/gnuradio/aperture/arguments/version.py", python)
+        self.assertIn("usr/lib/python3/dist-packages/gnuradio/aperture/arguments/version.py",
+                      python)
         for program in (SOURCE / "apps").glob("aperture_*"):
             if "." not in program.name:
                 file = self.files["gr-aperture"][f"usr/bin/{program.name}"]
@@ -148,9 +149,10 @@ class TestDebian(unittest.TestCase):
         imported = set()
         for path, file in self.files["gr-aperture"].items():
             if path.endswith(".py") and "/testing/" not in path:
-                imported |= set(re.findall(r"^(?:import|from) (\w+)", file.read_text(), re.MULTILINE))
-        self.assertEqual(imported - packages - set(sys.stdlib_module_names) - RECOMMENDED - FROM_PYPI,
-                         set(),
+                imported |= set(re.findall(r"^(?:import|from) (\w+)", file.read_text(),
+                                           re.MULTILINE))
+        known = packages | set(sys.stdlib_module_names) | RECOMMENDED | FROM_PYPI
+        self.assertEqual(imported - known, set(),
                          "cmake/Modules/ApertureDebian.cmake is to depend on the package of these")
 
     def test_lintian(self):

@@ -75,7 +75,8 @@ def shell_lines(text):
     shown += re.findall(r"(?<=\n\n)(?:    .*\n)+", rest)
     for code in shown:
         for line in re.sub(r"\\\n\s*", "", code).splitlines():
-            if re.match(r"\s*(\w+=\S+ )*(sudo )?(tools/\w+ .*&& )?(tools/run )?aperture_\w+ ", line):
+            if re.match(r"\s*(\w+=\S+ )*(sudo )?(tools/\w+ .*&& )?(tools/run )?aperture_\w+ ",
+                        line):
                 yield line.strip()
 
 

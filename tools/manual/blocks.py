@@ -150,7 +150,8 @@ def _introduction(block):
 def page(block, mentions):
     """Markdown of a block's page; mentions: [(title, link)] of pages and examples with it."""
     lines = [f"# {block.label}", "",
-             f"`aperture.{block.name}`, in GNU Radio Companion *{block.folder} → {block.label}*", "",
+             f"`aperture.{block.name}`, in GNU Radio Companion *{block.folder} → {block.label}*",
+             "",
              *_introduction(block), *_parameters(block), *_ports(block), *_raises(block),
              *_methods(block)]
     text = (block.grc.get("documentation") or "").strip("\n")

@@ -1,7 +1,7 @@
 # Copyright 2026 gr-aperture's authors.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The configuration of Sphinx for the manual, whose sources tools/manual/site_sources.py puts together."""
+"""The configuration of Sphinx for the manual, of sources by tools/manual/site_sources.py."""
 
 import os
 

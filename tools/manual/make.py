@@ -2,7 +2,8 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-make.py site FOLDER: the manual as a site, in FOLDER/html, of sources that it puts into FOLDER/source.
+make.py site FOLDER: the manual as a site, in FOLDER/html, of sources that it puts into
+FOLDER/source.
 make.py man FOLDER: manual pages of all commands.
 
 Both need the package gnuradio.aperture to be imported: tools/run python3 tools/manual/make.py ...

@@ -8,7 +8,8 @@ import re
 
 #: names of types as pybind11 writes them -> as a user calls them
 TYPES = [(r"\b(typing|typing_extensions|collections\.abc)\.", ""),
-         (r"gnuradio\.(aperture|gr)\.\w*?python\.", ""), (r"\bList\b", "list"), (r"\bTuple\b", "tuple"),
+         (r"gnuradio\.(aperture|gr)\.\w*?python\.", ""), (r"\bList\b", "list"),
+         (r"\bTuple\b", "tuple"),
          (r"<(\w+)\.\w+: [^>]*>", r"\1")]
 
 
