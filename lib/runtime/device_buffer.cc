@@ -429,11 +429,14 @@ void device_buffer::begin_write(stream& s, int items)
     const int64_t limit = int64_t(d_abs_write_offset) + items - d_bufsize;
     if (!left_out("write waits for readers"))
         wait_for_readers(s, limit);
-    if (!left_out("write waits for copies to other devices"))
+    if (d_replicas_by_mirror) {
+        // copies to other devices read the mirror
+        if (!left_out("write waits for copies by way of the host"))
+            s.wait(d_copied_down.last_use_below(limit));
+    } else if (!left_out("write waits for copies to other devices")) {
         for (const auto& other : d_replicas)
             s.wait(other.last_use_below(limit));
-    if (d_replicas_by_mirror && !left_out("write waits for copies by way of the host"))
-        s.wait(d_copied_down.last_use_below(limit));
+    }
 }
 
 bool device_buffer::begin_read(stream& s,

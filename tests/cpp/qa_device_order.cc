@@ -185,20 +185,22 @@ public:
             chain({ make<source>(4, d_items), from, to, k });
             run_and_check({ k });
         }
-        // a reader and copies so late, with such long calls, that the writer is more than
-        // a ring ahead of the copies
-        d_top = gr::make_top_block("test");
-        auto ahead = make<step>(4, 0, 1, one), behind = make<step>(4, 3, 1, two);
-        ahead->whole_calls = behind->whole_calls = true;
-        behind->pause = 3000;
-        emulated::current_settings().copy_delay = 10000;
-        auto last = make<device_sink>(4, stepped(stepped(sequence(4)), 3), two);
-        s = make<source>(4, d_items);
-        s->whole_calls = true;
-        chain({ s, ahead, behind, last });
-        d_top->run();
-        CPPUNIT_ASSERT_EQUAL(d_items, last->items.load());
-        CPPUNIT_ASSERT_EQUAL(int64_t(0), last->wrong.load());
+        // a reader there so late, with such long calls, that the writer is more than a
+        // ring ahead of it, and of the copies
+        for (const int copy_delay : { 0, 10000 }) {
+            emulated::current_settings().copy_delay = copy_delay;
+            d_top = gr::make_top_block("test");
+            auto ahead = make<step>(4, 0, 1, one), behind = make<step>(4, 3, 1, two);
+            ahead->whole_calls = behind->whole_calls = true;
+            behind->pause = 3000;
+            auto last = make<device_sink>(4, stepped(stepped(sequence(4)), 3), two);
+            s = make<source>(4, d_items);
+            s->whole_calls = true;
+            chain({ s, ahead, behind, last });
+            d_top->run();
+            CPPUNIT_ASSERT_EQUAL(d_items, last->items.load());
+            CPPUNIT_ASSERT_EQUAL(int64_t(0), last->wrong.load());
+        }
         emulated::current_settings().copy_delay = 0;
 
         d_top = gr::make_top_block("test");
