@@ -32,7 +32,7 @@ class TestSanitizers(unittest.TestCase):
                     "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1",
                     "-DENABLE_PYTHON=OFF", "-DENABLE_CUDA=OFF")
         run_or_fail(self, CMAKE, "--build", build, "--target", *tests, "--parallel", "2",
-                    timeout=1200)
+                    timeout=2400)
 
         def run(test):
             return subprocess.run([build / "tests" / "cpp" / test], timeout=600,
