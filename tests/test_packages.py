@@ -117,7 +117,8 @@ class TestPackages(unittest.TestCase):
         program = SOURCE / "tools/run", "aperture_packages"
         listed = run_or_fail(self, *program)
         self.assertRegex(listed, r"imaging +installed .*\n.*conversion +installed .*\n.*"
-                         r"formats +installed .*\n.*compression +installed")
+                         r"formats +installed .*\n.*network +installed .*\n"
+                         r".*compression +installed")
         folder = fresh_folder("packages") / "venv"
         # without a network
         apart = {**os.environ, "APERTURE_VENV": str(folder), "PIP_NO_INDEX": "1",
