@@ -31,18 +31,7 @@ constexpr std::chrono::milliseconds longest_wait{ 20 };
 
 packet_sink::sptr packet_sink::make(const parameters& p)
 {
-    const auto plan = plan_packets({ p.layout,
-                                     p.addresses,
-                                     p.coding,
-                                     p.complex,
-                                     p.samples,
-                                     p.inputs,
-                                     p.streams,
-                                     p.rate,
-                                     0,
-                                     0,
-                                     p.inputs_per_port,
-                                     p.packets_per_frame });
+    const auto plan = plan_packets_of(p);
     const auto& s = plan.settings;
     require(s.sc4 || formats::can_pack(s.written),
             "coding",

@@ -70,7 +70,7 @@ formats::exact_time time_of_ns(int64_t ns)
 
 packet_source::sptr packet_source::make(const parameters& p)
 {
-    const auto plan = plan_packets_of(p);
+    const auto plan = plan_packets_of(p, p.center_frequency, p.bandwidth);
     require(!p.addresses.empty() || !p.files.empty(),
             "addresses",
             "an empty list",

@@ -69,9 +69,10 @@ struct packet_choices {
 //! \throws std::invalid_argument naming the parameter, its value and what is allowed
 packet_plan plan_packets(const packet_choices& c);
 
-//! Of a block whose parameters have these names.
+//! Of a block whose parameters have these names; what it does not know of the band is 0.
 template <class Parameters>
-packet_plan plan_packets_of(const Parameters& p)
+packet_plan
+plan_packets_of(const Parameters& p, double center_frequency = 0, double bandwidth = 0)
 {
     return plan_packets({ p.layout,
                           p.addresses,
@@ -81,8 +82,8 @@ packet_plan plan_packets_of(const Parameters& p)
                           p.inputs,
                           p.streams,
                           p.rate,
-                          p.center_frequency,
-                          p.bandwidth,
+                          center_frequency,
+                          bandwidth,
                           p.inputs_per_port,
                           p.packets_per_frame });
 }

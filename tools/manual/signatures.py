@@ -6,27 +6,13 @@
 import inspect
 import re
 
+from gnuradio.aperture.parameters.constructors import split
+
 #: names of types as pybind11 writes them -> as a user calls them
 TYPES = [(r"\b(typing|typing_extensions|collections\.abc)\.", ""),
          (r"gnuradio\.(aperture|gr)\.\w*?python\.", ""), (r"\bList\b", "list"),
          (r"\bTuple\b", "tuple"),
          (r"<(\w+)\.\w+: [^>]*>", r"\1")]
-
-
-def split(text, at=","):
-    """Parts of a text between commas that are in no brackets and no quotes."""
-    parts, depth, quoted = [""], 0, None
-    for letter in text:
-        if quoted:
-            quoted = None if letter == quoted else quoted
-        elif letter in "'\"":
-            quoted = letter
-        depth += 0 if quoted else (letter in "([{") - (letter in ")]}")
-        if letter == at and depth == 0 and not quoted:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part.strip() for part in parts]
 
 
 def _bound_line(function):

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/transpose_square.h"
 #include "kernels/corner_turn/host_corner_turn.h"
 #include <algorithm>
 #include <atomic>
@@ -66,23 +67,12 @@ bool transpose(
     return transpose_singly(in, row, 0, times, 0, channels, out, column);
 }
 
-typedef uint16_t eight __attribute__((vector_size(16), aligned(2), may_alias));
-
 typedef int8_t sixteen_bytes __attribute__((vector_size(16)));
 
 //! Not zero where either byte of a voltage is -128.
-inline eight minima_of(eight v) { return eight(sixteen_bytes(v) == -128); }
+inline words8 minima_of(words8 v) { return words8(sixteen_bytes(v) == -128); }
 
-//! a0 b0 a1 b1 ..., of the first halves and of the second ones.
-inline void interleave(eight& a, eight& b)
-{
-    const eight first = __builtin_shuffle(a, b, eight{ 0, 8, 1, 9, 2, 10, 3, 11 });
-    b = __builtin_shuffle(a, b, eight{ 4, 12, 5, 13, 6, 14, 7, 15 });
-    a = first;
-}
-
-//! sc8 in squares of 8 x 8: three rounds in which each row is interleaved with the one
-//! four rows below.
+//! sc8 in squares of 8 x 8.
 template <>
 bool transpose(
     const sc8* in, size_t row, int times, int channels, sc8* out, size_t column)
@@ -90,25 +80,17 @@ bool transpose(
     constexpr int side = 8;
     const int whole_times = times - times % side;
     const int whole_channels = channels - channels % side;
-    eight found{};
+    words8 found{};
     for (int t = 0; t < whole_times; t += side)
         for (int c = 0; c < whole_channels; c += side) {
-            eight v[side];
+            words8 v[side];
             for (int i = 0; i < side; i++) {
-                v[i] = *reinterpret_cast<const eight*>(in + (t + i) * row + c);
+                v[i] = *reinterpret_cast<const words8*>(in + (t + i) * row + c);
                 found |= minima_of(v[i]);
             }
-            for (int round = 0; round < 3; round++) {
-                eight w[side];
-                for (int i = 0; i < side / 2; i++) {
-                    w[2 * i] = v[i];
-                    w[2 * i + 1] = v[i + side / 2];
-                    interleave(w[2 * i], w[2 * i + 1]);
-                }
-                std::copy_n(w, side, v);
-            }
+            transpose_square(v);
             for (int i = 0; i < side; i++)
-                *reinterpret_cast<eight*>(out + (c + i) * column + t) = v[i];
+                *reinterpret_cast<words8*>(out + (c + i) * column + t) = v[i];
         }
     bool minima = false;
     for (int i = 0; i < side; i++)

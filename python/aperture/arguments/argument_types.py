@@ -69,17 +69,4 @@ def device_name(text):
     return text
 
 
-def degrees(low, high):
-    """An argparse type."""
-    def convert(text):
-        try:
-            value = float(text)
-        except ValueError:
-            value = None
-        if value is None or not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{text}: expected {low:g} to {high:g} degrees")
-        return value
-    return allowed(convert, type="number", minimum=low, maximum=high)
-
-
 allowed(device_name, type="string", pattern="^(auto|cpu|cuda(:[0-9]+)?)$")

@@ -15,7 +15,7 @@ from .. import beam_power, beamformer
 from ..beams.beams import coherent, in_order, load_beams
 from ..beams.weights import (NORMS, TAPERS, beam_directions, beam_masks, find_polarizations,
                              incoherent_masks, live_beams)
-from ..arguments.argument_types import degrees, whole_number
+from ..arguments.argument_types import number, whole_number
 from ..files.regular_file import check_regular
 from ..filterbank_sink import PRODUCTS, filterbank_sink, row_names
 from ..pointing import pointing
@@ -203,5 +203,5 @@ def add_beam_options(add, required=True):
     add("--normalise", choices=NORMS, default="noise",
         help="noise: a beam has the noise of an input; signal: a source has the power that it has "
         "in an input (default: %(default)s)")
-    add("--phase-error", type=degrees(0.001, 90), default=1.0, metavar="DEGREES",
+    add("--phase-error", type=number(0.001, 90, "degrees"), default=1.0, metavar="DEGREES",
         help="that weights of beams on the sky may be off (default: %(default)s)")

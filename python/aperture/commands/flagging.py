@@ -8,7 +8,7 @@
 import argparse
 import math
 
-from ..arguments.argument_types import allowed, whole_number
+from ..arguments.argument_types import allowed, number, whole_number
 from .running import CommandError
 from .voltages import channel_text, numbers_of
 
@@ -36,19 +36,8 @@ def _fraction(text):
     return value
 
 
-def _sigma(text):
-    """A type of argparse: standard deviations."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 1 <= value <= 1000:
-        raise argparse.ArgumentTypeError(f"{text}: expected 1 to 1000 standard deviations")
-    return value
-
-
 allowed(_fraction, type="number", minimum=1e-9, maximum=0.5)
-allowed(_sigma, type="number", minimum=1, maximum=1000)
+_SIGMA = number(1, 1000, "standard deviations")
 
 
 def add_flagging_options(add):
@@ -56,10 +45,10 @@ def add_flagging_options(add):
     add("--flag", type=_fraction, nargs="?", const=FALSE_ALARMS, metavar="FRACTION",
         help="flag interference by spectral kurtosis, such that this fraction of noise is flagged, "
         f"too (default of --flag alone: {FALSE_ALARMS}); voltages that are flagged are not counted")
-    add("--flag-time", type=_sigma, metavar="SIGMA",
+    add("--flag-time", type=_SIGMA, metavar="SIGMA",
         help="flag powers that stand out along time (SumThreshold), from so many standard "
         "deviations on, such as 6")
-    add("--flag-channels", type=_sigma, metavar="SIGMA", help="likewise along channels")
+    add("--flag-channels", type=_SIGMA, metavar="SIGMA", help="likewise along channels")
     add("--bad-channels", type=channel_text, metavar="N,N-N",
         help="flag these channels, from 0, both ends of a range included")
     add("--flag-slice", type=whole_number(1, MOST_SLICE), metavar="SPECTRA",

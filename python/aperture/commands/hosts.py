@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..arguments.argument_types import positive_seconds, whole_number
+from ..arguments.argument_types import number, positive_seconds, whole_number
 from ..inputs.times import read_time
 from ..network.addresses import parse_addresses
 from ..parameters.errors import ParameterError
@@ -85,17 +85,6 @@ def sync_time(text):
     return text
 
 
-def factor(text):
-    """A number from 0, as argparse has types."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 1e6:
-        raise argparse.ArgumentTypeError(f"{text}: expected a number from 0 to 1e6")
-    return value
-
-
 def add_host_options(add):
     """Those of a correlator of several hosts."""
     add("--role", choices=ROLES, default="fx",
@@ -118,7 +107,7 @@ def add_host_options(add):
         help="that an F-engine sends at once (default: %(default)s)")
     add("--heap-window", type=positive_seconds(False), default=DEFAULT_WINDOW, metavar="SECONDS",
         help="that an X-engine waits for voltages that are late (default: %(default)g)")
-    add("--rate-factor", type=factor, default=1.05, metavar="FACTOR",
+    add("--rate-factor", type=number(0, 1e6), default=1.05, metavar="FACTOR",
         help="packets are sent at so many times the rate of the signal; 0: as fast as they come "
         "(default: %(default)s)")
     add("--interface", default="", metavar="ADDRESS",

@@ -52,7 +52,8 @@ def _kind(text):
         text = re.sub(pattern, name, text)
     return text
 
-def _split(text, at=","):
+
+def split(text, at=","):
     """Parts of a text between commas that are in no brackets and no quotes."""
     parts, depth, quoted = [""], 0, None
     for letter in text:
@@ -72,9 +73,9 @@ def _parameters_of_pybind(signature):
     """Of "__init__(self: module.xengine, channels: int = 1024, ...) -> None": {name: (type,
     whether it has to be given)}."""
     found = {}
-    for part in _split(signature[signature.index("(") + 1:signature.rindex(")")])[1:]:
+    for part in split(signature[signature.index("(") + 1:signature.rindex(")")])[1:]:
         name, rest = part.split(":", 1)
-        kind, *default = _split(rest, "=")
+        kind, *default = split(rest, "=")
         found[name.strip()] = _kind(kind), not default
     return found
 
@@ -108,7 +109,7 @@ def _fits(value, kind):
             return not isinstance(value, (str, bytes)) and all(
                 _fits(entry, kind[5:-1]) is not False for entry in value)
         if kind.startswith("tuple["):
-            kinds = _split(kind[6:-1])
+            kinds = split(kind[6:-1])
             return len(value) == len(kinds) and all(
                 _fits(entry, part) is not False for entry, part in zip(value, kinds))
     except (TypeError, ValueError):
@@ -129,10 +130,10 @@ def parameters_of(block):
         return {}
     signature, arguments, keywords = _made[block]
     values = {}
-    for part in _split(signature[signature.index("(") + 1:signature.rindex(")")])[1:]:
+    for part in split(signature[signature.index("(") + 1:signature.rindex(")")])[1:]:
         name, rest = part.split(":", 1)
         try:
-            values[name.strip()] = ast.literal_eval(_split(rest, "=")[1])
+            values[name.strip()] = ast.literal_eval(split(rest, "=")[1])
         except (IndexError, ValueError, SyntaxError):
             values[name.strip()] = None  # no default, or one that is no literal
     values.update(zip(list(values), arguments))
