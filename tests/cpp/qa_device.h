@@ -18,6 +18,7 @@
 #include <cstring>
 #include <functional>
 #include <thread>
+#include <vector>
 
 /*
  * Blocks for flowgraphs on the emulated device. A stream is a sequence of bytes that
@@ -27,28 +28,116 @@ namespace qa {
 
 using namespace gr::aperture;
 
-//! Byte b of item i of a stream; items before 0 are history.
-using model = std::function<uint8_t(int64_t item, size_t byte)>;
+/*
+ * Rings are read and written by memcpy, whose ranges the sanitizers look at as a whole.
+ * What is computed in memory that nobody else has is hidden from ThreadSanitizer, which
+ * would need a hundred times as long for it, and lies on the stack, as memory of the heap
+ * costs it much each time.
+ */
+#define APERTURE_QA_PRIVATE __attribute__((no_sanitize("thread"), noinline))
+
+//! Bytes that a model is asked for at once, at most.
+constexpr size_t piece = 4096;
+
+//! Bytes of a stream from byte `first` on; what is before byte 0 is history.
+using model =
+    std::function<void(int64_t first, size_t bytes, size_t item_size, uint8_t* out)>;
 
 inline uint8_t sequence_byte(uint64_t position)
 {
     return uint8_t(position * 0x9e3779b97f4a7c15u >> 56);
 }
 
-//! What a source of some port sends.
-inline model sequence(size_t item_size, int port = 0)
+//! Bytes of a sequence from byte `first` on, plus an offset.
+APERTURE_QA_PRIVATE inline void
+fill_sequence(int64_t first, size_t bytes, uint8_t offset, uint8_t* out)
 {
-    return [=](int64_t i, size_t b) {
-        return i < 0 ? 0 : uint8_t(sequence_byte(i * item_size + b) + port);
+    const size_t history = size_t(std::clamp<int64_t>(-first, 0, int64_t(bytes)));
+    std::fill_n(out, history, 0);
+    for (size_t k = history; k < bytes; k++)
+        out[k] = uint8_t(sequence_byte(first + k) + offset);
+}
+
+//! out[k] = in[k] + 1 - before[k], or in[k] + 1 without `before`; bytes are under a mask.
+APERTURE_QA_PRIVATE inline void take_step(
+    const uint8_t* in, const uint8_t* before, size_t bytes, uint8_t mask, uint8_t* out)
+{
+    if (before)
+        for (size_t k = 0; k < bytes; k++)
+            out[k] = uint8_t((in[k] ^ mask) + 1 - (before[k] ^ mask)) ^ mask;
+    else
+        for (size_t k = 0; k < bytes; k++)
+            out[k] = uint8_t((in[k] ^ mask) + 1) ^ mask;
+}
+
+APERTURE_QA_PRIVATE inline int64_t
+count_wrong(const uint8_t* bytes, const uint8_t* expected, size_t n, uint8_t mask)
+{
+    int64_t wrong = 0;
+    for (size_t k = 0; k < n; k++)
+        wrong += uint8_t(bytes[k] ^ mask) != expected[k];
+    return wrong;
+}
+
+//! f(offset, bytes) for each piece of a range of bytes.
+template <class function>
+void for_each_piece(size_t bytes, function f)
+{
+    for (size_t at = 0; at < bytes; at += piece)
+        f(at, std::min(piece, bytes - at));
+}
+
+//! What a source of some port sends.
+inline model sequence(int port = 0)
+{
+    return [=](int64_t first, size_t bytes, size_t, uint8_t* out) {
+        fill_sequence(first, bytes, uint8_t(port), out);
     };
 }
 
 //! What a step with a delay makes of it.
 inline model stepped(model m, int delay = 0)
 {
-    return [=](int64_t i, size_t b) {
-        return i < 0 ? 0 : uint8_t(m(i, b) + 1 - (delay ? m(i - delay, b) : 0));
+    return [=](int64_t first, size_t bytes, size_t size, uint8_t* out) {
+        uint8_t in[piece], before[piece];
+        m(first, bytes, size, in);
+        if (delay)
+            m(first - delay * int64_t(size), bytes, size, before);
+        take_step(in, delay ? before : nullptr, bytes, 0, out);
+        if (first < 0)
+            std::memset(out, 0, std::min<size_t>(-first, bytes));
     };
+}
+
+//! Byte b of each item i is f(i, b).
+template <class function>
+model each_byte(function f)
+{
+    return [=](int64_t first, size_t bytes, size_t item_size, uint8_t* out) {
+        const int64_t size = int64_t(item_size);
+        for (int64_t k = first; k < first + int64_t(bytes); k++) {
+            const int64_t item = k < 0 ? (k + 1) / size - 1 : k / size;
+            *out++ = f(item, size_t(k - item * size));
+        }
+    };
+}
+
+//! How many bytes of a ring differ from what a stream should hold there.
+inline int64_t wrong_bytes(const void* ring,
+                           const model& m,
+                           int64_t first,
+                           int64_t n,
+                           size_t item_size,
+                           uint8_t mask = 0)
+{
+    int64_t wrong = 0;
+    for_each_piece(n * item_size, [&](size_t at, size_t bytes) {
+        uint8_t found[piece], expected[piece];
+        std::memcpy(found, static_cast<const uint8_t*>(ring) + at, bytes);
+        m(first * int64_t(item_size) + int64_t(at), bytes, item_size, expected);
+        wrong += count_wrong(found, expected, bytes, mask);
+    });
+    return wrong;
 }
 
 //! Odd lengths, so that calls never line up with the ends of rings.
@@ -100,8 +189,11 @@ public:
                               d_items - d_sent));
         for (size_t port = 0; port < output_items.size(); port++) {
             auto* out = static_cast<uint8_t*>(output_items[port]);
-            for (size_t k = 0; k < n * d_size; k++)
-                out[k] = uint8_t(sequence_byte(d_sent * d_size + k) + port);
+            for_each_piece(n * d_size, [&](size_t at, size_t bytes) {
+                uint8_t made[piece];
+                fill_sequence(d_sent * d_size + at, bytes, uint8_t(port), made);
+                std::memcpy(out + at, made, bytes);
+            });
             for (int i = 0; d_tags && i < n; i++)
                 if ((d_sent + i) % d_tags == 0)
                     add_item_tag(int(port),
@@ -150,14 +242,9 @@ public:
              gr_vector_void_star&) override
     {
         const int n = d_chunks.next(noutput_items);
-        auto* in = static_cast<const uint8_t*>(input_items[0]);
         if (d_pause)
             std::this_thread::sleep_for(std::chrono::microseconds(d_pause));
-        int64_t bad = 0;
-        for (int i = 0; i < n; i++)
-            for (size_t b = 0; b < d_size; b++)
-                bad += *in++ != d_model(items + i, b);
-        wrong += bad;
+        wrong += wrong_bytes(input_items[0], d_model, items, n, d_size);
         std::vector<gr::tag_t> found;
         get_tags_in_window(found, 0, 0, n, pmt::intern("number"));
         for (const auto& t : found) {
@@ -233,9 +320,14 @@ public:
             if (fails)
                 throw std::runtime_error("the test wanted an error in a kernel");
             std::fill_n(out, room, 0x33);
-            constexpr auto m = emulated::mask;
-            for (size_t k = 0; k < bytes; k++)
-                out[k] = uint8_t((in[k + lag] ^ m) + 1 - (lag ? in[k] ^ m : 0)) ^ m;
+            for_each_piece(bytes, [&](size_t at, size_t some) {
+                uint8_t read[piece], before[piece], made[piece];
+                std::memcpy(read, in + lag + at, some);
+                if (lag)
+                    std::memcpy(before, in + at, some);
+                take_step(read, lag ? before : nullptr, some, emulated::mask, made);
+                std::memcpy(out + at, made, some);
+            });
         });
         consume_each(n);
         if (within_call) {
@@ -290,15 +382,10 @@ public:
                 gr_vector_void_star&) override
     {
         const int n = ninput_items[0];
-        const auto* in = static_cast<const uint8_t*>(input_items[0]);
+        const void* in = input_items[0];
         const int64_t first = items;
         dynamic_cast<emulated::stream&>(work_stream()).run([=] {
-            int64_t bad = 0;
-            for (int i = 0; i < n; i++)
-                for (size_t b = 0; b < d_size; b++)
-                    bad += uint8_t(in[i * d_size + b] ^ emulated::mask) !=
-                           d_model(first + i, b);
-            wrong += bad;
+            wrong += wrong_bytes(in, d_model, first, n, d_size, emulated::mask);
         });
         items += n;
         consume_each(n);

@@ -82,8 +82,8 @@ public:
     {
         auto s = make<source>(4, d_items);
         auto first = make<step>(4, 17), second = make<step>(4);
-        auto m = stepped(sequence(4), 17);
-        auto a = make<sink>(4, sequence(4)), b = make<sink>(4, m),
+        auto m = stepped(sequence(), 17);
+        auto a = make<sink>(4, sequence()), b = make<sink>(4, m),
              c = make<sink>(4, stepped(m));
         chain({ s, first, second, c });
         chain({ s, a });
@@ -95,12 +95,12 @@ public:
     {
         auto late = make<step>(4, 3);
         late->pause = 300;
-        auto k = make<sink>(4, stepped(stepped(sequence(4)), 3));
+        auto k = make<sink>(4, stepped(stepped(sequence()), 3));
         chain({ make<source>(4, d_items), make<step>(4), late, k });
         run_and_check({ k });
         // and of a host writer
         d_top = gr::make_top_block("test");
-        k = make<sink>(4, stepped(sequence(4), 3));
+        k = make<sink>(4, stepped(sequence(), 3));
         chain({ make<source>(4, d_items), late, k });
         run_and_check({ k });
     }
@@ -109,7 +109,7 @@ public:
     {
         auto late = make<step>(4);
         late->pause = 300;
-        auto m = stepped(sequence(4));
+        auto m = stepped(sequence());
         auto a = make<sink>(4, m), b = make<sink>(4, stepped(m));
         chain({ make<source>(4, d_items), late, make<step>(4), b });
         chain({ late, a });
@@ -122,7 +122,7 @@ public:
         auto d = make<step>(4);
         s->whole_calls = d->whole_calls = true;
         emulated::current_settings().delay = 3000;
-        auto k = make<sink>(4, stepped(sequence(4)));
+        auto k = make<sink>(4, stepped(sequence()));
         chain({ s, d, k });
         run_and_check({ k });
     }
@@ -132,7 +132,7 @@ public:
         auto s = make<source>(4, d_items);
         s->whole_calls = true;
         emulated::current_settings().delay = 3000;
-        auto k = make<device_sink>(4, sequence(4));
+        auto k = make<device_sink>(4, sequence());
         chain({ s, k });
         d_top->run();
         CPPUNIT_ASSERT_EQUAL(d_items, k->items.load());
@@ -146,8 +146,8 @@ public:
         const int64_t items = 80;
         auto s = make<source>(size, items);
         auto first = make<step>(size, 1), second = make<step>(size, 2);
-        auto m = stepped(sequence(size), 1);
-        auto a = make<sink>(size, sequence(size)), b = make<sink>(size, m),
+        auto m = stepped(sequence(), 1);
+        auto a = make<sink>(size, sequence()), b = make<sink>(size, m),
              c = make<sink>(size, stepped(m, 2));
         for (auto& [from, to] :
              std::vector<std::pair<gr::basic_block_sptr, gr::basic_block_sptr>>{
@@ -168,7 +168,7 @@ public:
         auto s = make<source>(4, d_items);
         auto first = make<step>(4, 17), second = make<step>(4, 5, 1, one),
              third = make<step>(4, 0, 1, two), same = make<step>(4);
-        auto m = stepped(sequence(4), 17);
+        auto m = stepped(sequence(), 17);
         auto a = make<sink>(4, m), b = make<sink>(4, stepped(m, 5)),
              c = make<sink>(4, stepped(stepped(m, 5))), d = make<sink>(4, stepped(m));
         chain({ s, first, second, third, c });
@@ -181,7 +181,7 @@ public:
             d_top = gr::make_top_block("test");
             auto from = make<step>(4, 0, 1, one), to = make<step>(4, 3, 1, two);
             (writer ? from : to)->pause = 300;
-            auto k = make<sink>(4, stepped(stepped(sequence(4)), 3));
+            auto k = make<sink>(4, stepped(stepped(sequence()), 3));
             chain({ make<source>(4, d_items), from, to, k });
             run_and_check({ k });
         }
@@ -193,7 +193,7 @@ public:
             auto ahead = make<step>(4, 0, 1, one), behind = make<step>(4, 3, 1, two);
             ahead->whole_calls = behind->whole_calls = true;
             behind->pause = 3000;
-            auto last = make<device_sink>(4, stepped(stepped(sequence(4)), 3), two);
+            auto last = make<device_sink>(4, stepped(stepped(sequence()), 3), two);
             s = make<source>(4, d_items);
             s->whole_calls = true;
             chain({ s, ahead, behind, last });
@@ -208,8 +208,8 @@ public:
         late->pause = 300;
         s = make<source>(4, d_items);
         s->whole_calls = true;
-        auto k = make<sink>(4, stepped(sequence(4))),
-             l = make<sink>(4, stepped(sequence(4), 3));
+        auto k = make<sink>(4, stepped(sequence())),
+             l = make<sink>(4, stepped(sequence(), 3));
         chain({ s, early, k });
         chain({ s, late, l });
         run_and_check({ k, l });
@@ -226,7 +226,7 @@ public:
     {
         emulated::current_settings().clear_delay = 100000;
         // a device source writes at once, after no other ring's clear
-        auto k = make<sink>(4, [](int64_t, size_t) { return 7; });
+        auto k = make<sink>(4, qa::each_byte([](int64_t, size_t) { return 7; }));
         chain({ make<device_source>(4, 500, 7), k });
         d_top->run();
         CPPUNIT_ASSERT_EQUAL(int64_t(500), k->items.load());
@@ -243,7 +243,7 @@ public:
         auto slow = make<step>(4);
         slow->pause = 500;
         slow->one_at_a_time = true;
-        auto k = make<device_sink>(4, [](int64_t, size_t) { return 0; });
+        auto k = make<device_sink>(4, qa::each_byte([](int64_t, size_t) { return 0; }));
         chain({ make<device_source>(4, 300), slow, k });
         emulated::longest_queue();
         d_top->run();
@@ -258,7 +258,7 @@ public:
             auto s = make<source>(4, int64_t(1) << 50);
             auto d = make<step>(4, 5), e = make<step>(4);
             d->pause = round % 3 * 1000;
-            auto m = stepped(sequence(4), 5);
+            auto m = stepped(sequence(), 5);
             auto a = make<sink>(4, m), b = make<sink>(4, stepped(m));
             d_top = gr::make_top_block("test");
             chain({ s, d, e, b });
@@ -285,7 +285,7 @@ public:
             auto s = make<source>(size, items);
             auto d = make<step>(size, 3), e = make<step>(size);
             d->scribbles = true;
-            auto m = stepped(sequence(size), 3);
+            auto m = stepped(sequence(), 3);
             auto k = make<sink>(size, stepped(m));
             for (auto& [from, to] :
                  std::vector<std::pair<gr::basic_block_sptr, gr::basic_block_sptr>>{
@@ -312,8 +312,8 @@ public:
                     const newest_items n = t.copy(wanted, bytes.data());
                     CPPUNIT_ASSERT(n.items == wanted ||
                                    n.first + n.items < uint64_t(wanted));
-                    for (size_t i = 0; i < n.items * size; i++)
-                        wrong += bytes[i] != m(int64_t(n.first + i / size), i % size);
+                    wrong +=
+                        qa::wrong_bytes(bytes.data(), m, int64_t(n.first), n.items, size);
                     CPPUNIT_ASSERT(int64_t(n.first) + n.items >= last);
                     last = int64_t(n.first) + n.items;
                     looks++;
@@ -329,8 +329,8 @@ public:
                 // what the ring had last is kept
                 const newest_items n = t.copy(1, bytes.data());
                 CPPUNIT_ASSERT_EQUAL(uint64_t(items), n.first + n.items);
-                for (size_t b = 0; b < size; b++)
-                    CPPUNIT_ASSERT_EQUAL(m(items - 1, b), bytes[b]);
+                CPPUNIT_ASSERT_EQUAL(
+                    int64_t(0), qa::wrong_bytes(bytes.data(), m, items - 1, 1, size));
                 // of an edge that nobody has looked at, nothing is
                 CPPUNIT_ASSERT_THROW(tap(e, 0).copy(1, bytes.data()), std::runtime_error);
             }

@@ -59,9 +59,12 @@ public:
             const int64_t first = d_sent;
             const model m = sent();
             dynamic_cast<emulated::stream&>(work_stream()).run([=] {
-                for (int i = 0; i < n; i++)
-                    for (size_t b = 0; b < d_size; b++)
-                        out[i * d_size + b] = m(first + i, b) ^ emulated::mask;
+                qa::for_each_piece(n * d_size, [&](size_t at, size_t bytes) {
+                    uint8_t made[qa::piece];
+                    m(first * int64_t(d_size) + int64_t(at), bytes, d_size, made);
+                    for (size_t k = 0; k < bytes; k++)
+                        out[at + k] = made[k] ^ emulated::mask;
+                });
             });
         }
         d_sent += n;
@@ -71,9 +74,9 @@ public:
     //! What it sends in the present run.
     model sent() const
     {
-        return [this](int64_t i, size_t b) -> uint8_t {
+        return qa::each_byte([this](int64_t i, size_t b) -> uint8_t {
             return i < 0 ? 0 : qa::sequence_byte(i % d_period * d_size + b) + run;
-        };
+        });
     }
 
     //! Items of its ring.
