@@ -12,6 +12,7 @@ A port is an array of uint8 [item][byte]; tags are (offset, key, value) in Pytho
 
 import contextlib
 import functools
+import itertools
 import os
 import sys
 import threading
@@ -29,6 +30,9 @@ Tag = namedtuple("Tag", "offset key value")
 DEVICE = os.environ.get("APERTURE_TEST_DEVICE", "cpu")
 ON_GPU = DEVICE.startswith("cuda")
 
+#: devices of that kind on which blocks take turns, so that edges lead from one to another
+TURNS = int(os.environ.get("APERTURE_TEST_TURNS", 1))
+
 #: the lengths of blocks of integers are multiples of it; 16 elsewhere tries a GPU's lengths
 BLOCK_MULTIPLE = int(os.environ.get("APERTURE_TEST_BLOCKS", 16 if ON_GPU else 1))
 
@@ -41,7 +45,7 @@ PATIENCE = float(os.environ.get("APERTURE_TEST_PATIENCE", 30))
 
 
 class on_device:
-    """A package whose blocks run on DEVICE, unless a test says another."""
+    """A package whose blocks run on DEVICE, or on TURNS of its kind, unless a test says where."""
 
     BLOCKS = (
         "beam_power",
@@ -61,13 +65,14 @@ class on_device:
     )
 
     def __init__(self, package):
-        self.package = package
+        self.package, self.made = package, itertools.count()
 
     def __getattr__(self, name):
         member = getattr(self.package, name)
         if name not in self.BLOCKS:
             return member
-        return functools.partial(member, device=DEVICE)
+        on = f"{DEVICE}:{next(self.made) % TURNS}" if TURNS > 1 else DEVICE
+        return functools.partial(member, device=on)
 
 
 def frame_length(spectra_per_frame, sample_type="sc8"):
