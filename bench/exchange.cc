@@ -15,9 +15,9 @@
  *    of 64 and 256 inputs. Gigabytes (1e9) a second that a GPU receives from others, the
  *    median of ten runs after a warm-up.
  *  - chain: F-engines of ranges of inputs -> exchange -> X-engines of ranges of channels
- *    in GNU Radio, sc8, 1024 channels, from replay to discard, on one GPU without and on
- *    all GPUs with exchange, beside the same F- and X-engines without what is between
- *    them. Gsample/s of all inputs.
+ *    in GNU Radio, sc8, from replay to discard, on one GPU without and on all GPUs with
+ *    exchange, beside the same F- and X-engines without what is between them. Gsample/s
+ *    of all inputs; and strong scaling, their ratio to as many times that of one GPU.
  *
  * PART: which of these; all without it.
  */
@@ -46,7 +46,8 @@ namespace cuda = gr::aperture::kernels::cuda;
 
 namespace {
 
-constexpr int channels = 1024, times = 256, taps = 8;
+constexpr int times = 256, taps = 8;
+int channels = 1024;
 
 double now()
 {
@@ -249,11 +250,11 @@ struct flow {
             least = std::min(least, e->nitems_read(0));
         return least;
     }
-    //! Items a second of each end, after half a second.
+    //! Items a second of each end, when all runs.
     double rate(double seconds)
     {
         top->start();
-        std::this_thread::sleep_for(std::chrono::duration<double>(1.5));
+        std::this_thread::sleep_for(std::chrono::duration<double>(0.8));
         // from one item to another
         const auto next = [&](uint64_t seen) {
             const double start = now();
@@ -279,7 +280,7 @@ constexpr long frames_in_ring = 8;
 gr::block_sptr add_f_engine(flow& f, int inputs, const std::string& on)
 {
     replay::parameters r;
-    r.data = noise(size_t(2) * inputs << 20);
+    r.data = noise(size_t(2) * inputs << 18);
     r.item_size = 2 * inputs;
     r.repeats = 0; // without end
     r.rate = 1e6;
@@ -341,7 +342,7 @@ double chain_rate(int inputs, const std::vector<std::string>& on, const std::str
             f.top->connect(engine, 0, correlator, 0);
         }
     }
-    return f.rate(1.5) * frames_per_integration * times * channels * double(inputs);
+    return f.rate(1) * frames_per_integration * times * channels * double(inputs);
 }
 
 /*!
@@ -363,37 +364,43 @@ double engines_rate(int inputs, const std::vector<std::string>& on)
             throw std::runtime_error("ranges of different sizes");
         f.top->connect(engine, 0, correlator, 0);
     }
-    return f.rate(1.5) * frames_per_integration * times * channels * double(inputs);
+    return f.rate(1) * frames_per_integration * times * channels * double(inputs);
 }
 
 void bench_chain(int gpus)
 {
     const auto on = all_gpus(gpus);
-    std::printf("\nF -> exchange -> X: Gsample/s of all inputs, sc8, %d channels, frames "
-                "of %d spectra\n%8s %10s %10s %12s %12s %12s\n",
-                channels,
-                times,
-                "inputs",
-                "one GPU",
-                "copies",
-                "NCCL",
-                "engines",
-                "copies/engines");
-    for (const int inputs : { 64, 256 }) {
+    std::printf(
+        "\nF -> exchange -> X: Gsample/s of all inputs, sc8, frames of %d spectra\n"
+        "%7s %8s %8s %8s %8s %8s %14s %8s\n",
+        times,
+        "inputs",
+        "channels",
+        "one GPU",
+        "copies",
+        "NCCL",
+        "engines",
+        "copies/engines",
+        "scaling");
+    for (const int inputs : { 64, 256, 1024 }) {
+        channels = inputs == 1024 ? 256 : 1024; // an integration is an item
         const double one = chain_rate(inputs, { on[0] }, "");
         const double copies = chain_rate(inputs, on, "copies");
         const double nccl =
             cuda::nccl::problem().empty() ? chain_rate(inputs, on, "nccl") : 0;
         const double engines = engines_rate(inputs, on);
-        std::printf("%8d %10.2f %10.2f %12.2f %12.2f %12.2f\n",
+        std::printf("%7d %8d %8.1f %8.1f %8.1f %8.1f %14.2f %8.2f\n",
                     inputs,
+                    channels,
                     one / 1e9,
                     copies / 1e9,
                     nccl / 1e9,
                     engines / 1e9,
-                    copies / engines);
+                    copies / engines,
+                    copies / one / gpus);
         std::fflush(stdout);
     }
+    channels = 1024;
 }
 
 } // namespace

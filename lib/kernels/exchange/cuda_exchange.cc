@@ -11,6 +11,8 @@
 #include "kernels/gpu/memory.h"
 #include <algorithm>
 #include <map>
+#include <mutex>
+#include <set>
 #include <utility>
 
 namespace gr::aperture::kernels::cuda {
@@ -36,9 +38,13 @@ std::string unreachable(const std::vector<int>& gpus)
 
 void enable_access(const std::vector<int>& gpus)
 {
+    // asked for a second time, CUDA calls it an error, and so do its tools
+    static std::mutex mutex;
+    static std::set<std::pair<int, int>> enabled;
+    const std::lock_guard<std::mutex> lock(mutex);
     for (const int a : gpus)
         for (const int b : gpus) {
-            if (a == b)
+            if (a == b || !enabled.emplace(a, b).second)
                 continue;
             const device_guard guard(b);
             const auto status = cudaDeviceEnablePeerAccess(a, 0);
