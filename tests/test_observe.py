@@ -174,6 +174,7 @@ class TestObserve(unittest.TestCase):
         self.assertIn("STOPPING", messages[-1])
         found = integrations(self.folder)
         count = self.check_times(found)
+        self.assertIn(f"ended: {count} integrations", output)
         # at full multiples of three seconds, but for the first one and that of SIGHUP
         odd = [name for name in found if int(re.search(r"(\d\d)Z", name)[1]) % 3]
         self.assertLessEqual(len(odd), 1)

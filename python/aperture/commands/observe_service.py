@@ -195,6 +195,7 @@ class Service:
             problem = problem or error_text(error)
         self._show_texts(chain)
         self._note_files(chain, known, ended=True)
+        self._log(f"ended: {self._status(chain)}")
         self._before += max(0, chain.progress())
         errors = chain.errors()
         of_source = bool(getattr(chain.source, "error", lambda: "")())
