@@ -193,6 +193,21 @@ class TestObserve(unittest.TestCase):
         self.assertEqual(count, int(found))
         self.assertLess(float(spread), 1e-3)
 
+    def test_several_devices(self):
+        """What two devices correlate is what one does."""
+        found = []
+        for device in ({"name": "emulated"}, {"names": "emulated:0,emulated:1"}):
+            folder = fresh_folder("observe-devices")
+            self.write(input={"source": f"sim:{self.folder}/two.yml", "duration": 2},
+                       outputs={"file": f"{folder}/v-{{time}}.uvh5"}, device=device,
+                       tracking={"direction": "zenith"})
+            output = run_or_fail(self, "aperture_observe", self.path, timeout=120)
+            self.assertIn("ended: 10 integrations", output)
+            with h5py.File(next(folder.glob("*.uvh5"))) as file:
+                found.append((file["Data/visdata"][...].tobytes(), file["Header/uvw_array"][...]))
+        self.assertEqual(found[0][0], found[1][0])
+        np.testing.assert_array_equal(found[0][1], found[1][1])
+
     def test_another_configuration(self):
         """SIGHUP with a file that has changed: the flowgraph is made anew."""
         running = Running(self, self.write())

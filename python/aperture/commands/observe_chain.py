@@ -31,6 +31,7 @@ from .levels import gain_text
 from .observe_plan import PROGRAM, InputFailure, beam_options
 from .running import CommandError
 from .searching import make_ring
+from .several_devices import check_several_devices, use_first_device
 from .tables import seconds_text, with_prefix
 from .tracking import start_text
 from .voltages import make_input_voltages
@@ -39,6 +40,13 @@ from .voltages import make_input_voltages
 def versions():
     """What runs, in one line."""
     return f"{PROGRAM} {__version__} on GNU Radio {gr.version()}"
+
+
+def engines_by_name(name, engine):
+    """An engine by its name; those of several devices are name0, name1 and so on."""
+    several = getattr(engine, "engines", None)
+    return {name: engine} if several is None else {
+        f"{name}{number}": each for number, each in enumerate(several)}
 
 
 class Observed:
@@ -108,7 +116,7 @@ class ObservatoryChain(Observed, CommandChain):
         self.correlating = self.forming = self.ring = None
         if options.output is not None:
             self.correlating = Correlating(versions(), signals, plan, options, options.output,
-                                           flagging, note=printable(note))
+                                           flagging, self.f_engine, note=printable(note))
         tracked = None if options.track is None else parse_direction(options.track)
         if beams:
             self.forming = BeamForming(PROGRAM, signals, powers, beam_options(options), beams,
@@ -140,11 +148,12 @@ class ObservatoryChain(Observed, CommandChain):
             self.forming and self.forming.voltages, self.voltages) if sink]
 
     def named_blocks(self):
-        found = {"source": self.source, "tracker": self.front.tracker, "f_engine": self.f_engine,
+        found = {"source": self.source, "tracker": self.front.tracker,
+                 **engines_by_name("f_engine", self.f_engine),
                  "voltages": self.voltages, "ring": self.ring}
         if self.correlating:
-            found |= {"xengine": self.correlating.correlator, "snapshot": self.correlating.tap,
-                      "visibilities": self.correlating.sink}
+            found |= {**engines_by_name("xengine", self.correlating.correlator),
+                      "snapshot": self.correlating.tap, "visibilities": self.correlating.sink}
         if self.forming:
             found |= {"pointing": self.forming.pointing, "beams": self.forming.beamformer,
                       "powers": self.forming.sink, "voltage_beams": self.forming.voltage_beams,
@@ -240,6 +249,7 @@ def make_chain(configuration):
         # not at the top: it needs spead2
         from .observe_hosts import make_part  # pylint: disable=import-outside-toplevel
         return make_part(configuration, versions())
+    use_first_device(options)
     try:
         signals = open_input(options)
     except (CommandError, ValueError, RuntimeError, OSError) as error:
@@ -252,6 +262,7 @@ def make_chain(configuration):
         weights_hold = Drift(array, beams, [array.center_frequency + signals.sample_rate / 2],
                              tracked=tracked).span(options.phase_error)
     plan, powers = make_plans(options, signals, weights_hold)
+    check_several_devices(options, signals, plan)
     if options.scale != "model" and options.calibration is None:
         raise CommandError(f"--scale {options.scale}: needs a --calibration")
     texts = list(signals.warnings)

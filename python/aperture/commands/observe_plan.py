@@ -49,7 +49,6 @@ SCHEMA = {
                 "restart_longest": "restart_longest", "watchdog": "watchdog"},
 }
 del SCHEMA["outputs"]["keep_uvh5"]  # a UVH5 file is all that is written
-del SCHEMA["device"]["names"]  # beams, rings and voltages have one device
 REQUIRED = {"input": ["source"]}
 DESCRIPTIONS = {
     "instrument": "what the instrument is called",
@@ -212,11 +211,23 @@ class Configuration:
             kind.parse(rest, options.array, options.seed)
         except (CommandError, InputError) as error:
             raise self.located(error) from None
+        if options.devices is not None:
+            self._check_devices(options)
         if options.role != "fx":
             self._check_part(options)
         elif not any((options.output, options.beams, options.ring, options.voltages)):
             raise ParameterError("outputs.file", "is missing, and so are beams.directions, ring."
                                  "file and voltages.file: there would be nothing to do")
+
+    def _check_devices(self, options):
+        """Only what correlates can have several devices."""
+        for name in ("beams", "ring", "voltages"):
+            if getattr(options, name) is not None:
+                raise ParameterError("device.names", f"is not allowed with {self._fields[name]}, "
+                                     "which need all channels of all inputs on one device")
+        if options.role != "fx":
+            raise ParameterError("device.names", "is not allowed for a host that has a part of the "
+                                 "correlator, which has one device")
 
     def _check_part(self, options):
         """Of one host of several, which only correlates."""
