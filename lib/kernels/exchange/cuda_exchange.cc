@@ -44,7 +44,7 @@ void enable_access(const std::vector<int>& gpus)
     const std::lock_guard<std::mutex> lock(mutex);
     for (const int a : gpus)
         for (const int b : gpus) {
-            if (a == b || !enabled.emplace(a, b).second)
+            if (a == b || enabled.count({ a, b }))
                 continue;
             const device_guard guard(b);
             const auto status = cudaDeviceEnablePeerAccess(a, 0);
@@ -52,6 +52,7 @@ void enable_access(const std::vector<int>& gpus)
                 cudaGetLastError();
             else
                 check(status, "enabling access between GPUs");
+            enabled.emplace(a, b);
         }
 }
 
