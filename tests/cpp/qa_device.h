@@ -52,7 +52,7 @@ inline uint8_t sequence_byte(uint64_t position)
 APERTURE_QA_PRIVATE inline void
 fill_sequence(int64_t first, size_t bytes, uint8_t offset, uint8_t* out)
 {
-    const size_t history = size_t(std::clamp<int64_t>(-first, 0, int64_t(bytes)));
+    const size_t history = first < 0 ? std::min(bytes, size_t(-first)) : 0;
     std::fill_n(out, history, 0);
     for (size_t k = history; k < bytes; k++)
         out[k] = uint8_t(sequence_byte(first + k) + offset);

@@ -441,7 +441,7 @@ void check_two_gpus()
            "an edge between two GPUs is refused: " + error);
     // by way of the host it works
     auto third = make_copy("cuda:1");
-    auto passed = qa::make<qa::sink>(8, qa::sequence(8));
+    auto passed = qa::make<qa::sink>(8, qa::sequence());
     auto top = gr::make_top_block("check");
     auto between = gr::blocks::head::make(8, 1000000);
     top->connect(qa::make<qa::source>(8, 1000000), 0, third, 0);
@@ -469,9 +469,8 @@ void check_replay()
         gr::aperture::copy::parameters c;
         c.item_size = item;
         c.device = "cuda";
-        const auto sent = [=](int64_t i, size_t b) {
-            return qa::sequence_byte(i % items * item + b);
-        };
+        const auto sent = qa::each_byte(
+            [=](int64_t i, size_t b) { return qa::sequence_byte(i % items * item + b); });
         const auto direct = qa::make<qa::sink>(item, sent);
         const auto copied = qa::make<qa::sink>(item, sent);
         const auto source = replay::make(r);
