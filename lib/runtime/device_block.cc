@@ -20,6 +20,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -36,6 +37,35 @@ gr::buffer_type buffer_type_on(const device& d)
 {
     return d.own_memory() ? device_buffer::type : gr::buffer_double_mapped::type;
 }
+
+/*!
+ * Errors that were said since a device block was started last: a GPU that fails does so
+ * for all blocks that use it, and one of them says it.
+ */
+class said_errors
+{
+public:
+    static said_errors& get()
+    {
+        static auto& all = *new said_errors; // threads may outlive what is static
+        return all;
+    }
+    void forget()
+    {
+        const std::lock_guard<std::mutex> guard(d_mutex);
+        d_said.clear();
+    }
+    //! \returns whether it is new
+    bool add(const std::string& what)
+    {
+        const std::lock_guard<std::mutex> guard(d_mutex);
+        return d_said.insert(what).second;
+    }
+
+private:
+    std::mutex d_mutex;
+    std::set<std::string> d_said;
+};
 
 } // namespace
 
@@ -369,6 +399,7 @@ size_t device_block::minimum_ring() const
 
 bool device_block::start()
 {
+    said_errors::get().forget();
     d_edges->clear_error();
     // GNU Radio starts blocks in their own threads, all of them before the first is
     // called
@@ -443,8 +474,12 @@ void device_block::consume_each(int items)
 
 bool device_block::fail(const std::string& what)
 {
-    if (d_edges->set_error(what))
-        d_logger->error("{:s}", what);
+    if (d_edges->set_error(what)) {
+        if (said_errors::get().add(what))
+            d_logger->error("{:s}", what);
+        else
+            d_logger->debug("{:s}", what);
+    }
     return false;
 }
 

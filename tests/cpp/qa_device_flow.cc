@@ -13,7 +13,10 @@
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_double_mapped.h>
 #include <gnuradio/hier_block2.h>
+#include <gnuradio/logger.h>
 #include <cppunit/extensions/HelperMacros.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <sstream>
 
 using namespace gr::aperture;
 using qa::device_sink, qa::make, qa::sequence, qa::sink, qa::source, qa::step,
@@ -109,6 +112,7 @@ class qa_device_flow : public CppUnit::TestFixture
     CPPUNIT_TEST(work_of_the_host);
     CPPUNIT_TEST(errors_in_work_of_the_host);
     CPPUNIT_TEST(errors_end_the_flowgraph);
+    CPPUNIT_TEST(one_line_says_an_error);
     CPPUNIT_TEST(errors_on_the_cpu_end_it_too);
     CPPUNIT_TEST(memory_that_does_not_fit);
     CPPUNIT_TEST(no_device_on_the_cpu);
@@ -1002,6 +1006,32 @@ public:
             if (where == in_call)
                 CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
         }
+    }
+
+    //! What several blocks meet at once stands once in the log, and in the next run
+    //! again.
+    void one_line_says_an_error()
+    {
+        static std::ostringstream log; // GNU Radio keeps what writes to it
+        auto lines = std::make_shared<spdlog::sinks::ostream_sink_mt>(log);
+        gr::logging::singleton().add_default_sink(lines);
+        for (int run = 1; run <= 2; run++) {
+            d_top = gr::make_top_block("test");
+            for (int branch = 0; branch < 3; branch++) {
+                auto d = make<step>(4);
+                d->fail_in_kernel_at = 5;
+                chain(
+                    { make<source>(4, int64_t(1) << 50), d, make<sink>(4, sequence()) });
+            }
+            d_top->run();
+            d_top.reset();
+            const std::string all = log.str(), line = "error: the test wanted an error";
+            int found = 0;
+            for (size_t at = 0; (at = all.find(line, at)) != std::string::npos; at++)
+                found++;
+            CPPUNIT_ASSERT_EQUAL(run, found);
+        }
+        lines->set_level(spdlog::level::off);
     }
 
     void errors_on_the_cpu_end_it_too()
