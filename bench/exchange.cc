@@ -400,7 +400,6 @@ void bench_chain(int gpus)
                     copies / one / gpus);
         std::fflush(stdout);
     }
-    channels = 1024;
 }
 
 } // namespace

@@ -21,6 +21,8 @@ import h5py
 import numpy as np
 import yaml
 from gnuradio.aperture.arrays.array_description import load_array, save_array
+from gnuradio.aperture.commands.observe_chain import make_chain
+from gnuradio.aperture.commands.observe_plan import Configuration
 from gnuradio.aperture.packages import environment
 from gnuradio.aperture.testing.disks import small_disk
 
@@ -201,6 +203,10 @@ class TestObserve(unittest.TestCase):
             self.write(input={"source": f"sim:{self.folder}/two.yml", "duration": 2},
                        outputs={"file": f"{folder}/v-{{time}}.uvh5"}, device=device,
                        tracking={"direction": "zenith"})
+            engines = {name for name in make_chain(Configuration(self.path)).named_blocks()
+                       if "engine" in name}
+            self.assertEqual(engines, {"f_engine", "xengine"} if "name" in device else
+                             {"f_engine0", "f_engine1", "xengine0", "xengine1"})
             output = run_or_fail(self, "aperture_observe", self.path, timeout=120)
             self.assertIn("ended: 10 integrations", output)
             with h5py.File(next(folder.glob("*.uvh5"))) as file:

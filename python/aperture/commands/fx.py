@@ -79,9 +79,6 @@ def correlate(options):
     take_host(options)
     check_role(options)
     if options.role != "fx":
-        if options.devices is not None:
-            raise CommandError(f"--devices {options.devices}: not with --role {options.role}: a "
-                               "part of a correlator has one device")
         # not at the top: to load it takes time that most do not need
         from .fx_hosts import correlate_part
 

@@ -188,6 +188,9 @@ def check_role(options):
             if getattr(options, name) is not None:
                 raise CommandError(f"--{name.replace('_', '-')}: needs a --role of a part")
         return
+    if getattr(options, "devices", None) is not None:
+        raise CommandError(f"--devices {options.devices}: not with --role {options.role}: a part "
+                           "of a correlator has one device")
     if options.format != "sc8":
         raise CommandError(f"--format {options.format}: between hosts voltages are sc8")
     if options.flag:

@@ -225,9 +225,6 @@ class Configuration:
             if getattr(options, name) is not None:
                 raise ParameterError("device.names", f"is not allowed with {self._fields[name]}, "
                                      "which need all channels of all inputs on one device")
-        if options.role != "fx":
-            raise ParameterError("device.names", "is not allowed for a host that has a part of the "
-                                 "correlator, which has one device")
 
     def _check_part(self, options):
         """Of one host of several, which only correlates."""

@@ -80,7 +80,8 @@ class qa_hosts(gr_unittest.TestCase):
             self.options("a", PLAN.replace("inputs: 0/2", "input_s: 0/2"))
         self.assertIn("hosts.f0.input_s: not known", said.getvalue())
         for more, text in ((["--format", "fc32"], "--format fc32"), (["--flag"], "--flag"),
-                           (["--voltages", "v.raw"], "--voltages")):
+                           (["--voltages", "v.raw"], "--voltages"),
+                           (["--devices", "cuda:0,cuda:1"], "cuda:1: not with --role x: ")):
             with self.assertRaisesRegex(CommandError, text):
                 check_role(self.options("a", PLAN, *more))
         for arguments, text in ((["--to", "10.0.0.1:7148"], "--to"),

@@ -80,8 +80,8 @@ struct flow {
         auto waiting = std::async(std::launch::async, [this] { top->wait(); });
         if (waiting.wait_for(std::chrono::seconds(seconds)) !=
             std::future_status::ready) {
-            std::printf(
-                "FAILED: the flowgraph does not end\n"); // nobody could wait longer
+            // nobody could wait longer
+            std::printf("FAILED: the flowgraph does not end\n");
             std::fflush(stdout);
             std::_Exit(1);
         }
