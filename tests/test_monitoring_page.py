@@ -69,7 +69,8 @@ class TestMonitoringPage(unittest.TestCase):
         gr.logging().set_default_level(gr.log_levels.err)
         pictures = fresh_folder("monitoring_page")
         with tempfile.TemporaryDirectory() as folder:
-            instrument = simulated(folder=folder, type="sc8")
+            instrument = simulated(folder=folder, type="sc8", beams=[
+                "Cas A", {"name": "dark", "azimuth": 180, "elevation": 50}])
             publisher = monitoring.start(instrument, {
                 "listen": "127.0.0.1:0", "token_file": self.fed.write_token(folder)})
             run(instrument)
@@ -86,7 +87,7 @@ class TestMonitoringPage(unittest.TestCase):
         await browser.open(url)
         await browser.wait_for("document.getElementById('state').textContent === 'running'")
         await browser.wait_for("document.querySelectorAll('#map circle.good').length === 8")
-        for plot in ("bandpass-plot", "phase-plot", "coherence-plot"):
+        for plot in ("bandpass-plot", "phase-plot", "coherence-plot", "beam-plot", "power-plot"):
             await browser.wait_for(DRAWN % plot)
         await browser.wait_for(SKY_IS_DRAWN)
         await browser.wait_for("document.getElementById('fringe-words').textContent"
@@ -95,6 +96,14 @@ class TestMonitoringPage(unittest.TestCase):
                                ".startsWith('tracking Cas A, az 35')")
         self.assertEqual(8, await browser.value(
             "document.querySelectorAll('#inputs tbody tr').length"))
+        on, off = await browser.value(
+            "[...document.querySelectorAll('#beam-table tbody tr')].map((row) => row.innerText)")
+        self.assertRegex(on, r"^Cas A\s+ra 350\.\d+° dec \+58\.\d+°\s+\d+\.\d\d dB$")
+        self.assertRegex(off, r"^dark\s+az 180\.000° el 50\.000°\s+\d+\.\d\d dB$")
+        # power 5 and about 1.5, in units of an input's noise
+        self.assertGreater(float(on.split()[-2]), float(off.split()[-2]) + 2)
+        await browser.wait_for("document.querySelectorAll('#beam-choices .c0, #beam-choices .c1')"
+                               ".length === 2")
         # nothing is wider than the screen
         self.assertLessEqual(*await browser.value(
             "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"))
@@ -118,7 +127,7 @@ class TestMonitoringPage(unittest.TestCase):
     async def test_names_are_no_markup(self):
         """What an attacker could have put into a name or a message is shown as it is."""
         evil = "<img src=x onerror=\"window.evil=1\"><script>window.evil=1</script>"
-        with self.fed.FedServer(name=evil) as server:
+        with self.fed.FedServer(name=evil, beams=(evil, "other")) as server:
             async with self.browser() as browser:
                 await browser.open(server.url)
                 server.status("f_engine", event="lost", reason=evil)
@@ -133,9 +142,12 @@ class TestMonitoringPage(unittest.TestCase):
                                        "'<script>')", server.feed)
                 await browser.wait_for("document.querySelector('#candidates img')?.naturalWidth"
                                        " === 7", server.feed)
+                await browser.wait_for("document.getElementById('beams').innerText.includes("
+                                       "'at <img')", server.feed)
                 self.assertEqual("undefined", await browser.value("typeof window.evil"))
                 self.assertEqual(0, await browser.value(
-                    "document.querySelectorAll('#log script, #log img, #name *').length"))
+                    "document.querySelectorAll('#log script, #log img, #name *, #beams img')"
+                    ".length"))
                 self.assert_content(browser, server.url)
 
     @staticmethod

@@ -13,6 +13,7 @@ from gnuradio import gr
 
 from ..arguments.version import __version__
 from ..monitoring.array_values import array_section
+from ..monitoring.beam_values import beams_section
 from ..pointing import Drift
 from ..streams.python_block import printable
 from ..tracking.directions import parse_direction
@@ -170,8 +171,9 @@ class ObservatoryChain(Observed, CommandChain):
         return {name: block for name, block in found.items() if block}
 
     def about(self):
-        return {**super().about(),
-                "beams": [beam.name for beam in self.forming.beams] if self.forming else []}
+        forming = self.forming
+        return {**super().about(), "beams": beams_section(
+            self._signals.description, forming.beams, self._options.products) if forming else []}
 
     def progress(self):
         if self.correlating:

@@ -213,8 +213,11 @@ ring: {{file: "{self.folder}/d-{{id}}-{{time}}.dada", seconds: 1}}
 
     def test_hooks_see_the_blocks(self):
         """As monitoring does: before the start, by name, with their ports."""
-        configuration = self.configuration('ring: {file: "%s/d-{id}-{time}.dada", seconds: 1}\n'
-                                           'tracking: {direction: "Cas A"}\n' % self.folder)
+        configuration = self.configuration(f"""\
+ring: {{file: "{self.folder}/d-{{id}}-{{time}}.dada", seconds: 1}}
+tracking: {{direction: "Cas A"}}
+beams: {{directions: "grid:az=180,el=60", file: "{self.folder}/p-{{time}}.fil"}}
+""")
         self.edited("duration: 1")
         instrument = Instrument("test", configuration.sections, "0")
         seen = []
@@ -226,6 +229,9 @@ ring: {{file: "{self.folder}/d-{{id}}-{{time}}.dada", seconds: 1}}
         self.assertIn("gains", about["blocks"]["f_engine"]["in"])
         self.assertIn("status", about["blocks"]["tracker"]["out"])
         self.assertEqual(2, len(about["array"]["antennas"]))
+        self.assertEqual("beam_power", about["blocks"]["beams"]["type"])
+        self.assertEqual(1, len(about["beams"]))
+        self.assertIn("az 180.000° el 60.000°", about["beams"][0]["direction"])
         self.assertEqual("starting", about["state"])
 
 

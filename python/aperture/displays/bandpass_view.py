@@ -208,7 +208,8 @@ class BandpassView:
         inputs = [self._state(number, None if clamped is None else float(clamped[number]),
                               None if missing is None else float(missing[number]))
                   for number in range(len(self._names))]
-        return Bandpasses(inputs, self._frequencies, *self._span(inputs, dynamic_range),
+        return Bandpasses(inputs, self._frequencies, *decibel_span(
+                              [state.decibels for state in inputs], dynamic_range),
                           self._range, self._words(inputs))
 
     def _state(self, number, clamped, missing):
@@ -220,19 +221,6 @@ class BandpassView:
         limits = CLAMPED if self._range is None else self._range.clamped
         grades = LEVELS.get(level, NEUTRAL), graded(clamped, limits), graded(missing, MISSING)
         return InputState(self._names[number], 10 * decibels, rms, level, clamped, missing, grades)
-
-    @staticmethod
-    def _span(inputs, dynamic_range):
-        """Lowest and highest dB of the curves, without what one channel in fifty does."""
-        values = np.concatenate([state.decibels for state in inputs])
-        values = values[np.isfinite(values)]
-        if not len(values):
-            return -LEAST_SPAN, 0.0
-        high = float(values.max()) + 1
-        if dynamic_range:
-            return high - dynamic_range, high
-        low = min(float(np.percentile(values, 2)) - 2, high - LEAST_SPAN)
-        return low, high
 
     def _words(self, inputs):
         """A sentence on all inputs."""
@@ -267,6 +255,20 @@ class BandpassView:
         if state.grades[1] in (WARN, BAD):
             found.append(f"{percent(state.clamped)} clamped")
         return ", ".join(found)
+
+
+def decibel_span(curves, dynamic_range=0.0):
+    """Lowest and highest dB of curves, without what one channel in fifty does; so much below the
+    highest, if a dynamic range is given."""
+    values = np.concatenate(curves)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return -LEAST_SPAN, 0.0
+    high = float(values.max()) + 1
+    if dynamic_range:
+        return high - dynamic_range, high
+    low = min(float(np.percentile(values, 2)) - 2, high - LEAST_SPAN)
+    return low, high
 
 
 def graded(part, limits):

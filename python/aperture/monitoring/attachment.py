@@ -12,6 +12,7 @@ import pmt
 from gnuradio import gr
 
 from ..streams.python_block import keep_while_connected
+from .beam_look import DETECTORS, BeamLook
 from .controls import controls_of
 from .visibility_look import VisibilityLook
 
@@ -62,7 +63,14 @@ class Attachment:
                          if (found := controls_of(block))}
         self.looks = [VisibilityLook(top, name, block) for name, block in self.blocks.items()
                       if type(block).__name__ in CORRELATORS][:1]
+        self.looks += [BeamLook(top, name, block, self._first("pointing"))
+                       for name, block in self.blocks.items()
+                       if type(block).__name__ in DETECTORS][:1]
         self._edges = None
+
+    def _first(self, kind):
+        """The first block of a type, or None."""
+        return next((block for block in self.blocks.values() if type(block).__name__ == kind), None)
 
     def messages(self):
         """(block, port, time, message) of what was sent since the last call."""
@@ -88,11 +96,9 @@ class Attachment:
 
     def tracked(self):
         """What delays follow, as a dictionary of directions; None without a delay_tracker."""
-        for block in self.blocks.values():
-            if type(block).__name__ == "delay_tracker":
-                return {key: value for key, value in vars(block.direction()).items()
-                        if value is not None}
-        return None
+        block = self._first("delay_tracker")
+        return None if block is None else {
+            key: value for key, value in vars(block.direction()).items() if value is not None}
 
     def edges(self):
         """[(name of the writer, name of the reader, items that wait between)] of the blocks with

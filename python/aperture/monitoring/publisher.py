@@ -226,7 +226,8 @@ class Publisher:
         for look in attachment.looks:
             found = look.take()
             if found is not None:
-                self._follow(*found, look)
+                if look is attachment.looks[0]:
+                    self._follow(found[0])
                 self.outbox.put(*found)
         self._send_pictures()
         now = time.monotonic()
@@ -244,7 +245,7 @@ class Publisher:
         self.outbox.put({"kind": "status", "block": name, "time": moment,
                          "value": value if isinstance(value, dict) else {"value": value}})
 
-    def _follow(self, message, _, look):
+    def _follow(self, message):
         """How fast the stream's time runs, and how old the newest integration is."""
         now, interval = time.monotonic(), message["interval"]
         if interval is None:
@@ -267,7 +268,8 @@ class Publisher:
                 "blocks": attachment.counts() if running else {},
                 "edges": attachment.edges() if running else [],
                 "tracked": plain(attachment.tracked()),
-                "integrations": sum(look.items() for look in attachment.looks),
+                # of the visibilities, or of the beams' powers where there are none
+                "integrations": sum(look.items() for look in attachment.looks[:1]),
                 "times_real_time": plain(self._speed), "latency": plain(self._age),
                 "queue": len(self.outbox), "dropped": self.outbox.dropped,
                 "server_restarts": self.server_restarts}

@@ -68,12 +68,12 @@ class FedServer:
     `error`. To be closed.
 
     section: the section monitoring; port 0 of listen: a free one; request_time: s within which
-    requests must come; pause: s from one update to the next.
+    requests must come; pause: s from one update to the next; beams: names.
     """
 
     def __init__(self, section=None, array="y8", name="fed", request_time=4.0,
-                 pause=0.2):
-        self.array = load_array(array)
+                 pause=0.2, beams=("Cas A", "zenith", "dead")):
+        self.array, self.beams = load_array(array), list(beams)
         self.commands, self.error = [], None
         self._process = ServerProcess(Section.of({"listen": "127.0.0.1:0", **(section or {})}),
                                       "--request-time", str(request_time), "--pause", str(pause))
@@ -103,6 +103,7 @@ class FedServer:
         self.send({"kind": "about", "controls": controls(), "instrument": {
             "name": name, "version": "1.2.3", "state": "running", "restarts": 0,
             "array": array_section(self.array), "configuration": {},
+            "beams": [{"name": beam, "direction": f"at {beam}"} for beam in self.beams],
             "blocks": {block: {"type": block, "in": [], "out": ["status"]}
                        for block in ("source", "f_engine", "xengine", "tracker", "ring",
                                      "calibrator")}}})
@@ -119,6 +120,7 @@ class FedServer:
         counts and figures."""
         if draw:
             self._send_integration(seconds, channels)
+            self._send_powers(seconds)
         inputs = len(self.array.inputs)
         clamped = [0] * (inputs - 1) + [50 * self.integrations]
         self.send({"kind": "status", "block": "f_engine", "time": time.time(), "value": {
@@ -147,6 +149,23 @@ class FedServer:
                    "inputs": list(range(inputs)), "channels": channels,
                    "first": self.array.center_frequency - 1e5, "width": 2e5 / channels,
                    "counted": [100.0], "spectra": 100}, values)
+
+    def _send_powers(self, seconds, channels=700, together=3):
+        """Each beam has twice the power of the one before it; the last has none."""
+        count = len(self.beams)
+        if not count:
+            return
+        powers = 2.0 ** np.arange(count)
+        powers[-1] = 0
+        points = -(-channels // together)
+        self.send({"kind": "powers", "block": "beams", "number": self.integrations,
+                   "time": START + self.integrations * seconds, "told": True,
+                   "interval": seconds, "beams": list(range(count)), "all": count,
+                   "channels": channels, "together": together,
+                   "powers": [power or None for power in powers.tolist()],
+                   "first": self.array.center_frequency - 1e5, "width": 2e5 / channels,
+                   "directions": [None] * count},
+                  np.repeat(powers, points).astype(np.float32))
 
     def status(self, block, **value):
         """A message of a block's port status."""

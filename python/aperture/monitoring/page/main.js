@@ -4,21 +4,23 @@
 // The page: asks what the instrument is, follows what it does, and draws that.
 
 import { Refused, follow, get, picture, setToken } from "./api.js";
+import { Beams } from "./beams.js";
 import { showControls } from "./controls.js";
 import { $, element, large, number, percent, utc, write } from "./draw.js";
 import { ArrayMap } from "./map.js";
-import { Bandpasses, Fringes } from "./plots.js";
+import { Fringes, Spectra } from "./plots.js";
 import { Sky } from "./sky.js";
 
 const MOST_LINES = 200, MOST_CANDIDATES = 20;
 const FIRST_PAUSE = 1000, LAST_PAUSE = 15000;   // ms between attempts to connect
 
-const bandpasses = new Bandpasses($("bandpass-plot"));
+const bandpasses = new Spectra($("bandpass-plot"));
 const fringes = new Fringes($("phase-plot"), $("coherence-plot"));
+const beams = new Beams($("beam-plot"), $("power-plot"));
 const sky = new Sky($("sky"), $("sky-lines"));
 const map = new ArrayMap($("map"), chooseInputs);
 const known = { about: null, key: "", sky: 0, skyBusy: false, lines: 0, alarms: 0, now: null,
-                loading: false, pictures: new Map(), waiting: false };
+                loading: new Set(), pictures: new Map(), waiting: false };
 
 // ---- choices
 
@@ -106,7 +108,7 @@ function showBandpasses(found) {
   if (!found.inputs) return;
   write($("health"), found.words);
   write($("bandpass-about"), found.inputs.length > 8 ? "eight at a time" : "");
-  bandpasses.show(found);
+  bandpasses.show(found.inputs.map((one) => one.name), found);
   showChips($("bandpass-choices"), found.inputs.map((one) => [one.name, one.name]),
             bandpasses.choice, () => showBandpasses(known.now.bandpasses));
   map.update(found.inputs, found.inputs.length > 8 ? new Set(bandpasses.choice.colours.keys())
@@ -132,15 +134,40 @@ function showFringes(now) {
             fringes.choice, () => showFringes(known.now));
 }
 
-async function loadFringes() {
-  if (known.loading) return;
-  known.loading = true;
+// A past that the server keeps; not twice at the same time.
+async function load(name, take) {
+  if (known.loading.has(name)) return;
+  known.loading.add(name);
   try {
-    fringes.load((await get("/api/v1/fringes")).baselines);
+    take(await get(`/api/v1/${name}`));
   } catch (_) {
     // the next update asks again
   }
-  known.loading = false;
+  known.loading.delete(name);
+}
+
+function loadFringes() {
+  return load("fringes", (found) => fringes.load(found.baselines));
+}
+
+function loadBeams() {
+  return load("beams", (found) => beams.load(found));
+}
+
+function showBeams(found) {
+  $("beams").hidden = !found.beams;
+  if (!found.beams) return;
+  const shown = found.beams.length;
+  write($("beams-about"), shown < found.all ? `${shown} of ${found.all}, eight at a time`
+    : shown > 8 ? "eight at a time" : "");
+  if (!beams.add(found)) loadBeams();
+  beams.show(found);
+  showChips($("beam-choices"), found.beams.map((one) => [one.name, one.name]), beams.choice,
+            () => showBeams(known.now.beams));
+  showRows($("beam-table").tBodies[0], found.beams.map((one) => [
+    [one.name, ""], [one.direction || "–", ""],
+    [one.decibels === null ? "–" : `${one.decibels.toFixed(2).replace("-", "−")} dB`,
+     "number"]]));
 }
 
 async function showSky(now) {
@@ -228,6 +255,7 @@ function show(now) {
   showTiles(now);
   showBandpasses(now.bandpasses);
   showFringes(now);
+  showBeams(now.beams);
   showSky(now);
   showCandidates(now.candidates || []);
   showBlocks(now.figures);
@@ -258,7 +286,7 @@ async function begin() {
     map.set(about.instrument.array);
     showControls(about);
   }
-  await loadFringes();
+  await Promise.all([loadFringes(), loadBeams()]);
   $("login").hidden = true;
   $("main").hidden = false;
   $("log").replaceChildren();
@@ -300,6 +328,8 @@ async function run() {
 }
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  for (const plot of [bandpasses.plot, fringes.phases, fringes.coherences]) plot.restyle();
+  for (const plot of [bandpasses.plot, fringes.phases, fringes.coherences, ...beams.plots]) {
+    plot.restyle();
+  }
 });
 run();

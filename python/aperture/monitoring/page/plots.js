@@ -1,11 +1,11 @@
 // Copyright 2026 gr-aperture's authors.
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// Bandpasses, and fringes against time, drawn by dygraphs; all of bounded length.
+// Spectra, and fringes against time, drawn by dygraphs; all of bounded length.
 
 import { COLOURS, style } from "./draw.js";
 
-const LONGEST = 600;      // integrations of a baseline
+export const LONGEST = 600;   // points of a curve against time
 const MOST_CURVES = 8;    // as many as there are colours
 
 function available(node) {
@@ -34,7 +34,7 @@ function frequencyLabel(value, granularity, option, graph) {
   return value.toFixed(Math.max(0, Math.min(6, digits)));
 }
 
-class Plot {
+export class Plot {
   constructor(node, more) {
     this.node = node;
     this.more = more;
@@ -92,7 +92,8 @@ export class Choice {
   }
 }
 
-export class Bandpasses {
+// Spectra of inputs or of beams, of up to as many as there are colours.
+export class Spectra {
   constructor(node) {
     this.choice = new Choice();
     this.plot = new Plot(node, {
@@ -101,20 +102,20 @@ export class Bandpasses {
               y: { axisLabelWidth: 40 } } });
   }
 
-  show(bandpasses) {
-    const names = bandpasses.inputs.map((one) => one.name);
+  // found: decibels [name][point], frequencies or null, low and high
+  show(names, found) {
     this.choice.keep(names);
     if (this.choice.colours.size === 0) names.slice(0, MOST_CURVES).forEach((name) =>
       this.choice.add(name));
     const chosen = [...this.choice.colours.keys()].filter((name) => names.includes(name));
-    const curves = chosen.map((name) => bandpasses.decibels[names.indexOf(name)]);
-    const places = bandpasses.frequencies
-      ? bandpasses.frequencies.map((one) => one / 1e6)
-      : bandpasses.decibels[0].map((_, place) => place);
+    const curves = chosen.map((name) => found.decibels[names.indexOf(name)]);
+    const places = found.frequencies
+      ? found.frequencies.map((one) => one / 1e6)
+      : found.decibels[0].map((_, place) => place);
     this.plot.show(chosen, places.map((place, row) => [place, ...curves.map((one) => one[row])]),
                    chosen.map((name) => COLOURS[this.choice.colours.get(name)]),
-                   { valueRange: [bandpasses.low, bandpasses.high],
-                     xlabel: bandpasses.frequencies ? "frequency (MHz)" : "channel" });
+                   { valueRange: [found.low, found.high],
+                     xlabel: found.frequencies ? "frequency (MHz)" : "channel" });
   }
 }
 

@@ -56,6 +56,7 @@ class Metrics:
                        server.connections.refused if server.connections else 0)
         yield from self._blocks(figures)
         yield from self._inputs(server.drawings.bandpasses.get("inputs", []), observed)
+        yield self._beams(server.beams.now.get("beams", []))
         yield from self._machine(server)
 
     @staticmethod
@@ -106,6 +107,15 @@ class Metrics:
                     name = names[number] if number < len(names) else str(number)
                     totals[key].add_metric([block, name], float(count))
         yield from totals.values()
+
+    @staticmethod
+    def _beams(beams):
+        powers = GaugeMetricFamily(PREFIX + "beam_power", "Newest total power: the mean over the "
+                                   "channels", labels=["beam"])
+        for beam in beams:
+            if beam["power"] is not None:
+                powers.add_metric([beam["name"]], beam["power"])
+        return powers
 
     @staticmethod
     def _machine(server):

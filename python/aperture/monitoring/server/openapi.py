@@ -17,6 +17,18 @@ ERRORS = {400: "The request is not one", 401: "A token is needed",
           503: "Too much at once, or nothing there yet", 504: "The instrument did not answer"}
 
 
+def _list(items):
+    return {"type": "array", "items": items}
+
+
+#: decibels of a beam belong to the times; null: it had no power
+BEAMS = {"type": "object", "required": ["times", "beams"], "properties": {
+    "times": _list({"type": "number"}),
+    "beams": _list({"type": "object", "required": ["name", "decibels"], "properties": {
+        "name": {"type": "string"},
+        "decibels": _list({"type": "number", "nullable": True})}})}}
+
+
 def _errors(*codes):
     return {str(code): {"description": ERRORS[code], "content": {"application/json": {
         "schema": {"$ref": "#/components/schemas/Error"}}}} for code in codes}
@@ -42,11 +54,12 @@ def description(observed, version):
         "/openapi.json": _get("This description"),
         "/metrics": _get("Figures for Prometheus", {"type": "string"}, "text/plain"),
         "/api/v1/about": _get("What the instrument is, and what may be changed"),
-        "/api/v1/state": _get("What is now: figures, levels, fringes, sky"),
+        "/api/v1/state": _get("What is now: figures, levels, fringes, beams, sky"),
         "/api/v1/status": _get("The newest messages of all blocks, by event"),
         "/api/v1/status/{block}": _get("The newest messages of a block, by event", codes=(404,),
                                        parameters=[block]),
         "/api/v1/fringes": _get("Fringes of the last integrations"),
+        "/api/v1/beams": _get("Total powers of beams in the last looks", BEAMS),
         "/api/v1/log": _get("The last lines of the log"),
         "/api/v1/candidates": _get("The last candidates"),
         "/api/v1/candidates/{id}.png": _get(

@@ -25,7 +25,7 @@ FILES = {
     "/": (PAGE / "index.html", "text/html"),
     "/page/style.css": (PAGE / "style.css", "text/css"),
     **{f"/page/{name}.js": (PAGE / f"{name}.js", "text/javascript") for name in (
-        "main", "api", "draw", "map", "plots", "sky", "controls")},
+        "main", "api", "draw", "map", "plots", "beams", "sky", "controls")},
     "/page/icon.svg": (PAGE / "icon.svg", "image/svg+xml"),
     "/page/dygraph.js": (DYGRAPHS / "dygraph.min.js", "text/javascript"),
     "/page/dygraph.css": (DYGRAPHS / "dygraph.min.css", "text/css"),
@@ -62,7 +62,8 @@ class Pages:
             web.get(f"{api}/about", self._about), web.get(f"{api}/state", self._state),
             web.get(f"{api}/status", self._status),
             web.get(f"{api}/status/{{block:{NAME}}}", self._status_of),
-            web.get(f"{api}/fringes", self._fringes), web.get(f"{api}/log", self._log),
+            web.get(f"{api}/fringes", self._fringes), web.get(f"{api}/beams", self._beams),
+            web.get(f"{api}/log", self._log),
             web.get(f"{api}/candidates", self._candidates),
             web.get(f"{api}/candidates/{{id:{NAME}}}.png", self._picture),
             web.get(f"{api}/sky.png", self._sky), web.get(f"{api}/events", self._events),
@@ -99,7 +100,8 @@ class Pages:
                 "state": observed.about.get("state", ""), "name": observed.about.get("name", ""),
                 "figures": observed.figures, "gpus": self._server.gpus,
                 "bandpasses": drawings.bandpasses, "fringes": drawings.fringes,
-                "sky": drawings.sky, "tracking": self._tracking(),
+                "beams": self._server.beams.now, "sky": drawings.sky,
+                "tracking": self._tracking(),
                 "skipped": self._server.skipped}
 
     def _tracking(self):
@@ -123,6 +125,9 @@ class Pages:
 
     async def _fringes(self, _):
         return answer({"baselines": self._server.drawings.history()})
+
+    async def _beams(self, _):
+        return answer(self._server.beams.history())
 
     async def _log(self, _):
         return answer({"lines": list(self._server.observed.log)})

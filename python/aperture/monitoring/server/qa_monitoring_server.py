@@ -112,9 +112,32 @@ class qa_monitoring_server(gr_unittest.TestCase):
         self.assertEqual((200, "image/png"), (status, headers["Content-Type"]))
         self.assertTrue(picture.startswith(b"\x89PNG"))
 
+    def test_beams_are_told(self):
+        def newest():
+            self.server.feed()
+            found = json.loads(self.ask("/api/v1/state")[2])["beams"]
+            past = json.loads(self.ask("/api/v1/beams")[2])
+            return (found, past) if found and len(past["times"]) > 2 else None
+        found, past = self.wait_for(newest)
+        self.assertEqual([("Cas A", "at Cas A", 1.0, 0.0), ("zenith", "at zenith", 2.0, 3.0103),
+                          ("dead", "at dead", None, None)],
+                         [(beam["name"], beam["direction"], beam["power"], beam["decibels"])
+                          for beam in found["beams"]])
+        # 700 channels, three of them a point
+        self.assertEqual([234] * 3, [len(curve) for curve in found["decibels"]])
+        self.assertEqual(234, len(found["frequencies"]))
+        self.assertEqual([("Cas A", {0.0}), ("zenith", {3.0103}), ("dead", {None})],
+                         [(beam["name"], set(beam["decibels"])) for beam in past["beams"]])
+        self.assertTrue(all(len(beam["decibels"]) == len(past["times"])
+                            for beam in past["beams"]))
+        self.assertEqual(sorted(set(past["times"])), past["times"])
+        paths = json.loads(self.ask("/openapi.json")[2])["paths"]
+        self.assertIn("/api/v1/beams", paths)
+
     def test_metrics_are_those_of_prometheus(self):
         from prometheus_client.parser import text_string_to_metric_families
-        self.wait_for(lambda: json.loads(self.ask("/api/v1/state")[2])["bandpasses"])
+        self.wait_for(lambda: all(json.loads(self.ask("/api/v1/state")[2])[key]
+                                  for key in ("bandpasses", "beams")))
         text = self.ask("/metrics")[2].decode()
         found = {(sample.name, *sorted(sample.labels.values())): sample.value
                  for family in text_string_to_metric_families(text) for sample in family.samples}
@@ -124,6 +147,10 @@ class qa_monitoring_server(gr_unittest.TestCase):
         self.assertEqual(0.0, found["aperture_clamped_values_total", "N1x", "f_engine"])
         self.assertGreaterEqual(found["aperture_clamped_values_total", "W2x", "f_engine"], 100.0)
         self.assertGreater(found["aperture_server_resident",], 1e6)
+        self.assertEqual({("aperture_beam_power", "Cas A"): 1.0,
+                          ("aperture_beam_power", "zenith"): 2.0},
+                         {key: value for key, value in found.items()
+                          if key[0] == "aperture_beam_power"})
 
     def test_the_dashboard_asks_for_what_there_is(self):
         """Every figure in Grafana's dashboard is one of /metrics."""

@@ -23,6 +23,7 @@ from .. import channel
 from ..section import Section, SectionError
 from . import connections
 from .access import Access, log
+from .beam_drawings import BeamDrawings
 from .connections import LARGEST_BODY, MOST, MOST_OF_ONE, Connections
 from .drawings import Drawings
 from .machine import watch_gpus
@@ -34,8 +35,8 @@ from .state import Observed
 MOST_COMMANDS, COMMAND_TIME = 16, 5.0
 DESCRIPTORS = 512
 NICE = 19
-#: part of one processor that drawing takes, at most
-DRAWING_SHARE = 0.01
+#: messages of which the newest is drawn -> part of one processor that this takes, at most
+DRAWING_SHARES = {"visibilities": 0.008, "powers": 0.002}
 HANDSHAKE_TIME = 5.0
 
 
@@ -49,7 +50,7 @@ class Server:
 
     def __init__(self, section, flowgraph, sock, pause=1.0):
         self.section, self.flowgraph, self.pid = section, flowgraph, os.getpid()
-        self.observed, self.drawings = Observed(), Drawings()
+        self.observed, self.drawings, self.beams = Observed(), Drawings(), BeamDrawings()
         self.metrics = Metrics(self)
         self.access = self.connections = None
         self.pause = pause
@@ -58,7 +59,8 @@ class Server:
         self.skipped = 0
         self.ending = asyncio.Event()
         self._sock = sock
-        self._newest, self._wanted = None, asyncio.Event()
+        self._newest = {}
+        self._wanted = {kind: asyncio.Event() for kind in DRAWING_SHARES}
         self._commands, self._ids = {}, itertools.count(1)
         self._writer = None
 
@@ -92,7 +94,8 @@ class Server:
             asyncio.get_running_loop().add_signal_handler(number, self.ending.set)
         self._tell({"kind": "ready", "url": url})
         tasks = [asyncio.create_task(work) for work in (
-            self._read(reader), self._draw(), watch_gpus(self._take_gpus))]
+            self._read(reader), watch_gpus(self._take_gpus),
+            *(self._draw(kind) for kind in DRAWING_SHARES))]
         await self.ending.wait()
         server.close()
         for task in tasks:
@@ -124,10 +127,10 @@ class Server:
 
     def _take(self, message, payload):
         kind = message["kind"]
-        if kind == "visibilities":
-            self.skipped += self._newest is not None
-            self._newest = message, payload
-            self._wanted.set()
+        if kind in DRAWING_SHARES:
+            self.skipped += kind in self._newest
+            self._newest[kind] = message, payload
+            self._wanted[kind].set()
         elif kind == "answer":
             waiting = self._commands.pop(message["id"], None)
             if waiting is not None and not waiting.done():
@@ -135,13 +138,14 @@ class Server:
         else:
             self.observed.take(message, payload)
 
-    async def _draw(self):
+    async def _draw(self, kind):
         """Draws the newest integration in a thread; what comes meanwhile but for the last is
         skipped."""
+        wanted = self._wanted[kind]
         while True:
-            await self._wanted.wait()
-            self._wanted.clear()
-            (message, payload), self._newest = self._newest, None
+            await wanted.wait()
+            wanted.clear()
+            message, payload = self._newest.pop(kind)
             begin, took = time.monotonic(), 0.0
             observed = self.observed
             try:
@@ -152,14 +156,17 @@ class Server:
             except Exception as error:  # a picture less
                 log(f"drawing: {type(error).__name__}: {error}")
             observed.touch()
-            least = max(self.pause, took / DRAWING_SHARE) if self.pause else 0.0
+            least = max(self.pause, took / DRAWING_SHARES[kind]) if self.pause else 0.0
             await asyncio.sleep(max(0.0, least - (time.monotonic() - begin)))
 
     def _draw_one(self, message, payload, about, counts, tracked):
         """Returns how long it had a processor."""
         begin = time.thread_time()
-        self.drawings.follow(tracked)
-        self.drawings.draw(message, payload, about, counts)
+        if message["kind"] == "powers":
+            self.beams.draw(message, payload, about)
+        else:
+            self.drawings.follow(tracked)
+            self.drawings.draw(message, payload, about, counts)
         return time.thread_time() - begin
 
     async def command(self, block, port, value):

@@ -1,0 +1,42 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What the page knows of beams: their names and where they look, as plain values."""
+
+from ..arrays.array_description import load_array
+from ..filterbank_sink import row_names
+from ..pointing import as_beams
+
+
+def beams_section(array, beams, products="power"):
+    """
+    The list of describe()["beams"], an entry for each row of powers that `beam_power` or
+    `power_detector` gives: dictionaries of `name` and `direction`, a text.
+
+    Parameters
+    ----------
+    array : ArrayDescription, or str
+        As `pointing` takes it.
+    beams : list
+        As `pointing` takes them, the incoherent ones behind the others.
+    products : str
+        Of the block. With "power", an array with two polarisations has two rows for each beam.
+
+    Raises
+    ------
+    ValueError
+        A parameter is not allowed.
+    """
+    array = load_array(array) if isinstance(array, str) else array
+    beams = as_beams(array, beams)
+    names = row_names(array, beams, products)
+    each = len(names) // len(beams)
+    return [{"name": name, "direction": direction_text(beams[row // each])}
+            for row, name in enumerate(names)]
+
+
+def direction_text(beam):
+    """Where a beam looks; of an incoherent one, that it sees all that its antennas see."""
+    return "all that its antennas see" if beam.incoherent else str(beam)
