@@ -233,7 +233,7 @@ class TestGnuradioQa(unittest.TestCase):
         (folder / "gr-blocks").mkdir()
         for name, text in files:
             (folder / "gr-blocks" / name).write_text(text)
-        return run(SOURCE / "tools/run", SOURCE / "tools/gnuradio-qa", folder,
+        return run(SOURCE / "tools/run", SOURCE / "tools/gnuradio-qa", folder, "--jobs", "2",
                    env={**os.environ, "APERTURE_BUILD": str(BUILD)})
 
     def test_copies_are_in_the_edges(self):
@@ -249,6 +249,9 @@ class TestGnuradioQa(unittest.TestCase):
                                  r" +\(as it is: passed\)")
         self.assertIn("1 files passed (1 tests, 1 copies), 1 failed with the copies only, "
                       "1 also as they are, 0 ran no test, 0 left out", output)
+        # in this order, whichever ends first
+        self.assertEqual(re.findall(r"\d copies  gr-blocks/(\w+)\.py", output),
+                         ["qa_bad", "qa_good", "qa_other"], output)
 
     def test_refuses(self):
         status, output = self.check()
