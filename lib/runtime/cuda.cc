@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -483,12 +484,19 @@ public:
                 "cuMemSetAccess");
             return true;
         }
+        // asked for a second time, CUDA calls it an error, and so do its tools
+        static std::mutex mutex;
+        static std::set<std::pair<int, int>> enabled;
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (enabled.count({ reader, d_gpu }))
+            return true;
         const on_gpu there(reader);
         const auto status = cudaDeviceEnablePeerAccess(d_gpu, 0);
         if (status == cudaErrorPeerAccessAlreadyEnabled)
             cudaGetLastError();
         else
             check(status, reader, "cudaDeviceEnablePeerAccess");
+        enabled.emplace(reader, d_gpu);
         return true;
     }
 
