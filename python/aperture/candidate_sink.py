@@ -17,8 +17,9 @@ import numpy as np
 import pmt
 
 from . import tags
-from .files.file_names import TIME, check_fields, time_text
+from .files.file_names import TIME, check_fields, names_at
 from .files.growing_file import check_path, file_name
+from .files.roll_over import RollingSink, RollOver
 from .parameters.errors import refuse
 from .streams.python_block import python_block, text_of
 from .streams.tag_values import time_of
@@ -32,10 +33,11 @@ MOST_KEPT = 2**36      # bytes of powers
 WAITING = 4            # pictures that wait to be drawn
 PATIENCE = 10.0        # seconds that the last item of powers waits for the last candidates
 POLL = 0.005
+LONGEST_LINE = 1024   # bytes of a table, at most
 PORT = pmt.intern("candidates")
 
 
-class candidate_sink(python_block):
+class candidate_sink(RollingSink, python_block):
     """
     Writes candidates of `pulse_search` into a table, and draws a picture of each.
 
@@ -49,6 +51,10 @@ class candidate_sink(python_block):
     the dedispersed waterfall, and the S/N over dispersion measure and time, which is computed from
     the powers. Pictures are drawn beside the flowgraph; those that come too fast are left out.
 
+    With {time} in the name a new table begins after `rows_per_file` candidates, and by time, by
+    size and when it is asked for (`set_roll_over()`, `roll_over()`), with the candidate that is
+    the first in it; one of an earlier time that comes after that is in the new table, too.
+
     A message that is no candidate is logged and left out. Any other error (a full disk, somebody
     else who writes the table) is logged, ends the flowgraph if there are powers, and is given by
     `error()`.
@@ -56,7 +62,8 @@ class candidate_sink(python_block):
     Parameters
     ----------
     filename : str
-        The table: .ecsv or .csv. {time} becomes the UTC at which the flowgraph starts.
+        The table: .ecsv or .csv. {time} becomes the UTC at which the flowgraph starts, and in the
+        names of the tables that follow that of their first candidate.
     beams, channels : int
         Of the powers.
     center_frequency, bandwidth : float
@@ -70,7 +77,7 @@ class candidate_sink(python_block):
     seconds : float
         How long powers are kept: longer than the sweep of a pulse and what the search takes.
     rows_per_file : int
-        With {time} in the name, a new table begins after so many candidates.
+        With {time} in the name: candidates of a table, at most.
     overwrite : bool
         Whether an existing table is replaced; if not, it is refused.
 
@@ -116,6 +123,7 @@ class candidate_sink(python_block):
         self._sample_time, self._kind = float(sample_time), kind
         self._pictures, self._overwrite = float(pictures), bool(overwrite)
         self._rows_per_file = int(rows_per_file)
+        self._roll = RollOver(self._name)
         self._table = self._thread = self._powers = None
         self._reset()
         shape = (kind.type, self._row) if self._row > 1 else kind.type
@@ -141,6 +149,9 @@ class candidate_sink(python_block):
 
     # ---- inside
 
+    def _ended_files(self):
+        return self._paths if self._table is None else self._paths[:-1]
+
     def _reset(self):
         self._paths, self._written, self._rows = [], 0, 0
         self._drawn = self._left_out = 0
@@ -158,17 +169,28 @@ class candidate_sink(python_block):
             self._thread = threading.Thread(target=self._draw_all, daemon=True,
                                             name="candidate pictures")
             self._thread.start()
-        self._begin_table(time.time())
+        now = time.time()
+        self._begin_table((int(now), now % 1))
 
-    def _begin_table(self, seconds):
-        path = self._name.replace(TIME, time_text(seconds))
-        if path in self._paths:   # within a second
-            return
+    def _begin_table(self, moment):
+        path, = names_at([self._name], moment[0], self._paths)
         table = CandidateTable(path, self._overwrite)
         if self._table is not None:
             self._table.close()
-        self._table, self._rows = table, 0
+        self._table, self._rows, self._begun = table, 0, moment
         self._paths.append(path)
+        self._roll.begun()
+
+    def _is_full(self, moment):
+        """Whether another table begins with the candidate of this time."""
+        if TIME not in self._name:
+            return False
+        if self._rows == 0 and moment < self._begun:   # a recording's
+            self._begun = moment
+        size = self._roll.size
+        return (self._rows >= self._rows_per_file
+                or bool(size) and self._rows > 0 and self._table.size + LONGEST_LINE > size
+                or self._roll.ends(self._begun, max(moment, self._begun), 0.0))
 
     def _stop(self):
         # what came after the last call of the scheduler
@@ -222,9 +244,9 @@ class candidate_sink(python_block):
         except ValueError as error:
             self.logger.warn(text_of(error))
             return
+        if self._is_full(candidate.time):
+            self._begin_table(candidate.time)
         picture = self._ask_for_picture(candidate) if self._pictures > 0 else ""
-        if self._rows >= self._rows_per_file and TIME in self._name:
-            self._begin_table(candidate.time[0])
         self._table.add(candidate, picture)
         self._rows += 1
         self._written += 1

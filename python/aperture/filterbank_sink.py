@@ -20,11 +20,11 @@ from .arrays import earth_rotation, geometry
 from .arrays.array_description import ArrayDescription, load_array
 from .beams.weights import beam_directions, find_polarizations
 from .files.filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
-from .files.file_names import TIME, check_fields, name_text, time_text
+from .files.file_names import check_fields, name_text, names_at
 from .files.filterbank_writer import (MISSING, MissingSamples, RecentMean, SampleFile, cells_of,
                                       check_names, take_places)
 from .files.growing_file import check_path, file_name
-from .files.roll_over import RollingSink, RollOver
+from .files.roll_over import RecordingSink, RollOver
 from .parameters.errors import refuse
 from .pointing import ZENITH, as_beams
 from .streams.python_block import printable, python_block, text_of
@@ -63,7 +63,7 @@ def paths_of(filename, names):
     return paths
 
 
-class filterbank_sink(RollingSink, python_block):
+class filterbank_sink(RecordingSink, python_block):
     """
     Writes the powers of beams into filterbank files (.fil), which SIGPROC, PRESTO and what stands
     on them read.
@@ -601,7 +601,7 @@ class filterbank_sink(RollingSink, python_block):
         # floats are there already
         replaces = self._levels is not None
         if not replaces:
-            self._paths = self._names_at(self._clock[1])
+            self._paths = names_at(self._patterns, self._clock[1], self._ended)
             self._check_paths()
             self._roll.begun()
         headers = [header_bytes(self._header(number)) for number in range(len(self._paths))]
@@ -621,15 +621,6 @@ class filterbank_sink(RollingSink, python_block):
             file.begin(header)
         if not replaces:
             self._missing = [MissingSamples(path) for path in self._paths]
-
-    def _names_at(self, seconds):
-        """The paths of files that begin at a time; none of them is that of one that ended."""
-        text = time_text(seconds)
-        names, number = [path.replace(TIME, text) for path in self._patterns], 1
-        while set(names) & set(self._ended):
-            number += 1
-            names = [path.replace(TIME, f"{text}-{number}") for path in self._patterns]
-        return names
 
     def _header(self, number):
         """Keywords and values of a file."""

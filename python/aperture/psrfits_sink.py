@@ -5,6 +5,7 @@
 #
 """Block that writes folded profiles into PSRFITS files."""
 
+import contextlib
 import time as host
 from numbers import Integral, Real
 
@@ -13,8 +14,9 @@ import pmt
 
 from . import tags
 from .arrays.array_description import ArrayDescription, load_array
-from .files.file_names import TIME, check_fields, check_text, name_text, time_text
+from .files.file_names import TIME, check_fields, check_text, name_text, names_at
 from .files.growing_file import check_path, file_name
+from .files.roll_over import RollingSink, RollOver
 from .filterbank_sink import PRODUCTS, row_names
 from .folder import phase_segments
 from .parameters.errors import refuse
@@ -29,10 +31,12 @@ from .transients.psrfits import write_profiles
 
 LARGEST_ITEM = 2**31 - 1   # bytes: GNU Radio counts them with an int
 LARGEST_FILES = 1 << 32    # bytes of profiles that are held
+FILE_BYTES = 6             # of a bin in a file: 16 bits, and a count
 WRITE_INTERVAL = 30.0      # s, of the host's clock
+MOST_WRITING = 0.05        # of the host's time, where files are written anew
 
 
-class psrfits_sink(python_block):
+class psrfits_sink(RollingSink, python_block):
     """
     Writes folded profiles into PSRFITS files, in fold mode, which PSRCHIVE and PyPulse read.
 
@@ -45,9 +49,13 @@ class psrfits_sink(python_block):
     whole number of turns. Channels are not lined up; the file says with which DM they would be.
     The formats of what is in the file are in docs/pulsars.md.
 
-    Profiles are kept in memory (4 GiB at most), and the files are written anew every 30 s and at
-    the end: a process that is killed loses what came since. A file is replaced when the new one is
-    whole.
+    Profiles are kept in memory (4 GiB at most), and the files are written anew every 30 s, less
+    often where that takes longer than 1.5 s, and at the end: a process that is killed loses what
+    came since. A file is replaced when the new one is whole.
+
+    With {time} in the name new files begin before that memory is used up, where the frequency
+    changes, and by time, by size and when it is asked for (`set_roll_over()`, `roll_over()`);
+    without it the first two end the flowgraph with an error.
 
     An error (a tag that is missing, a full disk) is logged, ends the flowgraph, and is given by
     `error()`.
@@ -118,6 +126,7 @@ class psrfits_sink(python_block):
                              f"products x {channels} channels x {bins} bins x 4 bytes = "
                              f"{4 * size} bytes: at most {LARGEST_ITEM} are allowed")
         self._pattern, self._overwrite = file_name(filename), overwrite
+        self._roll = RollOver(self._pattern)
         check_fields(self._pattern, ("beam", "time"))
         if len(self._names) > 1 and "{beam}" not in self._pattern:
             refuse("filename", filename, "a name with {beam} in it: there is a file for each of "
@@ -131,15 +140,17 @@ class psrfits_sink(python_block):
                          in_sig=[(np.float32, size), (np.uint32, size)])
 
     def files(self):
-        """The paths, one for each beam; with {time} in them until the first sub-integration."""
-        return list(self._paths)
+        """The paths, one for each beam, and again where new files have begun; with {time} in them
+        until the first sub-integration."""
+        return self._ended + self._paths
 
     def subintegrations(self):
         """How many have come."""
-        return len(self._times)
+        return self._before + len(self._times)
 
     def profiles(self, beam=0):
-        """What has come of a beam (its number), FoldedProfiles; None before the first."""
+        """What is in the newest file of a beam (its number), FoldedProfiles; None before the first
+        sub-integration."""
         if not self._times:
             return None
         return FoldedProfiles(
@@ -151,15 +162,27 @@ class psrfits_sink(python_block):
 
     # ---- inside
 
+    def _ended_files(self):
+        return self._ended
+
     def _start(self):
-        self._paths = [self._pattern.replace("{beam}", name_text(name)) for name in self._names]
+        self._patterns = [self._pattern.replace("{beam}", name_text(name)) for name in self._names]
+        self._ended, self._before, self._last = [], 0, {}
+        self._next_write, self._unwritten = host.monotonic() + WRITE_INTERVAL, False
+        self._empty()
+
+    def _empty(self):
+        """No sub-integration of the next files has come."""
+        self._paths = list(self._patterns)
         self._powers, self._counts, self._times = [], [], []
         self._lengths, self._frequencies = [], []
-        self._last, self._channels, self._begin = {}, None, None
-        self._written, self._unwritten = host.monotonic(), False
+        self._channels = self._begin = None
 
     def _stop(self):
-        if self._unwritten and self.error() is None:
+        if not self._unwritten:
+            return
+        # what came before an error is kept, if that is not one of the disk
+        with contextlib.nullcontext() if self.error() is None else contextlib.suppress(OSError):
             self._write()
 
     def _say(self, error):
@@ -175,14 +198,14 @@ class psrfits_sink(python_block):
         for item in range(count):
             self._take(found.get(item, {}), *(items[item].reshape(self._shape)
                                               for items in input_items))
-        if count and host.monotonic() - self._written > WRITE_INTERVAL:
+        if count and host.monotonic() > self._next_write:
             self._write()
         return count
 
     def _take(self, here, powers, counts):
         number = lambda key: tag_value(here, key, pmt.to_double, self._last, sender="folder",
                                        of="a sub-integration")
-        if self._begin is None:
+        if not self._last:
             require(here, (tags.rx_time, tags.rx_freq, tags.bandwidth, "folded"), "folder",
                     of="sub-integration")
         for key in (tags.rx_freq, tags.bandwidth):
@@ -191,17 +214,18 @@ class psrfits_sink(python_block):
                                        self._last[tags.bandwidth])
         time = tag_value(here, tags.rx_time, time_of, sender="folder", of="a sub-integration")
         folded = tag_value(here, "folded", dict_of, sender="folder", of="a sub-integration")
+        if self._times and self._are_full(time, channels, folded["length"], powers):
+            if self._unwritten:
+                self._write()
+            self._ended += self._paths
+            self._before += len(self._times)
+            self._empty()
         if self._begin is None:
             self._begin, self._channels = time, channels
-            self._paths = [path.replace(TIME, time_text(time[0])) for path in self._paths]
+            self._paths = names_at(self._patterns, time[0], self._ended)
             for path in self._paths:
                 check_path(path, self._overwrite)
-        elif not np.allclose(channels, self._channels, rtol=1e-12):
-            raise ValueError("rx_freq: it has changed; one file is of one frequency")
-        held = powers.nbytes * 2 * (len(self._times) + 1)
-        if held > LARGEST_FILES:
-            raise ValueError(f"{len(self._times) + 1} sub-integrations are {held} bytes, more "
-                             f"than {LARGEST_FILES}: take longer ones, or less channels and bins")
+            self._roll.begun()
         # back to where the phase is whole, by less than half of a turn
         turns = folded["phase"] - round(folded["phase"])
         fraction = folded["middle"][1] - turns / folded["frequency"]
@@ -213,11 +237,32 @@ class psrfits_sink(python_block):
         self._counts.append(counts.copy())
         self._unwritten = True
 
+    def _are_full(self, time, channels, length, powers):
+        """Whether new files begin with a sub-integration."""
+        changed = not np.allclose(channels, self._channels, rtol=1e-12)
+        count = len(self._times) + 1
+        held = powers.nbytes * 2 * count
+        if TIME not in self._pattern:
+            if changed:
+                raise ValueError("rx_freq: it has changed; one file is of one frequency, and with "
+                                 f"{TIME} in its name a new one would begin")
+            if held > LARGEST_FILES:
+                raise ValueError(f"{count} sub-integrations are {held} bytes, more than "
+                                 f"{LARGEST_FILES}: take longer ones, less channels and bins, or a "
+                                 f"name with {TIME} in it, so that a new file may begin")
+            return False
+        size = count * self._shape[1] * self._shape[2] * self._shape[3] * FILE_BYTES
+        return (changed or held > LARGEST_FILES or 0 < self._roll.size < size
+                or self._roll.ends(self._begin, time, length))
+
     def _write(self):
+        begun = host.monotonic()
         for beam, path in enumerate(self._paths):
             direction = self._direction or self._beam_direction(beam)
             write_profiles(path, self.profiles(beam), self._array, self._begin, direction)
-        self._written, self._unwritten = host.monotonic(), False
+        now = host.monotonic()
+        self._next_write = now + max(WRITE_INTERVAL, (now - begun) / MOST_WRITING)
+        self._unwritten = False
 
     def _beam_direction(self, row):
         """ICRS, of where the beam looks at the beginning; 0, 0 where it looks nowhere."""

@@ -19,7 +19,7 @@ import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.testing import disks, pulse_model
-from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, Running, rx_time, to_pmt
+from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, rx_time, to_pmt
 from gnuradio.aperture.transients import dispersion, pictures
 from gnuradio.aperture.transients.candidates import COLUMNS, Candidate, utc_text
 
@@ -152,26 +152,64 @@ class qa_candidate_sink(gr_unittest.TestCase):
         self.assertEqual(search.candidates(), 1)
         self.assertEqual(len(self.table(self.folder / "table.ecsv")), 1)
 
+    def tables_of(self, sink, times, ask_before=None):
+        """The ids in each table after candidates of these times, (seconds, fraction)."""
+        top = gr.top_block()
+        strobe = blocks.message_strobe(pmt.PMT_NIL, 200)
+        top.msg_connect((strobe, "strobe"), (sink, "candidates"))
+        top.start()
+        self.assertEqual(sink.whole_files(), [])
+        for number, moment in enumerate(times):
+            if number == ask_before:
+                sink.roll_over()
+            sink.to_basic_block()._post(pmt.intern("candidates"), message(number, time=moment))
+            deadline = time.monotonic() + 30
+            while sink.candidates() <= number and time.monotonic() < deadline:
+                time.sleep(0.01)
+        self.assertEqual(sink.whole_files(), sink.files()[:-1])
+        top.stop()
+        top.wait()
+        self.assertIsNone(sink.error())
+        self.assertEqual(sink.whole_files(), sink.files())
+        return [[int(line["id"][6:]) for line in self.table(path)] for path in sink.files()]
+
     def test_without_powers(self):
         # {time}, csv, and tables of two lines
         sink = self.sink("t-{time}.csv", pictures=0, rows_per_file=2)
-        top, graph = gr.top_block(), Running()
-        strobe = blocks.message_strobe(pmt.PMT_NIL, 200)
-        top.msg_connect((strobe, "strobe"), (sink, "candidates"))
-        graph.top, graph.sources, graph.sinks = top, [], []
-        top.start()
-        for number in range(5):
-            sink.to_basic_block()._post(pmt.intern("candidates"),
-                                        message(number, time=(EPOCH + number, 0.5)))
-        deadline = time.monotonic() + 30
-        while sink.candidates() < 5 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        top.stop()
-        top.wait()
-        lines = [self.table(path) for path in sink.files()]
-        self.assertEqual([len(table) for table in lines], [2, 2, 1])
-        self.assertEqual(lines[1][0]["time"], "2023-11-14T22:13:22.500000000")
+        found = self.tables_of(sink, [(EPOCH + number, 0.5) for number in range(5)])
+        self.assertEqual(found, [[0, 1], [2, 3], [4]])
+        self.assertEqual(self.table(sink.files()[1])[0]["time"], "2023-11-14T22:13:22.500000000")
         self.assertTrue(sink.files()[1].endswith("t-20231114T221322Z.csv"))
+
+    def test_tables_by_time(self):
+        # of a recording, whose times are before that of the start: a table for each ten seconds
+        sink = self.sink("t-{time}.ecsv", pictures=0)
+        sink.set_roll_over(seconds=10)
+        seconds = [0.5, 9.25, 12.0, 9.75, 19.5, 45.0, 46.0]   # EPOCH ends with a zero
+        found = self.tables_of(sink, [(EPOCH + int(each), each % 1) for each in seconds])
+        self.assertEqual(found, [[0, 1], [2, 3, 4], [5, 6]])
+        self.assertEqual([Path(path).name for path in sink.files()[1:]],
+                         ["t-20231114T221332Z.ecsv", "t-20231114T221405Z.ecsv"])
+
+    def test_tables_of_now(self):
+        # none has come in the seconds of the start
+        sink = self.sink("t-{time}.ecsv", pictures=0)
+        sink.set_roll_over(seconds=3600)
+        now = int(time.time())
+        self.assertEqual(self.tables_of(sink, [(now + 3600, 0.0), (now + 3600, 0.5)]),
+                         [[], [0, 1]])
+
+    def test_tables_by_size_and_on_request(self):
+        sink = self.sink("t-{time}.csv", pictures=0)
+        sink.set_roll_over(size=MODULE.LONGEST_LINE + 400)
+        self.assertEqual(self.tables_of(sink, [(EPOCH, 0.5)] * 6), [[0, 1, 2], [3, 4, 5]])
+        self.assertTrue(all(Path(path).stat().st_size < MODULE.LONGEST_LINE + 400
+                            for path in sink.files()))
+        sink = self.sink("u-{time}.csv", pictures=0)
+        self.assertEqual(self.tables_of(sink, [(EPOCH, 0.5)] * 4, ask_before=1),
+                         [[0], [1, 2, 3]])
+        with self.assertRaisesRegex(ValueError, "{time}"):
+            self.sink("u.csv").roll_over()
 
     def test_messages_that_are_none(self):
         sink = self.sink()

@@ -8,6 +8,7 @@
 
 import shutil
 import struct
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -17,11 +18,12 @@ import numpy as np
 import pmt
 from astropy.time import Time
 from gnuradio import blocks, gr, gr_unittest
-from gnuradio.aperture import filterbank_sink, tags, uvh5_sink, voltage_sink
+from gnuradio.aperture import filterbank_sink, psrfits_sink, tags, uvh5_sink, voltage_sink
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.files.roll_over import RollOver
 from gnuradio.aperture.testing.voltage_files import read_guppi
+from gnuradio.aperture.transients.psrfits import read_profiles
 
 START, FRACTION = 1704067200 + 3590, 0.75   # ten seconds before a full hour
 CHANNELS = 5
@@ -255,6 +257,92 @@ class qa_roll_over(gr_unittest.TestCase):
                     frames[number, :, 0].ravel())
             shutil.rmtree(self.folder)
             self.folder.mkdir()
+
+    # ---- folded profiles
+
+    def profiles(self, count, shift_at=None, ask_before=None, name="p-{time}-{beam}.fits", **roll):
+        """Sub-integrations of 10 s of two beams; the frequency changes at one of them. \returns the
+        sink, and what it got, [subintegration][beam][product][channel][bin]"""
+        shape = (count, 2, 1, CHANNELS, 8)
+        powers = self.rng.normal(size=shape).astype(np.float32)
+        counts = self.rng.integers(1, 9, shape, dtype=np.uint32)
+        found = []
+        for item in range(count):
+            time = START + int(FRACTION + 10 * item), FRACTION
+            moment = pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1]))
+            folded = pmt.make_dict()
+            for key, value in (("length", pmt.from_double(10.0)), ("middle", moment),
+                               ("phase", pmt.from_double(0.0)),
+                               ("frequency", pmt.from_double(1.0))):
+                folded = pmt.dict_add(folded, pmt.intern(key), value)
+            found += [tag(item, tags.rx_time, moment), tag(item, "folded", folded)]
+            if item in (0, shift_at):
+                found += [tag(item, tags.rx_freq, pmt.from_double(1e8 + 1e6 * bool(item))),
+                          tag(item, tags.bandwidth, pmt.from_double(1e3))]
+        sink = psrfits_sink(
+            str(self.folder / name), array_of(), channels=CHANNELS, bins=8, epoch=(START, 0.0),
+            beams=[Beam("a", azimuth=0, elevation=90), Beam("b", azimuth=0, elevation=80)])
+        sink.set_log_level("off")
+        sink.set_roll_over(**roll)
+        size = powers[0].size
+        ask = asker(4 * size, {} if ask_before is None else {ask_before: sink.roll_over}, sink)
+        ask.set_max_noutput_items(1)
+        top = gr.top_block()
+        top.connect(blocks.vector_source_b(powers.view(np.uint8).ravel().tolist(), False, 4 * size,
+                                           found), ask, sink)
+        top.connect(blocks.vector_source_b(counts.view(np.uint8).ravel().tolist(), False, 4 * size),
+                    (sink, 1))
+        top.run()
+        return sink, powers, counts
+
+    def check_profiles(self, expected, count, **arguments):
+        """How many sub-integrations the files of each beam have; that none is missing or wrong."""
+        sink, powers, counts = self.profiles(count, **arguments)
+        self.assertIsNone(sink.error())
+        self.assertEqual(sink.subintegrations(), count)
+        self.assertEqual(sorted(sink.files()), sorted(map(str, self.folder.iterdir())))
+        self.assertEqual(sink.whole_files(), sink.files()[:-2])
+        for beam, name in enumerate("ab"):
+            files = [read_profiles(path) for path in sink.files() if path.endswith(f"-{name}.fits")]
+            self.assertEqual([len(file.times) for file in files], expected)
+            times = np.array([time[0] - START + time[1] for file in files for time in file.times])
+            np.testing.assert_allclose(times, FRACTION + 10 * np.arange(count), atol=1e-5)
+            read = np.concatenate([file.powers for file in files])
+            span = np.ptp(powers[:, beam], axis=-1, keepdims=True)
+            np.testing.assert_array_less(np.abs(read - powers[:, beam]) - span / 65000, 1e-6)
+            np.testing.assert_array_equal(np.concatenate([file.counts for file in files]),
+                                          counts[:, beam])
+        np.testing.assert_array_equal(sink.profiles(1).powers, powers[-expected[-1]:, 1])
+        return sink
+
+    def test_profiles_by_time(self):
+        sink = self.check_profiles([1, 6, 6, 2], 15, seconds=60)
+        self.assertEqual(Path(sink.files()[3]).name, "p-20240101T010000Z-b.fits")
+
+    def test_profiles_by_size(self):
+        # 16 bits and a count for each bin
+        self.check_profiles([3, 3, 1], 7, size=6 * CHANNELS * 8 * 7 // 2)
+
+    def test_profiles_on_request(self):
+        self.check_profiles([2, 3], 5, ask_before=2)
+
+    def test_profiles_of_another_frequency(self):
+        sink = self.check_profiles([4, 2], 6, shift_at=4)
+        for path, center in ((sink.files()[0], 1e8), (sink.files()[-1], 1.01e8)):
+            self.assertAlmostEqual(read_profiles(path).channels[CHANNELS // 2], center, -1)
+        sink, _, _ = self.profiles(6, shift_at=4, name="{beam}.fits")
+        self.assertIn("{time}", sink.error())
+
+    def test_profiles_that_memory_does_not_hold(self):
+        module = sys.modules["gnuradio.aperture.psrfits_sink"]
+        limit, module.LARGEST_FILES = module.LARGEST_FILES, 2 * 4 * 2 * CHANNELS * 8 * 3
+        try:
+            self.check_profiles([3, 3, 2], 8)
+            sink, _, _ = self.profiles(8, name="{beam}.fits")
+            self.assertIn("{time}", sink.error())
+            self.assertEqual(len(read_profiles(str(self.folder / "a.fits")).times), 3)
+        finally:
+            module.LARGEST_FILES = limit
 
     # ---- what is not allowed
 

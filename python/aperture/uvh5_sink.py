@@ -19,9 +19,9 @@ from .arrays.array_description import ArrayDescription, load_array
 from .calibration.calibration import SCALES, Calibration, utc_text
 from .calibration.calibration_file import load_calibration
 from .files.file_names import (PHASE_CENTER, TIME, check_fields, check_text, name_text,
-                               time_text)
+                               names_at)
 from .files.growing_file import GrowingFile, check_path, file_name
-from .files.roll_over import RollingSink, RollOver
+from .files.roll_over import RecordingSink, RollOver
 from .files.uvh5 import COMPRESSIONS, MOUNTS, load_bitshuffle, map_products
 from .parameters.errors import refuse
 from .streams.input_statistics import StatisticsReader
@@ -79,7 +79,7 @@ class _Output:
         self._file.close()
 
 
-class uvh5_sink(RollingSink, python_block):
+class uvh5_sink(RecordingSink, python_block):
     """
     Writes visibilities into a UVH5 file, which pyuvdata, and what stands on it, reads.
 
@@ -493,17 +493,6 @@ class uvh5_sink(RollingSink, python_block):
         """Whether an integration is of another frequency than those in the file."""
         return self._setting is not None and self._setting_of(found) != self._setting
 
-    def _names_at(self, time):
-        """The paths of files that begin at a time; none of them is that of a file that ended."""
-        text = time_text(time)
-        names = [path.replace(TIME, text) for path in self._filenames]
-        number = 1
-        # tuned again within a second
-        while set(names) & set(self._ended):
-            number += 1
-            names = [path.replace(TIME, f"{text}-{number}") for path in self._filenames]
-        return names
-
     def _set(self, found, time):
         """Frequencies come with the first integration of a file, which is at this time (seconds
         since 1970), and must not change."""
@@ -518,7 +507,7 @@ class uvh5_sink(RollingSink, python_block):
                                          center, self._tracked, keywords, self._compression,
                                          self._statistics is not None)
                        for center in self._centers]
-            self._filenames = self._names_at(time)
+            self._filenames = names_at(self._filenames, time, self._ended)
             self._warn_of_calibration(time)
             if layouts[0].moved:
                 self.logger.warn(printable(

@@ -17,9 +17,9 @@ from . import tags
 from .arrays.array_description import ArrayDescription, load_array
 from .files import file_lock
 from .files.checked_file import part_name
-from .files.file_names import TIME, check_fields, check_text, name_text, time_text
+from .files.file_names import TIME, check_fields, check_text, name_text, names_at
 from .files.growing_file import check_path, file_name
-from .files.roll_over import RollingSink, RollOver
+from .files.roll_over import RecordingSink, RollOver
 from .files.guppi_writer import GuppiWriter, numbered, sequence
 from .files.sigmf_writer import SigmfWriter, both_names
 from .files.voltage_file import (GUPPI_ENDING, SIGMF_ENDINGS, VOLTAGE_ENDINGS, Moment, Recording,
@@ -58,7 +58,7 @@ def _numbers(name, values, most):
     return [int(value) for value in values]
 
 
-class voltage_sink(RollingSink, python_block):
+class voltage_sink(RecordingSink, python_block):
     """
     Writes voltages of inputs or beams into SigMF recordings or GUPPI raw files.
 
@@ -417,7 +417,9 @@ class voltage_sink(RollingSink, python_block):
         self._roll.begun()
         site = None if self._array is None else (self._array.latitude, self._array.longitude,
                                                  self._array.height)
-        for path, (channels, rows) in zip(self._names_at(moment.seconds), self._parts):
+        names = names_at(self._patterns, moment.seconds, self._used)
+        self._used.update(names)
+        for path, (channels, rows) in zip(names, self._parts):
             recording = Recording(
                 frequencies=self._frequencies(channels),
                 width=setting[tags.bandwidth] / self._shape[0], rate=self._rate, start=moment,
@@ -437,16 +439,6 @@ class voltage_sink(RollingSink, python_block):
         if self._polarizations == 1:
             return [self._names[row] for row in rows]
         return [f"{self._names[row]} {number}" for row in rows for number in (1, 2)]
-
-    def _names_at(self, seconds):
-        """The paths of files that begin at a time, none of which is that of one that ended."""
-        text = time_text(seconds)
-        names, number = [path.replace(TIME, text) for path in self._patterns], 1
-        while set(names) & self._used:
-            number += 1
-            names = [path.replace(TIME, f"{text}-{number}") for path in self._patterns]
-        self._used.update(names)
-        return names
 
     # ---- voltages
 

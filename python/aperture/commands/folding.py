@@ -142,7 +142,8 @@ class Folding:
         if folded is None:
             return found
         length = seconds_text(float(sum(folded.lengths)))
-        found[0] = ("folded", f"{found[0][1]}, {length}, S/N "
+        newest = ", of the newest file" if len(folded.times) < count else ""
+        found[0] = ("folded", f"{found[0][1]}{newest}, {length}, S/N "
                     f"{signal_to_noise(profile(folded)):.1f} in a bin of {folded.beam}")
         size = sum(os.path.getsize(path) for path in files if os.path.exists(path))
         found.append(("profiles", files[0] + (f" ... {files[-1]}" if len(files) > 1 else "")

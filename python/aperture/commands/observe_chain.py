@@ -56,8 +56,12 @@ class Observed:
     texts = ()
 
     def sinks(self):
-        """The blocks whose files follow on each other."""
+        """The blocks whose files follow on each other, and end where a disk is nearly full."""
         raise NotImplementedError
+
+    def results(self):
+        """Those whose files are small and are written all the same."""
+        return []
 
     def named_blocks(self):
         """All blocks, by name."""
@@ -81,17 +85,23 @@ class Observed:
 
     def whole_files(self):
         """Paths of files that do not change any more."""
-        return [path for sink in self.sinks() for path in sink.whole_files()]
+        return [path for sink in self.sinks() + self.results() for path in sink.whole_files()]
 
     def files(self):
         """Paths of all files that were begun."""
-        return [path for sink in self.sinks() for path in sink.files() if "{time}" not in path]
+        return [path for sink in self.sinks() + self.results() for path in sink.files()
+                if "{time}" not in path]
 
     def set_roll_over(self):
         """As the options say."""
-        for sink in self.sinks():
+        for sink in self.sinks() + self.results():
             sink.set_roll_over(seconds=self._options.roll_seconds or 0,
                                size=self._options.roll_bytes or 0)
+
+    def roll_over(self):
+        """New files begin."""
+        for sink in self.sinks() + self.results():
+            sink.roll_over()
 
     def release(self):
         """Lets go of what would outlive the flowgraph, which has ended for good."""
@@ -147,6 +157,11 @@ class ObservatoryChain(Observed, CommandChain):
         return [sink for sink in (
             self.correlating and self.correlating.sink, self.forming and self.forming.sink,
             self.forming and self.forming.voltages, self.voltages) if sink]
+
+    def results(self):
+        searching = self.forming and self.forming.searching
+        folding = self.forming and self.forming.folding
+        return [sink for sink in (searching and searching.table, folding and folding.sink) if sink]
 
     def named_blocks(self):
         found = {"source": self.source, "tracker": self.front.tracker,
@@ -278,7 +293,8 @@ def make_chain(configuration):
         signals.description = calibrated_array(array, calibrator.calibration)
     chain = ObservatoryChain(signals, plan, powers, options, beams, calibrator,
                              configuration.sections)
-    keep_what_is_read(options, signals, [path for sink in chain.sinks() for path in sink.files()])
+    keep_what_is_read(options, signals, [
+        path for sink in chain.sinks() + chain.results() for path in sink.files()])
     chain.texts = texts + describe(options, signals, plan, powers, chain)
     if options.format == "sc8":
         chain.level(calibrator.set if options.calibrate == "f-engine" else None,

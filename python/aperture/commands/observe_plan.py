@@ -108,8 +108,8 @@ def settings():
     add_fold_options(add)
     add("--name", type=name_text, default="instrument", help="of the instrument, in its histories")
     add("--roll-seconds", type=positive_seconds(False), metavar="SECONDS",
-        help="files of visibilities, powers and voltages end, and new ones begin, at whole "
-        "multiples of it since 1970, UTC: 3600 for each full hour")
+        help="files of visibilities, powers, voltages, candidates and profiles end, and new ones "
+        "begin, at whole multiples of it since 1970, UTC: 3600 for each full hour")
     add("--roll-bytes", type=whole_bytes, metavar="BYTES",
         help="and before they are larger than this")
     add("--least-free", type=whole_bytes, default=0, metavar="BYTES",
@@ -244,7 +244,8 @@ class Configuration:
             value = getattr(options, name)
             if value is not None:
                 check_output_name(value, endings, fields, self._fields[name])
-        for name in ("output", "beam_file", "voltages", "beam_voltages", "ring"):
+        for name in ("output", "beam_file", "voltages", "beam_voltages", "ring", "candidates",
+                     "profiles"):
             value = getattr(options, name)
             if value is not None and TIME not in value:
                 raise ParameterError(self._fields[name], f"{value!r} is not allowed; it must be a "

@@ -27,7 +27,7 @@ LINE = 60.0              # s between two lines of the log
 LONGEST_STOP = 30.0      # s that a flowgraph is given to end
 WATCHDOG, INTEGRATIONS = 10.0, 5   # s without an integration, and so many integrations
 #: endings of files that have no room for a history: it stands beside them
-WITHOUT_HISTORY = (".fil", ".raw", ".fits", ".ar")
+WITHOUT_HISTORY = (".fil", ".raw", ".fits", ".ar", ".ecsv", ".csv")
 
 
 class Signals:
@@ -297,8 +297,7 @@ class Service:
                 self._use(found)
         if not changed and chain is not None:
             self._log("new files begin")
-            for sink in chain.sinks():
-                sink.roll_over()
+            chain.roll_over()
         self._notifier.ready("reloaded")
         return changed
 

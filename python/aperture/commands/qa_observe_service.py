@@ -29,6 +29,7 @@ from gnuradio.aperture.commands.observe_service import Service
 from gnuradio.aperture.observatory.instrument import Instrument
 from gnuradio.aperture.observatory.notify import Notifier
 from gnuradio.aperture.testing.qa_tools import DEVICE
+from gnuradio.aperture.transients.psrfits import read_profiles
 
 
 class qa_observe_service(gr_unittest.TestCase):
@@ -99,6 +100,32 @@ class qa_observe_service(gr_unittest.TestCase):
         self.assertEqual(["starting", "running", "stopped"],
                          [event["state"] for event in self.of("state")])
         self.assertIn("32 channels", out)
+
+    def test_candidates_and_profiles(self):
+        """They follow on each other as other files do, with the configuration beside them, and are
+        written however full the disk is."""
+        more = f"""\
+beams: {{directions: "grid:az=180,el=60"}}
+search: {{trials: "dm=0:20:10", candidates: "{self.folder}/c-{{time}}.ecsv", pictures: 0}}
+fold: {{by: "0.5", file: "{self.folder}/p-{{time}}.fits", bins: 16, subintegration: 0.5}}
+"""
+        self.configuration(more, roll_seconds=2, least_free_bytes="1 GB")
+        code, _, err = self.run_service(
+            Configuration(str(self.edited("duration: 5"))),
+            statvfs=lambda _: SimpleNamespace(f_bavail=10**6, f_frsize=1))
+        self.assertEqual(0, code)
+        self.assertIn("recording stops", err)
+        tables, profiles = (sorted(map(str, self.folder.glob(name)))
+                            for name in ("c-*.ecsv", "p-*.fits"))
+        self.assertEqual(1, len(tables))
+        self.assertIn(len(profiles), (3, 4))
+        lengths = [sum(read_profiles(path).lengths) for path in profiles]
+        self.assertLessEqual(max(lengths), 2.51)
+        self.assertAlmostEqual(sum(lengths), 5, delta=0.1)
+        told = [event["path"] for event in self.of("file")]
+        for path in tables + profiles:
+            self.assertIn(path, told)
+            self.assertIn("subintegration: 0.5", Path(path + ".yml").read_text())
 
     def edited(self, text):
         """The configuration's file with more of its section input."""

@@ -33,6 +33,21 @@ def time_text(seconds):
     return text.replace("-", "").replace(":", "") + "Z"
 
 
+def names_at(patterns, seconds, taken):
+    """
+    The paths of files that begin at a time, seconds since 1970.
+
+    Where one of them is among those that are taken, {time} becomes the time and a number from 2
+    on; so there must be a {time} in each pattern where any is taken.
+    """
+    text, number = time_text(seconds), 1
+    names = [pattern.replace(TIME, text) for pattern in patterns]
+    while set(names) & set(taken):
+        number += 1
+        names = [pattern.replace(TIME, f"{text}-{number}") for pattern in patterns]
+    return names
+
+
 def name_text(name):
     """What a name that comes from a file becomes in the name of a file: never a path, `..` or
     hidden."""

@@ -115,13 +115,14 @@ class RollOver:
 
 
 class RollingSink:
-    """What blocks that write such files have; self._roll is a RollOver."""
+    """What blocks that write such files have; self._roll is a RollOver, and self._ended_files() are
+    the paths of files that have ended."""
 
     def set_roll_over(self, seconds=0.0, size=0):
         """
         Lets a new file begin at whole multiples of `seconds` since 1970, UTC, and before a file has
-        more than `size` bytes; 0: not so. No integration is lost or written twice by it. To be
-        called before the flowgraph starts.
+        more than `size` bytes; 0: not so. Nothing is lost or written twice by it. To be called
+        before the flowgraph starts.
 
         Raises
         ------
@@ -131,8 +132,17 @@ class RollingSink:
         self._roll.set(seconds, size)
 
     def roll_over(self):
-        """Lets a new file begin with the next integration (of frames: the next frame)."""
+        """Lets a new file begin with what comes next: an integration, a frame, a sub-integration or
+        a candidate."""
         self._roll.ask()
+
+    def whole_files(self):
+        """The paths of files that have ended, and do not change any more."""
+        return list(self._ended_files())
+
+
+class RecordingSink(RollingSink):
+    """A RollingSink that may leave out what comes."""
 
     def set_recording(self, on):
         """Off: the files end, and what comes is left out and counted (`left_out()`) until it is on
@@ -142,7 +152,3 @@ class RollingSink:
     def left_out(self):
         """Integrations (or frames) that were not written, as set_recording() asked for."""
         return self._left_out
-
-    def whole_files(self):
-        """The paths of files that have ended, and do not change any more."""
-        return list(self._ended_files())

@@ -281,7 +281,7 @@ class Publisher:
             return
         folders = [os.path.splitext(path)[0] + "-pictures" for block in
                    self._attachment.blocks.values() if type(block).__name__ == "candidate_sink"
-                   for path in block.files()[-1:]]
+                   for path in block.files()[-2:]]
         for entry in waiting:
             moment, name = entry
             if not re.fullmatch(schemas.ID.strip("^$"), name) or \

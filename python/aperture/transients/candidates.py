@@ -143,6 +143,8 @@ class CandidateTable:
     overwrite : bool
         Whether an existing file is replaced.
 
+    Attributes: `path`; `size`, bytes.
+
     Raises
     ------
     OSError
@@ -152,14 +154,18 @@ class CandidateTable:
     def __init__(self, path, overwrite=True):
         self.path = path
         self._file = SampleFile(path, overwrite=overwrite)
+        beginning = header(path.endswith(".ecsv"))
         try:
-            self._file.begin(header(path.endswith(".ecsv")))
+            self._file.begin(beginning)
         except OSError:
             self._file.close()
             raise
+        self.size = len(beginning)
 
     def add(self, candidate, picture=""):
-        self._file.add((",".join(candidate.row(picture)) + "\n").encode())
+        line = (",".join(candidate.row(picture)) + "\n").encode()
+        self._file.add(line)
+        self.size += len(line)
 
     def close(self):
         self._file.close()
