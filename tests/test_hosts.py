@@ -72,7 +72,8 @@ class TestHosts(unittest.TestCase):
         self.assertTrue((own == own[:, :1]).all() and (other == other[:, :1]).all(), logs)
         # the channels of the host that went on: complete but where a cable was out
         lost = np.count_nonzero(~own[:-1, 0])
-        self.assertLessEqual(lost, np.ceil(cut / INTEGRATION) + 3, logs)
+        # Linux takes up to a second to see that the cable is in again
+        self.assertLessEqual(lost, np.ceil((cut + 1) / INTEGRATION) + 3, logs)
         self.assertGreater(lost, 0, logs)
         # the others are away for as long as the host was, and come back
         self.assertTrue(found["flagged"][:, 16:].any(), logs)
