@@ -185,8 +185,6 @@ class candidate_sink(RollingSink, python_block):
         """Whether another table begins with the candidate of this time."""
         if TIME not in self._name:
             return False
-        if self._rows == 0 and moment < self._begun:   # a recording's
-            self._begun = moment
         size = self._roll.size
         return (self._rows >= self._rows_per_file
                 or bool(size) and self._rows > 0 and self._table.size + LONGEST_LINE > size
@@ -244,6 +242,8 @@ class candidate_sink(RollingSink, python_block):
         except ValueError as error:
             self.logger.warn(text_of(error))
             return
+        if self._rows == 0:   # those of a recording are before the start
+            self._begun = min(self._begun, candidate.time)
         if self._is_full(candidate.time):
             self._begin_table(candidate.time)
         picture = self._ask_for_picture(candidate) if self._pictures > 0 else ""

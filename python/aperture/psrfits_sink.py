@@ -251,7 +251,7 @@ class psrfits_sink(RollingSink, python_block):
                                  f"{LARGEST_FILES}: take longer ones, less channels and bins, or a "
                                  f"name with {TIME} in it, so that a new file may begin")
             return False
-        size = count * self._shape[1] * self._shape[2] * self._shape[3] * FILE_BYTES
+        size = count * powers[0].size * FILE_BYTES
         return (changed or held > LARGEST_FILES or 0 < self._roll.size < size
                 or self._roll.ends(self._begin, time, length))
 

@@ -56,12 +56,16 @@ class Observed:
     texts = ()
 
     def sinks(self):
-        """The blocks whose files follow on each other, and end where a disk is nearly full."""
+        """The blocks whose files end where a disk is nearly full."""
         raise NotImplementedError
 
     def results(self):
         """Those whose files are small and are written all the same."""
         return []
+
+    def rolling(self):
+        """All blocks whose files follow on each other."""
+        return self.sinks() + self.results()
 
     def named_blocks(self):
         """All blocks, by name."""
@@ -85,22 +89,22 @@ class Observed:
 
     def whole_files(self):
         """Paths of files that do not change any more."""
-        return [path for sink in self.sinks() + self.results() for path in sink.whole_files()]
+        return [path for sink in self.rolling() for path in sink.whole_files()]
 
     def files(self):
         """Paths of all files that were begun."""
-        return [path for sink in self.sinks() + self.results() for path in sink.files()
+        return [path for sink in self.rolling() for path in sink.files()
                 if "{time}" not in path]
 
     def set_roll_over(self):
         """As the options say."""
-        for sink in self.sinks() + self.results():
+        for sink in self.rolling():
             sink.set_roll_over(seconds=self._options.roll_seconds or 0,
                                size=self._options.roll_bytes or 0)
 
     def roll_over(self):
         """New files begin."""
-        for sink in self.sinks() + self.results():
+        for sink in self.rolling():
             sink.roll_over()
 
     def release(self):
@@ -294,7 +298,7 @@ def make_chain(configuration):
     chain = ObservatoryChain(signals, plan, powers, options, beams, calibrator,
                              configuration.sections)
     keep_what_is_read(options, signals, [
-        path for sink in chain.sinks() + chain.results() for path in sink.files()])
+        path for sink in chain.rolling() for path in sink.files()])
     chain.texts = texts + describe(options, signals, plan, powers, chain)
     if options.format == "sc8":
         chain.level(calibrator.set if options.calibrate == "f-engine" else None,
