@@ -8,6 +8,8 @@
 write_voltages.py FOLDER"""
 
 import sys
+import threading
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr
 from gnuradio.aperture import tags
+from gnuradio.aperture.testing.qa_tools import PATIENCE, ByteSource
 
 START, FRACTION = 1704067200, 0.123456789
 WIDTH, FREQUENCY = 15625.0, 1.42e9
@@ -52,31 +55,32 @@ def dump(folder, frames):
     """Frames 2 to 4 of these as DADA files out of a ring: all in one, and a channel of each."""
     channels, inputs, spectra = frames.shape[1:4]
     data = np.ascontiguousarray(frames).view(np.uint8).reshape(len(frames), -1)
-    top, start = gr.top_block(), Fraction(FRACTION)
-    # the source waits at its end, until the dumps are written
-    source = blocks.vector_source_b(data.ravel().tolist(), True, data.shape[1], [
-        gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F)) for key, value in (
-            (tags.rx_time, pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(FRACTION))),
-            (tags.rx_freq, pmt.from_double(FREQUENCY)),
-            (tags.rx_rate, pmt.from_double(WIDTH / spectra)),
-            (tags.bandwidth, pmt.from_double(WIDTH * channels)))])
-    head = blocks.head(data.shape[1], len(frames))
-    top.connect(source, head)
+    # the last frame waits until the dumps are written: a ring whose stream has ended takes none
+    written = threading.Event()
+    source = ByteSource(data, [
+        (0, tags.rx_time, (START, FRACTION)), (0, tags.rx_freq, FREQUENCY),
+        (0, tags.rx_rate, WIDTH / spectra), (0, tags.bandwidth, WIDTH * channels),
+    ], gates={len(data) - 1: written})
     rings = [aperture.voltage_ring(str(folder / name), channels=channels, inputs=inputs,
                                    spectra_per_frame=spectra, type="sc8", array="two-dish",
                                    names=["left", "right"], size=4 * data.size)
              for name in ("{id}-{time}.dada", "{id}-{time}-{channel}-{input}.dada")]
-    for number, ring in enumerate(rings):
-        top.connect(head, ring)
+    top, start = gr.top_block(), Fraction(FRACTION)
+    for ring in rings:
+        top.connect(source, ring)
     top.start()
     for number, ring in enumerate(rings):
         ring.trigger(f"ring{number}", *(
             (START, float(start + Fraction(frame * spectra) / Fraction(WIDTH)))
             for frame in (2, 5)))
+    deadline = time.monotonic() + PATIENCE
+    while not all(sum(ring.counts().values()) for ring in rings) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    written.set()
     top.wait()
     for ring in rings:
         if ring.counts() != {"written": 1, "failed": 0, "refused": 0}:
-            raise SystemExit(f"dumps: {ring.dumps()}")
+            raise SystemExit(f"dumps: {ring.counts()}, {ring.dumps()}")
 
 
 def main():
