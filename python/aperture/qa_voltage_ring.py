@@ -747,8 +747,10 @@ class qa_voltage_ring(gr_unittest.TestCase):
             top = gr.top_block()
             top.connect(aperture.replay(data.tobytes(), 4096, repeats=0, rate=0), ring)
             top.start()
-            partly, until = 0, time.monotonic() + 0.7
-            while time.monotonic() < until or ring.items() < 2 * held:
+            partly, begun = 0, time.monotonic()
+            while time.monotonic() < begun + 0.7 or (
+                    (ring.items() < 2 * held or not partly)
+                    and time.monotonic() < begun + qa_tools.PATIENCE):
                 oldest = ring.oldest()
                 count = min(held, ring.items() - oldest)
                 found, lost = ring.read(oldest, count)
