@@ -124,6 +124,25 @@ class TestMonitoringPage(unittest.TestCase):
         self.assert_content(browser, url)
 
     @in_loop
+    async def test_beams_only(self):
+        """Without a correlator the page has no empty parts: its beams are beside the map."""
+        with self.fed.FedServer(correlator=None) as server:
+            async with self.browser(1280, 900) as browser:
+                await browser.open(server.url)
+                await browser.wait_for("!document.getElementById('beams').hidden", server.feed)
+                for plot in ("beam-plot", "power-plot"):
+                    await browser.wait_for(DRAWN % plot, server.feed)
+                self.assertEqual([], await browser.value(
+                    "[...document.querySelectorAll('.card')].filter((card) => card.offsetParent)"
+                    ".map((card) => card.className.split(' ')[1])"
+                    ".filter((name) => ['bandpasses', 'fringes', 'sky'].includes(name))"))
+                self.assertEqual(*await browser.value(
+                    "['.map', '.beams'].map((name) =>"
+                    " document.querySelector(name).getBoundingClientRect().top)"))
+                await browser.picture(fresh_folder("monitoring_beams_only") / "1280.png", True)
+                self.assert_content(browser, server.url)
+
+    @in_loop
     async def test_names_are_no_markup(self):
         """What an attacker could have put into a name or a message is shown as it is."""
         evil = "<img src=x onerror=\"window.evil=1\"><script>window.evil=1</script>"

@@ -94,6 +94,10 @@ class Attachment:
             found[name] = one
         return found
 
+    def correlates(self):
+        """Whether visibilities are looked at."""
+        return any(isinstance(look, VisibilityLook) for look in self.looks)
+
     def tracked(self):
         """What delays follow, as a dictionary of directions; None without a delay_tracker."""
         block = self._first("delay_tracker")

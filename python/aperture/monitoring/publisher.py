@@ -196,6 +196,7 @@ class Publisher:
         attachment = self._attachment
         controls = {} if attachment is None else attachment.controls
         return {"kind": "about", "instrument": plain(self.instrument.describe()),
+                "correlates": attachment is not None and attachment.correlates(),
                 "controls": {name: {port: {"schema": control.schema, "about": control.about}
                                     for port, control in ports.items()}
                              for name, ports in controls.items()}}

@@ -68,12 +68,13 @@ class FedServer:
     `error`. To be closed.
 
     section: the section monitoring; port 0 of listen: a free one; request_time: s within which
-    requests must come; pause: s from one update to the next; beams: names.
+    requests must come; pause: s from one update to the next; beams: names; correlator: name of its
+    block, or None.
     """
 
     def __init__(self, section=None, array="y8", name="fed", request_time=4.0,
-                 pause=0.2, beams=("Cas A", "zenith", "dead")):
-        self.array, self.beams = load_array(array), list(beams)
+                 pause=0.2, beams=("Cas A", "zenith", "dead"), correlator="xengine"):
+        self.array, self.beams, self._correlator = load_array(array), list(beams), correlator
         self.commands, self.error = [], None
         self._process = ServerProcess(Section.of({"listen": "127.0.0.1:0", **(section or {})}),
                                       "--request-time", str(request_time), "--pause", str(pause))
@@ -100,13 +101,14 @@ class FedServer:
         if not ready.wait(30):
             self.close()
             raise RuntimeError("the server does not listen")
-        self.send({"kind": "about", "controls": controls(), "instrument": {
+        self.send({"kind": "about", "controls": controls(), "correlates": correlator is not None,
+                   "instrument": {
             "name": name, "version": "1.2.3", "state": "running", "restarts": 0,
             "array": array_section(self.array), "configuration": {},
             "beams": [{"name": beam, "direction": f"at {beam}"} for beam in self.beams],
             "blocks": {block: {"type": block, "in": [], "out": ["status"]}
-                       for block in ("source", "f_engine", "xengine", "tracker", "ring",
-                                     "calibrator")}}})
+                       for block in ("source", "f_engine", correlator, "tracker", "ring",
+                                     "calibrator") if block}}})
         self._noise = np.random.default_rng(1)
         self.integrations = 0
 
@@ -119,7 +121,8 @@ class FedServer:
         """What a publisher says in so many seconds: an integration, unless it is not to be drawn,
         counts and figures."""
         if draw:
-            self._send_integration(seconds, channels)
+            if self._correlator:
+                self._send_integration(seconds, channels)
             self._send_powers(seconds)
         inputs = len(self.array.inputs)
         clamped = [0] * (inputs - 1) + [50 * self.integrations]
@@ -144,7 +147,7 @@ class FedServer:
         phases = 0.01 * self.integrations * (rows - columns) * 2 + 0.3 * rows
         values += 60 * np.exp(1j * phases)
         values[:, autos] = 200 * (1 + 0.3 * np.sin(np.arange(channels) / 9))[:, None]
-        self.send({"kind": "visibilities", "block": "xengine", "number": self.integrations,
+        self.send({"kind": "visibilities", "block": self._correlator, "number": self.integrations,
                    "time": now, "told": True, "type": "sc8", "interval": seconds,
                    "inputs": list(range(inputs)), "channels": channels,
                    "first": self.array.center_frequency - 1e5, "width": 2e5 / channels,

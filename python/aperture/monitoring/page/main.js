@@ -249,8 +249,17 @@ function showBlocks(figures) {
     [waiting.has(name) ? large(waiting.get(name)) : "", "number"]]));
 }
 
+// The parts that show visibilities are there where a block makes some.
+function showParts(now) {
+  $("main").classList.toggle("beams-only", !now.correlates);
+  document.querySelectorAll("[data-of=visibilities]").forEach((part) => {
+    part.hidden = !now.correlates;
+  });
+}
+
 function show(now) {
   known.now = now;
+  showParts(now);
   showHeader(now);
   showTiles(now);
   showBandpasses(now.bandpasses);

@@ -99,6 +99,7 @@ class Pages:
         return {"version": observed.version, "connected": self._server.connected,
                 "state": observed.about.get("state", ""), "name": observed.about.get("name", ""),
                 "figures": observed.figures, "gpus": self._server.gpus,
+                "correlates": observed.correlates,
                 "bandpasses": drawings.bandpasses, "fringes": drawings.fringes,
                 "beams": self._server.beams.now, "sky": drawings.sky,
                 "tracking": self._tracking(),

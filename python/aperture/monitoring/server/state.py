@@ -34,6 +34,8 @@ class Observed:
 
     def __init__(self):
         self.about, self.controls = {}, {}
+        #: whether a block of it makes visibilities
+        self.correlates = False
         #: block -> event -> {time, value}
         self.status = {}
         self.log = deque(maxlen=MOST_LOG)
@@ -72,7 +74,7 @@ class Observed:
             self.touch()
 
     def _take_about(self, message, _):
-        self.about = message["instrument"]
+        self.about, self.correlates = message["instrument"], message["correlates"]
         self.controls = {name: ports for name, ports in message["controls"].items() if is_id(name)}
         self.status = {name: events for name, events in self.status.items()
                        if name in self.blocks()}
