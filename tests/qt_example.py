@@ -2,20 +2,30 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-qt_example.py FLOWGRAPH.py SECONDS PICTURE.png
+qt_example.py FLOWGRAPH.py SECONDS PICTURE.png [R,G,B [PATTERN ...]]
 
 Runs a flowgraph that GRC generated for QT: for so many seconds, with every range moved and every
-button pressed on the way, and grabs its window. Fails if anything raises, in the window's slots
-too, if nothing arrives at a QT sink, or if a part of the window as it opens is hidden.
+button pressed on the way, and grabs its window. On a busy machine these are seconds of what its
+throttles have let through, and it goes on, for PATIENCE at most, until every QT sink has got
+something, a curve of this colour (each of 0 to 1) is drawn, and what the sinks say matches every
+regular expression. Fails if anything raises, in the window's slots too, if nothing arrives at a QT
+sink, or if a part of the window as it opens is hidden.
 """
 
 import importlib.util
 import pathlib
+import re
 import sys
+import time
 import traceback
 
+import numpy as np
 from PyQt5 import Qt
-from gnuradio import qtgui
+from gnuradio import blocks, qtgui
+
+PATIENCE = 120   # s
+LOOK = 100       # ms
+CURVE = 400      # points of its colour; legends alone have 64
 
 
 def load(path):
@@ -27,7 +37,38 @@ def load(path):
     return module
 
 
-def main(path, seconds, picture):
+class Signal:
+    """How many seconds of signal have come through the throttles of a flowgraph, whose rates may
+    change; of the clock's where there is none."""
+
+    def __init__(self, window):
+        self._throttles = [block for block in vars(window).values()
+                           if isinstance(block, blocks.throttle)]
+        self._items, self._seconds = [0] * len(self._throttles), [0.0] * len(self._throttles)
+        self._start = time.monotonic()
+
+    def seconds(self):
+        for number, throttle in enumerate(self._throttles):
+            items = throttle.nitems_written(0)
+            self._seconds[number] += (items - self._items[number]) / throttle.sample_rate()
+            self._items[number] = items
+        return min([time.monotonic() - self._start, *self._seconds])
+
+
+def points_of(pixels, colour):
+    """How many points of a picture [y][x][channel], 0 to 1, have about this colour."""
+    return int((abs(pixels[..., :3] - np.array(colour)).sum(axis=-1) < 0.3).sum())
+
+
+def pixels_of(window):
+    """What a window shows."""
+    image = window.grab().toImage().convertToFormat(Qt.QImage.Format_RGB32)
+    data = image.constBits().asstring(image.byteCount())
+    blue_first = np.frombuffer(data, np.uint8).reshape(image.height(), image.width(), 4)
+    return blue_first[..., 2::-1] / 255
+
+
+def main(path, seconds, picture, colour=None, patterns=()):
     raised = []
     # exceptions in slots end here, and not in exec_()
     sys.excepthook = lambda *what: (raised.append(what), traceback.print_exception(*what))
@@ -49,6 +90,22 @@ def main(path, seconds, picture):
         for button in window.findChildren(qtgui.MsgPushButton):
             button.click()
 
+    sinks = {name: block for name, block in vars(window).items() if hasattr(block, "qwidget")
+             and hasattr(block, "nitems_read")}
+
+    def items():
+        return {name: block.nitems_read(0) for name, block in sinks.items()}
+
+    def said():
+        return "\n".join(f"{name} says: {block.qwidget().text()}" for name, block in sinks.items()
+                         if hasattr(block.qwidget(), "text"))
+
+    def everything_came():
+        text = said()
+        return min(items().values(), default=0) >= 2 \
+            and all(re.search(pattern, text) for pattern in patterns) \
+            and (colour is None or points_of(pixels_of(window), colour) > CURVE)
+
     hidden = []
 
     def finish():
@@ -64,18 +121,26 @@ def main(path, seconds, picture):
             raise OSError(f"{picture} could not be written")
         application.quit()
 
-    Qt.QTimer.singleShot(int(400 * seconds), move_ranges)
-    Qt.QTimer.singleShot(int(600 * seconds), press_buttons)
-    Qt.QTimer.singleShot(int(1000 * seconds), finish)
+    signal, give_up = Signal(window), time.monotonic() + seconds + PATIENCE
+    steps = [(0.4 * seconds, move_ranges), (0.6 * seconds, press_buttons)]
+
+    def look():
+        late = time.monotonic() > give_up
+        now = signal.seconds()
+        while steps and (now >= steps[0][0] or late):
+            steps.pop(0)[1]()
+        if late or now >= seconds and everything_came():
+            timer.stop()
+            finish()
+
+    timer = Qt.QTimer()
+    timer.timeout.connect(look)
+    timer.start(LOOK)
     application.exec_()
 
-    sinks = {name: block for name, block in vars(window).items() if hasattr(block, "qwidget")
-             and hasattr(block, "nitems_read")}
-    items = {name: block.nitems_read(0) for name, block in sinks.items()}
-    print("items:", items)
-    for name, block in sinks.items():
-        if hasattr(block.qwidget(), "text"):
-            print(f"{name} says: {block.qwidget().text()}")
+    came = items()
+    print("items:", came)
+    print(said())
     window.stop()
     window.wait()
     if raised:
@@ -83,13 +148,14 @@ def main(path, seconds, picture):
     if hidden:
         print("\n".join(hidden))
         return 1
-    if not items or min(items.values()) < 2:
+    if not came or min(came.values()) < 2:
         print("nothing arrived at a QT sink")
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    status = main(sys.argv[1], float(sys.argv[2]), sys.argv[3])
+    curve = [float(part) for part in sys.argv[4].split(",")] if len(sys.argv) > 4 else None
+    status = main(sys.argv[1], float(sys.argv[2]), sys.argv[3], curve, sys.argv[5:])
     sys.stdout.flush()
     sys.exit(status)

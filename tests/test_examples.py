@@ -31,6 +31,14 @@ DISPLAYS = ("fringes", "device_edge", "embedded_block", "torch_blanker", "sky", 
             "two_files", "interference")
 #: that a flowgraph runs; that of sixteen antennas has to catch up after its slider was moved
 SECONDS = {"sky": 10}
+FRINGES = r"coherence \S+, delay \S+ ns, phase rotating \S+°/s"
+#: what windows say sooner or later; until then they are open
+SAID = {"fringes": [FRINGES], "embedded_block": [FRINGES], "torch_blanker": [FRINGES],
+        "two_files": [FRINGES],
+        "sky": ["nearest named source: Sun", "all 16 inputs: level too high"],
+        "many_types": [rf"bandpass_{name} says: .*level too high"
+                       for name in ("fc32", "sc16", "sc8", "s8")],
+        "device_edge": [r"at 1420\.97\d MHz", "both inputs: a good level"]}
 
 EXAMPLES = SOURCE / "examples"
 PICTURES = BUILD / "pictures"
@@ -167,7 +175,8 @@ class TestExamples(unittest.TestCase):
         first = str(100 + 5 * (zlib.crc32(name.encode()) % 2000))
         output = run_or_fail(
             self, "xvfb-run", "-n", first, "-a", "-s", "-screen 0 1280x1024x24", "python3",
-            SOURCE / "tests/qt_example.py", path, SECONDS.get(name, 6), picture, cwd=path.parent,
+            SOURCE / "tests/qt_example.py", path, SECONDS.get(name, 6), picture,
+            ",".join(map(str, blue)), *SAID.get(name, []), cwd=path.parent,
             env={**os.environ, **environment})
         for word in ("Traceback", ":error:", "thread_body_wrapper"):
             self.assertNotIn(word, output)
