@@ -38,12 +38,13 @@ SECONDS = 0.7  # of a trial
 
 
 class Receiver:
-    """Plays SoapySDR.Device: sends `arriving` of the samples that it should."""
+    """Plays SoapySDR.Device: sends `arriving` of the samples that it should. late: (after which
+    time, for how long) it keeps its caller waiting with what it has, in seconds, once."""
 
     def __init__(self, error="", automatic=False, clocks=(), clock="", arriving=1.0, overflows=0,
-                 ranges=((225e3, 300e3), (900e3, 3.2e6))):
+                 late=None, ranges=((225e3, 300e3), (900e3, 3.2e6))):
         self.error, self.automatic, self.clocks, self.clock = error, automatic, clocks, clock
-        self.arriving, self.overflows = arriving, overflows
+        self.arriving, self.overflows, self.late = arriving, overflows, late
         self.ranges = [SimpleNamespace(minimum=lambda low=low: low, maximum=lambda high=high: high)
                        for low, high in ranges]
         self.rate, self.begin, self.sent, self.open_streams = None, None, 0, 0
@@ -80,6 +81,9 @@ class Receiver:
             return SimpleNamespace(ret=-4)
         due = int((time.monotonic() - self.begin) * self.rate * self.arriving) - self.sent
         self.sent += due
+        if self.late and time.monotonic() - self.begin > self.late[0]:
+            time.sleep(self.late[1])
+            self.late = None
         return SimpleNamespace(ret=due or -1)
 
     def deactivateStream(self, stream):
@@ -370,6 +374,12 @@ class qa_doctor(gr_unittest.TestCase):
         self.assertIn("its driver reported 3 losses", examination.problems[0].what)
         self.assertIn("2.16 of 2.4 million samples a second arrived",
                       examination.problems[1].what)
+
+    def test_late_calls(self):
+        """A computer that is busy when the time is over has lost nothing."""
+        self.plug_in("1-1", "1")
+        examination = self.examine(Soapy((listed("1"), Receiver(late=(0.85, 0.4)))))
+        self.assertEqual(examination.problems, [])
 
     def test_sample_rate(self):
         """The nearest that the driver has."""

@@ -7,6 +7,7 @@
 
 import threading
 import time
+from collections import deque
 from dataclasses import dataclass
 from typing import Optional
 
@@ -20,6 +21,7 @@ READ = 1 << 16         # samples in a call
 LEAST_SPAN = 0.5       # s, below which a rate says nothing
 START = 0.3            # s, in which a stream may stumble
 WAIT = 500_000         # µs, of a call
+LAST = 3               # calls
 
 
 def installed_modules(desk):
@@ -88,12 +90,17 @@ def _receive(soapy, device, trial, seconds, clock):
         try:
             device.activateStream(stream)
             begin = clock()
-            first = None
+            first, quiet = None, 0.0
+            # (seconds since the first, samples) at the end of the last calls that gave some
+            came = deque([(0.0, 0)], LAST)
             buffer = np.empty(READ, np.complex64)
             while (now := clock()) < begin + START + seconds:
                 status = device.readStream(stream, [buffer], len(buffer), timeoutUs=WAIT).ret
                 now = clock()
-                if now < begin + START or status == soapy.SOAPY_SDR_TIMEOUT:
+                if status == soapy.SOAPY_SDR_TIMEOUT:
+                    quiet = now
+                    continue
+                if now < begin + START:
                     continue
                 if status == soapy.SOAPY_SDR_OVERFLOW:
                     trial.overflows += 1
@@ -103,13 +110,16 @@ def _receive(soapy, device, trial, seconds, clock):
                     # what came before is of no known time
                     first = now
                 else:
-                    trial.samples += status
-                    trial.span = now - first
+                    came.append((now - first, came[-1][1] + status))
             if first is None:
                 trial.error = "it opens, but no samples come"
             else:
+                # what a busy computer is late with the next call gives, but there is none after
+                # the last one: of some of the last the one that was least late counts
+                trial.span, trial.samples = max(
+                    came, key=lambda each: each[1] / each[0] if each[0] else 0.0)
                 # silence at the end counts, but for a call that is being waited for
-                trial.span = max(trial.span, now - first - WAIT / 1e6)
+                trial.span = max(trial.span, quiet - first - WAIT / 1e6)
             device.deactivateStream(stream)
         finally:
             device.closeStream(stream)
