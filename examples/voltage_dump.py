@@ -14,9 +14,9 @@ import os
 import sys
 import time
 
-from gnuradio import aperture, gr
+from gnuradio import aperture, blocks, gr
 
-CHANNELS, SPECTRA = 64, 100
+RATE, CHANNELS, SPECTRA = 2.4e6, 64, 100
 BEFORE, AFTER = 0.02, 0.01  # s of the stream, around the newest sample
 
 
@@ -24,14 +24,17 @@ def main(arguments):
     folder, count = (*arguments, ".", "3")[:2] if len(arguments) < 2 else arguments[:2]
     top = gr.top_block()
     source = aperture.array_source("two-dish", inputs_per_port=2)
+    throttle = blocks.throttle(2 * gr.sizeof_gr_complex, RATE)  # not faster than real dishes
     f_engine = aperture.f_engine(channels=CHANNELS, inputs=2, inputs_per_port=2,
                                  spectra_per_frame=SPECTRA)
     ring = aperture.voltage_ring(os.path.join(folder, "dump-{id}-{time}-{channel}.sigmf-meta"),
                                  channels=CHANNELS, inputs=2, spectra_per_frame=SPECTRA,
-                                 array="two-dish", names=["east", "west"], size=64e6,
+                                 array="two-dish", names=["east", "west"], size=200e6,
                                  selected_channels=[10, 32])
-    top.connect(source, f_engine, ring)
+    top.connect(source, throttle, f_engine, ring)
     top.start()
+    while ring.items() * SPECTRA * CHANNELS < BEFORE * RATE:
+        time.sleep(0.01)
     for number in range(int(count)):
         time.sleep(0.5)
         ring.trigger(f"timer-{number + 1}", before=BEFORE, after=AFTER)
