@@ -25,6 +25,8 @@ from hosts import (INTEGRATION, Network, Observation, compare, end,  # noqa: E40
                    may_use_namespaces)
 
 CUT = 0.6       # s
+LATE = 3.0      # s, by which a process is late on a busy machine
+AFTER = 16      # integrations, after the cable is in again
 
 
 class TestHosts(unittest.TestCase):
@@ -54,7 +56,7 @@ class TestHosts(unittest.TestCase):
                 time.sleep(CUT)
                 network.cut("f1", False)
                 cut = time.monotonic() - before
-                time.sleep(4 * INTEGRATION)
+                time.sleep(AFTER * INTEGRATION)
                 observation.stop()
                 codes = {host: end(process) for host, process in running.items()}
             finally:
@@ -66,20 +68,24 @@ class TestHosts(unittest.TestCase):
         single = observation.single()
         found = compare(single, observation.merged())
         self.assertEqual((found["wrong"], found["alien"]), (0, 0), logs)
-        self.assertLessEqual(found["rounded"], 2, logs)
+        # a cell in a thousand has a voltage that two FFTs round to neighbouring steps
+        self.assertLessEqual(found["rounded"], 0.01 * found["complete"].size, logs)
         self.assertEqual(set(range(len(single[0]) - 1)) - set(found["times"]), set(), logs)
         own, other = found["complete"][:, :16], found["complete"][:, 16:]
         self.assertTrue((own == own[:, :1]).all() and (other == other[:, :1]).all(), logs)
         # the channels of the host that went on: complete but where a cable was out
         lost = np.count_nonzero(~own[:-1, 0])
-        # Linux takes up to a second to see that the cable is in again
-        self.assertLessEqual(lost, np.ceil((cut + 1) / INTEGRATION) + 3, logs)
+        # Linux takes up to a second to see that the cable is in again; if nobody went on, all would
+        # be lost that came after
+        most = np.ceil((cut + 1 + LATE) / INTEGRATION) + 3
+        self.assertLess(most, cut / INTEGRATION + AFTER)
+        self.assertLessEqual(lost, most, logs)
         self.assertGreater(lost, 0, logs)
         # the others are away for as long as the host was, and come back
         self.assertTrue(found["flagged"][:, 16:].any(), logs)
         self.assertFalse(found["flagged"][:, :16].any(), logs)
         self.assertTrue(other[0, 0], logs)
-        self.assertTrue(other[-4:, 0].any(), logs)
+        self.assertTrue(other[-AFTER:, 0].any(), logs)
 
 
 if __name__ == "__main__":
