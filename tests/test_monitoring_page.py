@@ -51,6 +51,8 @@ class TestMonitoringPage(unittest.TestCase):
         from browser import Browser
         from gnuradio.aperture.testing import fed_server
         self.browser, self.fed = Browser, fed_server
+        # the page complains of connections that are closed as the browser was late with a request
+        self.server = functools.partial(fed_server.FedServer, request_time=60.0)
 
     def assert_content(self, browser, url):
         """Nothing was refused by the page's policy, and nothing asked of anybody else."""
@@ -146,7 +148,7 @@ class TestMonitoringPage(unittest.TestCase):
     async def test_names_are_no_markup(self):
         """What an attacker could have put into a name or a message is shown as it is."""
         evil = "<img src=x onerror=\"window.evil=1\"><script>window.evil=1</script>"
-        with self.fed.FedServer(name=evil, beams=(evil, "other")) as server:
+        with self.server(name=evil, beams=(evil, "other")) as server:
             async with self.browser() as browser:
                 await browser.open(server.url)
                 server.status("f_engine", event="lost", reason=evil)
@@ -182,7 +184,7 @@ class TestMonitoringPage(unittest.TestCase):
             certificate, key = self.fed.write_certificate(folder)
             section = {"listen": "0.0.0.0:0", "hosts": "localhost", "tls_key": key,
                        "token_file": self.fed.write_token(folder), "tls_certificate": certificate}
-            with self.fed.FedServer(section) as server:
+            with self.server(section) as server:
                 url = f"https://localhost:{server.url.rstrip('/').rpartition(':')[2]}/"
                 async with self.browser(options=["--ignore-certificate-errors"]) as browser:
                     await browser.open(url)
@@ -200,7 +202,7 @@ class TestMonitoringPage(unittest.TestCase):
     @in_loop
     async def test_nothing_grows(self):
         """As bench/monitoring_page.py, which has a day's worth of updates."""
-        with self.fed.FedServer(pause=0.0) as server:
+        with self.server(pause=0.0) as server:
             async with self.browser() as browser:
                 found = await follow(browser, server, 2 * UPDATES, UPDATES)
         (heap, nodes, listeners), (last_heap, last_nodes, last_listeners) = found[-2:]
