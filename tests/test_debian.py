@@ -37,7 +37,7 @@ class TestDebian(unittest.TestCase):
         cpack = os.path.join(os.path.dirname(CMAKE), "cpack")
         # where the build is done, as in tests, that is all
         run_or_fail(test, cpack, "-G", "DEB", "-B", cls.folder, "--config",
-                    BUILD / "CPackConfig.cmake", cwd=BUILD)
+                    BUILD / "CPackConfig.cmake", cwd=BUILD, timeout=800)
         cls.packages = {path.name.split("_")[0]: path for path in cls.folder.glob("*.deb")}
         cls.files = {}
         for name, path in cls.packages.items():

@@ -52,7 +52,8 @@ class TestSite(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         # Sphinx does again what has changed
-        run_or_fail(cls("test_links"), SOURCE / "tools/site", BUILD / "site")
+        run_or_fail(cls("test_links"), SOURCE / "tools/site", BUILD / "site",
+                    timeout=800)
         cls.html = BUILD / "site/html"
         cls.pages = {path: Page(path) for path in cls.html.rglob("*.html")}
 
