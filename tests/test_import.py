@@ -11,8 +11,8 @@ from places import main, run_or_fail
 #: what only some of the package's modules need, and is large
 HEAVY = ("PyQt5", "astropy", "erfa", "h5py", "matplotlib", "pyqtgraph", "scipy")
 MOST_MEGABYTES = 15
-#: s of a processor; it takes 0.05 s
-LONGEST = 0.5
+#: of what GNU Radio and NumPy take of a processor, on whatever machine; it is 0.8 of that
+LONGEST = 2.5
 
 # in a process of its own, where nothing has been loaded
 PROGRAM = """
@@ -21,11 +21,13 @@ import json, re, sys, time
 def megabytes():
     return int(re.search(r"VmRSS:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
 
+start = time.process_time()
+import numpy
 from gnuradio import gr
-loaded, before, start = set(sys.modules), megabytes(), time.process_time()
+loaded, before, middle = set(sys.modules), megabytes(), time.process_time()
 from gnuradio import aperture
-seconds = time.process_time() - start
-print(json.dumps({"seconds": seconds, "megabytes": megabytes() - before,
+share = (time.process_time() - middle) / (middle - start)
+print(json.dumps({"share": share, "megabytes": megabytes() - before,
                   "modules": sorted(set(sys.modules) - loaded)}))
 """
 
@@ -47,8 +49,8 @@ class TestImport(unittest.TestCase):
         self.assertLess(self.cost["megabytes"], MOST_MEGABYTES)
 
     def test_time(self):
-        """It takes a fraction of a second."""
-        self.assertLess(self.cost["seconds"], LONGEST)
+        """It takes about as long as what it needs of others."""
+        self.assertLess(self.cost["share"], LONGEST)
 
 
 if __name__ == "__main__":
