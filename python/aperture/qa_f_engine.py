@@ -65,17 +65,21 @@ class qa_f_engine(gr_unittest.TestCase):
                           tags=[stream_tags()], gates={stop: gate})
         with graph.running():
             until = time.monotonic() + qa_tools.PATIENCE
-            counts = []
-            while time.monotonic() < until and not (counts and counts[-1]["spectra"] > 100):
+            last = now = {}
+            # a second may be over while some of the spectra before the gate are still to come
+            while time.monotonic() < until and not (last and last["spectra"] == stop // 16 - 2 and
+                                                    all(list(last[key]) == now[key]
+                                                        for key in now)):
                 time.sleep(0.05)
-                counts = [message for message in graph.all_messages()
-                          if message["event"] == "counts"]
-            now = block.clamped(), block.clamped_samples(), block.missing()
+                last = ([message for message in graph.all_messages()
+                         if message["event"] == "counts"] or [{}])[-1]
+                now = {"clamped": block.clamped(), "clamped_samples": block.clamped_samples(),
+                       "missing": block.missing()}
             gate.set()
-        last = counts[-1]
-        self.assertEqual((last["channels"], list(last["missing"])), (16, [0, 0]))
-        for key, value in zip(("clamped", "clamped_samples", "missing"), now):
-            self.assertEqual(list(last[key]), list(value))
+        self.assertEqual((last["channels"], last["spectra"]), (16, stop // 16 - 2))
+        self.assertEqual(now["missing"], [0, 0])
+        for key, value in now.items():
+            self.assertEqual(list(last[key]), value)
         self.assertGreater(last["clamped"][0], 100)
         self.assertEqual(last["clamped_samples"][0], 0)
         self.assertGreater(last["clamped_samples"][1], 100)
