@@ -264,32 +264,43 @@ class qa_beamformer(gr_unittest.TestCase):
 
     def test_repointing_all_the_time(self):
         """Weights change from another thread as fast as it can: no frame mixes two."""
-        done = threading.Event()
+        done, changed = threading.Event(), threading.Event()
+        gates = {number: threading.Event() for number in range(30, 300, 30)}
 
         def change(block):
             number = 0
             while not done.is_set():
                 number = number % 100 + 1
                 block.set_weights(number * np.ones((300, 2), dtype=np.complex64))
+                changed.set()
 
         voltages = np.zeros((300, 5, 2, 32, 2), dtype=np.int8)
         voltages[..., 0] = 1
         block = aperture.beamformer(
             channels=5, inputs=2, beams=300, spectra_per_frame=32, type="sc8")
         block.set_weights(np.ones((300, 2), dtype=np.complex64))
+        graph = Flowgraph(
+            block,
+            [reference.samples_to_bytes(voltages, "sc8")],
+            [5 * 300 * 32 * 8],
+            chunks=3,
+            gates=gates,
+        )
         thread = threading.Thread(target=change, args=(block,))
         thread.start()
         try:
-            (data,), _ = qa_tools.run(
-                block,
-                [reference.samples_to_bytes(voltages, "sc8")],
-                [5 * 300 * 32 * 8],
-                chunks=3,
-            )
+            with graph.running():
+                for number, gate in gates.items():
+                    graph.sinks[0].wait_for(number)
+                    # the first one may be of the weights that the last frames had
+                    for _ in range(2):
+                        changed.clear()
+                        self.assertTrue(changed.wait(qa_tools.PATIENCE))
+                    gate.set()
         finally:
             done.set()
             thread.join()
-        y = self.beams_of(data, 5, 300, 32)
+        y = self.beams_of(graph.sinks[0].data(), 5, 300, 32)
         np.testing.assert_array_equal(y, y[:, :1, :1, :1] * np.ones_like(y))
         self.assertGreater(len(np.unique(y.real)), 3)
 
