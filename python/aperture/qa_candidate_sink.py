@@ -19,7 +19,7 @@ import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.testing import disks, pulse_model
-from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, rx_time, to_pmt
+from gnuradio.aperture.testing.qa_tools import EPOCH, PATIENCE, Flowgraph, rx_time, to_pmt
 from gnuradio.aperture.transients import dispersion, pictures
 from gnuradio.aperture.transients.candidates import COLUMNS, Candidate, utc_text
 
@@ -81,16 +81,23 @@ class qa_candidate_sink(gr_unittest.TestCase):
         tags = [(0, "rx_time", rx_time(EPOCH))]
         graph = Flowgraph(sink, [data], [], tags=[tags], chunks=500, gates={len(data) - 10: gate})
         with graph.running():
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + PATIENCE
             while sink.nitems_read(0) < len(data) - 11 and time.monotonic() < deadline:
                 time.sleep(0.01)
             yield graph
+
+    def wait_for(self, count, sink):
+        """Until a sink has taken so many candidates."""
+        deadline = time.monotonic() + PATIENCE
+        while sink.candidates() < count and time.monotonic() < deadline:
+            time.sleep(0.01)
 
     def test_table_and_picture(self):
         sink = self.sink()
         with self.running(sink, dispersed_powers(self.rng)) as graph:
             graph.post_and_wait("candidates", message())
             graph.post_and_wait("candidates", message(1, snr=7.25, dm=10.0))
+            self.wait_for(2, sink)
             # a line is there at once
             self.assertEqual(len(self.table(self.folder / "table.ecsv")), 2)
             # too old, and a beam that is not there
@@ -146,8 +153,11 @@ class qa_candidate_sink(gr_unittest.TestCase):
         source = blocks.vector_source_f(powers.reshape(-1).tolist(), False, 64)
         graph.top.connect(source, sink)
         graph.top.msg_connect((search, "candidates"), (sink, "candidates"))
-        MODULE.PATIENCE = 10.0
+        MODULE.PATIENCE = PATIENCE
         with graph.running():
+            deadline = time.monotonic() + PATIENCE
+            while sink.nitems_read(0) < len(powers) - 1 and time.monotonic() < deadline:
+                time.sleep(0.01)
             time.sleep(1)
         self.assertEqual(search.candidates(), 1)
         self.assertEqual(len(self.table(self.folder / "table.ecsv")), 1)
@@ -163,9 +173,7 @@ class qa_candidate_sink(gr_unittest.TestCase):
             if number == ask_before:
                 sink.roll_over()
             sink.to_basic_block()._post(pmt.intern("candidates"), message(number, time=moment))
-            deadline = time.monotonic() + 30
-            while sink.candidates() <= number and time.monotonic() < deadline:
-                time.sleep(0.01)
+            self.wait_for(number + 1, sink)
         self.assertEqual(sink.whole_files(), sink.files()[:-1])
         top.stop()
         top.wait()
@@ -192,11 +200,11 @@ class qa_candidate_sink(gr_unittest.TestCase):
                          ["t-20231114T221332Z.ecsv", "t-20231114T221405Z.ecsv"])
 
     def test_tables_of_now(self):
-        # none has come in the seconds of the start
+        # none has come in the seconds of the start, nor in the hour of it
         sink = self.sink("t-{time}.ecsv", pictures=0)
         sink.set_roll_over(seconds=3600)
         now = int(time.time())
-        self.assertEqual(self.tables_of(sink, [(now + 3600, 0.0), (now + 3600, 0.5)]),
+        self.assertEqual(self.tables_of(sink, [(now + 7200, 0.0), (now + 7200, 0.5)]),
                          [[], [0, 1]])
 
     def test_tables_by_size_and_on_request(self):

@@ -15,6 +15,7 @@ from gnuradio import blocks, gr, gr_unittest
 from gnuradio.aperture import delay_tracker, tags
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.testing.qa_tools import PATIENCE
 from gnuradio.aperture.tracking.delay_model import DelayModel
 from gnuradio.aperture.tracking.directions import Direction, parse_direction
 
@@ -180,7 +181,7 @@ class qa_delay_tracker(gr_unittest.TestCase):
 
             def note(first, block):
                 # wait until what was sent is done
-                until = host.monotonic() + 10
+                until = host.monotonic() + PATIENCE
                 while block.nitems_read(0) < first and host.monotonic() < until:
                     host.sleep(1e-4)
                 seen.append((first, block.updates()))
@@ -248,7 +249,7 @@ class qa_delay_tracker(gr_unittest.TestCase):
 
         def change(item, block):
             if item == 50_000:
-                until = host.monotonic() + 10
+                until = host.monotonic() + PATIENCE
                 while block.nitems_read(0) < item and host.monotonic() < until:
                     host.sleep(1e-4)
                 block.track(second)

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
-from gnuradio.aperture.testing.qa_tools import DEVICE
+from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE
 
 #: a device with memory of its own
 ON_DEVICE = DEVICE if DEVICE.startswith("cuda") else "emulated"
@@ -120,7 +120,7 @@ class qa_device(gr_unittest.TestCase):
             self.top.connect(copy, tap)
             self.top.connect(copy, other, on_other)
             self.top.unlock()
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + PATIENCE
             # data() would take longer than the source to send as much again
             while min(tap.nitems_read(0), on_other.nitems_read(0)) < 1000:
                 self.assertLess(time.monotonic(), deadline, "nothing flows")
@@ -145,15 +145,18 @@ class qa_device(gr_unittest.TestCase):
         for _ in range(10):
             top = gr.top_block()
             source = blocks.vector_source_i([1, 2, 3], True)
-            top.connect(source, device_copy(4), device_copy(4), blocks.null_sink(4))
+            end = blocks.null_sink(4)
+            top.connect(source, device_copy(4), device_copy(4), end)
             top.start()
-            time.sleep(0.01)
+            deadline = time.monotonic() + PATIENCE
+            while end.nitems_read(0) == 0 and time.monotonic() < deadline:
+                time.sleep(0.01)
             top.stop()
             top.wait()
-            del top, source
+            del top, source, end
             before = before or threads()
             # the kernel lists a thread for a moment after it was joined
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + PATIENCE
             while threads() > before and time.monotonic() < deadline:
                 time.sleep(0.01)
             self.assertLessEqual(threads(), before)

@@ -849,7 +849,7 @@ from gnuradio.aperture.qa_filterbank_sink import *
 top = gr.top_block()
 sink = filterbank_sink({str(self.path)!r}, array_of(), BEAMS, 64, "I", {bits})
 source = blocks.vector_source_f(list(range(192)) * 20000, False, 192, tags_of(0))
-throttle = blocks.throttle(4 * 192, 5000)
+throttle = blocks.throttle(4 * 192, 1000)  # it does not end within 20 s
 top.connect(source, throttle, sink)
 top.start()
 progress = os.open({str(progress)!r}, os.O_WRONLY | os.O_CREAT)
