@@ -10,6 +10,7 @@ Nothing here comes from the library: it is what packet_source and packet_sink ar
 
 import heapq
 import itertools
+import os
 import socket
 import struct
 import threading
@@ -116,11 +117,33 @@ def read_pcap(filename):
 
 # ---- sockets
 
+#: sockets whose names keep the ports that free_port() gave from other processes
+_kept = []
+
+
 def free_port():
-    """A port of UDP that nobody has."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """
+    A port of UDP that nobody has, and that nobody gets before it is used: not one of those that the
+    kernel gives to who asks for any, and none that another process was given here.
+    """
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        lowest, highest = map(int, file.read().split())
+    ports = range(20000, 32768)
+    first = os.getpid() * 16 % len(ports)  # not at once that of a test that has just ended
+    for port in [*ports[first:], *ports[:first]]:
+        if lowest <= port <= highest:
+            continue
+        name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            name.bind(f"\0port {port} of a test of gr-aperture")
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            name.close()
+            continue
+        _kept.append(name)
+        return port
+    raise RuntimeError(f"no port of {ports} is free outside of those from {lowest} to {highest}")
 
 
 class Sender:
