@@ -140,6 +140,16 @@ inline int64_t wrong_bytes(const void* ring,
     return wrong;
 }
 
+//! Waits until something is so, for half a minute at most; whether it is then.
+template <class condition>
+bool comes_true(condition is_so)
+{
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!is_so() && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return is_so();
+}
+
 //! Odd lengths, so that calls never line up with the ends of rings.
 class chunks
 {
@@ -182,11 +192,11 @@ public:
              gr_vector_const_void_star&,
              gr_vector_void_star& output_items) override
     {
-        if (d_sent == d_items)
+        if (d_sent == d_items || !comes_true([this] { return d_sent != gate; }))
             return WORK_DONE;
-        const int n = int(
-            std::min<int64_t>(whole_calls ? noutput_items : d_chunks.next(noutput_items),
-                              d_items - d_sent));
+        const int64_t end = d_sent < gate ? std::min<int64_t>(gate, d_items) : d_items;
+        const int n = int(std::min<int64_t>(
+            whole_calls ? noutput_items : d_chunks.next(noutput_items), end - d_sent));
         for (size_t port = 0; port < output_items.size(); port++) {
             auto* out = static_cast<uint8_t*>(output_items[port]);
             for_each_piece(n * d_size, [&](size_t at, size_t bytes) {
@@ -206,6 +216,8 @@ public:
     }
 
     bool whole_calls = false;
+    //! the item before which it waits until this is changed
+    std::atomic<int64_t> gate{ -1 };
 
 private:
     const size_t d_size;
@@ -244,6 +256,8 @@ public:
         const int n = d_chunks.next(noutput_items);
         if (d_pause)
             std::this_thread::sleep_for(std::chrono::microseconds(d_pause));
+        if (in_call)
+            in_call();
         wrong += wrong_bytes(input_items[0], d_model, items, n, d_size);
         std::vector<gr::tag_t> found;
         get_tags_in_window(found, 0, 0, n, pmt::intern("number"));
@@ -256,6 +270,7 @@ public:
     }
 
     std::atomic<int64_t> items{ 0 }, wrong{ 0 }, tags{ 0 }, wrong_tags{ 0 };
+    std::function<void()> in_call; // to be set before the flowgraph runs
 
 private:
     const size_t d_size;
@@ -307,7 +322,7 @@ public:
         if (emulated::owner_of(in) != own || emulated::owner_of(out) != own)
             throw std::runtime_error("the test found memory of another device");
         const size_t bytes = n * d_size, lag = d_delay * d_size;
-        const int wait = pause;
+        const int wait = pause, call = calls;
         const bool fails = fail_in_kernel_at == calls;
         const bool within_call = fails && fail_within_call;
         const size_t room = scribbles ? noutput_items * d_size : 0;
@@ -315,6 +330,8 @@ public:
         dynamic_cast<emulated::stream&>(work_stream()).run([=] {
             if (wait)
                 std::this_thread::sleep_for(std::chrono::microseconds(wait));
+            if (in_kernel)
+                in_kernel(call);
             while (!*asked_for_all)
                 std::this_thread::yield();
             if (fails)
@@ -341,13 +358,14 @@ public:
 
     // to be set before the flowgraph runs
     int pause = 0; // of each kernel, in microseconds
+    std::function<void(int call)> in_kernel;
     bool whole_calls = false, one_at_a_time = false;
     bool scribbles = false;                 // over all the room that it is given
     int fail_at = 0, fail_in_kernel_at = 0; // number of the call
     // The kernel fails before its call returns, and after that has asked for all its
     // work: what meets the error is the buffer, when GNU Radio publishes the items.
     bool fail_within_call = false;
-    int calls = 0;
+    std::atomic<int> calls{ 0 };
     std::vector<std::chrono::steady_clock::time_point> call_times;
 
 private:

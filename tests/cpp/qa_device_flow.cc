@@ -491,9 +491,9 @@ public:
     }
 
     /*!
-     * A block that takes much and gives little, before a reader that sleeps 100 ms in
-     * each call. Did the buffer make it wait until no pointer is in use, as GNU Radio's
-     * own do, it would take 100 ms a sum: 10 s for 100 sums, and 0.01 s otherwise.
+     * A block that takes much and gives little, before a reader whose first call does not
+     * end before all was taken. Did the buffer make the block wait until no pointer is in
+     * use, as GNU Radio's own do, that would never be.
      */
     void integrator_does_not_wait_for_a_slow_reader()
     {
@@ -522,55 +522,60 @@ public:
         };
         const int64_t items = 4000000;
         auto d = make<integrator>();
-        auto k = make<sink>(4, qa::each_byte([](int64_t, size_t) { return 0; }), 100000);
+        auto k = make<sink>(4, qa::each_byte([](int64_t, size_t) { return 0; }));
+        bool called = false, all_taken = false;
+        k->in_call = [&] {
+            if (!std::exchange(called, true))
+                all_taken = qa::comes_true([&] { return d->total == items; });
+        };
         chain({ make<source>(4, items), d, k });
-        d_top->start();
-        const auto begin = std::chrono::steady_clock::now();
-        double seconds = 0;
-        while (d->total < items && seconds < 20) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            seconds =
-                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-                    .count();
-        }
-        d_top->stop();
-        d_top->wait();
+        d_top->run();
         CPPUNIT_ASSERT_EQUAL(items, d->total.load());
-        CPPUNIT_ASSERT(seconds < 5);
+        CPPUNIT_ASSERT(all_taken);
     }
 
     //! Items come one by one while the device is busy for longer than a call may wait.
     void latency_bounds_the_wait_for_more()
     {
         struct drip : public gr::sync_block {
-            drip()
+            explicit drip(const step& reader)
                 : gr::sync_block("drip",
                                  gr::io_signature::make(0, 0, 0),
-                                 gr::io_signature::make(1, 1, 4))
+                                 gr::io_signature::make(1, 1, 4)),
+                  d_reader(reader)
             {
             }
             int work(int, gr_vector_const_void_star&, gr_vector_void_star&) override
             {
                 std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                // the others are not there at the first call
+                if (d_sent == 1 && !qa::comes_true([this] { return d_reader.calls > 0; }))
+                    return WORK_DONE;
                 return d_sent++ < 100 ? 1 : int(WORK_DONE);
             }
+            const step& d_reader;
             int d_sent = 0;
         };
         for (double latency : { 0., 0.2 }) {
             auto busy = make<step>(4);
             busy->whole_calls = true;
-            busy->pause = 600000;
+            // the first kernel does not end before there was a second call
+            bool called_again = false;
+            busy->in_kernel = [&called_again, block = busy.get()](int call) {
+                if (call == 1)
+                    called_again = qa::comes_true([block] { return block->calls > 1; });
+            };
             busy->set_latency(latency);
             auto k =
                 make<device_sink>(4, qa::each_byte([](int64_t, size_t) { return 1; }));
             d_top = gr::make_top_block("test");
-            chain({ make<drip>(), busy, k });
+            chain({ make<drip>(*busy), busy, k });
             d_top->run();
             CPPUNIT_ASSERT_EQUAL(int64_t(100), k->items.load());
             const std::chrono::duration<double> wait =
                 busy->call_times.at(1) - busy->call_times.at(0);
             CPPUNIT_ASSERT(wait.count() >= latency);
-            CPPUNIT_ASSERT(wait.count() < latency + 0.15);
+            CPPUNIT_ASSERT(called_again);
         }
         for (double refused : { -0.1, 10.1, double(NAN) })
             CPPUNIT_ASSERT_THROW(make<step>(4)->set_latency(refused),
@@ -688,9 +693,8 @@ public:
             top->start();
             auto flows = [](const std::shared_ptr<follower>& f) {
                 const int64_t before = f->items;
-                for (int wait = 0; wait < 2000 && f->items < before + 100000; wait++)
-                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-                CPPUNIT_ASSERT(f->items >= before + 100000);
+                CPPUNIT_ASSERT(
+                    qa::comes_true([&] { return f->items >= before + 100000; }));
                 CPPUNIT_ASSERT_EQUAL(int64_t(0), f->wrong.load());
             };
             flows(first);
@@ -738,7 +742,7 @@ public:
         auto k = make<sink>(4, stepped(sequence()));
         chain({ s, d, k });
         d_top->start();
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        CPPUNIT_ASSERT(qa::comes_true([&] { return k->items > 0; }));
         d_top->lock();
         d_top->disconnect(s, 0, d, 0);
         d_top->connect(other, 0, d, 0);
@@ -747,11 +751,12 @@ public:
         CPPUNIT_ASSERT(d->error().find("input 0: its data is in host memory") == 0);
         // and a new start is all it takes
         d_top->start();
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        const bool flows =
+            qa::comes_true([&] { return k->items > 0 || !d->error().empty(); });
         d_top->stop();
         d_top->wait();
         CPPUNIT_ASSERT_EQUAL(std::string(), d->error());
-        CPPUNIT_ASSERT(k->items > 0);
+        CPPUNIT_ASSERT(flows);
         CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
     }
 

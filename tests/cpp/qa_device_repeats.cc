@@ -229,9 +229,7 @@ public:
         auto flow = [&](const std::vector<std::shared_ptr<sink>>& sinks) {
             const int64_t least = 3 * source->ring();
             for (const auto& k : sinks) {
-                for (int wait = 0; wait < 5000 && k->items < least; wait++)
-                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-                CPPUNIT_ASSERT(k->items >= least);
+                CPPUNIT_ASSERT(qa::comes_true([&] { return k->items >= least; }));
                 CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
             }
             CPPUNIT_ASSERT(source->held > 0);
