@@ -7,7 +7,6 @@
 """The progress bar and the tables of the commands."""
 
 import io
-import time
 from unittest import mock
 
 from gnuradio import gr_unittest
@@ -26,12 +25,13 @@ class qa_progress(gr_unittest.TestCase):
         progress.ProgressBar(stream, 1000, 1e3).show(500)
         self.assertEqual(stream.getvalue(), "")
 
-        stream = terminal()
-        bar = progress.ProgressBar(stream, 1000, 1e3)
-        time.sleep(0.05)
-        bar.show(500)
-        bar.show(750, "ending")
-        bar.clear()
+        stream, now = terminal(), 7.0
+        with mock.patch.object(progress.time, "monotonic", lambda: now):
+            bar = progress.ProgressBar(stream, 1000, 1e3)
+            now += 0.05
+            bar.show(500)
+            bar.show(750, "ending")
+            bar.clear()
         first, second, empty = stream.getvalue().split("\r")[1:4]
         self.assertRegex(first, r"^\[#+-+\]  50 % .*sample/s, \S+ x real time, 1 s left")
         self.assertLessEqual(abs(first.count("#") - first.count("-")), 1)
@@ -51,7 +51,7 @@ class qa_progress(gr_unittest.TestCase):
 
         stream = io.StringIO()
         bar = progress.ProgressBar(stream, None, 1e3)
-        begin = time.monotonic()
+        begin = progress.time.monotonic()
         with mock.patch.object(progress.time, "monotonic", lambda: begin + later):
             for later in (1, 59, 61, 62, 121):
                 bar.show(1000 * later, "", "3 missing")

@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 from types import SimpleNamespace
+from unittest import mock
 
 from gnuradio import gr_unittest
 from gnuradio.aperture.commands import running, tables
@@ -21,23 +22,32 @@ from gnuradio.aperture.commands import running, tables
 
 class qa_running(gr_unittest.TestCase):
 
+    def setUp(self):
+        self.now = 7.0  # of the chain, which it moves on by 0.1 s with each look
+
     def chain(self, seconds, samples):
         """Such as runs for so long, and has taken samples(seconds since its start)."""
-        begin, stopped = [], threading.Event()
+        begin, stopped = self.now, threading.Event()
+
+        def adjust():
+            self.now += 0.1
+            if self.now - begin >= seconds:
+                stopped.set()
+
         return SimpleNamespace(
             source=SimpleNamespace(finish=stopped.set), stop=stopped.set,
-            start=lambda: begin.append(time.monotonic()), wait=lambda: stopped.wait(seconds),
-            samples_done=lambda: samples(time.monotonic() - begin[0]), losses=lambda: "",
-            adjust=lambda: None, ended=lambda: False)
+            start=lambda: None, wait=stopped.wait,
+            samples_done=lambda: samples(self.now - begin), losses=lambda: "",
+            adjust=adjust, ended=lambda: False)
 
     def test_the_speed_is_measured_after_the_start(self):
         bar = SimpleNamespace(show=lambda *_: None)
-        # 0.8 s in which nothing comes, then 1000 samples a second
-        run = running.run_chain(self.chain(2.0, lambda t: int(max(0, 1000 * (t - 0.8)))), bar)
-        # the host may be busy: a poll is up to some 10 ms after its samples were counted
-        self.assertAlmostEqual(run.speed, 1000, delta=50)
-        run = running.run_chain(self.chain(0.3, lambda t: 10**6), bar)
-        self.assertIsNone(run.speed)
+        with mock.patch.object(running.time, "monotonic", lambda: self.now):
+            # 0.8 s in which nothing comes, then 1000 samples a second
+            run = running.run_chain(self.chain(2.0, lambda t: int(max(0, 1000 * (t - 0.8)))), bar)
+            self.assertAlmostEqual(run.speed, 1000, delta=5)
+            run = running.run_chain(self.chain(0.3, lambda t: 10**6), bar)
+            self.assertIsNone(run.speed)
         self.assertEqual(tables.speed_text(None, 1e3), ("too short to measure",) * 2)
         self.assertEqual(tables.speed_text(2.5e6, 1e6),
                          ("2.5 Msample/s of each input", "x 2.5"))
@@ -103,6 +113,8 @@ class qa_running(gr_unittest.TestCase):
             samples_done=lambda: 0, losses=lambda: "", adjust=lambda: None, ended=lambda: False)
 
         def interrupt():
+            while not calls:  # until the chain starts, signals are Python's
+                time.sleep(0.05)
             for number in (1, 2):
                 os.kill(os.getpid(), signal.SIGINT)
                 while len(calls) <= number and not ended.is_set():
@@ -110,7 +122,7 @@ class qa_running(gr_unittest.TestCase):
                 time.sleep(1.5 * running.TOGETHER)
 
         before = signal.getsignal(signal.SIGINT)
-        thread = threading.Timer(0.3, interrupt)
+        thread = threading.Thread(target=interrupt)
         thread.start()
         run = running.run_chain(chain, SimpleNamespace(show=lambda *_: None))
         thread.join()
@@ -118,13 +130,15 @@ class qa_running(gr_unittest.TestCase):
         self.assertEqual(signal.getsignal(signal.SIGINT), before)
 
     def test_interrupts_that_come_together_are_one(self):
-        with running.Interrupts() as interrupts:
+        with mock.patch.object(running.time, "monotonic", lambda: self.now), \
+                running.Interrupts() as interrupts:
             for count in (1, 2):
                 for _ in range(2):
                     os.kill(os.getpid(), signal.SIGINT)
                     time.sleep(0.01)
+                    self.now += 0.5 * running.TOGETHER
                 self.assertEqual(interrupts.count, count)
-                time.sleep(1.5 * running.TOGETHER)
+                self.now += running.TOGETHER
 
 
 if __name__ == '__main__':

@@ -11,20 +11,23 @@ The texts of a desk are as kernels, udev's rules and dongles have them.
 """
 
 import contextlib
+import functools
 import io
 import json
 import os
 import shutil
 import tempfile
-import time
+import threading
 from types import SimpleNamespace
 from unittest import mock
 
 from gnuradio import gr_unittest
 from gnuradio.aperture.commands import doctor as command
+from gnuradio.aperture.doctor import receivers
 from gnuradio.aperture.doctor.desk import Desk
 from gnuradio.aperture.doctor.findings import NOTICE, PROBLEM
 from gnuradio.aperture.doctor.receivers import examine_receivers
+from gnuradio.aperture.doctor.soapy import try_receivers
 
 RULES = """# Copyright 2012-2013 Osmocom rtl-sdr project
 SUBSYSTEMS=="usb", ATTRS{idVendor}=="0bda", ATTRS{idProduct}=="2838", \
@@ -35,6 +38,18 @@ ENV{ID_SOFTWARE_RADIO}="1", MODE="0660", GROUP="plugdev"
 MODULES = "usr/lib/x86_64-linux-gnu/SoapySDR/modules0.8/"
 LIBRARY = "usr/lib/x86_64-linux-gnu/librtlsdr.so.0"
 SECONDS = 0.7  # of a trial
+
+
+class Clock(threading.local):
+    """Of a trial: each receiver's thread has its own time, which its reads move on. The computer's
+    would tell of losses where a thread had to wait."""
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+CLOCK = Clock()
 
 
 class Receiver:
@@ -72,14 +87,14 @@ class Receiver:
         return self
 
     def activateStream(self, stream):
-        self.begin = time.monotonic()
+        self.begin = CLOCK()
 
     def readStream(self, stream, buffers, most, timeoutUs):
-        time.sleep(0.01)
-        if time.monotonic() - self.begin > 0.4 and self.overflows:
+        CLOCK.now += 0.01
+        if CLOCK() - self.begin > 0.4 and self.overflows:
             self.overflows -= 1
             return SimpleNamespace(ret=-4)
-        due = int((time.monotonic() - self.begin) * self.rate * self.arriving) - self.sent
+        due = int((CLOCK() - self.begin) * self.rate * self.arriving) - self.sent
         self.sent += due
         if self.late and time.monotonic() - self.begin > self.late[0]:
             time.sleep(self.late[1])
@@ -124,6 +139,10 @@ class qa_doctor(gr_unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.root)
         self.numbers = {}
         self.groups, self.usable = {"plugdev"}, True
+        trials = mock.patch.object(receivers, "try_receivers",
+                                   functools.partial(try_receivers, clock=CLOCK))
+        trials.start()
+        self.addCleanup(trials.stop)
         # a desk on which all is well, but for what a test changes
         self.write("usr/lib/udev/rules.d/60-librtlsdr0.rules", RULES)
         self.write(MODULES + "librtlsdrSupport.so", "\x7fELF librtlsdr.so.0 rtlsdr_open")

@@ -41,8 +41,8 @@ class qa_notify(unittest.TestCase):
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as self.socket:
                 self.socket.settimeout(1)
                 self.socket.bind(address)
-                notifier = Notifier({"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "4000000"})
-                self.assertEqual(2.0, notifier.interval)
+                notifier = Notifier({"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "400000000"})
+                self.assertEqual(200.0, notifier.interval)
                 notifier.ready("two\nlines")
                 self.assertEqual({"READY": "1", "STATUS": "two lines",
                                   "MAINPID": str(os.getpid())}, self.read())
