@@ -83,18 +83,17 @@ class qa_monitoring(unittest.TestCase):
     def test_what_it_does_is_seen(self):
         def whole():
             found = self.state()
-            # other tests may have looked elsewhere; Cas A is as strong as half the receivers' noise
+            # other tests may have looked elsewhere; Cas A is as strong as half the receivers'
+            # noise; the throttle has the signal's pace, but where the machine was busy
             return found if found and found["sky"].get("serial") and found["tracking"] and \
                 found["bandpasses"]["inputs"][0]["clamped"] is not None and \
-                found["figures"]["times_real_time"] and \
+                abs((found["figures"].get("times_real_time") or 0) - 1) < 0.5 and \
                 found["tracking"]["direction"] == "Cas A" and all(
                     abs(fringe["coherence"] - 1 / 3) < 0.08
                     for fringe in found["fringes"]["newest"]) else None
         found = wait_for(whole)
         self.assertEqual(28, len(found["fringes"]["newest"]))
         self.assertEqual("N1x", found["bandpasses"]["inputs"][0]["name"])
-        # simulated at the pace of the throttle
-        self.assertAlmostEqual(1.0, found["figures"]["times_real_time"], delta=0.5)
         self.assertGreater(found["figures"]["blocks"]["f_engine"]["items_out"], 0)
         self.assertIn(["source", "throttle"], [edge[:2] for edge in found["figures"]["edges"]])
         about = self.get("api/v1/about")
@@ -152,7 +151,8 @@ class qa_monitoring(unittest.TestCase):
         # on a port that is chosen anew
         found = wait_for(lambda: (state := self.state()) and state["bandpasses"] and state)
         self.assertEqual("y8", found["name"])
-        wait_for(lambda: self.state()["figures"]["server_restarts"] == restarts + 1)
+        wait_for(lambda: (state := self.state()) and
+                 state["figures"].get("server_restarts") == restarts + 1)
         self.assertEqual(200, self.post("f_engine", "gains", {"gain": 1})[0])
 
     def test_a_server_that_stands_still(self):
@@ -167,7 +167,7 @@ class qa_monitoring(unittest.TestCase):
             os.kill(publisher.server_pid, signal.SIGSTOP)
             before = sink.nitems_read(0)
             wait_for(lambda: publisher.outbox.dropped > 0)
-            self.assertGreater(sink.nitems_read(0), before)
+            wait_for(lambda: sink.nitems_read(0) > before)
             self.assertLessEqual(len(publisher.outbox), 4)
             os.kill(publisher.server_pid, signal.SIGCONT)
 
@@ -205,6 +205,8 @@ class qa_monitoring_data(unittest.TestCase):
             instrument.top.run()
             if publisher is not None:
                 publisher.stop()
+                # where its own thread had no time to look
+                publisher._look_once()
                 self.assertGreater(len(publisher.outbox), 0)
             return np.array(kept.data())
         expected = integrations(False)

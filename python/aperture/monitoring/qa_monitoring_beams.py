@@ -69,8 +69,9 @@ class qa_monitoring_beams(unittest.TestCase):
         publisher = monitoring.Publisher(instrument)
         publisher.start()
         instrument.top.run()
-        publisher._look_once()
+        # its own thread does not look at the same time
         publisher.stop()
+        publisher._look_once()
         return publisher, instrument, tone["frequency"]
 
     def test_two_sources(self):

@@ -136,8 +136,8 @@ class qa_monitoring_server(gr_unittest.TestCase):
 
     def test_metrics_are_those_of_prometheus(self):
         from prometheus_client.parser import text_string_to_metric_families
-        self.wait_for(lambda: all(json.loads(self.ask("/api/v1/state")[2])[key]
-                                  for key in ("bandpasses", "beams")))
+        self.wait_for(lambda: (state := json.loads(self.ask("/api/v1/state")[2]))["bandpasses"]
+                      and state["beams"] and state["figures"].get("integrations", 0) >= 2)
         text = self.ask("/metrics")[2].decode()
         found = {(sample.name, *sorted(sample.labels.values())): sample.value
                  for family in text_string_to_metric_families(text) for sample in family.samples}
@@ -348,10 +348,14 @@ class qa_monitoring_server(gr_unittest.TestCase):
                     sock.sendall(f"X-{number}: {'x' * 1000}\r\n".encode())
 
     def test_connections_are_limited(self):
+        # whose connections have much time
+        server = FedServer(request_time=10 * PATIENCE)
+        self.addCleanup(server.close)
+        port = int(server.url.rstrip("/").rpartition(":")[2])
         open_ones = []
         try:
             for _ in range(connections.MOST_OF_ONE + 8):
-                open_ones.append(socket.create_connection(("127.0.0.1", self.port), PATIENCE))
+                open_ones.append(socket.create_connection(("127.0.0.1", port), PATIENCE))
             open_ones[-1].settimeout(PATIENCE)
             try:
                 self.assertEqual(b"", open_ones[-1].recv(1))
@@ -367,7 +371,7 @@ class qa_monitoring_server(gr_unittest.TestCase):
 
         def answers():
             try:
-                return self.ask("/api/v1/state")[0] == 200
+                return self.ask("/api/v1/state", port=port)[0] == 200
             except (ConnectionError, http.client.HTTPException):
                 return False  # those that were closed still count
         self.wait_for(answers)
@@ -398,15 +402,20 @@ class qa_monitoring_server(gr_unittest.TestCase):
 
     def test_a_page_that_does_not_read_costs_nothing(self):
         """What it is sent is the newest only, and memory does not grow with what it misses."""
+        def state():
+            return json.loads(self.ask("/api/v1/state")[2])
+        # the first pictures need memory, too
+        self.wait_for(lambda: state()["sky"].get("serial") and state()["beams"])
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             sock.sendall(f"GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n"
                          .encode())
-            time.sleep(0.5)
+            sock.recv(1)
             before = resident(self.server.pid)
             for _ in range(100):
                 self.server.feed()
-            self.assertEqual(200, self.ask("/api/v1/state")[0])
+            self.wait_for(lambda: state()["figures"]["integrations"]
+                          == self.server.integrations - 1)
             self.assertLess(resident(self.server.pid) - before, 20e6)
 
 
