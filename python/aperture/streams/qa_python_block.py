@@ -113,10 +113,16 @@ class qa_python_block(gr_unittest.TestCase):
         debug = blocks.message_debug()
         block = pointing(ARRAY, BEAMS, 4)
         reference = weakref.ref(block)
-        top.connect(blocks.null_source(8), blocks.head(8, 10), block)
+        top.connect(blocks.null_source(8), block)
         top.msg_connect(block, "weights", debug, "store")
         del block
-        top.run()
+        top.start()
+        # a stream that ends may take the message with it that is on its way
+        until = time.monotonic() + 30
+        while not debug.num_messages() and time.monotonic() < until:
+            time.sleep(0.001)
+        top.stop()
+        top.wait()
         self.assertEqual(debug.num_messages(), 1)
         del top
         gc.collect()

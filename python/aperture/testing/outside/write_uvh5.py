@@ -239,6 +239,7 @@ def write_killed(folder):
     layout = Uvh5Layout(array_of(["A9x", "A9y", "C" "x"]), 1.4e9 + 1e5 * np.arange(6), 1e5)
     path = folder / "killed.uvh5"
     path.unlink(missing_ok=True)
+    reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         file = GrowingFile(path, layout.create, layout.append, layout.bytes)
@@ -246,11 +247,15 @@ def write_killed(folder):
             file.add([layout.integration(np.full((6, 6), number, np.complex64),
                                          earth_rotation.julian_date(1704067200 + number), 1, [1],
                                          1.0)])
-    while not path.exists():
-        time.sleep(0.001)
+            os.write(writer, b".")
+    os.close(writer)
+    # some integrations, and somewhere within another one
+    for _ in range(3):
+        os.read(reader, 1)
     time.sleep(0.123)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    os.close(reader)
 
 
 if __name__ == "__main__":
