@@ -409,13 +409,16 @@ class Flowgraph(Running):
         self.block.to_basic_block()._post(pmt.intern(port), to_pmt(message))
 
     def post_and_wait(self, port, message):
-        """post(), and gives the block's thread time to take it."""
-        self.post(port, message)
+        """post(), and waits until the block's thread is done with it."""
         deadline = time.monotonic() + PATIENCE
         queue = self.block.to_basic_block()
-        while queue.nmsgs(pmt.intern(port)) and time.monotonic() < deadline:
-            time.sleep(0.001)
-        time.sleep(0.02)
+        # when the thread takes the second one, GNU Radio's own of an end that is none, it is done
+        # with the first
+        nothing = pmt.cons(pmt.intern("done"), pmt.from_long(0))
+        for name, value in ((port, to_pmt(message)), ("system", nothing)):
+            queue._post(pmt.intern(name), value)
+            while queue.nmsgs(pmt.intern(name)) and time.monotonic() < deadline:
+                time.sleep(0.001)
 
     def messages(self):
         """Those that came out of `status`, but for counts, of which there is one a second of the
