@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pmt
-from gnuradio import aperture, gr_unittest
+from gnuradio import aperture, gr, gr_unittest
 from gnuradio.aperture.testing import qa_tools, reference
 from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, tags_of
 
@@ -468,6 +468,29 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         expected[1, 12:] = 1j
         expected[0, 20:] = ramp
         np.testing.assert_allclose(ratio, expected, rtol=0, atol=5e-3)
+
+    def test_message_before_its_samples(self):
+        """What a block before this one sends holds for the samples that it sends afterwards."""
+        n, count = 16, 500
+        x = qa_tools.random_samples(self.rng, "fc32", (1, count * n))
+        block = aperture.pfb_channelizer(channels=n, taps=1, inputs=1)
+
+        class source(qa_tools.ByteSource):
+            """Says the number of the first sample before each piece."""
+
+            def work(self, inputs, outputs):
+                gain = qa_tools.to_pmt({"gain": 1.0 + self.sent})
+                block.to_basic_block()._post(pmt.intern("gains"), gain)
+                return super().work(inputs, outputs)
+
+        feed, sink = source(*ports_of(x, "fc32", 1), chunks=n), qa_tools.ByteSink(8 * n)
+        top = gr.top_block()
+        top.connect(feed, block, sink)
+        top.run()
+        y = spectra_of([sink.data()], "fc32", 1, n)
+        ratio = (y / reference.pfb(x, n, reference.prototype(n, 1))).real[0].mean(axis=1)
+        # the last sample of a spectrum is in a piece that begins at its first one or later
+        self.assertEqual(np.flatnonzero(ratio < 0.99 + n * np.arange(count)).tolist(), [])
 
     def test_timed_message(self):
         """From the first spectrum at or after its time; sent in any order."""

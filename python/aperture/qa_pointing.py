@@ -216,7 +216,8 @@ class qa_pointing(gr_unittest.TestCase):
         array = array_of()
 
         class reader(gr.sync_block):
-            """As a beamformer: messages are taken between two calls of work()."""
+            """As a beamformer: messages are taken between two calls of work(), and before items
+            that came after them."""
 
             def __init__(self):
                 gr.sync_block.__init__(self, "reader", [np.uint8], None)
@@ -229,6 +230,8 @@ class qa_pointing(gr_unittest.TestCase):
                     self.found.append((time, self.nitems_read(0)))
 
             def work(self, inputs, _):
+                while (message := self.delete_head_nowait(pmt.intern("weights"))) is not None:
+                    self._take(message)
                 self.tags += self.get_tags_in_window(0, 0, len(inputs[0]))
                 return len(inputs[0])
 
