@@ -20,8 +20,10 @@ namespace gr::aperture {
 
 namespace {
 
-//! How long a copy is tried that the writer overtakes.
+//! How long, and how often at least, a copy is tried that the writer overtakes: a thread
+//! may be stopped for longer in the midst of one.
 constexpr std::chrono::milliseconds patience{ 2000 };
+constexpr int fewest_tries = 10;
 
 gr::block_sptr block_of(const gr::basic_block_sptr& b)
 {
@@ -104,7 +106,7 @@ newest_items tap::copy_from_host(int items, char* to)
     const auto* own = dynamic_cast<const device_buffer*>(d_buffer.get());
     const size_t size = item_size(), bufsize = d_buffer->bufsize();
     const auto give_up = std::chrono::steady_clock::now() + patience;
-    while (true) {
+    for (int tries = 1;; tries++) {
         int64_t end;
         size_t index;
         {
@@ -128,7 +130,7 @@ newest_items tap::copy_from_host(int items, char* to)
         const int64_t intact = now - most();
         if (now >= end && first >= intact)
             return { uint64_t(first), n };
-        if (std::chrono::steady_clock::now() < give_up) {
+        if (tries < fewest_tries || std::chrono::steady_clock::now() < give_up) {
             std::this_thread::yield();
             continue;
         }
