@@ -18,7 +18,7 @@ import time
 
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
-from gnuradio.aperture.testing.qa_tools import PATIENCE, ByteSink, from_pmt, tags_of
+from gnuradio.aperture.testing.qa_tools import PATIENCE, ByteSink, from_pmt, let_work, tags_of
 from gnuradio.aperture.testing.receivers import Loss, Receiver, Receivers
 
 RATE = 2.4e6
@@ -80,10 +80,11 @@ class Chain:
         self.normalised = whole[:, :, 1] / np.sqrt(whole[:, :, 0].real * whole[:, :, 2].real)
 
     def wait(self):
-        time.sleep(0.003)  # in which what was delivered reaches the search
         until = time.monotonic() + PATIENCE
+        let_work(self.align)  # what was delivered has reached the search
         while self.align.searching() and time.monotonic() < until:
             time.sleep(0.001)
+            let_work(self.align)
 
     def events(self, name):
         return [message for message in self.messages if message["event"] == name]

@@ -205,6 +205,30 @@ def missing_tags(missing, split):
 # ---- blocks
 
 
+def let_work(block):
+    """
+    Until a block that runs has done all it can with what is there: its thread takes a message
+    that means nothing (GNU Radio's own, of an end that is none) at each of its turns, between
+    which it neither reads nor writes anything.
+    """
+    queue, port = block.to_basic_block(), pmt.intern("system")
+    nothing = pmt.cons(pmt.intern("done"), pmt.from_long(0))
+    signature = block.input_signature(), block.output_signature()
+    deadline = time.monotonic() + PATIENCE
+
+    def moved():
+        return [block.nitems_read(i) for i in range(signature[0].max_streams())] + [
+            block.nitems_written(i) for i in range(signature[1].max_streams())]
+
+    before, turns = None, 0
+    while turns < 2 and time.monotonic() < deadline:
+        queue._post(port, nothing)
+        while queue.nmsgs(port) and time.monotonic() < deadline:
+            time.sleep(0.0002)
+        before, now = moved(), before
+        turns = turns + 1 if before == now else 0
+
+
 def item_of(size):
     """Type of an item of so many bytes, as GNU Radio wants it."""
     return (np.uint8, size) if size > 1 else np.uint8
