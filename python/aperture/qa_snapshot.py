@@ -125,9 +125,9 @@ class qa_snapshot(gr_unittest.TestCase):
                 wrong, seen = [], set()
 
                 def read(block=block, wrong=wrong, seen=seen):
-                    newest = -1
-                    until = time.monotonic() + 0.6
-                    while time.monotonic() < until:
+                    newest, begin = -1, time.monotonic()
+                    while time.monotonic() < begin + 0.6 or (
+                            len(seen) <= 3 and time.monotonic() < begin + PATIENCE):
                         item = block.read()
                         if item is None:
                             continue
@@ -162,7 +162,8 @@ class qa_snapshot(gr_unittest.TestCase):
                 begin = time.monotonic()
                 top.start()
                 numbers, reads = set(), 0
-                while (len(numbers) < 5 or time.monotonic() < begin + 0.5) and (
+                while (len(numbers) < 5 or slow.taken() < 3
+                       or time.monotonic() < begin + 0.5) and (
                         time.monotonic() < begin + PATIENCE):
                     time.sleep(0.1)
                     item = asked.read()

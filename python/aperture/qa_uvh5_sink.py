@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from unittest import mock
@@ -29,6 +30,7 @@ from gnuradio.aperture import (Beam, corner_turn, filterbank_sink, pfb_channeliz
                                snapshot, tags, uvh5_sink, xengine)
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, save_array
 from gnuradio.aperture.testing.disks import immutable, small_disk
+from gnuradio.aperture.testing.qa_tools import PATIENCE, ByteSource
 from gnuradio.aperture.testing.sky_model import geometric_delays
 from gnuradio.aperture.tracking.directions import parse_direction
 
@@ -286,13 +288,12 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         rng = np.random.default_rng(2)
         frames = np.rint(rng.normal(size=(n, channels, inputs, spectra, 2)) * [[[[20]], [[5]]]]) \
             .astype(np.int8)
-        start = pmt.make_tuple(pmt.from_uint64(1704067200), pmt.from_double(0.5))
-        found = [gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
-                 for key, value in ((tags.rx_time, start), (tags.rx_freq, pmt.from_double(1e8)),
-                                    (tags.rx_rate, pmt.from_double(1e6 / channels / spectra)),
-                                    (tags.bandwidth, pmt.from_double(1e6)))]
+        found = [(0, tags.rx_time, (1704067200, 0.5)), (0, tags.rx_freq, 1e8),
+                 (0, tags.rx_rate, 1e6 / channels / spectra), (0, tags.bandwidth, 1e6)]
         size = 2 * channels * inputs * spectra
-        source = blocks.vector_source_b(frames.view(np.uint8).ravel().tolist(), False, size, found)
+        taken = threading.Event()
+        # the last integration comes when a frame has been taken
+        source = ByteSource(frames.view(np.uint8).reshape(n, size), found, gates={n - 4: taken})
         tap = snapshot(item_size=size, rate=1e6, depth=4)
         sink = uvh5_sink(self.path, array_of(["B2x", "A9x"]), channels, statistics=tap,
                          statistics_type="sc8")
@@ -300,18 +301,23 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         top.connect(source, tap)
         top.connect(source, xengine(channels=channels, inputs=inputs, spectra_per_frame=spectra,
                                     type="sc8", integration=4), sink)
-        top.run()
+        top.start()
+        until = time.monotonic() + PATIENCE
+        while tap.read() is None and time.monotonic() < until:
+            time.sleep(0.001)
+        taken.set()
+        top.wait()
         self.assertIsNone(sink.error())
         self.assertEqual(sink.integrations(), 10)
         file = self.read()
         self.assertEqual(list(file["InputStatistics/inputs"]), [b"B2x", b"A9x"])
         times = (file["InputStatistics/time_array"] - 2460310.5) * 86400 - 0.5
         self.assertGreater(len(times), 0)
-        for row, time in enumerate(times):
+        for row, middle in enumerate(times):
             # the middle of 64 spectra, 31.5 spectra behind the first; a Julian date is good to
             # 40 us, a twentieth of a frame
-            number = round((time - 31.5 * 16e-6) / (64 * 16e-6))
-            self.assertAlmostEqual(time, (64 * number + 31.5) * 16e-6, delta=5e-5)
+            number = round((middle - 31.5 * 16e-6) / (64 * 16e-6))
+            self.assertAlmostEqual(middle, (64 * number + 31.5) * 16e-6, delta=5e-5)
             part = frames[number].astype(float)
             for name, component in (("rms_re", 0), ("rms_im", 1)):
                 np.testing.assert_allclose(
@@ -547,7 +553,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             def work(self, input_items, output_items):
                 item = self.nitems_read(0)
                 if item == 5:
-                    end = time.monotonic() + 20
+                    end = time.monotonic() + PATIENCE
                     while sink.integrations() < 5 and time.monotonic() < end:
                         time.sleep(0.001)
                     subprocess.run(["chattr", "+i", folder], check=True)

@@ -135,10 +135,11 @@ class qa_waterfall_display(gr_unittest.TestCase):
         source = aperture.replay(items.tobytes(), 808, repeats=0, rate=100e3, device="cpu")
         top.connect(source, blocks.throttle(808, 5e3), display)
         top.start()
-        time.sleep(0.3)
-        display.update()
-        time.sleep(0.3)
-        self.assertTrue(display.update())
+        for _ in range(2):
+            enough, deadline = display._snapshot.taken() + 32, time.monotonic() + PATIENCE
+            while display._snapshot.taken() < enough and time.monotonic() < deadline:
+                time.sleep(0.01)
+            self.assertTrue(display.update())
         source.finish()
         top.stop()
         top.wait()
