@@ -197,14 +197,11 @@ int clocked_block::process(int noutput_items,
                            gr_vector_const_void_star& input_items,
                            gr_vector_void_star& output_items)
 {
-    // GNU Radio takes messages before it looks for items: what came in between was sent
-    // before these items were
-    const auto ports = message_ports_in();
-    for (size_t i = 0; i < pmt::length(ports); i++) {
-        const auto port = pmt::vector_ref(ports, i);
-        while (const auto message = delete_head_nowait(port))
-            dispatch_msg(port, message);
-    }
+    // GNU Radio takes messages before it looks for items. A message that came in between
+    // may have been sent before these items were, and has to hold for them.
+    for (const auto& queue : msg_queue)
+        while (const auto message = delete_head_nowait(queue.first))
+            dispatch_msg(queue.first, message);
     if (!pair_up(ninput_items))
         return WORK_DONE;
     if (!update(ninput_items))
