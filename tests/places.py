@@ -5,9 +5,7 @@
 
 import os
 import pathlib
-import random
 import shutil
-import socket
 import subprocess
 import sys
 import unittest
@@ -45,22 +43,6 @@ def run_or_fail(test, *command, **options):
     words = " ".join(str(word) for word in command)
     test.assertEqual(status, 0, f"{words} ended with {status}:\n{output}")
     return output
-
-
-def free_port():
-    """
-    A UDP port of 127.0.0.1 for somebody who is started later. The system gives none of these to
-    sockets that do not ask for a port, such as those of programs that run beside this one.
-    """
-    low = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    for port in random.SystemRandom().sample(range(min(10000, low // 2), low), 1000):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        return port
-    raise RuntimeError("no port is free")
 
 
 def enter_environment(*groups):

@@ -26,8 +26,9 @@ from gnuradio.aperture.commands.observe_chain import make_chain
 from gnuradio.aperture.commands.observe_plan import Configuration
 from gnuradio.aperture.packages import environment
 from gnuradio.aperture.testing.disks import small_disk
+from gnuradio.aperture.testing.packets import free_port
 
-from places import SOURCE, fresh_folder, free_port, main, need_program, run, run_or_fail
+from places import SOURCE, fresh_folder, main, need_program, run, run_or_fail
 from test_receivers import environment as receivers_environment
 from test_receivers import need_receivers
 

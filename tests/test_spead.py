@@ -8,7 +8,7 @@ katgpucbf's documentation has them, and against packets of a stranger.
 
 import unittest
 
-from places import enter_environment, free_port, main
+from places import enter_environment, main
 
 enter_environment("network")
 
@@ -27,6 +27,7 @@ import spead2.send  # noqa: E402
 from gnuradio import aperture, blocks, gr  # noqa: E402
 from gnuradio.aperture.network.addresses import parse_addresses  # noqa: E402
 from gnuradio.aperture.network.descriptors import read_descriptors  # noqa: E402
+from gnuradio.aperture.testing.packets import free_port  # noqa: E402
 
 FLAVOUR = spead2.Flavour(4, 64, 48, 0)
 SYNC = 1700000000

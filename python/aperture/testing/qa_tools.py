@@ -205,14 +205,24 @@ def missing_tags(missing, split):
 # ---- blocks
 
 
+#: a port, and a message to it that means nothing: GNU Radio's own, of an end that is none
+NO_END = "system", pmt.cons(pmt.intern("done"), pmt.from_long(0))
+
+
+def until_taken(block, port, message):
+    """Sends a block that runs a message, and waits until its thread has taken it."""
+    queue, port = block.to_basic_block(), pmt.intern(port)
+    deadline = time.monotonic() + PATIENCE
+    queue._post(port, message)
+    while queue.nmsgs(port) and time.monotonic() < deadline:
+        time.sleep(0.0002)
+
+
 def let_work(block):
     """
-    Until a block that runs has done all it can with what is there: its thread takes a message
-    that means nothing (GNU Radio's own, of an end that is none) at each of its turns, between
-    which it neither reads nor writes anything.
+    Waits until a block that runs has done all it can with what is there: its thread takes messages
+    in two of its turns, between which it neither reads nor writes anything.
     """
-    queue, port = block.to_basic_block(), pmt.intern("system")
-    nothing = pmt.cons(pmt.intern("done"), pmt.from_long(0))
     signature = block.input_signature(), block.output_signature()
     deadline = time.monotonic() + PATIENCE
 
@@ -222,9 +232,7 @@ def let_work(block):
 
     before, turns = None, 0
     while turns < 2 and time.monotonic() < deadline:
-        queue._post(port, nothing)
-        while queue.nmsgs(port) and time.monotonic() < deadline:
-            time.sleep(0.0002)
+        until_taken(block, *NO_END)
         before, now = moved(), before
         turns = turns + 1 if before == now else 0
 
@@ -434,15 +442,9 @@ class Flowgraph(Running):
 
     def post_and_wait(self, port, message):
         """post(), and waits until the block's thread is done with it."""
-        deadline = time.monotonic() + PATIENCE
-        queue = self.block.to_basic_block()
-        # when the thread takes the second one, GNU Radio's own of an end that is none, it is done
-        # with the first
-        nothing = pmt.cons(pmt.intern("done"), pmt.from_long(0))
-        for name, value in ((port, to_pmt(message)), ("system", nothing)):
-            queue._post(pmt.intern(name), value)
-            while queue.nmsgs(pmt.intern(name)) and time.monotonic() < deadline:
-                time.sleep(0.001)
+        until_taken(self.block, port, to_pmt(message))
+        # when the thread takes another one, it is done with the first
+        until_taken(self.block, *NO_END)
 
     def messages(self):
         """Those that came out of `status`, but for counts, of which there is one a second of the
