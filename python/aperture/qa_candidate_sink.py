@@ -19,7 +19,8 @@ import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.testing import disks, pulse_model
-from gnuradio.aperture.testing.qa_tools import EPOCH, PATIENCE, Flowgraph, rx_time, to_pmt
+from gnuradio.aperture.testing.qa_tools import (EPOCH, PATIENCE, Flowgraph, comes_true, rx_time,
+                                               to_pmt)
 from gnuradio.aperture.transients import dispersion, pictures
 from gnuradio.aperture.transients.candidates import COLUMNS, Candidate, utc_text
 
@@ -81,23 +82,15 @@ class qa_candidate_sink(gr_unittest.TestCase):
         tags = [(0, "rx_time", rx_time(EPOCH))]
         graph = Flowgraph(sink, [data], [], tags=[tags], chunks=500, gates={len(data) - 10: gate})
         with graph.running():
-            deadline = time.monotonic() + PATIENCE
-            while sink.nitems_read(0) < len(data) - 11 and time.monotonic() < deadline:
-                time.sleep(0.01)
+            comes_true(lambda: sink.nitems_read(0) >= len(data) - 11)
             yield graph
-
-    def wait_for(self, count, sink):
-        """Until a sink has taken so many candidates."""
-        deadline = time.monotonic() + PATIENCE
-        while sink.candidates() < count and time.monotonic() < deadline:
-            time.sleep(0.01)
 
     def test_table_and_picture(self):
         sink = self.sink()
         with self.running(sink, dispersed_powers(self.rng)) as graph:
             graph.post_and_wait("candidates", message())
             graph.post_and_wait("candidates", message(1, snr=7.25, dm=10.0))
-            self.wait_for(2, sink)
+            comes_true(lambda: sink.candidates() >= 2)
             # a line is there at once
             self.assertEqual(len(self.table(self.folder / "table.ecsv")), 2)
             # too old, and a beam that is not there
@@ -155,9 +148,7 @@ class qa_candidate_sink(gr_unittest.TestCase):
         graph.top.msg_connect((search, "candidates"), (sink, "candidates"))
         MODULE.PATIENCE = PATIENCE
         with graph.running():
-            deadline = time.monotonic() + PATIENCE
-            while sink.nitems_read(0) < len(powers) - 1 and time.monotonic() < deadline:
-                time.sleep(0.01)
+            comes_true(lambda: sink.nitems_read(0) >= len(powers) - 1)
             time.sleep(1)
         self.assertEqual(search.candidates(), 1)
         self.assertEqual(len(self.table(self.folder / "table.ecsv")), 1)
@@ -173,7 +164,7 @@ class qa_candidate_sink(gr_unittest.TestCase):
             if number == ask_before:
                 sink.roll_over()
             sink.to_basic_block()._post(pmt.intern("candidates"), message(number, time=moment))
-            self.wait_for(number + 1, sink)
+            comes_true(lambda count=number + 1: sink.candidates() >= count)
         self.assertEqual(sink.whole_files(), sink.files()[:-1])
         top.stop()
         top.wait()
@@ -241,9 +232,7 @@ class qa_candidate_sink(gr_unittest.TestCase):
                 for number in range(300):
                     sink.to_basic_block()._post(pmt.intern("candidates"),
                                                 message(number, time=rx_time(EPOCH - 9)))
-                deadline = time.monotonic() + 30
-                while sink.error() is None and time.monotonic() < deadline:
-                    time.sleep(0.01)
+                comes_true(lambda: sink.error() is not None, 30)
             self.assertIn("No space left", sink.error())
             self.assertIn("t.csv", sink.error())
             lines = self.table(folder / "t.csv")

@@ -7,11 +7,10 @@
 """Device blocks among GNU Radio's own: every edge can be tapped, and nothing is converted."""
 
 import os
-import time
 
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
-from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE
+from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true
 
 #: a device with memory of its own
 ON_DEVICE = DEVICE if DEVICE.startswith("cuda") else "emulated"
@@ -120,11 +119,9 @@ class qa_device(gr_unittest.TestCase):
             self.top.connect(copy, tap)
             self.top.connect(copy, other, on_other)
             self.top.unlock()
-            deadline = time.monotonic() + PATIENCE
             # data() would take longer than the source to send as much again
-            while min(tap.nitems_read(0), on_other.nitems_read(0)) < 1000:
-                self.assertLess(time.monotonic(), deadline, "nothing flows")
-                time.sleep(0.001)
+            self.assertTrue(comes_true(lambda ends=(tap, on_other): min(
+                end.nitems_read(0) for end in ends) >= 1000), "nothing flows")
             self.top.lock()
             self.top.disconnect(copy, tap)
             self.top.disconnect(copy, other, on_other)
@@ -148,17 +145,13 @@ class qa_device(gr_unittest.TestCase):
             end = blocks.null_sink(4)
             top.connect(source, device_copy(4), device_copy(4), end)
             top.start()
-            deadline = time.monotonic() + PATIENCE
-            while end.nitems_read(0) == 0 and time.monotonic() < deadline:
-                time.sleep(0.01)
+            comes_true(lambda end=end: end.nitems_read(0) > 0)
             top.stop()
             top.wait()
             del top, source, end
             before = before or threads()
             # the kernel lists a thread for a moment after it was joined
-            deadline = time.monotonic() + PATIENCE
-            while threads() > before and time.monotonic() < deadline:
-                time.sleep(0.01)
+            comes_true(lambda most=before: threads() <= most)
             self.assertLessEqual(threads(), before)
 
 

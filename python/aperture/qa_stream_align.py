@@ -111,10 +111,10 @@ class Aligned:
         with self.graph.running():
             for item, gate in self.gates.items():
                 for source in self.graph.sources:
-                    self.wait_for(
+                    qa_tools.comes_true(
                         lambda: source.nitems_written(0) >= min(item, len(source.data))
                     )
-                self.wait_for(self.has_settled)
+                qa_tools.comes_true(self.has_settled)
                 if item == max(self.gates):
                     time.sleep(0.05)  # what has been published is to be kept before the end
                 gate.set()
@@ -128,12 +128,6 @@ class Aligned:
         """All that was sent has been looked at, and the answers of searches have been taken."""
         qa_tools.let_work(self.block)
         return not self.block.searching()
-
-    @staticmethod
-    def wait_for(condition):
-        until = time.monotonic() + qa_tools.PATIENCE
-        while not condition() and time.monotonic() < until:
-            time.sleep(0.001)
 
     def missing(self, port):
         """bool [sample], by the tags."""
@@ -386,7 +380,7 @@ class qa_stream_align(gr_unittest.TestCase):
                 graph.sinks[1].wait_for(49000)
                 block.measure()
                 gates[50000].set()
-                Aligned.wait_for(lambda: block.measurements() == 1)
+                qa_tools.comes_true(lambda: block.measurements() == 1)
             item, (phase,) = tags_of(graph.sinks[1].tags, "phase")[-1]
             self.assertGreaterEqual(item, 49000)
             self.check_phase(phase, -1.0)
@@ -649,7 +643,7 @@ class qa_stream_align(gr_unittest.TestCase):
             graph.sinks[1].wait_for(149000)
             graph.post_and_wait("command", message)
             gates[150000].set()
-            Aligned.wait_for(lambda: block.measurements() == 2)
+            qa_tools.comes_true(lambda: block.measurements() == 2)
         phases = tags_of(graph.sinks[1].tags, "phase")
         self.assertEqual(len(phases), 2)
         self.check_phase(phases[0][1][0], -0.25)
@@ -819,12 +813,12 @@ class qa_stream_align(gr_unittest.TestCase):
         graph.sources[1].gates = {500: threading.Event()}
         with graph.running():
             # or it would be said that port 1 had sent nothing at all
-            Aligned.wait_for(lambda: graph.sources[1].nitems_written(0) == 500)
+            qa_tools.comes_true(lambda: graph.sources[1].nitems_written(0) == 500)
             qa_tools.let_work(block)
             for gate in graph.sources[0].gates.values():
                 time.sleep(0.07)
                 gate.set()
-            Aligned.wait_for(
+            qa_tools.comes_true(
                 lambda: any(m["event"] == "stalled" for m in graph.messages())
             )
             (said,) = [m for m in graph.messages() if m["event"] == "stalled"]
@@ -850,7 +844,7 @@ class qa_stream_align(gr_unittest.TestCase):
                 ]
 
             with graph.running():
-                Aligned.wait_for(stalls)
+                qa_tools.comes_true(stalls)
                 graph.sources[1].gates[silent_from].set()
             self.assertEqual(stalls(), [1])
 
@@ -864,7 +858,7 @@ class qa_stream_align(gr_unittest.TestCase):
                      (0, "rx_time", rx_time(EPOCH, 300 / RATE)) for entry in tags]
             graph = Flowgraph(block, receivers.ports(), [8, 8], tags=[tags, later])
             with graph.running():
-                Aligned.wait_for(lambda: graph.sources[1].sent > 1 << 13)
+                qa_tools.comes_true(lambda: graph.sources[1].sent > 1 << 13)
                 time.sleep(0.3)  # enough for all to pass
                 self.assertEqual(graph.sinks[0].count, 0)
                 block.release()
@@ -890,7 +884,7 @@ class qa_stream_align(gr_unittest.TestCase):
             block, ports + ports, [8] * 4, tags=[start_tags()] * 4, chunks=1 << 18
         )
         graph.start()
-        Aligned.wait_for(block.searching)
+        qa_tools.comes_true(block.searching)
         time.sleep(0.1)
         began = time.process_time()
         graph.top.stop()
@@ -907,7 +901,7 @@ class qa_stream_align(gr_unittest.TestCase):
                 block, receivers.ports(), [8, 8], tags=[start_tags(), start_tags()]
             )
             graph.start()
-            Aligned.wait_for(lambda: until(block))
+            qa_tools.comes_true(lambda: until(block))
             graph.top.stop()
             graph.wait()
 

@@ -30,7 +30,7 @@ from gnuradio.aperture import (Beam, corner_turn, filterbank_sink, pfb_channeliz
                                snapshot, tags, uvh5_sink, xengine)
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, save_array
 from gnuradio.aperture.testing.disks import immutable, small_disk
-from gnuradio.aperture.testing.qa_tools import PATIENCE, ByteSource
+from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true
 from gnuradio.aperture.testing.sky_model import geometric_delays
 from gnuradio.aperture.tracking.directions import parse_direction
 
@@ -302,9 +302,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         top.connect(source, xengine(channels=channels, inputs=inputs, spectra_per_frame=spectra,
                                     type="sc8", integration=4), sink)
         top.start()
-        until = time.monotonic() + PATIENCE
-        while tap.read() is None and time.monotonic() < until:
-            time.sleep(0.001)
+        comes_true(lambda: tap.read() is not None)
         taken.set()
         top.wait()
         self.assertIsNone(sink.error())
@@ -553,9 +551,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             def work(self, input_items, output_items):
                 item = self.nitems_read(0)
                 if item == 5:
-                    end = time.monotonic() + PATIENCE
-                    while sink.integrations() < 5 and time.monotonic() < end:
-                        time.sleep(0.001)
+                    comes_true(lambda: sink.integrations() >= 5)
                     subprocess.run(["chattr", "+i", folder], check=True)
                 output_items[0][0] = input_items[0][0]
                 return 1

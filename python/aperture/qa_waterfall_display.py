@@ -17,7 +17,7 @@ from PyQt5 import QtWidgets
 from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.displays import look
 from gnuradio.aperture.displays.waterfall_record import WaterfallRecord, levels_of
-from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE, ByteSource, rx_time
+from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE, ByteSource, comes_true, rx_time
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})
 
@@ -136,9 +136,8 @@ class qa_waterfall_display(gr_unittest.TestCase):
         top.connect(source, blocks.throttle(808, 5e3), display)
         top.start()
         for _ in range(2):
-            enough, deadline = display._snapshot.taken() + 32, time.monotonic() + PATIENCE
-            while display._snapshot.taken() < enough and time.monotonic() < deadline:
-                time.sleep(0.01)
+            enough = display._snapshot.taken() + 32
+            comes_true(lambda enough=enough: display._snapshot.taken() >= enough)
             self.assertTrue(display.update())
         source.finish()
         top.stop()
@@ -179,9 +178,7 @@ class qa_waterfall_display(gr_unittest.TestCase):
         top.connect(source, display)
         top.start()
         for at in (500, 1000, 2000, 2500, 3000):
-            deadline = time.monotonic() + PATIENCE
-            while display.nitems_read(0) < at and time.monotonic() < deadline:
-                time.sleep(0.005)
+            comes_true(lambda at=at: display.nitems_read(0) >= at)
             time.sleep(0.05)
             display.update()
             if at in gates:

@@ -21,6 +21,7 @@ from gnuradio.aperture import filterbank_sink, pointing, uvh5_sink
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.streams.python_block import printable, python_block, text_of
+from gnuradio.aperture.testing.qa_tools import comes_true
 
 ARRAY = ArrayDescription(
     name="test", latitude=52.0, longitude=5.0, height=10.0,
@@ -118,9 +119,7 @@ class qa_python_block(gr_unittest.TestCase):
         del block
         top.start()
         # a stream that ends may take the message with it that is on its way
-        until = time.monotonic() + 30
-        while not debug.num_messages() and time.monotonic() < until:
-            time.sleep(0.001)
+        comes_true(debug.num_messages, 30)
         top.stop()
         top.wait()
         self.assertEqual(debug.num_messages(), 1)
@@ -160,9 +159,7 @@ class qa_python_block(gr_unittest.TestCase):
             del first
             top.unlock()
             gc.collect()
-            until = time.monotonic() + 20
-            while not references[-1]().count and time.monotonic() < until:
-                time.sleep(0.001)
+            comes_true(lambda: references[-1]().count, 20)
             self.assertGreater(references[-1]().count, 0)
         top.stop()
         top.wait()
@@ -248,9 +245,7 @@ class qa_python_block(gr_unittest.TestCase):
             top = gr.top_block()
             top.connect(blocks.vector_source_c([0] * 100, True, 1, found), block)
             top.start()
-            until = time.monotonic() + 20
-            while block.error() is None and time.monotonic() < until:
-                time.sleep(0.001)
+            comes_true(lambda: block.error() is not None, 20)
             top.stop()
             top.wait()
             self.assertRegex(block.error(), f"{text}.*not allowed")

@@ -205,6 +205,14 @@ def missing_tags(missing, split):
 # ---- blocks
 
 
+def comes_true(condition, seconds=PATIENCE, pause=1e-3):
+    """Waits until a function gives what is true, for so many seconds at most; gives the last."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < deadline:
+        time.sleep(pause)
+    return found
+
+
 #: a port, and a message to it that means nothing: GNU Radio's own, of an end that is none
 NO_END = "system", pmt.cons(pmt.intern("done"), pmt.from_long(0))
 
@@ -212,10 +220,8 @@ NO_END = "system", pmt.cons(pmt.intern("done"), pmt.from_long(0))
 def until_taken(block, port, message):
     """Sends a block that runs a message, and waits until its thread has taken it."""
     queue, port = block.to_basic_block(), pmt.intern(port)
-    deadline = time.monotonic() + PATIENCE
     queue._post(port, message)
-    while queue.nmsgs(port) and time.monotonic() < deadline:
-        time.sleep(0.0002)
+    comes_true(lambda: not queue.nmsgs(port), pause=2e-4)
 
 
 def let_work(block):

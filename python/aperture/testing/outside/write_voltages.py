@@ -9,7 +9,6 @@ write_voltages.py FOLDER"""
 
 import sys
 import threading
-import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr
 from gnuradio.aperture import tags
-from gnuradio.aperture.testing.qa_tools import PATIENCE, ByteSource
+from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true
 
 START, FRACTION = 1704067200, 0.123456789
 WIDTH, FREQUENCY = 15625.0, 1.42e9
@@ -73,9 +72,7 @@ def dump(folder, frames):
         ring.trigger(f"ring{number}", *(
             (START, float(start + Fraction(frame * spectra) / Fraction(WIDTH)))
             for frame in (2, 5)))
-    deadline = time.monotonic() + PATIENCE
-    while not all(sum(ring.counts().values()) for ring in rings) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    comes_true(lambda: all(sum(ring.counts().values()) for ring in rings))
     written.set()
     top.wait()
     for ring in rings:
