@@ -159,6 +159,23 @@ class TestSourceTree(unittest.TestCase):
                 if len(line) > LONGEST_LINE]
         self.assertEqual(long, [])
 
+    def test_no_test_hides_another(self):
+        """A class has each of its functions once: of two tests of one name the first never runs."""
+        twice, tests = [], 0
+        for path in sorted([*PACKAGE.rglob("*.py"), *(SOURCE / "tests").rglob("*.py")]):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if not isinstance(node, ast.ClassDef):
+                    continue
+                # accessors of a property have its name
+                names = [each.name for each in node.body if not any(
+                    isinstance(one, ast.Attribute) for one in getattr(each, "decorator_list", []))
+                    and isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
+                tests += sum(name.startswith("test_") for name in names)
+                twice += [f"{path.relative_to(SOURCE)}: {node.name}.{name}"
+                          for name in sorted(set(names)) if names.count(name) > 1]
+        self.assertGreater(tests, 1000)
+        self.assertEqual(twice, [])
+
     def test_directions_of_imports(self):
         """Packages know each other in one direction; arrays and files know no blocks."""
         folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}

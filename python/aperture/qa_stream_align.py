@@ -650,7 +650,7 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertGreaterEqual(phases[1][0], 149000)
         self.check_phase(phases[1][1][0], -0.25 - np.pi / 2)
 
-    def test_refused(self):
+    def test_refused_setting(self):
         """A setting that is not allowed is refused, and does no harm."""
         block = aperture.stream_align()
         with self.assertRaises(ValueError):
