@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""
+Each block on the emulated device and on the CPU: the same bits and tags, also of a stream with a gap,
+after a restart, and with readers on the host and on the device at once.
+
+What the blocks compute is compared with models elsewhere, on the CPU; the emulated device runs the same
+kernels. What it adds are rings, streams and copies, and these are what is tested here. On a GPU
+(APERTURE_TEST_DEVICE=cuda) each block is compared with its model, and this file has nothing to do.
+"""
+
+import unittest
+
+import numpy as np
+from gnuradio import aperture, blocks, gr_unittest
+from gnuradio.aperture.testing import qa_tools, reference
+from gnuradio.aperture.testing.qa_tools import (EPOCH, ByteSink, Flowgraph, frame_tags, from_pmt,
+                                                random_samples, rx_time)
+
+SAMPLE_TIME = 2.0**-10
+CHANNELS, INPUTS, TIMES = 6, 3, 64
+
+
+class Case:
+    """
+    One block, and a stream for it.
+
+    make: device -> block
+    ports: bytes [item][byte] of each input port
+    sizes: bytes of an item of each output port
+    tags: of the first item of each port
+    gap: item of each port from which on the stream is later than the clock says, and by how many
+        items; None where the block does not fill gaps, but passes them on
+    said: message ports that are compared, too
+    read: block -> what it keeps, for a block without outputs
+    """
+
+    def __init__(self, make, ports, sizes, tags, gap, said=(), read=None):
+        self.make, self.ports, self.sizes, self.tags = make, ports, sizes, tags
+        self.gap, self.said, self.read = gap, said, read
+
+    def with_gap(self):
+        """The tags of each port, with an rx_time that jumps."""
+        item, items = self.gap
+        given = []
+        for tags in self.tags:
+            rate = next(value for _, key, value in tags if key == "rx_rate")
+            start = next(value for _, key, value in tags if key == "rx_time")
+            later = rx_time(start[0], start[1] + (item + items) / rate)
+            given.append([*tags, (item, "rx_time", later)])
+        return given
+
+
+def weights(beams, inputs):
+    """complex64 [channel][beam][input]"""
+    rng = np.random.default_rng(9)
+    parts = rng.standard_normal((2, CHANNELS, beams, inputs))
+    return (parts[0] + 1j * parts[1]).astype(np.complex64)
+
+
+def frames(sample_type="sc8", count=41, inputs=INPUTS):
+    """bytes [frame][byte] of noise, with pulses of interference in a channel of an input"""
+    shape = (count, CHANNELS, inputs, TIMES)
+    noise = random_samples(np.random.default_rng(11), sample_type, shape)
+    noise[count // 3 :, 2, 1, ::16] = 100
+    return reference.samples_to_bytes(noise, sample_type)
+
+
+def spectra(seed, count=1000):
+    """bytes [spectrum][byte] of sc8 noise of one input"""
+    noise = random_samples(np.random.default_rng(seed), "sc8", (count, CHANNELS))
+    return reference.samples_to_bytes(noise, "sc8")
+
+
+def samples(count=5000, inputs=INPUTS):
+    """bytes [time][byte] of fc32 noise, inputs interleaved"""
+    noise = random_samples(np.random.default_rng(12), "fc32", (count, inputs))
+    return reference.samples_to_bytes(noise, "fc32")
+
+
+def powers(items, beams, channels):
+    """float32 as bytes [item][byte], with a pulse in the middle of all channels"""
+    values = np.random.default_rng(13).gamma(16, 1 / 16, (items, beams * channels))
+    values[items // 2 : items // 2 + 4] *= 5
+    return values.astype(np.float32).view(np.uint8).reshape(items, -1)
+
+
+def power_tags(rate=1 / SAMPLE_TIME):
+    return [(0, "rx_time", rx_time(EPOCH, 0.25)), (0, "rx_rate", rate), (0, "rx_freq", 400e6),
+            (0, "bandwidth", 32e6), (0, "samples_per_item", 64)]
+
+
+def sample_tags(rate=2.0**16):
+    return [(0, "rx_time", rx_time(EPOCH, 0.5)), (0, "rx_rate", rate), (0, "rx_freq", 400e6)]
+
+
+FRAME = dict(channels=CHANNELS, inputs=INPUTS, spectra_per_frame=TIMES)
+BANK = dict(channels=8, inputs=INPUTS, inputs_per_port=INPUTS)
+SEARCH = dict(center_frequency=400e6, bandwidth=32e6, sample_time=SAMPLE_TIME, channels=16)
+TRIALS = dict(SEARCH, dms=[0.0, 9.0], times_per_item=60)
+
+
+def read_ring(ring):
+    """The items that an item_ring has, and what it knows of them."""
+    first, count = ring.oldest(), ring.items() - ring.oldest()
+    settings = [(s.item, s.time, s.rate, s.frequency, s.bandwidth, s.approximate)
+                for s in ring.settings()]
+    return count, ring.read(first, count)[0].tobytes(), settings
+
+
+CASES = {
+    "beam_power": Case(
+        lambda device: aperture.beam_power(
+            **FRAME, beams=4, weights=weights(4, INPUTS), spectra=32, products="IQUV", type="sc8",
+            device=device),
+        [frames()], [4 * 2 * 4 * CHANNELS], [frame_tags()], (17, 3)),
+    "beamformer": Case(
+        lambda device: aperture.beamformer(
+            **FRAME, beams=4, weights=weights(4, INPUTS), type="sc8", device=device),
+        [frames()], [8 * CHANNELS * 4 * TIMES], [frame_tags()], (17, 3)),
+    "copy": Case(
+        lambda device: aperture.copy(2 * CHANNELS, device=device),
+        [spectra(0)], [2 * CHANNELS], [sample_tags()], (390, 7)),
+    "corner_turn": Case(
+        lambda device: aperture.corner_turn(
+            **FRAME, inputs_per_port=1, type="sc8", device=device),
+        [spectra(seed) for seed in range(INPUTS)],
+        [2 * CHANNELS * INPUTS * TIMES], [frame_tags()] * INPUTS, (390, 121)),
+    "dedisperser": Case(
+        lambda device: aperture.dedisperser(**TRIALS, beams=2, device=device),
+        [powers(777, 2, 16)], [4 * 2 * 2 * 60], [power_tags()], (300, 90)),
+    "exchange": Case(
+        lambda device: aperture.exchange(
+            **FRAME, type="sc8", input_devices=[device], output_devices=[device, device]),
+        [frames()], [2 * CHANNELS // 2 * INPUTS * TIMES] * 2, [frame_tags()], (17, 3)),
+    "f_engine": Case(
+        lambda device: aperture.f_engine(**BANK, spectra_per_frame=TIMES, device=device),
+        [samples()], [8 * 8 * INPUTS * TIMES], [sample_tags()], (2000, 333)),
+    "flagger": Case(
+        lambda device: aperture.flagger(**FRAME, type="sc8", spectra_per_slice=TIMES, device=device),
+        [frames()], [2 * CHANNELS * INPUTS * TIMES, CHANNELS * INPUTS], [frame_tags()], (17, 3)),
+    "item_ring": Case(
+        lambda device: aperture.item_ring(
+            2 * CHANNELS * INPUTS * TIMES, spectra=TIMES, size=2**20, device=device),
+        [frames()], [], [frame_tags()], (17, 3), read=read_ring),
+    "pfb_channelizer": Case(
+        lambda device: aperture.pfb_channelizer(**BANK, device=device),
+        [samples()], [8 * 8 * INPUTS], [sample_tags()], (2000, 333)),
+    "power_detector": Case(
+        lambda device: aperture.power_detector(
+            channels=CHANNELS, beams=4, spectra_per_frame=TIMES, type="sc8", spectra=32,
+            products="IQUV", device=device),
+        [frames(inputs=4)], [4 * 2 * 4 * CHANNELS], [frame_tags()], (17, 3)),
+    "power_normalizer": Case(
+        lambda device: aperture.power_normalizer(
+            channels=16, beams=2, sample_time=SAMPLE_TIME, window=64 * SAMPLE_TIME, segments=4,
+            device=device),
+        [powers(777, 2, 16)], [4 * 2 * 16], [power_tags()], (300, 90)),
+    "pulse_search": Case(
+        lambda device: aperture.pulse_search(
+            **TRIALS, beams=2, baseline=1.0, widest=16, device=device),
+        [powers(101, 2, 2 * 60)], [], [power_tags(1 / SAMPLE_TIME / 60)], (40, 3),
+        said=("candidates", "rejected")),
+    "xengine": Case(
+        lambda device: aperture.xengine(**FRAME, integration=4, type="sc8", device=device),
+        [frames()], [8 * CHANNELS * INPUTS * (INPUTS + 1) // 2], [frame_tags()], (17, 3)),
+}
+
+#: blocks whose own tests always run on the emulated device, too
+TESTED_ELSEWHERE = {"device_block_gateway", "discard", "replay", "snapshot"}
+
+
+def normal(value):
+    """What can be compared with ==."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: normal(entry) for key, entry in value.items()}
+    return value
+
+
+class Run:
+    """What a block made of its stream: data and tags of each port, messages, what it keeps."""
+
+    def __init__(self, case, device, gap=False, times=1, fan_out=False):
+        self.block = case.make(device)
+        graph = Flowgraph(self.block, case.ports, case.sizes,
+                          tags=case.with_gap() if gap else case.tags, chunks=37)
+        copies = []
+        if fan_out:
+            # in front of a reader on the device, and another one on the host
+            for number, size in enumerate(case.sizes):
+                on_device, sink = aperture.copy(size, device=device), ByteSink(size, 5, 77)
+                graph.top.connect((self.block, number), on_device, sink)
+                copies.append(sink)
+            graph.sinks += copies
+        heard = {}
+        for port in case.said:
+            heard[port] = blocks.message_debug()
+            graph.top.msg_connect((self.block, port), (heard[port], "store"))
+        self.results = []
+        for _ in range(times):
+            before = {port: debug.num_messages() for port, debug in heard.items()}
+            data, tags = graph.run()
+            said = {port: [normal(from_pmt(debug.get_message(i)))
+                           for i in range(before[port], debug.num_messages())]
+                    for port, debug in heard.items()}
+            tags = [sorted((tag.offset, tag.key, repr(normal(tag.value))) for tag in port)
+                    for port in tags]
+            count = len(case.sizes)
+            kept = case.read(self.block) if case.read else None
+            self.results.append((data[:count], tags[:count], said, kept))
+            self.copies = data[count:], tags[count:]
+        self.error = self.block.error()
+
+
+class qa_emulated_device(gr_unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.on_cpu = {name: Run(case, "cpu").results[0] for name, case in CASES.items()}
+        cls.with_gap = {name: Run(case, "cpu", gap=True).results[0] for name, case in CASES.items()}
+
+    def assert_same(self, found, expected):
+        for port, (data, wanted) in enumerate(zip(found[0], expected[0], strict=True)):
+            np.testing.assert_array_equal(data, wanted, f"data of port {port}")
+        self.assertEqual(found[1:], expected[1:])
+
+    def for_each(self, check):
+        for name, case in CASES.items():
+            with self.subTest(block=name):
+                check(name, case)
+
+    def test_same_bits(self):
+        """The same as on the CPU, of which there is something."""
+        def check(name, case):
+            made = Run(case, "emulated")
+            self.assertEqual(made.error, "")
+            self.assertIn("emulated", made.block.device_name())
+            self.assert_same(made.results[0], self.on_cpu[name])
+            self.assertTrue(all(port.any() for port in made.results[0][0]))
+            self.assertTrue(made.results[0][0] or any(made.results[0][2].values()) or case.read)
+        self.for_each(check)
+
+    def test_gap(self):
+        """A gap is filled or passed on as on the CPU, and is not passed over."""
+        def check(name, case):
+            made = Run(case, "emulated", gap=True)
+            self.assert_same(made.results[0], self.with_gap[name])
+            with self.assertRaises(AssertionError):
+                self.assert_same(made.results[0], self.on_cpu[name])
+        self.for_each(check)
+
+    def test_restart(self):
+        """Twice the same, of a stream with a gap, from whose end nothing is left."""
+        def check(name, case):
+            for found in Run(case, "emulated", gap=True, times=2).results:
+                self.assert_same(found, self.with_gap[name])
+        self.for_each(check)
+
+    def test_fan_out(self):
+        """Readers on the host and on the device get the same."""
+        def check(name, case):
+            made = Run(case, "emulated", fan_out=True)
+            self.assert_same(made.results[0], self.on_cpu[name])
+            self.assert_same((*made.copies, {}, None), (*self.on_cpu[name][:2], {}, None))
+        for name, case in CASES.items():
+            if case.sizes:
+                with self.subTest(block=name):
+                    check(name, case)
+
+    def test_no_block_is_left_out(self):
+        """Each block that has a device has a case here, or tests of its own."""
+        found = set()
+        for name in dir(aperture):
+            text = getattr(getattr(aperture, name), "__init__", None).__doc__ or ""
+            if isinstance(getattr(aperture, name), type) and "device: str" in text:
+                found.add(name)
+        self.assertEqual(found - TESTED_ELSEWHERE - set(CASES), set())
+
+
+if __name__ == "__main__":
+    if qa_tools.ON_GPU:
+        unittest.skip("for the emulated device")(qa_emulated_device)
+    gr_unittest.run(qa_emulated_device)
