@@ -49,18 +49,12 @@ def tags(rate):
 
 
 class qa_waterfall_display(gr_unittest.TestCase):
-    def test_a_noisy_curve_is_drawn_quickly(self):
-        """A curve of 1024 points takes 1 ms of a processor; wider than a pixel it takes 100."""
-        plot = look.plot("noise", ("", ""), ("", ""))
-        plot.plot(np.random.default_rng(1).normal(size=1024), pen=look.pen(0))
-        plot.resize(800, 500)
-        plot.show()
-
-        def seconds():
-            begin = time.thread_time()
-            plot.grab()
-            return time.thread_time() - begin
-        self.assertLess(min(seconds() for _ in range(5)), 0.03)
+    def test_curves_are_one_pixel_wide(self):
+        """Qt draws a noisy curve of 1024 points in 1 ms, and in 100 where it is wider than that."""
+        widget = aperture.waterfall_display(21).qwidget()
+        curves = widget.spectrum.getPlotItem().listDataItems()
+        self.assertEqual([curve.opts["pen"].widthF() for curve in curves], [1.0])
+        self.assertEqual({look.pen(number).widthF() for number in range(20)}, {1.0})
 
     def test_types(self):
         """The newest spectrum is the powers of the last item, of each type."""
@@ -119,11 +113,12 @@ class qa_waterfall_display(gr_unittest.TestCase):
         widget.show()
         items = np.ones((30, 21), np.complex64)
         items[:, 13] = 5
+        before = time.time()
         run(display, items)
         settle(widget, lambda: "highest" in widget.text())
         self.assertEqual(widget.text(), "mean 2.1, highest 25.0 at channel 13 "
                          "(times by this computer's clock)")
-        self.assertLess(abs(display.record.newest_time - time.time()), 60)
+        self.assertTrue(before <= display.record.newest_time <= time.time())
 
     def test_fast_edge(self):
         """What is taken of a fast edge together is averaged, so that noise becomes smooth."""
@@ -179,7 +174,7 @@ class qa_waterfall_display(gr_unittest.TestCase):
         top.start()
         for at in (500, 1000, 2000, 2500, 3000):
             comes_true(lambda at=at: display.nitems_read(0) >= at)
-            time.sleep(0.05)
+            time.sleep(0.05)  # after so long, some of the next items are taken at the display's rate
             display.update()
             if at in gates:
                 gates[at].set()
