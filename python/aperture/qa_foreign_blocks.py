@@ -38,12 +38,10 @@ FLOWGRAPHS = 24
 
 
 def threads(most=0):
-    """How many there are, at the latest after 10 s, in which they come down to `most`: the kernel
-    still lists one that was joined for a moment."""
-    deadline = time.monotonic() + 10
-    while (found := len(os.listdir("/proc/self/task"))) > most and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return found
+    """How many there are, when they have come down to `most`: the kernel still lists one that was
+    joined for a moment."""
+    qa_tools.comes_true(lambda: len(os.listdir("/proc/self/task")) <= most)
+    return len(os.listdir("/proc/self/task"))
 
 
 def resident():
@@ -138,7 +136,7 @@ def kinds(random):
 class qa_foreign_blocks(gr_unittest.TestCase):
     def setUp(self):
         # a flowgraph that hangs must not hang the tests
-        self.watch = threading.Timer(240, lambda: os._exit(9))
+        self.watch = threading.Timer(4 * qa_tools.PATIENCE, lambda: os._exit(9))
         self.watch.daemon = True
         self.watch.start()
 
@@ -189,21 +187,21 @@ class qa_foreign_blocks(gr_unittest.TestCase):
     def test_fifty_restarts(self):
         """Of one flowgraph with everything in it: no wrong item, nothing that stays behind."""
         x = np.random.default_rng(1).integers(-1000, 1000, 20011, dtype=np.int32)
-        source, sink, other = blocks.vector_source_i(x.tolist()), blocks.vector_sink_i(), \
-            blocks.vector_sink_i()
+        source = qa_tools.ByteSource(x.view(np.uint8).reshape(-1, 4))
+        sink, other = blocks.vector_sink_i(), blocks.vector_sink_i()
         top, two = gr.top_block(), split()
         top.connect(source, blocks.add_const_ii(1), two, negate(), inside(), sink)
         top.connect((two, 1), lagged(7), other)
         top.connect((two, 2), blocks.null_sink(8))
         for number in range(50):
             if number % 5 == 4:  # stopped in the middle
-                source.set_repeat(True)
+                gate = source.gates[12000] = threading.Event()
                 top.start()
-                time.sleep(0.002 * (number % 3))
+                qa_tools.comes_true(lambda least=4000 * (number % 3): sink.nitems_read(0) >= least)
                 top.stop()
+                gate.set()
                 top.wait()
-                source.set_repeat(False)
-            source.rewind()
+                source.gates.clear()
             sink.reset()
             other.reset()
             top.run()
@@ -211,7 +209,6 @@ class qa_foreign_blocks(gr_unittest.TestCase):
             doubled = 2 * (x + 1)
             np.testing.assert_array_equal(other.data(), doubled + 3 * delayed(doubled, 7))
             if number == 9:
-                time.sleep(0.5)
                 before = threads(2**31), len(os.listdir("/proc/self/fd")), resident()
         self.assertLessEqual(threads(before[0]), before[0])
         self.assertLessEqual(len(os.listdir("/proc/self/fd")), before[1])
@@ -320,7 +317,8 @@ timer.timeout.connect(look)
 timer.start(20)
 app.exec_()
 """
-        done = subprocess.run([sys.executable, "-c", program, DEVICE], timeout=120, text=True,
+        done = subprocess.run([sys.executable, "-c", program, DEVICE], text=True,
+                              timeout=qa_tools.PATIENCE,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=dict(os.environ, QT_QPA_PLATFORM="offscreen"))
         self.assertIn("all 3000000", done.stdout, done.stderr)
