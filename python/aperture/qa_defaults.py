@@ -13,9 +13,9 @@ The default type is fc32 everywhere: it is what GNU Radio's sources give, and it
 import os
 import shutil
 import tempfile
-import time
 
 from gnuradio import aperture, blocks, gr, gr_unittest
+from gnuradio.aperture.testing.qa_tools import comes_true
 
 #: block -> those that may follow it, as docs/flowgraphs.md and docs/blocks.md have them
 FOLLOWERS = {
@@ -56,9 +56,7 @@ class qa_defaults(gr_unittest.TestCase):
     def run_for_a_while(self, top, last, enough=lambda: True):
         """Runs an endless flowgraph until its last block has got something, and enough."""
         top.start()
-        until = time.monotonic() + 60
-        while not (came(last) and enough()) and time.monotonic() < until:
-            time.sleep(0.01)
+        comes_true(lambda: came(last) and enough(), pause=0.01)
         top.stop()
         top.wait()
         self.assertGreater(came(last), 0)
@@ -104,7 +102,7 @@ class qa_defaults(gr_unittest.TestCase):
         top.connect((source, 1), (f_engine, 1))
         top.connect(f_engine, sink)
         top.msg_connect(tracker, "delays", f_engine, "delays")
-        self.run_for_a_while(top, sink)
+        self.run_for_a_while(top, sink, f_engine.delays)
         self.assertEqual({setting["model"] for setting in f_engine.delays()}, {"geometry"})
 
     def test_blocks_for_any_items(self):

@@ -7,7 +7,6 @@
 """The block that follows a direction with delays: its messages, and what they do to fringes."""
 
 import math
-import time as host
 
 import numpy as np
 import pmt
@@ -15,7 +14,7 @@ from gnuradio import blocks, gr, gr_unittest
 from gnuradio.aperture import delay_tracker, tags
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
-from gnuradio.aperture.testing.qa_tools import PATIENCE
+from gnuradio.aperture.testing.qa_tools import comes_true
 from gnuradio.aperture.tracking.delay_model import DelayModel
 from gnuradio.aperture.tracking.directions import Direction, parse_direction
 
@@ -181,9 +180,7 @@ class qa_delay_tracker(gr_unittest.TestCase):
 
             def note(first, block):
                 # wait until what was sent is done
-                until = host.monotonic() + PATIENCE
-                while block.nitems_read(0) < first and host.monotonic() < until:
-                    host.sleep(1e-4)
+                comes_true(lambda: block.nitems_read(0) >= first, pause=1e-4)
                 seen.append((first, block.updates()))
 
             found, _, _ = follow(array, direction, 100_000, clock(0, START, 0.0, RATE), 1000,
@@ -249,9 +246,7 @@ class qa_delay_tracker(gr_unittest.TestCase):
 
         def change(item, block):
             if item == 50_000:
-                until = host.monotonic() + PATIENCE
-                while block.nitems_read(0) < item and host.monotonic() < until:
-                    host.sleep(1e-4)
+                comes_true(lambda: block.nitems_read(0) >= item, pause=1e-4)
                 block.track(second)
 
         found, status, block = follow(array, first, 100_000, clock(0, START, 0.0, RATE),

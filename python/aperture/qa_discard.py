@@ -6,11 +6,9 @@
 #
 """discard: it takes and counts all items, on every device."""
 
-import time
-
 import numpy as np
 from gnuradio import aperture, gr, gr_unittest
-from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE, run
+from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true, run
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})
 
@@ -36,9 +34,7 @@ class qa_discard(gr_unittest.TestCase):
                 top = gr.top_block()
                 top.connect(source, block)
                 top.start()
-                deadline = time.monotonic() + PATIENCE
-                while block.items() < 10**6 and time.monotonic() < deadline:
-                    time.sleep(0.01)
+                comes_true(lambda block=block: block.items() >= 10**6)
                 source.finish()
                 top.wait()
                 self.assertGreaterEqual(block.items(), 10**6)

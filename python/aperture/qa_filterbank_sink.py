@@ -15,7 +15,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from unittest import mock
 
@@ -28,6 +27,7 @@ from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.files import filterbank
 from gnuradio.aperture.testing.disks import immutable
+from gnuradio.aperture.testing.qa_tools import comes_true
 
 BEAMS = [Beam("A", 120.0, 50.0), Beam("Cas A/1", ra=350.85, dec=58.815), Beam("c", 0.0, 90.0)]
 
@@ -250,9 +250,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
 
             def work(self, inputs, outputs):
                 if self.nitems_read(0) == 10:
-                    until = time.monotonic() + 30
-                    while sink.integrations() < 10 and time.monotonic() < until:
-                        time.sleep(0.001)
+                    comes_true(lambda: sink.integrations() >= 10)
                     disturb()
                 outputs[0][0] = inputs[0][0]
                 return 1
@@ -748,10 +746,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
 
                 def work(self, inputs, outputs):
                     if self.nitems_read(0) in (25, 45):
-                        until = time.monotonic() + 30
-                        while block.integrations() < self.nitems_read(0):
-                            assert time.monotonic() < until
-                            time.sleep(0.001)
+                        comes_true(lambda: block.integrations() >= self.nitems_read(0))
                         other = run(second, tags_of(0), path, nbits=nbits)
                         self.errors.append((other.error(), other.integrations()))
                     count = min(len(outputs[0]), 5)
@@ -848,8 +843,19 @@ class qa_filterbank_sink(gr_unittest.TestCase):
 from gnuradio.aperture.qa_filterbank_sink import *
 top = gr.top_block()
 sink = filterbank_sink({str(self.path)!r}, array_of(), BEAMS, 64, "I", {bits})
-source = blocks.vector_source_f(list(range(192)) * 20000, False, 192, tags_of(0))
-throttle = blocks.throttle(4 * 192, 1000)  # it does not end within 20 s
+
+class endless(gr.sync_block):
+    def __init__(self):
+        gr.sync_block.__init__(self, "endless", None, [(np.float32, 192)])
+
+    def work(self, inputs, outputs):
+        if self.nitems_written(0) == 0:
+            for tag in tags_of(0):
+                self.add_item_tag(0, tag.offset, tag.key, tag.value)
+        outputs[0][...] = np.arange(192)
+        return len(outputs[0])
+
+source, throttle = endless(), blocks.throttle(4 * 192, 1000)
 top.connect(source, throttle, sink)
 top.start()
 progress = os.open({str(progress)!r}, os.O_WRONLY | os.O_CREAT)
@@ -858,11 +864,11 @@ while True:
 """
         child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
         self.addCleanup(child.kill)  # also if something is not as it should be
-        until = time.monotonic() + 60
-        while not (self.path.exists() and self.path.stat().st_size > 100000
-                   and progress.exists() and int(progress.read_text() or 0)):
-            self.assertLess(time.monotonic(), until)
-            time.sleep(0.01)
+        self.assertTrue(comes_true(
+            lambda: child.poll() is not None or (
+                self.path.exists() and self.path.stat().st_size > 100000
+                and progress.exists() and int(progress.read_text() or 0)), pause=0.01))
+        self.assertIsNone(child.poll())
         child.send_signal(signal.SIGKILL)
         child.wait()
         header, data = read(self.path)

@@ -7,7 +7,6 @@
 """flagger against the model in float64, method by method, and against theory on noise."""
 
 import threading
-import time
 
 import numpy as np
 import pmt
@@ -244,12 +243,11 @@ class qa_flagger(gr_unittest.TestCase):
         heard = blocks.message_debug()
         graph.top.msg_connect(block, "status", heard, "store")
         with graph.running():
-            end, status = time.monotonic() + qa_tools.PATIENCE, None
             # a second may be over before the two frames have come
-            while time.monotonic() < end and not (status and list(status["cells"]) == [8, 8]):
-                time.sleep(0.01)
-                if heard.num_messages():
-                    status = qa_tools.from_pmt(heard.get_message(heard.num_messages() - 1))
+            status = qa_tools.comes_true(lambda: next((message for message in (
+                qa_tools.from_pmt(heard.get_message(number))
+                for number in range(heard.num_messages()))
+                if list(message["cells"]) == [8, 8]), None))
             gate.set()
             graph.top.wait()
         self.assertEqual(status["event"], "flags")

@@ -6,13 +6,11 @@
 #
 """fx_correlator: the same numbers as the blocks inside; messages; sources without tags."""
 
-import time
-
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.fx_correlator import samples_in_item, spectra_in_frame
-from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE, ByteSink, from_pmt, tags_of
+from gnuradio.aperture.testing.qa_tools import DEVICE, ByteSink, comes_true, from_pmt, tags_of
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})
 CHANNELS, SAMPLES = 62, 200_000
@@ -82,9 +80,7 @@ class qa_fx_correlator(gr_unittest.TestCase):
                 top.msg_connect(strobe, "strobe", correlator, port)
                 top.msg_connect(correlator, "status", status, "store")
                 top.start()
-                deadline = time.monotonic() + PATIENCE
-                while not status.num_messages() and time.monotonic() < deadline:
-                    time.sleep(0.01)
+                comes_true(status.num_messages)
                 top.stop()
                 top.wait()
                 self.assertEqual(from_pmt(status.get_message(0))["event"], "refused")

@@ -430,15 +430,6 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         """Seconds behind EPOCH of the middle of spectrum m."""
         return (m * n + (taps * n - 1) / 2) / RATE
 
-    def post_and_wait(self, graph, message, port="gains"):
-        """Posts, and gives the block's thread time to take it before samples come."""
-        graph.post(port, message)
-        deadline = time.monotonic() + qa_tools.PATIENCE
-        queue = graph.block.to_basic_block()
-        while queue.nmsgs(pmt.intern(port)) and time.monotonic() < deadline:
-            time.sleep(0.001)
-        time.sleep(0.02)
-
     def test_set_gain_while_running(self):
         ratio, graph = self.gain_run(
             2,
@@ -458,9 +449,9 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         ratio, _ = self.gain_run(
             2,
             {
-                5: lambda graph: self.post_and_wait(graph, {"gain": 2.0}),
-                12: lambda graph: self.post_and_wait(graph, {"gain": 1j, "input": 1}),
-                20: lambda graph: self.post_and_wait(graph, {"gain": ramp, "input": 0}),
+                5: lambda graph: graph.post_and_wait("gains", {"gain": 2.0}),
+                12: lambda graph: graph.post_and_wait("gains", {"gain": 1j, "input": 1}),
+                20: lambda graph: graph.post_and_wait("gains", {"gain": ramp, "input": 0}),
             },
         )
         expected = np.ones((2, 40, 16), dtype=complex)
@@ -499,9 +490,9 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             exactly = rx_time(EPOCH, self.spectrum_time(21))
             behind = rx_time(EPOCH, self.spectrum_time(30) + 1 / RATE)
             before = rx_time(EPOCH, self.spectrum_time(12) - 1 / RATE)
-            self.post_and_wait(graph, {"gain": 4.0, "input": 0, "time": behind})
-            self.post_and_wait(graph, {"gain": 3.0, "time": exactly})
-            self.post_and_wait(graph, {"gain": 2.0, "input": 1, "time": before})
+            graph.post_and_wait("gains", {"gain": 4.0, "input": 0, "time": behind})
+            graph.post_and_wait("gains", {"gain": 3.0, "time": exactly})
+            graph.post_and_wait("gains", {"gain": 2.0, "input": 1, "time": before})
 
         ratio, graph = self.gain_run(2, {5: send})
         expected = np.ones((2, 40))
@@ -516,7 +507,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         late = rx_time(EPOCH, self.spectrum_time(2))
         ratio, graph = self.gain_run(
             1,
-            {10: lambda graph: self.post_and_wait(graph, {"gain": 3.0, "time": late})},
+            {10: lambda graph: graph.post_and_wait("gains", {"gain": 3.0, "time": late})},
         )
         expected = np.ones((1, 40))
         expected[:, 10:] = 3
@@ -541,7 +532,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
 
         def send(graph):
             for message in bad:
-                self.post_and_wait(graph, message)
+                graph.post_and_wait("gains", message)
 
         ratio, graph = self.gain_run(2, {3: send})
         self.assert_gains(ratio, np.ones((2, 40)))

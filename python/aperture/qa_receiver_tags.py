@@ -139,9 +139,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
 
             def send(block):
                 block.to_basic_block()._post(pmt.mp("command"), message)
-                until = time.monotonic() + qa_tools.PATIENCE
-                while block.center_frequency() != 1.3e9 and time.monotonic() < until:
-                    time.sleep(0.001)
+                qa_tools.comes_true(lambda: block.center_frequency() == 1.3e9)
 
             tags = self.run_changing(
                 send, rate=RATE, center_frequency=1.42e9, clock="given", start_time=START
@@ -258,10 +256,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
         graph.start()
         graph.sinks[0].wait_for(500)
         block.finish()
-        deadline = time.monotonic() + qa_tools.PATIENCE
-        while not block.detail().done() and time.monotonic() < deadline:
-            time.sleep(0.001)
-        self.assertTrue(block.detail().done())
+        self.assertTrue(qa_tools.comes_true(block.detail().done))
         self.assertEqual(block.waiting(), 0)
         gates[500].set()
         graph.wait()
@@ -275,8 +270,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
         top = gr.top_block()
         top.connect(endless, block, sink)
         top.start()
-        while sink.nitems_read(0) == 0:
-            time.sleep(0.001)
+        qa_tools.comes_true(lambda: sink.nitems_read(0))
         block.finish()
         waiter = threading.Thread(target=top.wait, daemon=True)
         waiter.start()

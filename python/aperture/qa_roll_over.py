@@ -10,7 +10,6 @@ import shutil
 import struct
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import h5py
@@ -22,6 +21,7 @@ from gnuradio.aperture import filterbank_sink, psrfits_sink, tags, uvh5_sink, vo
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.files.roll_over import RollOver
+from gnuradio.aperture.testing.qa_tools import comes_true
 from gnuradio.aperture.testing.voltage_files import read_guppi
 from gnuradio.aperture.transients.psrfits import read_profiles
 
@@ -70,8 +70,7 @@ class asker(gr.sync_block):
     def work(self, input_items, output_items):
         item = self.nitems_read(0)
         if item in self._what:
-            while self._sink.nitems_read(0) < item and self._sink.error() is None:
-                time.sleep(1e-3)
+            comes_true(lambda: self._sink.nitems_read(0) >= item or self._sink.error() is not None)
             self._what.pop(item)()
         output_items[0][:1] = input_items[0][:1]
         return 1

@@ -17,6 +17,7 @@ from ..monitoring import channel, schemas
 from ..monitoring.array_values import array_section
 from ..monitoring.section import Section
 from ..monitoring.server_process import ServerProcess
+from .qa_tools import PATIENCE
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 START = 1704067200.0
@@ -98,7 +99,7 @@ class FedServer:
                 pass
         self._reader = threading.Thread(target=read, daemon=True)
         self._reader.start()
-        if not ready.wait(30):
+        if not ready.wait(PATIENCE):
             self.close()
             raise RuntimeError("the server does not listen")
         self.send({"kind": "about", "controls": controls(), "correlates": correlator is not None,

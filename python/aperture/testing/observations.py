@@ -12,13 +12,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 
 from ..arrays.array_description import Antenna, ArrayDescription, Input, Source, save_array
 from ..commands import beams_command
-from .qa_tools import DEVICE
+from .qa_tools import DEVICE, PATIENCE, comes_true
 
 PROGRAM = ("import sys; from gnuradio.aperture.commands.beams_command import main; "
            "sys.exit(main(sys.argv[1:]))")
@@ -80,11 +79,8 @@ class Observations:
              DEVICE, *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(child.kill)
-        until = time.monotonic() + 60
-        while not ready():
-            self.assertLess(time.monotonic(), until)
-            time.sleep(0.02)
+        comes_true(lambda: ready() or child.poll() is not None, pause=0.02)
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=PATIENCE)
         self.assertEqual((child.returncode, err), (0, ""))
         return out
