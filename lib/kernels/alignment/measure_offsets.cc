@@ -8,6 +8,7 @@
 #include "kernels/alignment/baselines.h"
 #include "kernels/alignment/lag_search.h"
 #include "kernels/alignment/rate_search.h"
+#include "kernels/common/float_environment.h"
 #include "kernels/common/number_text.h"
 #include <gnuradio/aperture/measure_offsets.h>
 #include <algorithm>
@@ -444,6 +445,7 @@ receiver_offsets measure_offsets(const std::vector<const cfloat*>& samples,
                                  const offset_search& search)
 {
     search.check(int(samples.size()), count);
+    const kernels::usual_float_environment left_as_it_was;
     return measurement(samples, count, search).result();
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/alignment/lines.h"
 #include "kernels/alignment/prepared_input.h"
+#include "kernels/common/float_environment.h"
 #include <volk/volk.h>
 #include <algorithm>
 #include <cmath>
@@ -58,6 +59,8 @@ prepared_input::prepared_input(const cfloat* samples, int64_t count)
 
 void prepared_input::scale_samples()
 {
+    // the last input's transforms may have made this thread read small numbers as zeros
+    const usual_float_environment environment;
     double sum = 0; // no square of a float is too large or too small for a double
     const auto* parts = reinterpret_cast<const float*>(d_samples);
     for (int64_t i = 0; i < 2 * d_count; i++)

@@ -1,0 +1,39 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef INCLUDED_APERTURE_KERNELS_COMMON_FLOAT_ENVIRONMENT_H
+#define INCLUDED_APERTURE_KERNELS_COMMON_FLOAT_ENVIRONMENT_H
+
+#include <cfenv>
+
+namespace gr::aperture::kernels {
+
+/*!
+ * \brief Computes as IEEE 754 has it while it lives, and leaves the thread's settings as they were.
+ *
+ * On some processors VOLK runs kernels that Orc compiles, and these leave a thread in a state in
+ * which numbers below 1.2e-38 (subnormal ones) are read and written as zeros.
+ */
+class usual_float_environment
+{
+public:
+    usual_float_environment()
+    {
+        std::fegetenv(&d_before);
+        std::fesetenv(FE_DFL_ENV);
+    }
+    ~usual_float_environment() { std::fesetenv(&d_before); }
+    usual_float_environment(const usual_float_environment&) = delete;
+    usual_float_environment& operator=(const usual_float_environment&) = delete;
+
+private:
+    std::fenv_t d_before;
+};
+
+} // namespace gr::aperture::kernels
+
+#endif /* INCLUDED_APERTURE_KERNELS_COMMON_FLOAT_ENVIRONMENT_H */
