@@ -75,6 +75,11 @@ power_normalizer_impl::kernel_parameters(const parameters& p)
     k.zero_dm = p.zero_dm;
     k.bad_channels = p.bad_channels;
     k.check();
+    // whole segments go through the buffers; said before memory for many of them is asked for
+    item_size(
+        "segment",
+        { { "beams", k.beams }, { "channels", k.channels }, { "items", k.segment } },
+        sizeof(float));
     return k;
 }
 
@@ -99,11 +104,6 @@ power_normalizer_impl::power_normalizer_impl(
       d_sample_time(p.sample_time),
       d_kernel(kernels::power_normalizer::make(k, d))
 {
-    // a whole segment of both must be there
-    item_size(
-        "segment",
-        { { "beams", k.beams }, { "channels", k.channels }, { "items", k.segment } },
-        sizeof(float));
     set_output_multiple(k.segment);
     set_latency(p.latency);
     message_port_register_out(status_port);
