@@ -3,16 +3,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Where the source tree and the build folder are, and how package tests start programs."""
 
+import contextlib
+import io
 import os
 import pathlib
+import runpy
 import shutil
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("APERTURE_BUILD", SOURCE / "build")).resolve()
 CMAKE = os.environ.get("CMAKE_COMMAND", "cmake")
+
+#: seconds, after which a program hangs: it may run beside many others on a busy machine
+PATIENCE = 600
 
 #: ctest's SKIP_RETURN_CODE in tests/CMakeLists.txt
 SKIPPED = 77
@@ -26,7 +33,7 @@ def fresh_folder(name):
     return folder
 
 
-def run(*command, cwd=None, env=None, timeout=280, answers=""):
+def run(*command, cwd=None, env=None, timeout=PATIENCE, answers=""):
     """Runs a command; returns its exit status and its output, errors included.
 
     The command reads `answers` from its standard input.
@@ -43,6 +50,37 @@ def run_or_fail(test, *command, **options):
     words = " ".join(str(word) for word in command)
     test.assertEqual(status, 0, f"{words} ended with {status}:\n{output}")
     return output
+
+
+@contextlib.contextmanager
+def working_in(folder):
+    """The current folder of this process is this one for as long."""
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def run_script(path, *arguments):
+    """
+    Runs a script of Python in this process, as if it had been started with these arguments: a
+    process of its own takes longer to import what it needs than most scripts take to run.
+
+    Returns its exit status and its output, errors included.
+    """
+    output, status = io.StringIO(), 0
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output), \
+            mock.patch.object(sys, "argv", [str(path), *map(str, arguments)]), \
+            mock.patch.object(sys, "path", [str(path.parent), *sys.path]):
+        try:
+            runpy.run_path(str(path), run_name="__main__")
+        except SystemExit as end:
+            if isinstance(end.code, str):
+                print(end.code, file=sys.stderr)
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    return status, output.getvalue()
 
 
 def enter_environment(*groups):

@@ -9,19 +9,12 @@ tests/long/install-packages installs and runs them in a minimal Debian.
 import os
 import re
 import subprocess
-import sys
 import unittest
-
-from gnuradio.aperture.packages.environment import GROUPS
 
 from places import BUILD, CMAKE, SOURCE, fresh_folder, main, need_program, run_or_fail
 
 #: bytes of what everybody installs: libraries, Python and programs
 LARGEST_BASE = 10_000_000
-#: what some modules import that only some users need: packages that are recommended, and those
-#: that aperture_packages installs
-RECOMMENDED = {"aiohttp", "prometheus_client"}
-FROM_PYPI = {name for group in GROUPS.values() for name in group.modules} | {"jsonschema"}
 #: what lintian says of packages that no archive of Debian takes
 EXPECTED = {"initial-upload-closes-no-bugs", "embedded-javascript-library",
             # CPack writes scripts beside the trigger
@@ -37,7 +30,7 @@ class TestDebian(unittest.TestCase):
         cpack = os.path.join(os.path.dirname(CMAKE), "cpack")
         # where the build is done, as in tests, that is all
         run_or_fail(test, cpack, "-G", "DEB", "-B", cls.folder, "--config",
-                    BUILD / "CPackConfig.cmake", cwd=BUILD, timeout=800)
+                    BUILD / "CPackConfig.cmake", cwd=BUILD)
         cls.packages = {path.name.split("_")[0]: path for path in cls.folder.glob("*.deb")}
         cls.files = {}
         for name, path in cls.packages.items():
@@ -143,17 +136,6 @@ class TestDebian(unittest.TestCase):
             self.assertRegex(self.field("gr-aperture-cuda", "Depends"), r"libcufft-\d+-\d+")
             self.assertTrue(any("aperture-cuda.so" in path
                                 for path in self.files["gr-aperture-cuda"]))
-        # a module of Python that ours import at the top comes with a package that is named
-        packages = {"numpy", "scipy", "yaml", "h5py", "astropy", "matplotlib", "packaging", "PyQt5",
-                    "pyqtgraph", "pmt", "gnuradio", "sip"}
-        imported = set()
-        for path, file in self.files["gr-aperture"].items():
-            if path.endswith(".py") and "/testing/" not in path:
-                imported |= set(re.findall(r"^(?:import|from) (\w+)", file.read_text(),
-                                           re.MULTILINE))
-        known = packages | set(sys.stdlib_module_names) | RECOMMENDED | FROM_PYPI
-        self.assertEqual(imported - known, set(),
-                         "cmake/Modules/ApertureDebian.cmake is to depend on the package of these")
 
     def test_lintian(self):
         """lintian finds nothing but what such packages cannot do anything about."""

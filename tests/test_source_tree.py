@@ -11,6 +11,8 @@ import shutil
 import sys
 import unittest
 
+from gnuradio.aperture.packages.environment import GROUPS
+
 from places import CMAKE, SOURCE, fresh_folder, main, run, run_or_fail
 
 HEADERS = SOURCE / "include/gnuradio/aperture"
@@ -47,6 +49,12 @@ MAY_IMPORT = {
     "commands": ANYTHING - {"testing"},
     "testing": ANYTHING,
 }
+# what modules of Python import that are not of its own: what the Debian package depends on,
+# recommends, and what aperture_packages installs
+DEPENDS = {"PyQt5", "astropy", "gnuradio", "h5py", "matplotlib", "numpy", "packaging", "pmt",
+           "pyqtgraph", "scipy", "sip", "yaml"}
+RECOMMENDS = {"aiohttp", "prometheus_client"}
+FROM_PYPI = {name for group in GROUPS.values() for name in group.modules} | {"jsonschema"}
 LONGEST_LINE = 100  # characters of Python
 IN_CPP = {"references", "spead", "tags"}  # modules of the bindings that everybody may know
 
@@ -190,6 +198,17 @@ class TestSourceTree(unittest.TestCase):
                 wrong.append(f"{path.relative_to(PACKAGE)} imports from {name}")
         self.assertEqual(wrong, [])
 
+    def test_packages_that_are_imported(self):
+        """What a module imports at its top comes with a package that ours names."""
+        imported = set()
+        for path in PACKAGE.rglob("*.py"):
+            if not path.name.startswith("qa_") and PACKAGE / "testing" not in path.parents:
+                imported |= set(re.findall(r"^(?:import|from) (\w+)", path.read_text(),
+                                           re.MULTILINE))
+        known = DEPENDS | RECOMMENDS | FROM_PYPI | set(sys.stdlib_module_names)
+        self.assertEqual(imported - known, set(),
+                         "cmake/Modules/ApertureDebian.cmake is to depend on the package of these")
+
     def test_no_standard_module_is_hidden(self):
         """No folder that a test or script is started from hides a module of Python's own.
 
@@ -214,11 +233,11 @@ class TestSourceTree(unittest.TestCase):
                  for suffix in ("*.cc", "*.h", "*.cu", "*.cuh")
                  for path in (SOURCE / folder).rglob(suffix)]
         self.assertGreater(len(files), 20)
-        wrong = []
-        for path in sorted(files):
-            status, _ = run("clang-format", "--dry-run", "-Werror", path, cwd=SOURCE)
-            if status != 0:
-                wrong.append(str(path.relative_to(SOURCE)))
+        # one process for all of them: to start one takes longer than to look at a file
+        status, output = run("clang-format", "--dry-run", "-Werror", *files, cwd=SOURCE)
+        found = re.findall(r"^(.+?):\d+:\d+: error: ", output, re.MULTILINE)
+        wrong = sorted({os.path.relpath(name, SOURCE) for name in found})
+        self.assertEqual(status != 0, bool(wrong), output)
         self.assertEqual(wrong, [], "run clang-format -i on these")
 
 
