@@ -13,6 +13,8 @@ import sys
 import unittest
 import urllib.parse
 
+from gnuradio.aperture.testing.tiers import long_test
+
 from places import BUILD, SOURCE, fresh_folder, main, run_or_fail
 
 sys.path.insert(0, str(SOURCE / "tools/manual"))
@@ -22,6 +24,7 @@ import blocks  # noqa: E402
 import commands  # noqa: E402
 import docstrings  # noqa: E402
 import signatures  # noqa: E402
+import site_sources  # noqa: E402
 
 
 class Page(html.parser.HTMLParser):
@@ -48,12 +51,80 @@ class Page(html.parser.HTMLParser):
         self.text.append(data)
 
 
+class TestSources(unittest.TestCase):
+    """The sources of the site, without Sphinx: which pages there are, and what they link to."""
+
+    @classmethod
+    def setUpClass(cls):
+        # complains of pages that nobody links to, and of links that lead nowhere
+        cls.site = site_sources.Site(SOURCE)
+
+    def test_links(self):
+        """Every link leads to a page of the site, or to a file that is copied into it."""
+        self.assertGreater(len(self.site.pages), 80)
+        there = {*self.site.pages, *self.site.copies}
+        broken = []
+        for name, text in self.site.pages.items():
+            code = r"^```.*?^```[ ]*$|`[^`\n]*`"
+            for link, _ in site_sources.LINK.findall(re.sub(code, "", text, flags=re.M | re.S)):
+                target = os.path.normpath(os.path.join(os.path.dirname(name), link))
+                if link and "://" not in link and target not in there:
+                    broken.append(f"{name}: {link}")
+        self.assertEqual(broken, [])
+
+    def test_contents(self):
+        """The contents have every page that somebody wrote, below headings of the index."""
+        listed = set()
+        for name, text in self.site.pages.items():
+            for tree in re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL):
+                listed |= {os.path.normpath(os.path.join(os.path.dirname(name), f"{line}.md"))
+                           for line in tree.splitlines() if line and line[0] != ":"}
+        written = {path.relative_to(SOURCE / "docs").as_posix()
+                   for path in (SOURCE / "docs").rglob("*.md")}
+        self.assertEqual(written - listed, {"index.md"})
+        for caption in ("Begin", "Reference", "The project"):
+            self.assertIn(f":caption: {caption}\n", self.site.pages["index.md"])
+
+    def test_blocks(self):
+        """Each block has a page with all its parameters, each of which means something."""
+        self.assertGreater(len(self.site.blocks), 30)
+        unsaid = []
+        for block in self.site.blocks.values():
+            page = self.site.pages[f"reference/blocks/{block.name}.md"]
+            meanings = {name for names, _, text in block.doc.entries("Args", "Parameters") if text
+                        for name in re.split(r",\s*", names)}
+            for name in signatures.parameters(block.constructor):
+                self.assertIn(f"| `{name}` |", page, block.name)
+                if name not in meanings:
+                    unsaid.append(f"{block.name}: {name}")
+            for name in block.methods:
+                self.assertIn(name, page, block.name)
+            self.assertIn(block.label, page)
+        self.assertEqual(unsaid, [], "the docstring is to say what these parameters mean")
+
+    def test_commands(self):
+        """Each program has a page and a manual page with all its options, which do not depend on
+        whose machine it was."""
+        self.assertGreater(len(self.site.commands), 8)
+        for name, command in self.site.commands.items():
+            page = self.site.pages[f"reference/commands/{name}.md"]
+            roff = commands.manual_page(command, aperture.__version__, list(self.site.commands))
+            self.assertIn(f"gr-aperture {aperture.__version__}", roff)
+            for action in command.parser._actions:
+                for option in action.option_strings:
+                    self.assertIn(option, page, name)
+                    self.assertIn(option, roff.replace("\\-", "-"), name)
+            for path in (str(SOURCE), str(BUILD), os.path.expanduser("~")):
+                self.assertNotIn(path, page)
+                self.assertNotIn(path, roff)
+
+
+@long_test
 class TestSite(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         # Sphinx does again what has changed
-        run_or_fail(cls("test_links"), SOURCE / "tools/site", BUILD / "site",
-                    timeout=800)
+        run_or_fail(cls("test_links"), SOURCE / "tools/site", BUILD / "site")
         cls.html = BUILD / "site/html"
         cls.pages = {path: Page(path) for path in cls.html.rglob("*.html")}
 
@@ -78,44 +149,30 @@ class TestSite(unittest.TestCase):
         self.assertEqual(broken, [])
         self.assertEqual([link for page in self.pages.values() for link in page.fetched], [])
 
-    def test_blocks(self):
-        """Each block has a page with all its parameters, each of which means something."""
-        made = blocks.all_blocks(SOURCE)
-        self.assertGreater(len(made), 30)
-        unsaid = []
-        for block in made:
+    def test_reference(self):
+        """The pages of blocks and commands have become pages, with what stands in them."""
+        for block in blocks.all_blocks(SOURCE):
             page = self.pages[self.html / f"reference/blocks/{block.name}.html"]
-            meanings = {name for names, _, text in block.doc.entries("Args", "Parameters") if text
-                        for name in re.split(r",\s*", names)}
-            for name in signatures.parameters(block.constructor):
+            for name in (*signatures.parameters(block.constructor), *block.methods, block.label):
                 self.assertIn(name, page.text, block.name)
-                if name not in meanings:
-                    unsaid.append(f"{block.name}: {name}")
-            for name in block.methods:
-                self.assertIn(f"{name}", page.text, block.name)
-            self.assertIn(block.label, page.text)
-        self.assertEqual(unsaid, [], "the docstring is to say what these parameters mean")
+        for command in commands.all_commands(SOURCE):
+            page = self.pages[self.html / f"reference/commands/{command.name}.html"]
+            for action in command.parser._actions:
+                for option in action.option_strings:
+                    self.assertIn(option, page.text, command.name)
 
-    def test_commands(self):
-        """Each program has a page, and a manual page without a warning, with all its options."""
+    def test_manual_pages(self):
+        """`man` shows each without a warning, with all options."""
         folder = fresh_folder("man")
         run_or_fail(self, sys.executable, SOURCE / "tools/manual/make.py", "man", folder)
         made = commands.all_commands(SOURCE)
         self.assertEqual({path.name for path in folder.iterdir()},
                          {f"{command.name}.1" for command in made})
         for command in made:
-            page = self.pages[self.html / f"reference/commands/{command.name}.html"]
-            roff = folder / f"{command.name}.1"
-            self.assertIn(f"gr-aperture {aperture.__version__}", roff.read_text())
-            shown = self.man(roff)
+            shown = self.man(folder / f"{command.name}.1")
             for action in command.parser._actions:
                 for option in action.option_strings:
-                    self.assertIn(option, page.text, command.name)
                     self.assertIn(option, shown, command.name)
-            # what was made must not depend on whose machine it was
-            for path in (str(SOURCE), str(BUILD), os.path.expanduser("~")):
-                self.assertNotIn(path, roff.read_text())
-                self.assertNotIn(path, page.text)
 
     def man(self, roff):
         """What `man` shows; the test fails with what it warns of."""
