@@ -22,8 +22,9 @@ import yaml
 from PIL import Image
 from gnuradio import aperture, blocks, gr
 from gnuradio.aperture.beams import beams as beams_module
+from gnuradio.aperture.testing.tiers import long_test
 
-from places import SOURCE, fresh_folder, main
+from places import PATIENCE, SOURCE, fresh_folder, main
 
 README = (SOURCE / "README.md").read_text()
 PAGES = [*SOURCE.glob("*.md"), *(SOURCE / "docs").rglob("*.md")]
@@ -115,17 +116,26 @@ class TestDocuments(unittest.TestCase):
                 for page in PAGES}
         self.assertEqual({page: lines for page, lines in long.items() if lines > MOST_LINES}, {})
 
-    def test_pictures(self):
-        """Pictures are small, made by tools/pictures, and those of README by today's commands."""
+    def pictures(self):
+        """tools/pictures as a module, and {name: path} of the pictures that are kept."""
         name = str(SOURCE / "tools/pictures")
         loader = importlib.machinery.SourceFileLoader("pictures", name)
         pictures = importlib.util.module_from_spec(
             importlib.util.spec_from_loader("pictures", loader))
         loader.exec_module(pictures)
-        here = {path.stem: path for path in (SOURCE / "docs/pictures").iterdir()}
+        return pictures, {path.stem: path for path in (SOURCE / "docs/pictures").iterdir()}
+
+    def test_pictures(self):
+        """Pictures are small, and made by tools/pictures."""
+        pictures, here = self.pictures()
         self.assertEqual(set(here), set(pictures.PICTURES), "tools/pictures makes all of them")
         for path in here.values():
             self.assertLessEqual(path.stat().st_size, pictures.MOST_BYTES, path)
+
+    @long_test
+    def test_picture_of_readme(self):
+        """It is what today's commands draw."""
+        pictures, here = self.pictures()
         folder = fresh_folder("pictures")
         pictures.make("fringes", folder)
         with Image.open(folder / "fringes.png") as made, Image.open(here["fringes"]) as kept:
@@ -215,7 +225,7 @@ class TestDocuments(unittest.TestCase):
         flowgraph.start()
         try:
             exec(code, {"pmt": pmt, "channelizer": channelizer})
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + PATIENCE
             while channelizer.gains(1)[0] != 10 and time.monotonic() < deadline:
                 time.sleep(0.05)
             self.assertEqual(list(channelizer.gains(1)), [10] * 16)

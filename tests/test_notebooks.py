@@ -3,12 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """examples/notebooks: they run from top to bottom, and are kept without outputs."""
 
+import ast
 import os
 import re
 import sys
 import unittest
 
-from places import SOURCE, main
+from gnuradio.aperture.testing.tiers import long_test
+
+from places import PATIENCE, SOURCE, main
 
 # or else the kernel complains of Python's own modules
 os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
@@ -28,7 +31,7 @@ class TestNotebooks(unittest.TestCase):
     def run_notebook(self, name, pictures):
         """Runs all cells, and returns what they print; so many pictures are drawn."""
         notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
-        nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3",
+        nbclient.NotebookClient(notebook, timeout=PATIENCE, kernel_name="python3",
                                 resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
         outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
         self.assertEqual(sum("image/png" in output.get("data", {}) for output in outputs), pictures)
@@ -42,7 +45,11 @@ class TestNotebooks(unittest.TestCase):
                 self.assertFalse(cell.get("outputs") or cell.get("execution_count"), path)
                 # pages are as wide as those of docs/
                 self.assertLessEqual(max(map(len, cell.source.split("\n"))), 120, path)
+                if cell.cell_type == "code":
+                    # but for what the notebook's kernel is told
+                    ast.parse(re.sub(r"^%", "# %", cell.source, flags=re.MULTILINE))
 
+    @long_test
     def test_first_fringes(self):
         """Coherence and phase are those of the simulated source."""
         said = re.search(r"coherence ([\d.]+), phase off by (-?[\d.]+) ",
@@ -51,6 +58,7 @@ class TestNotebooks(unittest.TestCase):
         self.assertAlmostEqual(float(said[1]), 0.5, delta=0.01)
         self.assertAlmostEqual(float(said[2]), 0, delta=1)
 
+    @long_test
     def test_own_block(self):
         said = self.run_notebook("own_block", 1)
         # a fifth of the rate above the middle: 12.8 channels, which the prototype spreads over two
@@ -58,6 +66,7 @@ class TestNotebooks(unittest.TestCase):
         self.assertAlmostEqual(int(re.search(r"channels: (\d+)", said)[1]), 32, delta=5)
         self.assertIn("no error", said)
 
+    @long_test
     def test_live_spectrum(self):
         said = self.run_notebook("live_spectrum", 1)
         found = float(re.search(r"strongest on average: (-?[\d.]+) MHz", said)[1])
