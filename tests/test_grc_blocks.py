@@ -7,7 +7,6 @@ block with the same ports, its callbacks can be called, and GRC and the block ag
 which values are allowed.
 """
 
-import contextlib
 import inspect
 import os
 import re
@@ -22,7 +21,7 @@ from gnuradio import aperture, gr
 from gnuradio.aperture.qa_defaults import came, chains
 from gnuradio.grc.core.platform import Platform
 
-from places import SOURCE, fresh_folder, main, run_or_fail
+from places import PATIENCE, SOURCE, fresh_folder, main, run_script, working_in
 
 # windows of displays need no screen here
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -538,7 +537,8 @@ ALLOWED = {
 
 def setUpModule():
     recording = fresh_folder("grc_blocks") / "recording.dada"
-    run_or_fail(unittest.TestCase(), SOURCE / "tools/synthesise-recording", recording)
+    status, said = run_script(SOURCE / "tools/synthesise-recording", recording)
+    assert status == 0, said
     NEEDED["aperture_dada_source"] = {"filename": str(recording)}
 
 
@@ -707,13 +707,14 @@ class TestGrcBlocks(unittest.TestCase):
 
         path = folder / f"{title}.grc"
         self.platform.save_flow_graph(str(path), flowgraph)
-        run_or_fail(self, "grcc", "-o", folder, path)
+        # as grcc does, which would read the descriptions of all blocks once more for each
+        self.platform.load_and_generate_flow_graph(str(path), str(folder))
         # sinks write files of their default names
         with working_in(folder):
             top = runpy.run_path(str(folder / f"{title}.py"))[title]()
             last = getattr(top, made[-1].name)
             top.start()
-            until = time.monotonic() + 60
+            until = time.monotonic() + PATIENCE
             while not came(last) and time.monotonic() < until:
                 time.sleep(0.01)
             top.stop()
@@ -747,16 +748,6 @@ def constructor_defaults(name):
         text = re.sub(r", \w+: [\w.]+(?:\[[\w.]+\])?(?=,|$)", "", ", " + text)
         text = re.sub(r"(\w+): [^=]*? = ", r"\1=", text).lstrip(", ")
         return eval(f"dict({text})", {"array": np.array, **vars(np)})
-
-
-@contextlib.contextmanager
-def working_in(folder):
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
 
 
 def _symbols(ports):
