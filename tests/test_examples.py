@@ -12,14 +12,20 @@ import sys
 import unittest
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import numpy as np
+import yaml
 
 from gnuradio.aperture import Source, load_array
 from gnuradio.aperture.arrays.geometry import SPEED_OF_LIGHT, direction
 from gnuradio.aperture.tracking.directions import azimuth_elevation, parse_direction
 
-from places import BUILD, SOURCE, fresh_folder, main, need_program, run, run_or_fail
+from gnuradio.aperture.testing.tiers import ALL, long_test
+
+from places import (BUILD, SOURCE, fresh_folder, main, need_program, run, run_or_fail, run_script,
+                    working_in)
+from qt_example import load
 
 #: of the first curve of our displays
 DISPLAY_BLUE = (0, 0x72 / 255, 0xB2 / 255)
@@ -31,6 +37,8 @@ DISPLAYS = ("fringes", "device_edge", "embedded_block", "torch_blanker", "sky", 
             "two_files", "interference")
 #: that a flowgraph runs; that of sixteen antennas has to catch up after its slider was moved
 SECONDS = {"sky": 10}
+#: the same in the quick tier: windows are open until they say what they are to say anyway
+LEAST = 2
 FRINGES = r"coherence \S+, delay \S+ ns, phase rotating \S+°/s"
 #: what windows say sooner or later; until then they are open
 SAID = {"fringes": [FRINGES], "embedded_block": [FRINGES], "torch_blanker": [FRINGES],
@@ -39,6 +47,12 @@ SAID = {"fringes": [FRINGES], "embedded_block": [FRINGES], "torch_blanker": [FRI
         "many_types": [rf"bandpass_{name} says: .*level too high"
                        for name in ("fc32", "sc16", "sc8", "s8")],
         "device_edge": [r"at 1420\.97\d MHz", "both inputs: a good level"]}
+
+#: those whose windows are opened in the quick tier: one of each display of ours, an embedded block
+WINDOWS = ("embedded_block", "device_edge", "sky")
+#: recordings that flowgraphs make for themselves where there are none
+RECORDINGS = {"two_files": ("two_files_a.cu8", "two_files_b.cu8"),
+              "two_receivers": ("two_receivers_0.fc32", "two_receivers_1.fc32")}
 
 EXAMPLES = SOURCE / "examples"
 PICTURES = BUILD / "pictures"
@@ -50,6 +64,22 @@ def has_torch(test):
     if not found and os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1":
         test.fail("python3-torch is not installed")
     return found
+
+
+def with_dongles(folder):
+    """The name of a copy of two_receivers.grc, in a folder, in which the dongles are enabled and
+    what plays them is disabled."""
+    flowgraph = yaml.safe_load((EXAMPLES / "two_receivers.grc").read_text())
+    flowgraph["options"]["parameters"]["id"] = "two_receivers_soapy"
+    for block in flowgraph["blocks"]:
+        if block["name"].startswith("rtlsdr_"):
+            assert block["states"]["state"] == "disabled", block["name"]
+            block["states"]["state"] = "enabled"
+        if re.match("play_\\d|throttle_|oscillator$", block["name"]):
+            block["states"]["state"] = "disabled"
+    path = folder / "two_receivers_soapy.grc"
+    path.write_text(yaml.safe_dump(flowgraph, allow_unicode=True))
+    return path
 
 
 class TestExamples(unittest.TestCase):
@@ -74,7 +104,9 @@ class TestExamples(unittest.TestCase):
     def setUpClass(cls):
         # all at once: most of the time goes into reading the descriptions of all blocks
         cls.compiled = fresh_folder("examples")
-        cls.status, cls.said = run("grcc", "-o", cls.compiled, *sorted(EXAMPLES.glob("*.grc")))
+        cls.soapy = with_dongles(cls.compiled)
+        cls.status, cls.said = run("grcc", "-o", cls.compiled, *sorted(EXAMPLES.glob("*.grc")),
+                                   cls.soapy)
 
     def test_grc(self):
         """grcc compiles every flowgraph, without a complaint."""
@@ -86,6 +118,34 @@ class TestExamples(unittest.TestCase):
         for path in EXAMPLES.glob("*.grc"):
             py_compile.compile(str(self.compiled / f"{path.stem}.py"), doraise=True)
 
+    def test_compile(self):
+        """Scripts are Python, those too that only `tools/test --all` runs."""
+        for path in EXAMPLES.rglob("*.py"):
+            compile(path.read_text(), str(path), "exec")
+
+    def test_start(self):
+        """Every flowgraph is made and starts: its blocks exist, take these values, and fit to each
+        other. Windows need no screen here."""
+        from PyQt5 import Qt
+        environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+        with mock.patch.dict(os.environ, environment), working_in(self.compiled):
+            application = Qt.QApplication.instance() or Qt.QApplication(["test_examples"])
+            for name in (*PLOTS, *DISPLAYS):
+                if name == "torch_blanker" and not has_torch(self):
+                    continue
+                with self.subTest(flowgraph=name):
+                    # short ones, of nothing, for what it makes takes seconds
+                    made = [self.compiled / path for path in RECORDINGS.get(name, ())]
+                    for path in made:
+                        path.write_bytes(bytes(1 << 16))
+                    window = getattr(load(self.compiled / f"{name}.py"), name)()
+                    window.start()
+                    window.stop()
+                    window.wait()
+                    for path in made:
+                        path.unlink()
+            application.processEvents()
+
     def test_qt(self):
         """Flowgraphs run under Xvfb, their ranges are moved, their plots are drawn."""
         need_program(self, "xvfb-run")
@@ -93,7 +153,8 @@ class TestExamples(unittest.TestCase):
         with ThreadPoolExecutor(2) as runners:
             running = {name: runners.submit(self.check_qt, name, blue)
                        for names, blue in ((PLOTS, (0, 0, 1)), (DISPLAYS, DISPLAY_BLUE))
-                       for name in names if name != "torch_blanker" or has_torch(self)}
+                       for name in names if (ALL or name in WINDOWS)
+                       and (name != "torch_blanker" or has_torch(self))}
             for name, run_of_it in running.items():
                 with self.subTest(flowgraph=name):
                     output = run_of_it.result()
@@ -172,10 +233,10 @@ class TestExamples(unittest.TestCase):
         picture = PICTURES / f"{name}.png"
         picture.unlink(missing_ok=True)
         # of two that begin together, each must look elsewhere for a free display
-        first = str(100 + 5 * (zlib.crc32(name.encode()) % 2000))
+        first = str(100 + 5 * (zlib.crc32(f"{name} {os.getpid()}".encode()) % 2000))
         output = run_or_fail(
             self, "xvfb-run", "-n", first, "-a", "-s", "-screen 0 1280x1024x24", "python3",
-            SOURCE / "tests/qt_example.py", path, SECONDS.get(name, 6), picture,
+            SOURCE / "tests/qt_example.py", path, SECONDS.get(name, 6) if ALL else LEAST, picture,
             ",".join(map(str, blue)), *SAID.get(name, []), cwd=path.parent,
             env={**os.environ, **environment})
         for word in ("Traceback", ":error:", "thread_body_wrapper"):
@@ -189,31 +250,24 @@ class TestExamples(unittest.TestCase):
         return output
 
     def test_soapy(self):
-        """With the dongles enabled and what plays them disabled, the flowgraph lines them up."""
-        import yaml
-        flowgraph = yaml.safe_load((EXAMPLES / "two_receivers.grc").read_text())
-        for block in flowgraph["blocks"]:
-            if block["name"].startswith("rtlsdr_"):
-                self.assertEqual(block["states"]["state"], "disabled")
-                block["states"]["state"] = "enabled"
-            if re.match("play_\\d|throttle_|oscillator$", block["name"]):
-                block["states"]["state"] = "disabled"
-        folder = fresh_folder("examples_soapy")
-        path = folder / "two_receivers.grc"
-        path.write_text(yaml.safe_dump(flowgraph, allow_unicode=True))
-        run_or_fail(self, "grcc", "-o", folder, path)
-        text = (folder / "two_receivers.py").read_text()
+        """With the dongles in the place of the files, each goes through its own tags."""
+        text = (self.compiled / "two_receivers_soapy.py").read_text()
         for number in (0, 1):
             self.assertIn(f"self.connect((self.rtlsdr_{number}, 0), (self.tags_{number}, 0))",
                           text)
-        # dongles that are played by the tests' own driver
+
+    @long_test
+    def test_soapy_runs(self):
+        """The flowgraph lines the dongles up, which the tests' own driver plays."""
         if not list((BUILD / "tests/soapy").glob("*.so")):
             if os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1":
                 self.fail("libsoapysdr-dev is not installed")
             self.skipTest("libsoapysdr-dev is not installed")
         need_program(self, "xvfb-run")
-        played = folder / "two_receivers.py"
-        played.write_text(text.replace("driver=rtlsdr", "driver=aperture_test"))
+        text = (self.compiled / "two_receivers_soapy.py").read_text()
+        played = self.compiled / "two_receivers_played.py"
+        played.write_text(text.replace("driver=rtlsdr", "driver=aperture_test").replace(
+            "two_receivers_soapy", played.stem))
         output = self.check_window("two_receivers_soapy", played,
                                    SOAPY_SDR_PLUGIN_PATH=str(BUILD / "tests/soapy"))
         # what the driver hides by default, 12345.375 samples and 2 rad
@@ -249,7 +303,7 @@ class TestExamples(unittest.TestCase):
 
     def test_blank_interference(self):
         """The carrier's channel is blanked, and no other one has lost anything."""
-        output = run_or_fail(self, "python3", EXAMPLES / "blank_interference.py")
+        output = self.script("blank_interference.py")
         found = re.findall(r"channel ([\d.]+), in most channels ([\d.]+)", output)
         (carrier, before), (blanked, after) = np.array(found, float)
         # a carrier of power 1 in a channel has 64 times the power of noise of power 1
@@ -260,7 +314,7 @@ class TestExamples(unittest.TestCase):
     def test_voltage_dump(self):
         """What the timer asked for is in the files, and nothing of it is missing."""
         folder = fresh_folder("voltage_dump")
-        output = run_or_fail(self, "python3", EXAMPLES / "voltage_dump.py", folder, "2")
+        output = self.script("voltage_dump.py", folder, "2")
         found = re.findall(r"timer-\d: (\d+) samples .* in (\d+) files; nothing is missing", output)
         self.assertEqual(len(found), 2, output)
         for samples, files in found:
@@ -269,11 +323,12 @@ class TestExamples(unittest.TestCase):
             self.assertEqual(int(files), 4)
         self.assertEqual(len(list(folder.glob("*.sigmf-data"))), 4)
 
+    @long_test
     def test_blank_with_torch(self):
         """The network blanks bursts that it has not been trained with, and little else."""
         if not has_torch(self):
             self.skipTest("PyTorch is not installed")
-        output = run_or_fail(self, "python3", EXAMPLES / "blank_with_torch.py")
+        output = self.script("blank_with_torch.py")
         found = re.findall(r"channel ([\d.]+), in most channels ([\d.]+), where the power is "
                            r"([\d.]+)", output)
         (carrier, before, _), (blanked, after, power) = np.array(found, float)
@@ -299,6 +354,12 @@ class TestExamples(unittest.TestCase):
         self.assertLess(abs(after - 0.5), 0.01)
         self.assertGreater(channels, 0.49)
 
+    def script(self, name, *arguments):
+        """What a script prints."""
+        status, output = run_script(EXAMPLES / name, *arguments)
+        self.assertEqual(status, 0, output)
+        return output
+
     def instruments(self, name):
         """A script of examples/instruments, as if it had been started."""
         sys.path.insert(0, str(EXAMPLES / "instruments"))
@@ -312,7 +373,9 @@ class TestExamples(unittest.TestCase):
         self.assertEqual(set(script["INSTRUMENTS"]), {"mwa-32t", "mwa-128", "lofar", "best-2",
                                                       "best-2-spectra"})
         for name, instrument in script["INSTRUMENTS"].items():
-            for source in ("device", "host") if name in ("mwa-32t", "best-2-spectra") \
+            if not ALL and name != "best-2-spectra":
+                continue  # one, in which all steps of the script are
+            for source in ("device", "host") if ALL and name in ("mwa-32t", "best-2-spectra") \
                     else ("device",):
                 with self.subTest(instrument=name, source=source):
                     found, real_time = script["run"](name, "cpu", source, seconds=0.1)
@@ -329,7 +392,7 @@ class TestExamples(unittest.TestCase):
     def test_instruments_beams(self):
         """Beams of BEST-2 see of the source what the array factor says; the search ends."""
         script = self.instruments("beams.py")
-        for source in ("device", "host"):
+        for source in ("device", "host") if ALL else ("device",):
             found, measured = script["run"]([2, 20], "cpu", source, seconds=0.1,
                                             most=source == "device")
             self.assertEqual(found.shape, (script["CHECKED"],))
@@ -340,10 +403,11 @@ class TestExamples(unittest.TestCase):
         before, after = script["repoint"](script["voltages"]("cpu"), 3, "cpu", False, seconds=0.5)
         self.assertTrue(0 < before < 60 and 0 < after < 60)
 
+    @long_test
     def test_best2_figures(self):
         """Both figures are drawn; beams agree with the array factor, and the drift with the sky."""
         folder = fresh_folder("best2") / "new"
-        output = run_or_fail(self, "python3", EXAMPLES / "best2_figures.py", folder)
+        output = self.script("best2_figures.py", folder)
         for name in ("best2-pattern.png", "best2-drift.png"):
             self.assertGreater((folder / name).stat().st_size, 50000)
         worst = float(re.search(r"within ([\d.]+) dB", output)[1])
@@ -357,10 +421,11 @@ class TestExamples(unittest.TestCase):
                                    atol=1.2)
         self.assertAlmostEqual(np.mean(peaks), 0, delta=0.5)
 
+    @long_test
     def test_best2_pulsar(self):
         """The profile is what was simulated, at the phase of the timing model."""
         folder = fresh_folder("best2_pulsar")
-        output = run_or_fail(self, "python3", EXAMPLES / "best2_pulsar.py", folder)
+        output = self.script("best2_pulsar.py", folder)
         phase, ratio, worst = map(float, re.search(
             r"phase (\S+), S/N (\d+); it is within ([\d.]+) deviations", output).groups())
         self.assertLessEqual(abs(phase), 1.5 / 256)  # the middle of the bin beside 0 or after it
@@ -373,7 +438,7 @@ class TestExamples(unittest.TestCase):
     def test_fast_radio_burst(self):
         """In the right beam, with its DM; drawn from the voltages that its trigger had dumped."""
         folder = fresh_folder("fast_radio_burst")
-        output = run_or_fail(self, "python3", EXAMPLES / "fast_radio_burst.py", folder)
+        output = self.script("fast_radio_burst.py", folder)
         beam, dm, ratio, dumped = re.search(
             r"beam (\d+) of 9, DM (\S+), S/N (\S+) in .* dumped, S/N (\S+) in", output).groups()
         self.assertEqual(beam, "5")
@@ -384,10 +449,11 @@ class TestExamples(unittest.TestCase):
         self.assertGreater((folder / "burst.png").stat().st_size, 20000)
         self.assertEqual(len(list((folder / "bursts-pictures").glob("*.png"))), 1)
 
+    @long_test
     def test_calibrate(self):
         """What is hidden in cables, amplifiers and filters is gone, and both pictures are drawn."""
         folder = fresh_folder("calibrate")
-        output = run_or_fail(self, "python3", EXAMPLES / "calibrate.py", folder)
+        output = self.script("calibrate.py", folder)
         before, after = map(float, re.search(r"phases of ([\d.]+) degrees rms without, ([\d.]+) ",
                                              output).groups())
         self.assertGreater(before, 60)
@@ -401,8 +467,8 @@ class TestExamples(unittest.TestCase):
         folder = fresh_folder("help")
         for name in ("best2_figures.py", "best2_pulsar.py", "calibrate.py", "fast_radio_burst.py",
                      "instruments/beams.py", "instruments/correlate.py"):
-            output = run_or_fail(self, "python3", EXAMPLES / name, "--help", cwd=folder)
-            self.assertIn("usage: ", output)
+            with working_in(folder):
+                self.assertIn("usage: ", self.script(name, "--help"))
         self.assertEqual(list(folder.iterdir()), [])
 
     def test_wrong_arguments(self):
@@ -410,8 +476,8 @@ class TestExamples(unittest.TestCase):
         for arguments in (["beams.py"], ["correlate.py", "mwa-32t"]):
             for seconds in ("-1", "nan"):
                 with self.subTest(script=arguments[0], seconds=seconds):
-                    status, output = run("python3", EXAMPLES / "instruments" / arguments[0],
-                                         *arguments[1:], f"--seconds={seconds}", timeout=60)
+                    status, output = run_script(EXAMPLES / "instruments" / arguments[0],
+                                                *arguments[1:], f"--seconds={seconds}")
                     self.assertEqual(status, 2, output)
                     self.assertIn("--seconds", output)
 
