@@ -7,8 +7,9 @@
 """waterfall_display: powers, their places in frequency and time, of every type of edge."""
 
 import os
-import threading
 import time
+from collections import namedtuple
+from unittest import mock
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
@@ -20,6 +21,9 @@ from gnuradio.aperture.displays.waterfall_record import WaterfallRecord, levels_
 from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE, ByteSource, comes_true, rx_time
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})
+
+#: what waterfall_display reads of a snapshot_item
+Item = namedtuple("Item", "number time rate frequency tags data")
 
 application = QtWidgets.QApplication([])
 
@@ -163,22 +167,18 @@ class qa_waterfall_display(gr_unittest.TestCase):
     def test_gap_of_a_fast_edge(self):
         """A jump of the stream's time is a gap, whenever lines are drawn; a pause in drawing is
         none."""
-        items = np.ones((3000, 21), np.complex64)
-        jump = [(2000, "rx_time", rx_time(1700000030))]
         display = aperture.waterfall_display(21)
-        data = items.view(np.uint8).reshape(3000, -1)
-        gates = {at: threading.Event() for at in (500, 1000, 2000, 2500)}
-        source = ByteSource(data, tags(100.0) + jump, 100, gates)
-        top = gr.top_block()
-        top.connect(source, display)
-        top.start()
+        data = np.ones(21, np.complex64).view(np.uint8)
+
+        def item(number):
+            seconds = number / 100 + 10 * (number >= 2000)
+            return Item(number, rx_time(1700000000, seconds), 100.0, None, {}, data)
+
+        # what was taken in the last half second before each drawing
         for at in (500, 1000, 2000, 2500, 3000):
-            comes_true(lambda at=at: display.nitems_read(0) >= at)
-            time.sleep(0.05)  # after so long, some of the next items are taken at the display's rate
-            display.update()
-            if at in gates:
-                gates[at].set()
-        top.wait()
+            taken = [item(number) for number in range(at - 50, at, 10)]
+            with mock.patch.object(display, "new_items", return_value=taken):
+                self.assertTrue(display.update())
         picture, _, step = display.record.picture(0)
         missing = np.isnan(picture[:, 0])
         # about 5, 10 and 20 s, then 35 and 40 s: nothing between the third and the fourth
