@@ -14,7 +14,8 @@ import time
 
 import aiohttp
 
-PATIENCE = 60
+from places import PATIENCE
+
 #: events of the page that a test wants to know
 WRONG = ("Runtime.exceptionThrown", "Log.entryAdded")
 

@@ -21,6 +21,8 @@ import numpy as np
 import yaml
 from gnuradio import aperture, blocks, gr
 
+from gnuradio.aperture.testing.tiers import long_test
+
 from places import SOURCE, fresh_folder, main, need_program, run_or_fail
 
 LAB = SOURCE / "examples/lab"
@@ -86,7 +88,165 @@ def same_line(told, found):
     return True
 
 
+def size_of(test, path):
+    from PIL import Image
+    with Image.open(path) as image:
+        test.assertEqual(image.mode, "P", path)  # a palette
+        return image.size
+
+
+def check_picture(test, name, folder):
+    made = folder / f"{name}.png"
+    test.assertEqual(size_of(test, made), size_of(test, PAGES / "pictures" / made.name))
+    test.assertGreater(made.stat().st_size, 3000)
+    test.assertLess(made.stat().st_size, 60_000)
+
+
+def compile_flowgraphs(test):
+    """All flowgraphs at once: the lab's two, and fringes.grc with its other sources."""
+    original = yaml.safe_load((LAB / "fringes.grc").read_text())
+    paths = [LAB / "faults.grc", LAB / "fringes.grc"]
+    for kind in ("file", "rtlsdr"):
+        flowgraph = copy.deepcopy(original)
+        for block in flowgraph["blocks"]:
+            for other, names in SOURCES.items():
+                if block["name"] in names:
+                    test.assertEqual(block["states"]["state"],
+                                     True if other == "simulator" else "disabled")
+                    block["states"]["state"] = True if other == kind else "disabled"
+        flowgraph["options"]["parameters"]["id"] = f"fringes_{kind}"
+        paths.append(test.folder / f"fringes_{kind}.grc")
+        paths[-1].write_text(yaml.safe_dump(flowgraph, allow_unicode=True))
+    output = run_or_fail(test, SOURCE / "tools/run", "grcc", "-o", test.folder, *paths,
+                         cwd=test.folder)
+    test.assertNotIn("rror", output)
+
+
 class TestLab(unittest.TestCase):
+    """Pages, flowgraphs, and the faults that scripts simulate."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = fresh_folder("lab-faults")
+
+    # --- pages ---
+
+    def test_pages(self):
+        for page in PAGES.glob("*.md"):
+            self.assertLessEqual(len(page.read_text().splitlines()), 300, page.name)
+            self.assertLessEqual(max(len(line) for line in page.read_text().splitlines()), 220)
+        for name in pictures.PICTURES:
+            self.assertTrue(any(f"](pictures/{name}.png)" in page.read_text()
+                                for page in PAGES.glob("*.md")), name)
+
+    def test_committed_pictures(self):
+        """Those in docs are the ones that the script makes, and small."""
+        there = {path.stem: path for path in (PAGES / "pictures").iterdir()}
+        self.assertEqual(set(there), set(pictures.PICTURES))
+        for path in there.values():
+            self.assertLess(path.stat().st_size, 60_000, path.name)
+
+    @long_test
+    def test_pictures_of_faults(self):
+        for name in set(pictures.PICTURES) - set(STEPS):
+            with self.subTest(name):
+                pictures.drawing.save(pictures.PICTURES[name](None), self.folder / f"{name}.png")
+                check_picture(self, name, self.folder)
+
+    # --- flowgraphs ---
+
+    def test_sources(self):
+        """The flowgraph compiles with dongles and with files in the place of the simulator."""
+        compile_flowgraphs(self)
+        for kind in ("file", "rtlsdr"):
+            text = (self.folder / f"fringes_{kind}.py").read_text()
+            for number in (0, 1):
+                self.assertIn(f"self.connect((self.{kind}_{number}, 0), (self.tags_{number}, 0))",
+                              text)
+            self.assertNotIn("self.simulator", text)
+
+    # --- the disc ---
+
+    def test_resolved(self):
+        """2 J1(x)/x; 194e3 values of each point: 0.005. The points' disc is the formula's within
+        0.01."""
+        baselines = tuple(range(0, 65, 5))
+        found = faults.resolved(0.53, baselines)
+        model = np.abs(faults.visibility_of_disc(0.53, baselines, 1415e6))
+        np.testing.assert_allclose(found, model, atol=0.02)
+
+    # --- the faults ---
+
+    def test_clock(self):
+        """The slope of the phase is the clock's error: 1415 Hz for 1 ppm, within a thousandth; a
+        long integration has sin(x)/x of the coherence."""
+        for ppm in (0.0, 1.0):
+            baseline = faults.clock(ppm)
+            mean, times = baseline.mean(), baseline.times - baseline.times[0]
+            slope, error, _ = observing.line(times, np.angle(mean))
+            self.assertLess(error / (2 * np.pi), 1)
+            self.assertLess(abs(-slope / (2 * np.pi) / 1415 - ppm), 1e-3)
+            step = times[1] - times[0]
+            for count in (3, 5, 10):
+                share = np.sinc(1415 * ppm * step * count)
+                # 256 samples in an integration, of a coherence of 0.9: 0.02
+                self.assertLess(abs(abs(mean[:count].mean()) - abs(share) * 10 / 11), 0.03)
+        self.assertLess(abs(mean.mean()), 0.01)
+
+    @long_test
+    def test_clipped(self):
+        """Power and coherence of clipped noise are Bussgang's: 1.2e6 values, 0.001 of 0.2, and the
+        terms of third order in the coherence, 1 %."""
+        for rms in np.geomspace(0.2, 3000, 15):
+            power, coherence, clamped = faults.clipped(rms)
+            model_power, model = faults.clipped_model(rms, 0.2)
+            if rms > 3:  # below, steps are rounded, which the formula leaves out
+                self.assertLess(abs(power / (model_power + 1 / 6) - 1), 0.01)
+                self.assertLess(abs(abs(coherence) / model - 1), 0.025)
+            outside = 1 - math.erf(127.5 / rms / math.sqrt(2))
+            self.assertLess(abs(clamped - (1 - (1 - outside) ** 2)), 0.004)
+        self.assertLess(abs(model - 0.2 * 2 / math.pi), 4e-3)
+        self.assertLess(abs(faults.clipped(np.geomspace(0.2, 3000, 15)[0])[1]), 0.1)
+
+    def test_swapped(self):
+        """The fringes run backwards, and twice as fast once the expected ones are taken out."""
+        right, wrong = faults.swapped()
+        model, _ = observing.fringe_rate(right.times, right.expected_phase())
+        for baseline, factor in ((right, 1), (wrong, -1)):
+            rate, _ = observing.fringe_rate(baseline.times, np.angle(baseline.mean()))
+            self.assertLess(abs(rate / model - factor), 1e-3)
+            left = baseline.mean() * np.exp(-1j * baseline.expected_phase())
+            rate, _ = observing.fringe_rate(baseline.times, np.angle(left))
+            self.assertLess(abs(rate / model - (factor - 1)), 1e-3)
+
+    @long_test
+    def test_interference(self):
+        """One channel has a phase that stands still; the others have the fringes; the mean over
+        the band is their circle, moved by that channel's share."""
+        coherence = faults.interference().coherence()
+        still = np.abs(coherence.mean(axis=0))  # NaN in channel 0
+        (bad,) = np.flatnonzero(still > 0.2)
+        self.assertEqual(bad, 16 + round(1.22e3 / 250))
+        self.assertLess(abs(still[bad] - 0.84), 0.02)
+        good = np.delete(coherence[:, 1:], bad - 1, axis=1)
+        self.assertLess(abs(np.abs(good.mean(axis=1)).mean() - 0.07 / 1.07), 1e-3)
+        self.assertLess(np.abs(good.mean(axis=0)).max(), 0.01)
+        self.assertLess(abs(abs(np.nanmean(coherence)) - 0.84 / 31), 2e-3)
+
+    def test_crossed(self):
+        """cos of the angle in the co-polar products, sin in the cross-polar: 4.5e5 values: 0.002
+        each."""
+        for angle in range(0, 91, 10):
+            found = faults.crossed(angle)
+            cosine, sine = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+            for pair, model in (("xx", cosine), ("yy", cosine), ("xy", -sine), ("yx", sine)):
+                self.assertLess(abs(found[pair] - model / 2), 0.01, (angle, pair))
+
+
+@long_test
+class TestSteps(unittest.TestCase):
+    """What students type, one page after the other, and what comes of it."""
+
     @classmethod
     def setUpClass(cls):
         """The commands of all pages, one after the other, as a student types them."""
@@ -124,14 +284,8 @@ class TestLab(unittest.TestCase):
 
     # --- pages ---
 
-    def test_pages(self):
+    def test_commands(self):
         self.assertGreater(self.commands, 10)
-        for page in PAGES.glob("*.md"):
-            self.assertLessEqual(len(page.read_text().splitlines()), 300, page.name)
-            self.assertLessEqual(max(len(line) for line in page.read_text().splitlines()), 220)
-        for name in pictures.PICTURES:
-            self.assertTrue(any(f"](pictures/{name}.png)" in page.read_text()
-                                for page in PAGES.glob("*.md")), name)
 
     def test_printed(self):
         """What the pages show is what comes out."""
@@ -145,68 +299,23 @@ class TestLab(unittest.TestCase):
 
     # --- pictures ---
 
-    def test_committed_pictures(self):
-        """Those in docs are the ones that the script makes, and small."""
-        there = {path.stem: path for path in (PAGES / "pictures").iterdir()}
-        self.assertEqual(set(there), set(pictures.PICTURES))
-        for path in there.values():
-            self.assertLess(path.stat().st_size, 60_000, path.name)
-
-    def size_of(self, path):
-        from PIL import Image
-        with Image.open(path) as image:
-            self.assertEqual(image.mode, "P", path)  # a palette
-            return image.size
-
-    def check_picture(self, name, folder):
-        made = folder / f"{name}.png"
-        self.assertEqual(self.size_of(made), self.size_of(PAGES / "pictures" / made.name))
-        self.assertGreater(made.stat().st_size, 3000)
-        self.assertLess(made.stat().st_size, 60_000)
-
     def test_pictures_of_steps(self):
         """The commands of the pages draw what the script draws; the script draws one of them."""
         for name in STEPS:
-            self.check_picture(name, self.folder)
+            check_picture(self, name, self.folder)
         output = run_or_fail(self, SOURCE / "tools/run", "python3", LAB / "pictures.py",
                              self.folder / "drawn", "noise", cwd=self.folder)
         self.assertIn("noise.png", output)
         self.assertNotIn("arning", output)
-        self.check_picture("noise", self.folder / "drawn")
-
-    def test_pictures_of_faults(self):
-        for name in set(pictures.PICTURES) - set(STEPS):
-            with self.subTest(name):
-                pictures.drawing.save(pictures.PICTURES[name](None), self.folder / f"{name}.png")
-                self.check_picture(name, self.folder)
+        check_picture(self, "noise", self.folder / "drawn")
 
     # --- flowgraphs ---
-
-    def compile(self):
-        """All flowgraphs at once: the lab's two, and fringes.grc with its other sources."""
-        if (self.folder / "fringes.py").exists():
-            return
-        original = yaml.safe_load((LAB / "fringes.grc").read_text())
-        paths = [LAB / "faults.grc", LAB / "fringes.grc"]
-        for kind in ("file", "rtlsdr"):
-            flowgraph = copy.deepcopy(original)
-            for block in flowgraph["blocks"]:
-                for other, names in SOURCES.items():
-                    if block["name"] in names:
-                        self.assertEqual(block["states"]["state"],
-                                         True if other == "simulator" else "disabled")
-                        block["states"]["state"] = True if other == kind else "disabled"
-            flowgraph["options"]["parameters"]["id"] = f"fringes_{kind}"
-            paths.append(self.folder / f"fringes_{kind}.grc")
-            paths[-1].write_text(yaml.safe_dump(flowgraph, allow_unicode=True))
-        output = run_or_fail(self, SOURCE / "tools/run", "grcc", "-o", self.folder, *paths,
-                             cwd=self.folder)
-        self.assertNotIn("rror", output)
 
     def start(self, name, seconds, *said):
         """Runs a flowgraph in a window, at least until this is said; returns what it printed."""
         need_program(self, "xvfb-run")
-        self.compile()
+        if not (self.folder / "fringes.py").exists():
+            compile_flowgraphs(self)
         output = run_or_fail(self, "xvfb-run", "-a", "-s", "-screen 0 1280x1024x24",
                              SOURCE / "tools/run", "python3", SOURCE / "tests/qt_example.py",
                              self.folder / f"{name}.py", seconds,
@@ -252,16 +361,6 @@ class TestLab(unittest.TestCase):
         flowgraph.run()
         said = "display says: inputs A and B: coherence 0.9[01]"
         self.assertRegex(self.start("fringes_file", 6, said), said)
-
-    def test_sources(self):
-        """The flowgraph compiles with dongles and with files in the place of the simulator."""
-        self.compile()
-        for kind in ("file", "rtlsdr"):
-            text = (self.folder / f"fringes_{kind}.py").read_text()
-            for number in (0, 1):
-                self.assertIn(f"self.connect((self.{kind}_{number}, 0), (self.tags_{number}, 0))",
-                              text)
-            self.assertNotIn("self.simulator", text)
 
     # --- the steps ---
 
@@ -317,81 +416,6 @@ class TestLab(unittest.TestCase):
         for value, error, truth, most in zip(found, errors, (9.98, 0.35), (5e-4, 1e-2)):
             self.assertLess(error, most)
             self.assertLess(abs(value - truth), 5 * error)
-
-    # --- the disc ---
-
-    def test_resolved(self):
-        """2 J1(x)/x; 194e3 values of each point: 0.005. The points' disc is the formula's within
-        0.01."""
-        baselines = tuple(range(0, 65, 5))
-        found = faults.resolved(0.53, baselines)
-        model = np.abs(faults.visibility_of_disc(0.53, baselines, 1415e6))
-        np.testing.assert_allclose(found, model, atol=0.02)
-
-    # --- the faults ---
-
-    def test_clock(self):
-        """The slope of the phase is the clock's error: 1415 Hz for 1 ppm, within a thousandth; a
-        long integration has sin(x)/x of the coherence."""
-        for ppm in (0.0, 1.0):
-            baseline = faults.clock(ppm)
-            mean, times = baseline.mean(), baseline.times - baseline.times[0]
-            slope, error, _ = observing.line(times, np.angle(mean))
-            self.assertLess(error / (2 * np.pi), 1)
-            self.assertLess(abs(-slope / (2 * np.pi) / 1415 - ppm), 1e-3)
-            step = times[1] - times[0]
-            for count in (3, 5, 10):
-                share = np.sinc(1415 * ppm * step * count)
-                # 256 samples in an integration, of a coherence of 0.9: 0.02
-                self.assertLess(abs(abs(mean[:count].mean()) - abs(share) * 10 / 11), 0.03)
-        self.assertLess(abs(mean.mean()), 0.01)
-
-    def test_clipped(self):
-        """Power and coherence of clipped noise are Bussgang's: 1.2e6 values, 0.001 of 0.2, and the
-        terms of third order in the coherence, 1 %."""
-        for rms in np.geomspace(0.2, 3000, 15):
-            power, coherence, clamped = faults.clipped(rms)
-            model_power, model = faults.clipped_model(rms, 0.2)
-            if rms > 3:  # below, steps are rounded, which the formula leaves out
-                self.assertLess(abs(power / (model_power + 1 / 6) - 1), 0.01)
-                self.assertLess(abs(abs(coherence) / model - 1), 0.025)
-            outside = 1 - math.erf(127.5 / rms / math.sqrt(2))
-            self.assertLess(abs(clamped - (1 - (1 - outside) ** 2)), 0.004)
-        self.assertLess(abs(model - 0.2 * 2 / math.pi), 4e-3)
-        self.assertLess(abs(faults.clipped(np.geomspace(0.2, 3000, 15)[0])[1]), 0.1)
-
-    def test_swapped(self):
-        """The fringes run backwards, and twice as fast once the expected ones are taken out."""
-        right, wrong = faults.swapped()
-        model, _ = observing.fringe_rate(right.times, right.expected_phase())
-        for baseline, factor in ((right, 1), (wrong, -1)):
-            rate, _ = observing.fringe_rate(baseline.times, np.angle(baseline.mean()))
-            self.assertLess(abs(rate / model - factor), 1e-3)
-            left = baseline.mean() * np.exp(-1j * baseline.expected_phase())
-            rate, _ = observing.fringe_rate(baseline.times, np.angle(left))
-            self.assertLess(abs(rate / model - (factor - 1)), 1e-3)
-
-    def test_interference(self):
-        """One channel has a phase that stands still; the others have the fringes; the mean over
-        the band is their circle, moved by that channel's share."""
-        coherence = faults.interference().coherence()
-        still = np.abs(coherence.mean(axis=0))  # NaN in channel 0
-        (bad,) = np.flatnonzero(still > 0.2)
-        self.assertEqual(bad, 16 + round(1.22e3 / 250))
-        self.assertLess(abs(still[bad] - 0.84), 0.02)
-        good = np.delete(coherence[:, 1:], bad - 1, axis=1)
-        self.assertLess(abs(np.abs(good.mean(axis=1)).mean() - 0.07 / 1.07), 1e-3)
-        self.assertLess(np.abs(good.mean(axis=0)).max(), 0.01)
-        self.assertLess(abs(abs(np.nanmean(coherence)) - 0.84 / 31), 2e-3)
-
-    def test_crossed(self):
-        """cos of the angle in the co-polar products, sin in the cross-polar: 4.5e5 values: 0.002
-        each."""
-        for angle in range(0, 91, 10):
-            found = faults.crossed(angle)
-            cosine, sine = math.cos(math.radians(angle)), math.sin(math.radians(angle))
-            for pair, model in (("xx", cosine), ("yy", cosine), ("xy", -sine), ("yx", sine)):
-                self.assertLess(abs(found[pair] - model / 2), 0.01, (angle, pair))
 
 
 if __name__ == "__main__":

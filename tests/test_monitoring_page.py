@@ -8,6 +8,8 @@ import functools
 import tempfile
 import unittest
 
+from gnuradio.aperture.testing.tiers import ALL, long_test
+
 from places import fresh_folder, main, need_program
 
 #: updates of the page in which nothing may grow, after as many to begin with
@@ -64,7 +66,8 @@ class TestMonitoringPage(unittest.TestCase):
 
     @in_loop
     async def test_a_simulated_array(self):
-        """All parts are drawn, in both sizes, and a setting is made by hand."""
+        """All parts are drawn, in both sizes (in the quick tier in one), and a setting is made by
+        hand."""
         from gnuradio import gr
         from gnuradio.aperture import monitoring
         from gnuradio.aperture.testing.monitored import run, simulated, stop
@@ -77,7 +80,7 @@ class TestMonitoringPage(unittest.TestCase):
                 "listen": "127.0.0.1:0", "token_file": self.fed.write_token(folder)})
             run(instrument)
             try:
-                for size in ((1280, 900), (390, 844)):
+                for size in ((1280, 900), (390, 844)) if ALL else ((1280, 900),):
                     async with self.browser(*size) as browser:
                         await self.look(browser, publisher.url, instrument)
                         await browser.picture(pictures / f"{size[0]}.png", True)
@@ -199,6 +202,7 @@ class TestMonitoringPage(unittest.TestCase):
                                           if " 401 " not in text]
                     self.assert_content(browser, url)
 
+    @long_test
     @in_loop
     async def test_nothing_grows(self):
         """As bench/monitoring_page.py, which has a day's worth of updates."""
