@@ -9,7 +9,7 @@ and aperture_fx write, beside the UVH5 file as h5py has it.
 import os
 import unittest
 
-from places import SOURCE, enter_environment, fresh_folder, main, run, run_or_fail
+from places import SOURCE, enter_environment, fresh_folder, main, run
 
 enter_environment("conversion")
 
@@ -21,10 +21,12 @@ from gnuradio.aperture.arrays import earth_rotation, geometry  # noqa: E402
 from gnuradio.aperture.arrays.array_description import (Antenna, ArrayDescription,  # noqa: E402
                                                        Input)
 from gnuradio.aperture.commands import convert as command  # noqa: E402
+from gnuradio.aperture.commands import fx  # noqa: E402
 from gnuradio.aperture.files.conversion import convert  # noqa: E402
 from gnuradio.aperture.files.growing_file import GrowingFile  # noqa: E402
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout  # noqa: E402
 from gnuradio.aperture.testing.observations import run as run_main  # noqa: E402
+from gnuradio.aperture.testing.tiers import long_test  # noqa: E402
 
 START = 1704067200
 SECONDS = 40.0  # between integrations
@@ -76,8 +78,8 @@ class TestConversion(unittest.TestCase):
                 earth_rotation.julian_date(seconds), 10, rng.integers(0, 11, products), 0.1)])
         file.close()
         cls.ms, cls.uvfits = cls.folder / "a.ms", cls.folder / "a.uvfits"
-        output = run_or_fail(cls("test_visibilities"), *CONVERT, cls.uvh5, cls.uvfits, "--centre",
-                             "Cas A")
+        code, output, errors = run_main(command, cls.uvh5, cls.uvfits, "--centre", "Cas A")
+        output = errors + output
         # what a user is told, and nothing else
         assert output == (
             "aperture_convert: warning: UVFITS keeps 8 characters of the names of antennas: "
@@ -181,20 +183,29 @@ class TestConversion(unittest.TestCase):
                                 opened["Data/visdata"][()], opened["Data/flags"][()],
                                 opened["Data/nsamples"][()], codes)
 
+    FX = ("--input", "sim:two-dish", "--duration", "0.02", "--channels", "16", "--device", "cpu")
+
     def test_correlator(self):
-        """aperture_fx -o x.ms: with and without the UVH5 file, and what is there already."""
-        fx = (SOURCE / "tools/run", "aperture_fx", "--input", "sim:two-dish", "--duration", "0.02",
-              "--channels", "16", "--device", "cpu")
+        """aperture_fx -o x.ms: it is there, without the UVH5 file, and not replaced if not wanted."""
         target = self.folder / "fx.ms"
-        run_or_fail(self, *fx, "-o", target)
+        self.assertEqual(run_main(fx, *self.FX, "-o", target)[0], 0)
         self.assertEqual(table(str(target), ack=False).nrows(), 3)
-        self.assertFalse((self.folder / "fx.ms.uvh5").exists())
-        run_or_fail(self, *fx, "-o", target, "--keep-uvh5")
-        self.assertTrue((self.folder / "fx.uvh5").exists())
-        code, output = run(*fx, "-o", target, "--no-overwrite")
+        self.assertEqual(list(self.folder.glob("fx*.uvh5")), [])
+        code, _, errors = run_main(fx, *self.FX, "-o", target, "--no-overwrite")
         self.assertEqual(code, 1)
-        self.assertIn("the file exists", output)
-        # one place for all antennas
+        self.assertIn("the file exists", errors)
+
+    @long_test
+    def test_both(self):
+        """aperture_fx -o x.ms --keep-uvh5, where there is one already."""
+        target = self.folder / "both.ms"
+        for more in ((), ("--keep-uvh5",)):
+            self.assertEqual(run_main(fx, *self.FX, "-o", target, *more)[0], 0)
+        self.assertEqual(table(str(target), ack=False).nrows(), 3)
+        self.assertTrue((self.folder / "both.uvh5").exists())
+
+    def test_one_place(self):
+        """Antennas that are all at one place are told of, and phased to the zenith."""
         lone = self.folder / "lone.uvh5"
         array = array_of(["A9x", "B2x"])
         array.antennas = [Antenna(name, (0.0, 0.0, 0.0)) for name in ("A9", "B2")]

@@ -8,7 +8,7 @@ under transmitters, with our flags and without.
 
 import unittest
 
-from places import (SOURCE, enter_environment, fresh_folder, main, need_program, run_or_fail)
+from places import enter_environment, fresh_folder, main, need_program, run_or_fail
 
 enter_environment("conversion")
 
@@ -16,6 +16,8 @@ import h5py  # noqa: E402 (the environment's)
 import numpy as np  # noqa: E402
 from casacore.tables import table  # noqa: E402
 from gnuradio import aperture, gr  # noqa: E402
+from gnuradio.aperture.commands import convert  # noqa: E402
+from gnuradio.aperture.testing.observations import run as run_main  # noqa: E402
 from pyuvdata import UVData  # noqa: E402
 
 CHANNELS, FRAME, FRAMES, INTEGRATIONS = 64, 512, 8, 24
@@ -83,8 +85,8 @@ class TestFlags(unittest.TestCase):
     def found(self, name):
         """Fractions [channel] of visibilities of pairs in which AOFlagger finds interference."""
         path = self.folder / f"{name}.ms"
-        run_or_fail(self, SOURCE / "tools/run", "aperture_convert",
-                    self.folder / f"{name}.uvh5", path)
+        code, _, errors = run_main(convert, self.folder / f"{name}.uvh5", path)
+        self.assertEqual(code, 0, errors)
         run_or_fail(self, "aoflagger", path)
         with table(str(path), ack=False) as rows:
             pairs = rows.getcol("ANTENNA1") != rows.getcol("ANTENNA2")

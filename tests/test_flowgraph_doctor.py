@@ -9,8 +9,10 @@ import pathlib
 import unittest
 
 import yaml
+from gnuradio.aperture.commands import doctor as command
 from gnuradio.aperture.doctor.findings import NOTICE, PROBLEM
 from gnuradio.aperture.doctor.flowgraphs import examine_flowgraph
+from gnuradio.aperture.testing.observations import run as run_main
 
 from places import SOURCE, fresh_folder, main, run
 
@@ -243,15 +245,16 @@ class TestFlowgraphDoctor(unittest.TestCase):
         self.assertEqual(status, 1, output)
         self.assertIn("Flowgraph:\n  test_command.grc: Two-dish interferometer, 15 blocks", output)
         self.assertIn("corner_turn sends 2 inputs, and x_engine expects 3 inputs.", output)
-        status, output = run("aperture_doctor", "--json", SOURCE / "examples/fringes.grc")
+        # from here on in this process
+        status, output, _ = run_main(command, "--json", SOURCE / "examples/fringes.grc")
         self.assertEqual((status, json.loads(output)["healthy"]), (0, True))
         broken = self.folder / "broken.grc"
         broken.write_text("{")
         for path, error in ((broken, "is not a flowgraph"),
                             (self.folder / "none.grc", "No such file")):
-            status, output = run("aperture_doctor", path)
+            status, _, errors = run_main(command, path)
             self.assertEqual(status, 1)
-            self.assertIn(error, output)
+            self.assertIn(error, errors)
 
 
 if __name__ == "__main__":

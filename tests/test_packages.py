@@ -13,7 +13,10 @@ from places import SOURCE, enter_environment, fresh_folder, main, run, run_or_fa
 
 enter_environment("compression", "conversion", "formats", "imaging")
 
+from gnuradio.aperture.commands import convert, fx, packages_command  # noqa: E402
 from gnuradio.aperture.packages import environment  # noqa: E402
+from gnuradio.aperture.testing.observations import run as run_main  # noqa: E402
+from gnuradio.aperture.testing.tiers import long_test  # noqa: E402
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 VERSIONS = "import numpy, scipy; print(numpy.__version__, scipy.__version__)"
@@ -84,11 +87,11 @@ class TestPackages(unittest.TestCase):
         folder = fresh_folder("bitshuffle")
         tool = SOURCE / "tools/run"
         paths = [folder / f"{name}.uvh5" for name in ("none", "bitshuffle", "converted")]
-        for path in paths[:2]:
-            run_or_fail(self, tool, "aperture_fx", "--input", "sim:y8", "--channels", "64",
-                        "--duration", "0.2", "--integration", "0.05", "-o", path, "--compression",
-                        path.stem)
-        run_or_fail(self, tool, "aperture_convert", *paths[1:], "--compression", "bitshuffle")
+        arguments = ("--input", "sim:y8", "--channels", "64", "--duration", "0.2", "--integration",
+                     "0.05", "-o")
+        self.assertEqual(run_main(fx, *arguments, paths[0])[0], 0)
+        run_or_fail(self, tool, "aperture_fx", *arguments, paths[1], "--compression", "bitshuffle")
+        self.assertEqual(run_main(convert, *paths[1:], "--compression", "bitshuffle")[0], 0)
         values = []
         for path in paths:
             with VisibilityFile(str(path)) as file:
@@ -98,9 +101,9 @@ class TestPackages(unittest.TestCase):
         # the header, which is not compressed, is much of such short files
         self.assertLess(paths[1].stat().st_size, 0.96 * paths[0].stat().st_size)
         path = paths[1]
-        code, output = run(tool, "aperture_convert", path, folder / "x.ms", "--compression", "lzf")
+        code, _, errors = run_main(convert, path, folder / "x.ms", "--compression", "lzf")
         self.assertEqual(code, 1)
-        self.assertIn("--compression lzf: is for UVH5", output)
+        self.assertIn("--compression lzf: is for UVH5", errors)
         # where it is not installed, all say what to type
         apart = {**os.environ, "APERTURE_VENV": "/nowhere"}
         for command in (["aperture_fx", "--input", "sim:y8", "-o", folder / "y.uvh5",
@@ -112,13 +115,18 @@ class TestPackages(unittest.TestCase):
                              "compression installs it")
         self.assertFalse((folder / "y.uvh5").exists())
 
-    def test_command(self):
-        """aperture_packages lists what there is, and leaves nothing half-installed."""
-        program = SOURCE / "tools/run", "aperture_packages"
-        listed = run_or_fail(self, *program)
+    def test_list(self):
+        """aperture_packages lists what there is."""
+        code, listed, _ = run_main(packages_command)
+        self.assertEqual(code, 0)
         self.assertRegex(listed, r"imaging +installed .*\n.*conversion +installed .*\n.*"
                          r"formats +installed .*\n.*network +installed .*\n"
                          r".*compression +installed")
+
+    @long_test
+    def test_command(self):
+        """aperture_packages leaves nothing half-installed."""
+        program = SOURCE / "tools/run", "aperture_packages"
         folder = fresh_folder("packages") / "venv"
         # without a network
         apart = {**os.environ, "APERTURE_VENV": str(folder), "PIP_NO_INDEX": "1",
