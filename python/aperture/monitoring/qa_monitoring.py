@@ -27,17 +27,15 @@ from gnuradio.aperture.monitoring.publisher import Outbox
 from gnuradio.aperture.monitoring.server.picture import png
 from gnuradio.aperture.testing.fed_server import TOKEN, write_token
 from gnuradio.aperture.testing.monitored import run, simulated, stop
-
-PATIENCE = 60
+from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true
+from gnuradio.aperture.testing.tiers import long_test
 
 
 def wait_for(condition):
     """What a condition gives as soon as it is true."""
-    end = time.monotonic() + PATIENCE
-    while not (found := condition()):
-        if time.monotonic() > end:
-            raise AssertionError("nothing came in time")
-        time.sleep(0.05)
+    found = comes_true(condition, pause=0.05)
+    if not found:
+        raise AssertionError("nothing came in time")
     return found
 
 
@@ -155,6 +153,7 @@ class qa_monitoring(unittest.TestCase):
                  state["figures"].get("server_restarts") == restarts + 1)
         self.assertEqual(200, self.post("f_engine", "gains", {"gain": 1})[0])
 
+    @long_test
     def test_a_server_that_stands_still(self):
         """The flowgraph does not notice; what there was no room for is counted."""
         small = simulated(channels=1024, integration=0.1, spectra=8)
