@@ -6,8 +6,12 @@
 #
 """aperture_beams --fold: profiles of a simulated pulsar, by a period and by a timing model."""
 
+import importlib
 import os
+import signal
+import threading
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 from gnuradio import gr_unittest
@@ -15,11 +19,13 @@ from gnuradio.aperture.arrays.array_description import Source, save_array
 from gnuradio.aperture.arrays.pulses import Pulsar
 from gnuradio.aperture.commands import beams_command
 from gnuradio.aperture.testing.observations import Observations, array_of, run
-from gnuradio.aperture.testing.qa_tools import DEVICE
+from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true
 from gnuradio.aperture.transients.folding import profile, signal_to_noise
 from gnuradio.aperture.transients.psrfits import read_profiles
 
 PERIOD = 0.04
+#: the block's name is that of its module
+SINK = importlib.import_module("gnuradio.aperture.psrfits_sink")
 
 
 class qa_beams_fold(Observations, gr_unittest.TestCase):
@@ -75,10 +81,22 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
 
         def ready():
             return os.path.exists(path) and len(read_profiles(path).times) > 1
-        out = self.interrupt(
-            ready, "--input", self.pulsar(), "--format", "fc32", "--integration", 0.0005,
-            "--beams", "grid:az=170,el=55,name=b", "--profiles", path, "--fold",
-            f"{PERIOD},dm=0.5", "--subintegration", 0.4, "--fold-bins", 40)
+
+        def interrupt():
+            comes_true(ready, pause=0.02)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        helper = threading.Thread(target=interrupt)
+        # in this process, whose sink writes more often than every half minute
+        with mock.patch.object(SINK, "WRITE_INTERVAL", 0.2):
+            helper.start()
+            code, out, err = run(
+                beams_command, "--input", self.pulsar(), "--channels", 32, "--duration", "inf",
+                "--format", "fc32", "--integration", 0.0005, "--device", DEVICE, "--beams",
+                "grid:az=170,el=55,name=b", "--profiles", path, "--fold", f"{PERIOD},dm=0.5",
+                "--subintegration", 0.4, "--fold-bins", 40)
+        helper.join()
+        self.assertEqual((code, err), (0, ""))
         self.assertIn("sub-integrations", out)
         self.assertGreater(signal_to_noise(profile(read_profiles(path))), 40)
 
