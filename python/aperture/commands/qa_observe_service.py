@@ -29,7 +29,7 @@ from gnuradio.aperture.commands.observe_plan import Configuration, InputFailure
 from gnuradio.aperture.commands.observe_service import Service
 from gnuradio.aperture.observatory.instrument import Instrument
 from gnuradio.aperture.observatory.notify import Notifier
-from gnuradio.aperture.testing.qa_tools import DEVICE
+from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true
 from gnuradio.aperture.transients.psrfits import read_profiles
 
 
@@ -74,10 +74,8 @@ class qa_observe_service(gr_unittest.TestCase):
     def of(self, event):
         return [each for each in self.events if each["event"] == event]
 
-    def wait_for(self, condition, seconds=60):
-        until = time.monotonic() + seconds
-        while not condition() and time.monotonic() < until:
-            time.sleep(0.02)
+    def wait_for(self, condition):
+        comes_true(condition, pause=0.02)
 
     def times(self):
         """Of all integrations in all files, in the order of the files' names."""

@@ -18,6 +18,7 @@ from unittest import mock
 
 from gnuradio import gr_unittest
 from gnuradio.aperture.commands import running, tables
+from gnuradio.aperture.testing.qa_tools import PATIENCE
 
 
 class qa_running(gr_unittest.TestCase):
@@ -71,8 +72,7 @@ class qa_running(gr_unittest.TestCase):
         for handler, count in ((signal.SIG_DFL, 1), (signal.SIG_IGN, 0)):
             signal.signal(signal.SIGHUP, handler)
             with running.Interrupts() as interrupts:
-                os.kill(os.getpid(), signal.SIGHUP)
-                time.sleep(0.05)
+                signal.raise_signal(signal.SIGHUP)  # has come when this returns
             self.assertEqual(interrupts.count, count)
             self.assertEqual(signal.getsignal(signal.SIGHUP), handler)
 
@@ -109,7 +109,7 @@ class qa_running(gr_unittest.TestCase):
 
         chain = SimpleNamespace(
             source=SimpleNamespace(finish=lambda: calls.append("finish")), stop=stop,
-            start=lambda: calls.append("start"), wait=lambda: ended.wait(30),
+            start=lambda: calls.append("start"), wait=lambda: ended.wait(PATIENCE),
             samples_done=lambda: 0, losses=lambda: "", adjust=lambda: None, ended=lambda: False)
 
         def interrupt():
@@ -134,8 +134,7 @@ class qa_running(gr_unittest.TestCase):
                 running.Interrupts() as interrupts:
             for count in (1, 2):
                 for _ in range(2):
-                    os.kill(os.getpid(), signal.SIGINT)
-                    time.sleep(0.01)
+                    signal.raise_signal(signal.SIGINT)
                     self.now += 0.5 * running.TOGETHER
                 self.assertEqual(interrupts.count, count)
                 self.now += running.TOGETHER

@@ -11,9 +11,11 @@ import os
 import pty
 import subprocess
 import sys
+import tempfile
 
 from gnuradio import gr_unittest
 from gnuradio.aperture.commands import progress, terminal
+from gnuradio.aperture.testing.qa_tools import PATIENCE
 
 #: prints more than a buffer holds, then as much again, and tells in a file what came of it
 PROGRAM = """
@@ -34,13 +36,15 @@ class qa_terminal(gr_unittest.TestCase):
         return subprocess.Popen([sys.executable, "-c", PROGRAM, name], **streams)
 
     def check(self, process, name):
-        self.assertEqual(process.wait(60), 0)
+        self.assertEqual(process.wait(PATIENCE), 0)
         with open(name) as file:
             self.assertEqual(file.read(), "done")
         os.unlink(name)
 
     def test_streams_that_nobody_reads(self):
-        name = f"/tmp/qa_terminal.{os.getpid()}"
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        name = os.path.join(folder.name, "told")
         with open("/dev/full", "w") as full:  # ENOSPC
             self.check(self.start(name, stdout=full, stderr=full), name)
         reader, writer = os.pipe()            # EPIPE
