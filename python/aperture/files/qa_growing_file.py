@@ -28,6 +28,8 @@ from gnuradio.aperture.files.growing_file import GrowingFile
 from gnuradio.aperture.files.uvh5_reader import VisibilityFile
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
 from gnuradio.aperture.testing.disks import immutable, small_disk
+from gnuradio.aperture.testing.qa_tools import PATIENCE
+from gnuradio.aperture.testing.tiers import ALL
 
 CHANNELS, INPUTS = 64, 4
 PRODUCTS = INPUTS * (INPUTS + 1) // 2
@@ -150,7 +152,7 @@ class qa_growing_file(gr_unittest.TestCase):
     def test_killed(self):
         moments = random.Random(1)
         counts = []
-        for _ in range(50):
+        for _ in range(50 if ALL else 12):
             self.path.unlink(missing_ok=True)
             reader, writer = os.pipe()
             child = os.fork()
@@ -171,7 +173,7 @@ class qa_growing_file(gr_unittest.TestCase):
             # the last one may be there and its report not
             self.assertIn(self.check() - reported, (0, 1))
             counts.append(reported)
-        self.assertGreater(len(set(counts)), 10)
+        self.assertGreater(len(set(counts)), len(counts) // 5)
         # the next writer removes what is left of the killed one
         file = open_file(self.path)
         file.add([integration(0)])
@@ -360,7 +362,7 @@ for _ in range(10):
                                     text=True, env={**os.environ, "HDF5_USE_FILE_LOCKING": "FALSE"})
                    for _ in range(4)]
         for reader in readers:
-            errors = reader.communicate(timeout=120)[1]
+            errors = reader.communicate(timeout=PATIENCE)[1]
             self.assertEqual(reader.returncode, 0, errors)
 
     def test_copies(self):
