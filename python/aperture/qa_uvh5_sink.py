@@ -852,16 +852,19 @@ class Integrations(gr.sync_block):
 
 
 def write(path):
-    """Writes until it is killed, and says how many integrations are in the file."""
+    """Writes until it is killed, or its test has ended, and says how many integrations are in the
+    file."""
+    test = os.getppid()
     # the flowgraph keeps no reference to blocks that are written in Python
     source, sink = Integrations(), uvh5_sink(path, array_of(["A9x"]), 256)
     top = gr.top_block()
     top.connect(source, sink)
     top.start()
-    while True:
+    while os.getppid() == test:
         if sink.integrations():
             print(sink.integrations(), flush=True)
         time.sleep(0.001)
+    os._exit(1)
 
 
 if __name__ == "__main__":
