@@ -22,9 +22,11 @@ for argument; do
             "ENABLE_CUDA:STRING=${argument#*=}" CPPUNIT_FOUND:INTERNAL=1 \\
             SOAPYSDR_FOUND:INTERNAL=1 \\
             > "$APERTURE_BUILD/CMakeCache.txt"
+        printf '%s\n' qa_mask_cc qa_timeline_cc check_flagging > "$APERTURE_BUILD/test_programs.txt"
         touch "$APERTURE_BUILD/build.ninja" ;;
     esac
 done
+echo "$*" >> "$APERTURE_BUILD/asked.txt"
 """
 #: a machine of so many GPUs that who reads the first line only is not the last to end
 FAKE_GPUS = "#!/bin/sh\nfor i in $(seq 3000); do echo \"GPU $i: a GPU\"; done\n"
@@ -67,7 +69,28 @@ class TestSetup(unittest.TestCase):
         status, output, found = self.set_up(build="with-gpus")
         self.assertEqual((status, found), (0, "AUTO"), output)
 
+    def test_targets(self):
+        """Users get no tests built, and tests by their names only those programs."""
+        for words, expected in (
+            ((), ["all"]),
+            (("test",), ["all test_programs"]),
+            (("test", "mask", "time.*cc$"), ["all test_plugins", "qa_mask_cc qa_timeline_cc"]),
+            # a test in Python
+            (("test", "documents"), ["all test_plugins"]),
+        ):
+            with self.subTest(words=words):
+                asked = self.folder / "build" / "asked.txt"
+                asked.unlink(missing_ok=True)
+                status, output, _ = self.set_up(*words)
+                self.assertEqual(status, 0, output)
+                self.assertEqual(re.findall(r"--target (.*)", asked.read_text()), expected)
+
     def test_refuses(self):
+        for words in ("mask",), ("mask", "test"), ("test", "--mask"):
+            status, output, found = self.set_up(*words)
+            self.assertEqual(status, 2)
+            self.assertIn("mask' is not allowed: test, or --with", output)
+            self.assertIsNone(found)
         status, output, found = self.set_up(cuda="maybe")
         self.assertNotEqual(status, 0)
         self.assertIn("APERTURE_CUDA=maybe is not allowed: ON, OFF or AUTO", output)
