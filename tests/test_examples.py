@@ -266,8 +266,9 @@ class TestExamples(unittest.TestCase):
         need_program(self, "xvfb-run")
         text = (self.compiled / "two_receivers_soapy.py").read_text()
         played = self.compiled / "two_receivers_played.py"
-        played.write_text(text.replace("driver=rtlsdr", "driver=aperture_test").replace(
-            "two_receivers_soapy", played.stem))
+        # whose embedded blocks keep their names
+        played.write_text(re.sub(r"\btwo_receivers_soapy\b", played.stem, text).replace(
+            "driver=rtlsdr", "driver=aperture_test"))
         output = self.check_window("two_receivers_soapy", played,
                                    SOAPY_SDR_PLUGIN_PATH=str(BUILD / "tests/soapy"))
         # what the driver hides by default, 12345.375 samples and 2 rad
