@@ -186,7 +186,7 @@ class TestConversion(unittest.TestCase):
     FX = ("--input", "sim:two-dish", "--duration", "0.02", "--channels", "16", "--device", "cpu")
 
     def test_correlator(self):
-        """aperture_fx -o x.ms: it is there, without the UVH5 file, and not replaced if not wanted."""
+        """aperture_fx -o x.ms: written without the UVH5 file, and not replaced if not wanted."""
         target = self.folder / "fx.ms"
         self.assertEqual(run_main(fx, *self.FX, "-o", target)[0], 0)
         self.assertEqual(table(str(target), ack=False).nrows(), 3)

@@ -256,8 +256,8 @@ class TestGuppi(unittest.TestCase):
         np.testing.assert_array_equal(data, expected[:5120 - 25])
 
     def test_mutilated(self):
-        """A thousand files, most of them spoilt in one of their headers; in the quick tier the first
-        of them."""
+        """A thousand files, most of them spoilt in one of their headers; in the quick tier the
+        first of them."""
         files = 1000 if ALL else 200
         path, decoded = self.write("mutilated.raw", 2, blocks_of_file=6)
         expected = components(decoded[:, :, 1])

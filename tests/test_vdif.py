@@ -328,8 +328,8 @@ class TestVdif(unittest.TestCase):
         self.assertEqual([bool(count) for count in source.missing()], [True, False] * 4)
 
     def test_mutilated(self):
-        """A thousand files, most of them spoilt in one of their headers; in the quick tier the first
-        of them."""
+        """A thousand files, most of them spoilt in one of their headers; in the quick tier the
+        first of them."""
         files = 1000 if ALL else 200
         path, expected = self.write("mutilated.vdif", 2, threads=2, frames=8,
                                     samples_per_frame=2560, rate=25.6e4)
