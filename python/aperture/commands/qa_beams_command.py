@@ -20,6 +20,7 @@ from gnuradio.aperture.commands import beam_forming, beams_command
 from gnuradio.aperture.files.filterbank import FilterbankFile
 from gnuradio.aperture.testing.observations import Observations, array_of, run
 from gnuradio.aperture.testing.qa_tools import DEVICE
+from gnuradio.aperture.testing.tiers import long_test
 from gnuradio.aperture.testing.recordings import noise, write_dada
 
 
@@ -67,6 +68,7 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         file = FilterbankFile(self.path("out.fil"))
         self.assertEqual((len(file.frequencies), file.header["nbits"], file.ifs), (8, 8, 2))
 
+    @long_test
     def test_slow_streams_keep_the_phase_error(self):
         """
         Blocks of 8 MB would last 2.6 s here, and weights hold for 32 ms at least: the power, a
