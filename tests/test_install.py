@@ -16,6 +16,17 @@ from places import BUILD, CMAKE, SOURCE, fresh_folder, main, run, run_or_fail
 
 MANIFEST = BUILD / "install_manifest.txt"
 
+#: runs all programs that it is given with --version, and says that of the package
+VERSIONS = """
+import contextlib, runpy, sys
+for program in sys.argv[1:]:
+    sys.argv = [program, "--version"]
+    with contextlib.suppress(SystemExit):
+        runpy.run_path(program, run_name="__main__")
+from gnuradio import aperture
+print(aperture.__version__)
+"""
+
 
 def files_below(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")
@@ -123,11 +134,15 @@ class TestInstall(unittest.TestCase):
         programs = sorted((self.stage / "bin").glob("aperture_*"))
         self.assertGreater(len(programs), 6)
         for program in programs:
-            output = run_or_fail(self, program, "--version", env=self.environment())
-            self.assertEqual(output, f"{program.name} (gr-aperture) {version}\n")
-        output = run_or_fail(self, "/usr/bin/python3", "-c", "from gnuradio import aperture; "
-                             "print(aperture.__version__)", env=self.environment())
-        self.assertEqual(output.strip(), version)
+            self.assertTrue(os.access(program, os.X_OK), program)
+            self.assertTrue(program.read_text().startswith("#!/usr/bin/python3\n"), program)
+        self.assertEqual(run_or_fail(self, programs[0], "--version", env=self.environment()),
+                         f"{programs[0].name} (gr-aperture) {version}\n")
+        # the others in one process, as each imports the same
+        output = run_or_fail(self, "/usr/bin/python3", "-c", VERSIONS, *programs,
+                             env=self.environment())
+        self.assertEqual(output.splitlines(), [f"{program.name} (gr-aperture) {version}"
+                                               for program in programs] + [version])
 
     def test_5_packages(self):
         """The installed programs find packages from PyPI below the user's data folder."""
