@@ -135,6 +135,11 @@ private:
                 *place = d_script.byte();
             }
         }
+        // and numbers that are a little too large or too small
+        for (int i = d_script.byte() % 32; i > 0 && !file.empty(); i--) {
+            const size_t at = d_script.below(std::min(first, file.size()));
+            file[at] = uint8_t(file[at] + d_script.byte() % 32 - 16);
+        }
     }
 
     /*!
@@ -327,12 +332,13 @@ private:
               "a whole recording that is not read to its end");
     }
 
-    //! An Ethernet frame of 60 bytes with IPv4 and UDP.
+    //! The first 60 bytes of an Ethernet frame with IPv4 and UDP: what counts is where
+    //! the capture ends, and not what UDP says.
     static bytes ethernet()
     {
         bytes frame(60, 7);
         frame[12] = 8, frame[13] = 0, frame[14] = 0x45, frame[20] = 0x40, frame[21] = 0;
-        frame[23] = 17, frame[38] = 0, frame[39] = 26;
+        frame[23] = 17, frame[38] = 0, frame[39] = 200;
         return frame;
     }
     static bytes pcap()
@@ -455,6 +461,8 @@ private:
             // one that is not as it should be: anything, as a packet may say
             if (const auto what = d_script.byte(); what < 64)
                 items[what % items.size()] = int64_t(d_script.number(8));
+            else if (what < 128) // or a little too large or too small
+                items[what % items.size()] += int8_t(d_script.byte()) / 8;
             network::spead_place_data data{ nullptr, 0, items.data(),  -1,
                                             0,       0, counts.data(), nullptr,
                                             0,       0 };
