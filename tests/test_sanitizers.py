@@ -2,9 +2,13 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-The tests of the runtime and of threads find nothing under AddressSanitizer and ThreadSanitizer,
-those of kernels nothing under the first (OpenMP's threads are not instrumented), with all
-assertions.
+GCC's sanitizers find nothing, with all assertions.
+
+The quick tier runs what finds most: the tests of the runtime with ThreadSanitizer, and the readers
+of packets and files with AddressSanitizer and UndefinedBehaviorSanitizer and random input, from
+objects that the build has made for this (tests/sanitizers/CMakeLists.txt). tools/test --all builds
+the library twice more: the tests of the runtime and of threads under all three sanitizers, those
+of kernels under the first two (OpenMP's threads are not instrumented).
 """
 
 import concurrent.futures
@@ -12,17 +16,84 @@ import os
 import subprocess
 import unittest
 
+from gnuradio.aperture.testing.tiers import long_test
 from places import BUILD, CMAKE, SOURCE, main, run_or_fail
 
-THREADS = ("qa_device_runtime_cc", "qa_device_order_cc", "qa_device_flow_cc",
-           "qa_device_repeats_cc", "qa_timed_beam_settings_cc")
+THREADS = ("qa_device_runtime_cc", "qa_device_order_cc", "qa_device_waits_cc",
+           "qa_device_flow_cc", "qa_device_repeats_cc", "qa_timed_beam_settings_cc")
 KERNELS = ("qa_kernels_cc", "qa_beam_kernels_cc", "qa_f_engine_kernels_cc")
-HERE = SOURCE / "tests"
+PROGRAMS = BUILD / "tests" / "sanitizers"
+SUPPRESSIONS = SOURCE / "tests" / "sanitizers" / "thread.supp"
+
+#: what a program with a fault is called with -> what the sanitizer says
+FAULTS = {
+    "thread": {"race": "ThreadSanitizer: data race"},
+    "address_undefined": {"freed": "AddressSanitizer: heap-use-after-free",
+                          "overflow": "runtime error: signed integer overflow"},
+}
 
 
-class TestSanitizers(unittest.TestCase):
-    def check(self, name, sanitizers, tests, **options):
-        build = BUILD / "tests" / name
+def run(command, limit=1800, **environment):
+    """Returns the exit status of a program and what it wrote."""
+    result = subprocess.run(command, timeout=limit, env=dict(os.environ, **environment),
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, errors="replace")
+    return result.returncode, result.stdout
+
+
+class Sanitizers(unittest.TestCase):
+    def assert_clean(self, commands, **environment):
+        """Programs end well; two of them run at a time, as those with threads often wait."""
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            results = pool.map(lambda command: run(command, **environment), commands)
+        for command, (status, output) in zip(commands, results):
+            with self.subTest(command=" ".join(str(word) for word in command)):
+                self.assertEqual(status, 0, output[-8000:])
+
+    def assert_finds(self, program, faults):
+        """The sanitizer is at work: it finds what is wrong with such a program."""
+        for fault, said in faults.items():
+            with self.subTest(fault=fault):
+                status, output = run([program, fault], TSAN_OPTIONS="")
+                self.assertIn(said, output)
+                self.assertNotEqual(status, 0)
+
+
+class TestOwnObjects(Sanitizers):
+    """Of programs that are parts of the build."""
+
+    def program(self, name):
+        path = PROGRAMS / name
+        if not path.exists():
+            missing = f"{path} was not built: does the compiler have no such sanitizer?"
+            if os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1":
+                self.fail(missing)
+            self.skipTest(missing)
+        return path
+
+    def test_threads_of_the_runtime(self):
+        program = self.program("runtime_thread")
+        self.assert_clean([[program, *suites] for suites in (
+            ["qa_device_flow"],
+            ["qa_device_order", "qa_device_waits", "qa_device_repeats", "qa_device_runtime",
+             "qa_timed_beam_settings"])],
+            TSAN_OPTIONS=f"suppressions={SUPPRESSIONS}", APERTURE_TEST_ALL="")
+
+    def test_hostile_packets_and_files(self):
+        self.assert_clean([[self.program("fuzz_packets"), "1e6", "46"],
+                           [self.program("fuzz_files"), "1e4", "46"]])
+
+    def test_they_find_faults(self):
+        for name, faults in FAULTS.items():
+            self.assert_finds(self.program(f"faulty_{name}"), faults)
+
+
+@long_test
+class TestWholeTree(Sanitizers):
+    """Of the library, built with each sanitizer."""
+
+    def check(self, name, sanitizers, tests, **environment):
+        build = BUILD / "tests" / f"{name}-sanitizer"
         build.mkdir(parents=True, exist_ok=True)
         flags = f"-fsanitize={sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer"
         run_or_fail(self, CMAKE, "-S", SOURCE, "-B", build, f"-DCMAKE_CXX_FLAGS={flags}",
@@ -30,39 +101,16 @@ class TestSanitizers(unittest.TestCase):
                     # to find what a sanitizer reports, and variables would take long
                     "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
                     "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1",
-                    "-DENABLE_PYTHON=OFF", "-DENABLE_CUDA=OFF")
+                    "-DENABLE_PYTHON=OFF", "-DENABLE_CUDA=OFF", timeout=1200)
         run_or_fail(self, CMAKE, "--build", build, "--target", *tests, "--parallel", "2",
-                    timeout=2400)
-
-        def run(test):
-            return subprocess.run([build / "tests" / "cpp" / test], timeout=600,
-                                  env=dict(os.environ, **options),
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, errors="replace")
-
-        # the tests of threads sleep much of the time
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            results = pool.map(run, tests)
-        for test, result in zip(tests, results):
-            with self.subTest(test=test):
-                self.assertEqual(result.returncode, 0, result.stdout[-8000:])
-        self.check_finds(build, flags, options)
-
-    def check_finds(self, build, flags, options):
-        """A program with a fault of each kind fails: the sanitizer is at work."""
-        program = build / "faulty"
-        run_or_fail(self, os.environ.get("CXX", "c++"), *flags.split(), "-pthread",
-                    HERE / "sanitizers" / "faulty.cc", "-o", program)
-        result = subprocess.run([program], env=dict(os.environ, **options), timeout=60,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.assertNotEqual(result.returncode, 0)
+                    timeout=7200)
+        self.assert_clean([[build / "tests" / "cpp" / test] for test in tests], **environment)
 
     def test_address(self):
-        self.check("address-sanitizer", "address,undefined", THREADS + KERNELS)
+        self.check("address", "address,undefined", THREADS + KERNELS)
 
     def test_thread(self):
-        self.check("thread-sanitizer", "thread", THREADS,
-                   TSAN_OPTIONS=f"suppressions={HERE / 'sanitizers' / 'thread.supp'}")
+        self.check("thread", "thread", THREADS, TSAN_OPTIONS=f"suppressions={SUPPRESSIONS}")
 
 
 if __name__ == "__main__":

@@ -8,10 +8,12 @@
 #include "runtime/emulated.h"
 #include "runtime/host_memory.h"
 #include "runtime/host_wait.h"
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -23,9 +25,100 @@ namespace {
 std::atomic<size_t> allocated{ 0 }, pinned{ 0 }, longest{ 0 };
 std::atomic<unsigned> seeds{ 1 };
 
-class event : public aperture::event
+/*!
+ * Whether the streams that are not reluctant are at rest. Streams may end as late as the
+ * program does.
+ */
+class eager_streams
 {
 public:
+    static eager_streams& get()
+    {
+        static auto* const all = new eager_streams;
+        return *all;
+    }
+
+    //! So many of them have work to do from now on.
+    void begin(int streams) { d_busy += streams; }
+    //! One of them has nothing to do any more, or waits for an event.
+    void rest()
+    {
+        if (--d_busy == 0 && reluctant_streams > 0)
+            notify();
+    }
+    //! Waits for a condition that is changed under `mutex`, and until all are at rest.
+    template <class condition>
+    void wait_for_rest(condition also)
+    {
+        wait_for([&] { return also() && d_busy == 0; });
+    }
+    template <class condition>
+    void wait_for(condition is_so)
+    {
+        std::unique_lock<std::mutex> lock(mutex);
+        d_changed.wait(lock, is_so);
+    }
+    void notify()
+    {
+        std::lock_guard<std::mutex> guard(mutex);
+        d_changed.notify_all();
+    }
+
+    std::mutex mutex;
+    std::atomic<int> reluctant_streams{ 0 };
+
+private:
+    std::condition_variable d_changed;
+    std::atomic<int> d_busy{ 0 };
+};
+
+//! The calling thread is one of theirs.
+thread_local bool on_eager_stream = false;
+
+} // namespace
+
+//! How much of a reluctant stream's work somebody waits for.
+struct stream::demand {
+    static constexpr auto everything = std::numeric_limits<uint64_t>::max();
+
+    demand() { eager_streams::get().reluctant_streams++; }
+    ~demand() { eager_streams::get().reluctant_streams--; }
+
+    //! The first so many pieces of work are waited for.
+    void want(uint64_t pieces)
+    {
+        auto& others = eager_streams::get();
+        {
+            std::lock_guard<std::mutex> guard(others.mutex);
+            d_wanted = std::max(d_wanted, pieces);
+        }
+        others.notify();
+    }
+    //! Waits for the latest moment for the piece of work of this number.
+    void wait(uint64_t number)
+    {
+        auto& others = eager_streams::get();
+        const auto wanted = [&] { return d_wanted >= number; };
+        const auto& hook = current_settings().before_reluctant_work;
+        if (hook) {
+            others.wait_for(wanted);
+            hook();
+        }
+        others.wait_for_rest(wanted);
+    }
+
+private:
+    uint64_t d_wanted = 0; // under the mutex of eager_streams
+};
+
+/*!
+ * An event of an emulated stream.
+ */
+class stream::mark : public event
+{
+public:
+    explicit mark(std::shared_ptr<demand> d) : d_demand(std::move(d)) {}
+
     bool done() const override
     {
         std::lock_guard<std::mutex> guard(d_mutex);
@@ -35,7 +128,13 @@ public:
     void synchronize() const override
     {
         working_thread::waits();
+        if (d_demand)
+            d_demand->want(number);
         std::unique_lock<std::mutex> lock(d_mutex);
+        if (!d_done && on_eager_stream) {
+            d_resting++;
+            eager_streams::get().rest();
+        }
         d_changed.wait(lock, [this] { return d_done; });
     }
 
@@ -43,14 +142,22 @@ public:
     {
         std::lock_guard<std::mutex> guard(d_mutex);
         d_done = true;
+        // Those who wait have work from here on, not only when their threads awake.
+        eager_streams::get().begin(std::exchange(d_resting, 0));
         d_changed.notify_all();
     }
 
+    uint64_t number = 0; // of the piece of work that sets it
+
 private:
+    const std::shared_ptr<demand> d_demand; // of its stream, if that is reluctant
     mutable std::mutex d_mutex;
     mutable std::condition_variable d_changed;
     mutable bool d_done = false;
+    mutable int d_resting = 0; // streams that wait, and are not reluctant
 };
+
+namespace {
 
 //! Which device owns which memory. It outlives all that is destroyed when a program ends:
 //! rings may be freed as late as that.
@@ -162,10 +269,17 @@ size_t memory_in_use() { return allocated; }
 size_t pinned_memory() { return pinned; }
 size_t longest_queue() { return longest.exchange(0); }
 
-stream::stream() : d_random(seeds++), d_thread([this] { loop(); }) {}
+stream::stream()
+    : d_demand(current_settings().reluctant ? std::make_shared<demand>() : nullptr),
+      d_random(seeds++),
+      d_thread([this] { loop(); })
+{
+}
 
 stream::~stream()
 {
+    if (d_demand)
+        d_demand->want(demand::everything);
     {
         std::lock_guard<std::mutex> guard(d_mutex);
         d_quit = true;
@@ -176,17 +290,23 @@ stream::~stream()
 
 void stream::loop()
 {
+    on_eager_stream = !d_demand;
     std::unique_lock<std::mutex> lock(d_mutex);
-    for (;;) {
-        d_idle = d_queue.empty();
-        if (d_idle)
+    for (uint64_t number = 1;; number++) {
+        if (!d_idle && d_queue.empty()) {
+            d_idle = true;
             d_changed.notify_all();
+            if (!d_demand)
+                eager_streams::get().rest();
+        }
         d_changed.wait(lock, [this] { return d_quit || !d_queue.empty(); });
         if (d_queue.empty())
             return;
         auto work = std::move(d_queue.front());
         d_queue.pop_front();
         lock.unlock();
+        if (d_demand)
+            d_demand->wait(number);
         // some of the work only, so that neither everything nor nothing is late
         d_random = d_random * 1664525u + 1013904223u;
         const int delay = current_settings().delay;
@@ -212,7 +332,9 @@ void stream::throw_failure()
         std::rethrow_exception(std::exchange(d_failure, nullptr));
 }
 
-void stream::run(std::function<void()> work)
+void stream::run(std::function<void()> work) { push(std::move(work)); }
+
+uint64_t stream::push(std::function<void()> work)
 {
     std::lock_guard<std::mutex> guard(d_mutex);
     throw_failure();
@@ -221,22 +343,27 @@ void stream::run(std::function<void()> work)
     while (seen < d_queue.size() &&
            !longest.compare_exchange_weak(seen, d_queue.size())) {
     }
+    if (d_idle && !d_demand)
+        eager_streams::get().begin(1);
     d_idle = false;
     d_changed.notify_all();
+    return ++d_pushed;
 }
 
 void stream::synchronize()
 {
     working_thread::waits();
     std::unique_lock<std::mutex> lock(d_mutex);
+    if (d_demand)
+        d_demand->want(d_pushed);
     d_changed.wait(lock, [this] { return d_idle; });
     throw_failure();
 }
 
 event_sptr stream::record()
 {
-    auto e = std::make_shared<const event>();
-    run([e] { e->set(); });
+    auto e = std::make_shared<mark>(d_demand);
+    e->number = push([e] { e->set(); });
     return e;
 }
 

@@ -11,9 +11,11 @@
 #include "runtime/backend.h"
 #include <condition_variable>
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -44,6 +46,16 @@ struct settings {
     std::atomic<int> copy_delay{ 0 };
     //! Devices reach each other's memory.
     std::atomic<bool> peers{ true };
+    /*!
+     * Streams that are made while this is true are reluctant: they do a piece of work at
+     * the latest moment that the waits between streams allow, which is when somebody
+     * waits for it and all streams that are not reluctant have come to rest, because they
+     * have no work left or wait for an event. A wait that is missing shows then, whatever
+     * threads happen to be fast.
+     */
+    std::atomic<bool> reluctant{ false };
+    //! What a reluctant stream calls when a piece of its work is waited for.
+    std::function<void()> before_reluctant_work;
 };
 APERTURE_DEVICE_API settings& current_settings();
 
@@ -72,13 +84,19 @@ public:
     void run(std::function<void()> work);
 
 private:
+    struct demand;
+    class mark;
+
     void loop();
+    uint64_t push(std::function<void()> work);
     void throw_failure();
 
     std::mutex d_mutex; // of all but the thread
     std::condition_variable d_changed;
     std::deque<std::function<void()>> d_queue;
     bool d_idle = true, d_quit = false;
+    uint64_t d_pushed = 0;
+    const std::shared_ptr<demand> d_demand; // of a reluctant stream
     std::exception_ptr d_failure;
     unsigned d_random;
     std::thread d_thread;

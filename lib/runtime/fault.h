@@ -13,8 +13,8 @@ namespace gr::aperture {
 #ifdef APERTURE_FAULTS
 /*!
  * Whether a wait or a copy is to be left out: the environment variable APERTURE_FAULT has
- * its name. Only in builds with the CMake option APERTURE_FAULTS, which exist so that a
- * test can show that the other tests would notice.
+ * its name. Only in programs that show that the tests would notice (aperture_faults in
+ * tests/cpp/CMakeLists.txt).
  */
 bool left_out(const char* name);
 #else

@@ -12,6 +12,7 @@
 #include <cppunit/ui/text/TestRunner.h>
 #include <iostream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -26,8 +27,8 @@ struct stop_at_failure : CppUnit::TestListener {
 } // namespace
 
 /*!
- * Runs all suites that the executable's other source file registers; with
- * --first-failure, until a test fails.
+ * Runs the suites that the executable's other source files register, or those named in
+ * its arguments; with --first-failure, until a test fails.
  */
 int main(int argc, char** argv)
 {
@@ -42,7 +43,16 @@ int main(int argc, char** argv)
     runner.addTest(suite); // the runner owns it from here on
     runner.setOutputter(new CppUnit::CompilerOutputter(&runner.result(), std::cerr));
     stop_at_failure listener(runner.eventManager());
-    if (argc > 1 && argv[1] == std::string("--first-failure"))
-        runner.eventManager().addListener(&listener);
-    return runner.run("", false) ? 0 : 1;
+    std::vector<std::string> names;
+    for (int i = 1; i < argc; i++)
+        if (argv[i] == std::string("--first-failure"))
+            runner.eventManager().addListener(&listener);
+        else
+            names.push_back(argv[i]);
+    if (names.empty())
+        names.push_back(""); // all
+    bool good = true;
+    for (const auto& name : names)
+        good = runner.run(name, false) && good;
+    return good ? 0 : 1;
 }

@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_TESTS_CPP_QA_DEVICE_H
 
 #include "runtime/emulated.h"
+#include "tiers.h"
 #include <gnuradio/aperture/device/device_block.h>
 #include <gnuradio/sync_block.h>
 #include <gnuradio/top_block.h>
@@ -140,11 +141,11 @@ inline int64_t wrong_bytes(const void* ring,
     return wrong;
 }
 
-//! Waits until something is so, for half a minute at most; whether it is then.
+//! Waits until something is so, for ten minutes at most; whether it is then.
 template <class condition>
 bool comes_true(condition is_so)
 {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(10);
     while (!is_so() && std::chrono::steady_clock::now() < until)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return is_so();
@@ -390,7 +391,9 @@ public:
 
     bool start() override
     {
-        items = wrong = 0;
+        items = wrong = looked_at = 0;
+        if (before_start)
+            before_start();
         return device_block::start();
     }
 
@@ -399,18 +402,21 @@ public:
                 gr_vector_const_void_star& input_items,
                 gr_vector_void_star&) override
     {
-        const int n = ninput_items[0];
+        const int n = ninput_items[0] / output_multiple() * output_multiple();
         const void* in = input_items[0];
         const int64_t first = items;
         dynamic_cast<emulated::stream&>(work_stream()).run([=] {
             wrong += wrong_bytes(in, d_model, first, n, d_size, emulated::mask);
+            looked_at += n;
         });
         items += n;
         consume_each(n);
         return 0;
     }
 
-    std::atomic<int64_t> items{ 0 }, wrong{ 0 };
+    //! items: that it was called with; looked_at: by its kernels
+    std::atomic<int64_t> items{ 0 }, wrong{ 0 }, looked_at{ 0 };
+    std::function<void()> before_start; // to be set before the flowgraph runs
 
 private:
     const size_t d_size;
@@ -436,7 +442,15 @@ public:
     bool start() override
     {
         d_sent = 0;
+        stopped = false;
         return device_block::start();
+    }
+
+    bool stop() override
+    {
+        const bool good = device_block::stop();
+        stopped = true;
+        return good;
     }
 
     int process(int noutput_items,
@@ -444,6 +458,8 @@ public:
                 gr_vector_const_void_star&,
                 gr_vector_void_star& output_items) override
     {
+        if (before_call)
+            before_call();
         if (d_sent == d_items)
             return WORK_DONE;
         const int n = int(std::min<int64_t>(noutput_items, d_items - d_sent));
@@ -457,7 +473,9 @@ public:
         return n;
     }
 
-    int largest_call = 0; // items
+    int largest_call = 0;              // items
+    std::function<void()> before_call; // to be set before the flowgraph runs
+    std::atomic<bool> stopped{ false };
 
 private:
     const size_t d_size;
@@ -480,6 +498,8 @@ public:
         d_granularity = s.granularity;
         d_memory = s.memory_size;
         d_peers = s.peers;
+        d_reluctant = s.reluctant;
+        d_before_reluctant_work = s.before_reluctant_work;
     }
     ~emulation()
     {
@@ -491,12 +511,15 @@ public:
         s.granularity = d_granularity;
         s.memory_size = d_memory;
         s.peers = d_peers;
+        s.reluctant = d_reluctant;
+        s.before_reluctant_work = d_before_reluctant_work;
     }
 
 private:
     int d_delay, d_clear_delay, d_copy_delay;
     size_t d_ring, d_granularity, d_memory;
-    bool d_peers;
+    bool d_peers, d_reluctant;
+    std::function<void()> d_before_reluctant_work;
 };
 
 template <class block, class... arguments>

@@ -19,7 +19,7 @@
 #include <sstream>
 
 using namespace gr::aperture;
-using qa::device_sink, qa::make, qa::sequence, qa::sink, qa::source, qa::step,
+using qa::device_sink, qa::in_all, qa::make, qa::sequence, qa::sink, qa::source, qa::step,
     qa::stepped;
 
 namespace {
@@ -139,7 +139,7 @@ public:
 
     void host_to_device_to_host()
     {
-        const int64_t items = 5000000;
+        const int64_t items = in_all(5000000, 1000000);
         auto s = make<source>(4, items);
         auto k = make<sink>(4, stepped(stepped(sequence())));
         chain({ s, make<step>(4), copy_block(4), make<step>(4), k });
@@ -147,10 +147,10 @@ public:
         assert_right(k, items);
     }
 
-    //! 10^8 items of 4 bytes
+    //! 10^8 items of 4 bytes, where all tests run
     void a_long_stream()
     {
-        const int64_t items = 100000000;
+        const int64_t items = in_all(100000000, 5000000);
         auto k = make<sink>(4, sequence());
         chain({ make<source>(4, items), copy_block(4), copy_block(4), k });
         d_top->run();
@@ -322,7 +322,7 @@ public:
 
     void history()
     {
-        const int64_t items = 1000000;
+        const int64_t items = in_all(1000000, 300000);
         for (int delay : { 1, 7, 1000, 9001 }) {
             d_top = gr::make_top_block("test");
             auto k = make<sink>(4, stepped(stepped(sequence(), delay), 3));
@@ -369,7 +369,8 @@ public:
                              100003u,
                              440000u,
                              524288u }) {
-            const int64_t items = std::max<int64_t>(20, 2000000 / int64_t(size));
+            const int64_t items =
+                std::max(in_all(20, 12), in_all(2000000, 500000) / int(size));
             d_top = gr::make_top_block("test");
             auto s = make<source>(size, items);
             auto c = copy_block(size);
@@ -389,7 +390,7 @@ public:
         const qa::emulation restored;
         emulated::current_settings().granularity = 2 << 20;
         for (size_t size : { 8000u, 100003u, 440000u }) {
-            const int64_t items = 8000000 / int64_t(size);
+            const int64_t items = in_all(8000000, 4000000) / int64_t(size);
             d_top = gr::make_top_block("test");
             auto s = make<source>(size, items);
             auto first = make<step>(size, 2), second = make<step>(size, 1);
@@ -412,7 +413,7 @@ public:
         const qa::emulation restored;
         emulated::current_settings().granularity = 2 << 20;
         const size_t size = 8000;
-        const int64_t items = 3000;
+        const int64_t items = in_all(3000, 1000);
         auto k = make<sink>(size, stepped(stepped(sequence())));
         chain({ make<source>(size, items), make<step>(size, 0, 3), make<step>(size), k });
         d_top->run();
@@ -772,10 +773,10 @@ public:
             int history;
         };
         for (const bool peers : { true, false })
-            for (const kind& c : { kind{ 4, 300001, 0 },
-                                   kind{ 8, 100003, 99 },
-                                   kind{ 100003, 70, 0 },
-                                   kind{ 100003, 70, 2 } })
+            for (const kind& c : { kind{ 4, in_all(300001, 60001), 0 },
+                                   kind{ 8, in_all(100003, 30003), 99 },
+                                   kind{ 100003, in_all(70, 12), 0 },
+                                   kind{ 100003, in_all(70, 12), 2 } })
                 for (const std::string from : { "host", "emulated", "emulated:2" }) {
                     const qa::emulation settings;
                     emulated::current_settings().peers = peers;
@@ -830,10 +831,8 @@ public:
             d_top->lock();
             d_top->connect(one, 0, other, 0);
             d_top->unlock();
-            for (int wait = 0; wait < 6000 && !(end->items > 0 && other->items > 0);
-                 wait++)
-                std::this_thread::sleep_for(std::chrono::milliseconds(10));
-            CPPUNIT_ASSERT(end->items > 0 && other->items > 0);
+            CPPUNIT_ASSERT(
+                qa::comes_true([&] { return end->items > 0 && other->items > 0; }));
             d_top->lock();
             d_top->disconnect(one, 0, other, 0);
             d_top->unlock();

@@ -100,7 +100,7 @@ struct flowgraph {
 
     void wait_for(const std::function<bool()>& condition)
     {
-        const auto until = std::chrono::steady_clock::now() + 60s;
+        const auto until = std::chrono::steady_clock::now() + 10min;
         while (!condition() && std::chrono::steady_clock::now() < until)
             std::this_thread::sleep_for(1ms);
         CPPUNIT_ASSERT(condition());

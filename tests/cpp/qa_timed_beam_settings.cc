@@ -40,7 +40,7 @@ public:
         if (fails)
             throw std::runtime_error("the test wanted an error");
         if (!d_changed.wait_for(
-                lock, std::chrono::seconds(60), [this] { return d_there < 3; }))
+                lock, std::chrono::minutes(10), [this] { return d_there < 3; }))
             throw std::runtime_error("three are there, and nobody lets go of one");
         d_there++;
         return std::make_shared<prepared>(*this, weights[0], weights[count - 1]);
@@ -58,13 +58,13 @@ public:
     {
         std::unique_lock<std::mutex> lock(d_mutex);
         CPPUNIT_ASSERT(d_changed.wait_for(
-            lock, std::chrono::seconds(60), [&] { return d_begun >= number; }));
+            lock, std::chrono::minutes(10), [&] { return d_begun >= number; }));
     }
     void wait_until_idle()
     {
         std::unique_lock<std::mutex> lock(d_mutex);
         CPPUNIT_ASSERT(d_changed.wait_for(
-            lock, std::chrono::seconds(60), [&] { return d_begun == d_ended; }));
+            lock, std::chrono::minutes(10), [&] { return d_begun == d_ended; }));
     }
     int begun()
     {

@@ -8,11 +8,10 @@
 #ifndef INCLUDED_APERTURE_TESTS_FUZZ_PACKET_SCRIPT_H
 #define INCLUDED_APERTURE_TESTS_FUZZ_PACKET_SCRIPT_H
 
+#include "fuzzing.h"
 #include "network/packet_intake.h"
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -30,18 +29,10 @@ inline uint64_t packets_played = 0;
 inline uint64_t rows_taken = 0;
 inline uint64_t payloads_checked = 0;
 
-inline void check(bool good, const char* what)
-{
-    if (!good) {
-        std::fprintf(stderr, "fault: %s\n", what);
-        std::abort();
-    }
-}
-
 class packet_script
 {
 public:
-    packet_script(const uint8_t* data, size_t bytes) : d_data(data), d_end(data + bytes)
+    packet_script(const uint8_t* data, size_t bytes) : d_script(data, bytes)
     {
         const auto& layouts = formats::packet_layouts();
         d_layout = &layouts[byte() % layouts.size()];
@@ -72,7 +63,7 @@ public:
 
     void play()
     {
-        while (d_data < d_end)
+        while (d_script.left())
             step();
         d_window->finish();
         take_rows(1 << 30);
@@ -89,14 +80,8 @@ public:
     }
 
 private:
-    uint8_t byte() { return d_data < d_end ? *d_data++ : 0; }
-    uint64_t number(int bytes)
-    {
-        uint64_t n = 0;
-        for (int i = 0; i < bytes; i++)
-            n = n << 8 | byte();
-        return n;
-    }
+    uint8_t byte() { return d_script.byte(); }
+    uint64_t number(int bytes) { return d_script.number(bytes); }
 
     // What a packet of a stream and time holds.
     uint8_t pattern(int64_t stream, int64_t number, int64_t i) const
@@ -237,8 +222,7 @@ private:
         }
     }
 
-    const uint8_t* d_data;
-    const uint8_t* const d_end;
+    decisions d_script;
     const formats::packet_layout* d_layout;
     formats::packet_settings d_settings;
     std::vector<int> d_streams;
@@ -249,27 +233,6 @@ private:
     int64_t d_now = 1'700'000'000'000'000'000, d_next = 0;
     uint64_t d_played = 0, d_there = 0;
     bool d_begun = false, d_lazy = false;
-};
-
-//! Random bytes that are the same each time.
-class random_bytes
-{
-public:
-    explicit random_bytes(uint64_t seed) : d_state(seed * 0x9e3779b97f4a7c15u + 1) {}
-    std::vector<uint8_t> next(size_t count)
-    {
-        std::vector<uint8_t> bytes(count);
-        for (auto& b : bytes) {
-            d_state ^= d_state << 13;
-            d_state ^= d_state >> 7;
-            d_state ^= d_state << 17;
-            b = uint8_t(d_state >> 32);
-        }
-        return bytes;
-    }
-
-private:
-    uint64_t d_state;
 };
 
 } // namespace gr::aperture::fuzz

@@ -6,13 +6,18 @@
  */
 
 /*
- * A use of freed memory and a race: what a sanitizer must find.
+ * What a sanitizer must find: the argument says whether it is a race, a use of freed
+ * memory or an overflow.
  */
 
 #include <cstdio>
+#include <limits>
+#include <string>
 #include <thread>
 
-int main()
+namespace {
+
+int race()
 {
     int count = 0;
     std::thread other([&] {
@@ -22,7 +27,25 @@ int main()
     for (int i = 0; i < 100000; i++)
         count++;
     other.join();
-    int* volatile freed = new int(count);
-    delete freed;
-    std::printf("%d\n", *freed);
+    return count;
+}
+
+int freed()
+{
+    int* volatile memory = new int(1);
+    delete memory;
+    return *memory;
+}
+
+int overflow(int one) { return std::numeric_limits<int>::max() + one; }
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    const std::string what = argc > 1 ? argv[1] : "";
+    std::printf("%d\n",
+                what == "race"    ? race()
+                : what == "freed" ? freed()
+                                  : overflow(argc));
 }
