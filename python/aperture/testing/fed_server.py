@@ -73,7 +73,7 @@ class FedServer:
     block, or None.
     """
 
-    def __init__(self, section=None, array="y8", name="fed", request_time=4.0,
+    def __init__(self, section=None, array="y8", name="fed", request_time=60.0,
                  pause=0.2, beams=("Cas A", "zenith", "dead"), correlator="xengine"):
         self.array, self.beams, self._correlator = load_array(array), list(beams), correlator
         self.commands, self.error = [], None

@@ -380,7 +380,10 @@ class qa_monitoring_server(gr_unittest.TestCase):
     @long_test
     def test_slow_heads_are_ended(self):
         """Slowloris: a letter now and then does not keep a connection open; qa_guard has when."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as sock:
+        server = FedServer(request_time=4.0)
+        self.addCleanup(server.close)
+        port = int(server.url.rstrip("/").rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as sock:
             ended = threading.Event()
 
             def drip():
