@@ -75,7 +75,8 @@ power_normalizer_impl::kernel_parameters(const parameters& p)
     k.zero_dm = p.zero_dm;
     k.bad_channels = p.bad_channels;
     k.check();
-    // whole segments go through the buffers; said before memory for many of them is asked for
+    // whole segments go through the buffers; said before memory for many of them is asked
+    // for
     item_size(
         "segment",
         { { "beams", k.beams }, { "channels", k.channels }, { "items", k.segment } },

@@ -703,8 +703,8 @@ TESTED = [
     ("_8192_of_8_bits", LongEightBits, 8192),
 ]
 
-#: On the CPU all shapes go through one kernel: one of each length and kind of samples is enough there.
-#: qa_channelizer_1024_on_one_port is a sixth.
+#: On the CPU all shapes go through one kernel: one of each length and kind of samples is enough
+#: there. qa_channelizer_1024_on_one_port is a sixth.
 ON_CPU = {"", "_64_of_real_12_bits", "_256_of_16_bits", "_1024_of_inverted_real_8_bits", "_4096"}
 
 # each of a channeliser alone, and of channeliser and corner turn in one

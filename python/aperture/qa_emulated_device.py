@@ -5,12 +5,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-Each block on the emulated device and on the CPU: the same bits and tags, also of a stream with a gap,
-after a restart, and with readers on the host and on the device at once.
+Each block on the emulated device and on the CPU: the same bits and tags, also of a stream with a
+gap, after a restart, and with readers on the host and on the device at once.
 
-What the blocks compute is compared with models elsewhere, on the CPU; the emulated device runs the same
-kernels. What it adds are rings, streams and copies, and these are what is tested here. On a GPU
-(APERTURE_TEST_DEVICE=cuda) each block is compared with its model, and this file has nothing to do.
+What the blocks compute is compared with models elsewhere, on the CPU; the emulated device runs the
+same kernels. What it adds are rings, streams and copies, and these are what is tested here. On a
+GPU (APERTURE_TEST_DEVICE=cuda) each block is compared with its model, and this file has nothing to
+do.
 """
 
 import unittest
@@ -141,7 +142,8 @@ CASES = {
         lambda device: aperture.f_engine(**BANK, spectra_per_frame=TIMES, device=device),
         [samples()], [8 * 8 * INPUTS * TIMES], [sample_tags()], (2000, 333)),
     "flagger": Case(
-        lambda device: aperture.flagger(**FRAME, type="sc8", spectra_per_slice=TIMES, device=device),
+        lambda device: aperture.flagger(
+            **FRAME, type="sc8", spectra_per_slice=TIMES, device=device),
         [frames()], [2 * CHANNELS * INPUTS * TIMES, CHANNELS * INPUTS], [frame_tags()], (17, 3)),
     "item_ring": Case(
         lambda device: aperture.item_ring(

@@ -13,10 +13,11 @@
 namespace gr::aperture::kernels {
 
 /*!
- * \brief Computes as IEEE 754 has it while it lives, and leaves the thread's settings as they were.
+ * \brief Computes as IEEE 754 has it while it lives, and leaves the thread's settings as
+ * they were.
  *
- * On some processors VOLK runs kernels that Orc compiles, and these leave a thread in a state in
- * which numbers below 1.2e-38 (subnormal ones) are read and written as zeros.
+ * On some processors VOLK runs kernels that Orc compiles, and these leave a thread in a
+ * state in which numbers below 1.2e-38 (subnormal ones) are read and written as zeros.
  */
 class usual_float_environment
 {

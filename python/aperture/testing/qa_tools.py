@@ -40,8 +40,8 @@ if ON_GPU and "cuda:0" not in aperture.devices():
     print(f"skipped: {DEVICE} is to be tested, and there is no GPU: {aperture.devices()}")
     sys.exit(77)  # SKIP_RETURN_CODE in CMakeLists.txt
 
-#: seconds after which a flowgraph counts as hung: what runs takes milliseconds, and on a machine that
-#: others use, or under a sanitizer, seconds
+#: seconds after which a flowgraph counts as hung: what runs takes milliseconds, and on a machine
+#: that others use, or under a sanitizer, seconds
 PATIENCE = float(os.environ.get("APERTURE_TEST_PATIENCE", 300))
 
 

@@ -6,8 +6,8 @@
 """
 The two tiers of tests: `tools/test` runs the quick one, `tools/test --all` both.
 
-A test that takes long belongs to the second tier where a quick test would find nearly all of what it
-finds. Whole programs of that tier have ctest's label `all`; single tests have `@long_test`.
+A test that takes long belongs to the second tier where a quick test would find nearly all of what
+it finds. Whole programs of that tier have ctest's label `all`; single tests have `@long_test`.
 """
 
 import os
