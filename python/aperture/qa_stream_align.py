@@ -873,8 +873,8 @@ class qa_stream_align(gr_unittest.TestCase):
 
     def test_stop_within_long_search(self):
         """
-        A search that takes seconds is given up at once: a small part of the whole one's work is done
-        after the stop, by the processor's time, of which a slow machine takes more for both.
+        A search that takes seconds is given up at once: a small part of the whole one's work is
+        done after the stop, by the processor's time, of which a slow machine takes more for both.
         """
         rng = np.random.default_rng(34)
         ports = [noise(rng, 3 << 19).astype(np.complex64) for _ in range(2)]
