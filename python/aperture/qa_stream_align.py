@@ -897,7 +897,9 @@ class qa_stream_align(gr_unittest.TestCase):
             self.assertFalse(block.searching())
             return time.process_time() - began
 
-        self.assertLess(work(stopped=True), work(stopped=False) / 2)
+        # this thread itself may be late to stop it, but hardly each time
+        least = min(work(stopped=True) for _ in range(3))
+        self.assertLess(least, work(stopped=False) / 2)
 
     def test_stop_while_searching(self):
         """A flowgraph that is stopped does not hang, whether it collects or searches."""
