@@ -647,7 +647,7 @@ class qa_voltage_ring(gr_unittest.TestCase):
 
             def work(self, input_items, output_items):
                 # the whole stream is in our buffer; the ring has it, too
-                comes_true(ring._ring.ended)
+                self.came_late = comes_true(ring._ring.ended)
                 self.message_port_pub(pmt.intern("out"), to_pmt(
                     {"id": pmt.intern("late"), "start": at(3 * SPECTRA), "end": at(6 * SPECTRA)}))
                 return len(input_items[0])
@@ -664,6 +664,7 @@ class qa_voltage_ring(gr_unittest.TestCase):
         thread.start()
         thread.join(qa_tools.PATIENCE)
         self.assertFalse(thread.is_alive())
+        self.assertTrue(late.came_late)
         self.check_voltages(ring.dumps()[0], frames, 3, 6)
 
     def test_sender_that_ends(self):

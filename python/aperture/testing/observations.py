@@ -79,7 +79,7 @@ class Observations:
              DEVICE, *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(child.kill)
-        comes_true(lambda: ready() or child.poll() is not None, pause=0.02)
+        self.assertTrue(comes_true(lambda: ready() or child.poll() is not None, pause=0.02))
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=PATIENCE)
         self.assertEqual((child.returncode, err), (0, ""))
