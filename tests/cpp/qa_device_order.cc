@@ -5,10 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "qa_device.h"
-#include "runtime/host_wait.h"
 #include "runtime/tap.h"
-#include <cppunit/extensions/HelperMacros.h>
+#include "small_rings.h"
 
 using namespace gr::aperture;
 using qa::device_sink, qa::device_source, qa::in_all, qa::make, qa::sequence, qa::sink,
@@ -20,7 +18,7 @@ using qa::device_sink, qa::device_source, qa::in_all, qa::make, qa::sequence, qa
  * now and then without it: tests/test_device_faults.py leaves out one after the other. In
  * qa_device_waits each has one that always does.
  */
-class qa_device_order : public CppUnit::TestFixture
+class qa_device_order : public qa::small_rings
 {
     CPPUNIT_TEST_SUITE(qa_device_order);
     CPPUNIT_TEST(late_streams);
@@ -37,35 +35,13 @@ class qa_device_order : public CppUnit::TestFixture
     CPPUNIT_TEST(taps);
     CPPUNIT_TEST_SUITE_END();
 
-    std::unique_ptr<qa::emulation> d_restored;
-    gr::top_block_sptr d_top;
     int64_t d_items = in_all(200000, 50000);
 
 public:
     void setUp() override
     {
-        d_restored = std::make_unique<qa::emulation>();
-        auto& s = emulated::current_settings();
-        s.default_ring = 0;
-        s.delay = 1000;
-        d_top = gr::make_top_block("test");
-    }
-
-    void tearDown() override
-    {
-        d_top.reset();
-        d_restored.reset();
-        CPPUNIT_ASSERT_EQUAL(size_t(0), emulated::memory_in_use());
-        CPPUNIT_ASSERT_EQUAL(0l, working_thread::forbidden_waits());
-    }
-
-    //! A chain whose rings hold a page: 1023 items of 4 bytes and one that stays free.
-    void chain(const std::vector<gr::basic_block_sptr>& blocks)
-    {
-        for (size_t i = 1; i < blocks.size(); i++)
-            d_top->connect(blocks[i - 1], 0, blocks[i], 0);
-        for (size_t i = 0; i + 1 < blocks.size(); i++)
-            gr::cast_to_block_sptr(blocks[i])->set_max_output_buffer(1023);
+        small_rings::setUp();
+        emulated::current_settings().delay = 1000;
     }
 
     void run_and_check(const std::vector<std::shared_ptr<sink>>& sinks)

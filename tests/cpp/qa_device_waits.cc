@@ -5,10 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "qa_device.h"
-#include "runtime/host_wait.h"
 #include "runtime/tap.h"
-#include <cppunit/extensions/HelperMacros.h>
+#include "small_rings.h"
 
 using namespace gr::aperture;
 using qa::device_sink, qa::device_source, qa::sequence, qa::sink, qa::source, qa::step,
@@ -35,7 +33,7 @@ std::shared_ptr<block> make(when w, arguments&&... a)
  * not by chance: streams on one side of the wait are reluctant, those on the other are
  * not. tests/test_device_faults.py leaves out one after the other.
  */
-class qa_device_waits : public CppUnit::TestFixture
+class qa_device_waits : public qa::small_rings
 {
     CPPUNIT_TEST_SUITE(qa_device_waits);
     CPPUNIT_TEST(readers_wait_for_the_writer);
@@ -62,34 +60,8 @@ class qa_device_waits : public CppUnit::TestFixture
     static constexpr int64_t items = 40 * half;
     const std::string other = "emulated:1";
 
-    std::unique_ptr<qa::emulation> d_restored;
-    gr::top_block_sptr d_top;
 
 public:
-    void setUp() override
-    {
-        d_restored = std::make_unique<qa::emulation>();
-        emulated::current_settings().default_ring = 0;
-        d_top = gr::make_top_block("test");
-    }
-
-    void tearDown() override
-    {
-        d_top.reset();
-        d_restored.reset();
-        CPPUNIT_ASSERT_EQUAL(size_t(0), emulated::memory_in_use());
-        CPPUNIT_ASSERT_EQUAL(0l, working_thread::forbidden_waits());
-    }
-
-    //! A chain whose rings hold a page: 1023 items of 4 bytes and one that stays free.
-    void chain(const std::vector<gr::basic_block_sptr>& blocks)
-    {
-        for (size_t i = 1; i < blocks.size(); i++)
-            d_top->connect(blocks[i - 1], 0, blocks[i], 0);
-        for (size_t i = 0; i + 1 < blocks.size(); i++)
-            gr::cast_to_block_sptr(blocks[i])->set_max_output_buffer(1023);
-    }
-
     //! rings: when they copy and clear
     void run(when rings)
     {

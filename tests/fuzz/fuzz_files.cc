@@ -19,12 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes)
 int main(int argc, char** argv)
 {
     using namespace gr::aperture::fuzz;
-    const double wanted = argc > 1 ? std::atof(argv[1]) : 1e4;
-    random_bytes random(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
-    while (double(totals.files) < wanted) {
-        const auto script = random.next(1024);
-        file_script(script.data(), script.size()).play();
-    }
+    play_random<file_script>(argc, argv, 1e4, 1024, totals.files);
     // most of what is read is there, or these were no tests of readers
     check(totals.refused < totals.files / 3 && totals.samples > 50 * totals.files &&
               totals.gaps > totals.files / 10 && totals.packets > totals.files &&

@@ -19,13 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes)
 int main(int argc, char** argv)
 {
     using namespace gr::aperture::fuzz;
-    const double wanted = argc > 1 ? std::atof(argv[1]) : 1e6;
-    random_bytes random(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
-    uint64_t scripts = 0;
-    for (; double(packets_played) < wanted; scripts++) {
-        const auto script = random.next(4096);
-        packet_script(script.data(), script.size()).play();
-    }
+    const uint64_t scripts =
+        play_random<packet_script>(argc, argv, 1e6, 4096, packets_played);
     std::printf(
         "%llu packets in %llu scripts, %llu rows, %llu payloads in place: no fault\n",
         (unsigned long long)packets_played,

@@ -68,6 +68,30 @@ private:
     uint64_t d_state;
 };
 
+/*!
+ * \brief Plays scripts of random bytes.
+ *
+ * argv: how many things are to be played, instead of `wanted`, and the seed
+ * bytes: of a script
+ * played: what the scripts count
+ *
+ * \returns the number of scripts
+ */
+template <class script>
+uint64_t
+play_random(int argc, char** argv, double wanted, size_t bytes, const uint64_t& played)
+{
+    if (argc > 1)
+        wanted = std::atof(argv[1]);
+    random_bytes random(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
+    uint64_t scripts = 0;
+    for (; double(played) < wanted; scripts++) {
+        const auto data = random.next(bytes);
+        script(data.data(), data.size()).play();
+    }
+    return scripts;
+}
+
 } // namespace gr::aperture::fuzz
 
 #endif /* INCLUDED_APERTURE_TESTS_FUZZ_FUZZING_H */
