@@ -6,16 +6,18 @@
  */
 
 /*
- * Compares the pulse search of a GPU with the host's. Sums are rounded in another order,
- * and so is the baseline, of which each value of a boxcar has the same error: S/N agree
- * to 2e-4, 2e-5 of them, and sqrt(width) times a float's resolution of the level. What is
- * so near to the threshold, or to a better cell beside it, may be listed by one of them
- * only.
+ * Compares the pulse search of a GPU with the host's, and the cells that both list with a
+ * model in double precision. Running sums of a tile are floats, which the two round in
+ * another order: an S/N has the error of the largest running sum of its tile, over
+ * sqrt(width). The baseline is a float, too, of which each value of a boxcar has the same
+ * error: sqrt(width) times a float's resolution of the level. What is so near to the
+ * threshold, or to a better cell beside it, may be listed by one of them only.
  */
 
 #include "../check_cuda.h"
 #include "kernels/pulses/cuda_pulse_search.h"
 #include "kernels/pulses/host_pulse_search.h"
+#include "pulse_search_model.h"
 #include "runtime/host_stream.h"
 #include <algorithm>
 #include <cmath>
@@ -32,32 +34,56 @@ constexpr int segment = 32; // ends of boxcars of which the best one is listed
 
 constexpr float rms = 3;
 
-bool agree(float a, float b, int width, double level)
+//! What S/N may differ by; `sum` is the largest of the running sums.
+double tolerance(double snr, int width, double level, double sum)
 {
-    return std::abs(a - b) <=
-           2e-4f + 2e-5f * std::abs(a) +
-               std::sqrt(float(width)) * std::abs(level) * 2.4e-7 / rms;
+    return 2e-4 + 2e-5 * std::abs(snr) +
+           std::sqrt(double(width)) * std::abs(level) * 2.4e-7 / rms +
+           sum / std::sqrt(double(width)) * 2.4e-7;
 }
 
-//! Whether all of a that are clearly above the threshold are in b.
-int without_match(const std::vector<cell>& a,
-                  const std::vector<cell>& b,
-                  const std::vector<boxcar>& boxcars,
-                  double threshold,
-                  double level)
-{
-    int without = 0;
-    for (const auto& x : a) {
-        const int width = boxcars[x.boxcar].width;
-        const int near = segment << boxcars[x.boxcar].level;
-        const bool met = std::any_of(b.begin(), b.end(), [&](const cell& y) {
-            return y.series == x.series && std::abs(y.end - x.end) <= near &&
-                   agree(x.snr, y.snr, width, level);
-        });
-        without += !met && !agree(x.snr, float(threshold), width, level);
+//! The cells of one call, and what they are compared with.
+struct compared {
+    const std::vector<boxcar>& boxcars;
+    const std::vector<pulse_search_model>& models; // of each series
+    const std::vector<size_t>& begins;             // of the item, of each series
+    double threshold, level;
+
+    double tolerance_of(const cell& c) const
+    {
+        return tolerance(c.snr,
+                         boxcars[c.boxcar].width,
+                         level,
+                         models[c.series].largest_sum(begins[c.series] + c.end));
     }
-    return without;
-}
+
+    bool near(const cell& c, double snr) const
+    {
+        return std::abs(c.snr - snr) <= tolerance_of(c);
+    }
+
+    int unlike_model(const std::vector<cell>& cells) const
+    {
+        return int(std::count_if(cells.begin(), cells.end(), [&](const cell& c) {
+            return !near(
+                c,
+                models[c.series].snr(begins[c.series] + c.end, boxcars[c.boxcar].width));
+        }));
+    }
+
+    //! Those of a that are clearly above the threshold and not in b.
+    int without_match(const std::vector<cell>& a, const std::vector<cell>& b) const
+    {
+        return int(std::count_if(a.begin(), a.end(), [&](const cell& x) {
+            const int segment_length = segment << boxcars[x.boxcar].level;
+            return !near(x, threshold) &&
+                   std::none_of(b.begin(), b.end(), [&](const cell& y) {
+                       return y.series == x.series &&
+                              std::abs(y.end - x.end) <= segment_length && near(x, y.snr);
+                   });
+        }));
+    }
+};
 
 std::vector<float> powers_of(const trial_layout& t, int item, double level)
 {
@@ -84,6 +110,8 @@ std::vector<float> powers_of(const trial_layout& t, int item, double level)
 void check(const std::string& what, const pulse_search::parameters& p, double level)
 {
     const auto all = boxcars(p.widest, p.growth);
+    const int trials = p.trials.trials(), series = p.trials.beams * trials;
+    const auto offsets = p.trials.offsets();
     const auto own_stream = device::select("cuda").make_stream();
     stream& s = *own_stream;
     host_stream on_host;
@@ -93,12 +121,29 @@ void check(const std::string& what, const pulse_search::parameters& p, double le
     for (int round = 0; round < 2; round++) { // as after a restart
         host->reset(on_host);
         gpu->reset(s);
+        std::vector<pulse_search_model> models;
+        for (int i = 0; i < series; i++)
+            models.emplace_back(
+                bins_of(p.window, p.sample_time * p.trials.decimation(i % trials)));
         std::vector<pulse_search::result> expected, found;
+        std::vector<std::vector<size_t>> begins; // of each result and series
+        const auto note_begins = [&] {
+            begins.emplace_back();
+            for (const auto& m : models)
+                begins.back().push_back(m.item());
+        };
         const auto collect = [&](bool last) {
             for (auto& r : host->collect(true))
                 expected.push_back(std::move(r));
             for (auto& r : gpu->collect(last))
                 found.push_back(std::move(r));
+        };
+        const auto flush = [&] {
+            host->flush(on_host);
+            gpu->flush(s);
+            for (auto& m : models)
+                m.flush();
+            note_begins();
         };
         for (int item = 0; item < 9; item++) {
             const auto values = powers_of(p.trials, item, level);
@@ -106,34 +151,37 @@ void check(const std::string& what, const pulse_search::parameters& p, double le
             const guarded in(values, item % 2 ? 4 : 0);
             host->search(values.data(), on_host);
             gpu->search(static_cast<const float*>(in.data()), s);
-            if (item == 5) {
-                host->flush(on_host);
-                gpu->flush(s);
-            }
+            for (int i = 0; i < series; i++)
+                models[i].search(values.data() + i / trials * offsets.back() +
+                                     offsets[i % trials],
+                                 p.trials.times(i % trials));
+            note_begins();
+            if (item == 5)
+                flush();
             collect(false);
             s.synchronize();
         }
-        host->flush(on_host);
-        gpu->flush(s);
+        flush();
         collect(true);
         expect(found.size() == expected.size(), what + ": results");
+        expect(found.size() == begins.size(), what + ": as many as there were calls");
         size_t listed = 0, unmatched = 0;
         for (size_t i = 0; i < std::min(found.size(), expected.size()); i++) {
             const auto &e = expected[i], &f = found[i];
             const std::string where = what + ", result " + std::to_string(i);
             listed += e.cells.size();
-            // in a large level a float resolves wide boxcars worse than their neighbours
-            // differ
-            unmatched += without_match(e.cells, f.cells, all, p.threshold, level) +
-                         without_match(f.cells, e.cells, all, p.threshold, level);
+            const compared by{ all, models, begins[i], p.threshold, level };
+            expect(by.unlike_model(e.cells) == 0, where + ": S/N of the host");
+            expect(by.unlike_model(f.cells) == 0, where + ": S/N of the GPU");
+            unmatched +=
+                by.without_match(e.cells, f.cells) + by.without_match(f.cells, e.cells);
             expect(f.left_out == 0 && e.left_out == 0, where + ": left out");
             for (size_t b = 0; b < all.size(); b++) {
                 const double n = double(e.above[b]), m = double(f.above[b]);
                 expect(std::abs(n - m) <= 2 + 1e-3 * n, where + ": number of cells");
             }
         }
-        expect(unmatched <= (level > 1e3 ? 2 + listed / 200 : 0),
-               what + ": cells of one of them only");
+        expect(unmatched == 0, what + ": cells of one of them only");
         expect(listed > 5, what + ": there were pulses");
     }
 }
