@@ -29,6 +29,17 @@ bool same_frequency(double a, double b)
     return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
 }
 
+/*!
+ * Items that a port's buffer holds while tags are waited for. It always comes to hold
+ * half of what fits in, whoever fills it. More would have to lie in it only where samples
+ * came twice and delays let what was before them be needed still, or where it was made
+ * smaller than is asked for: there tags hold late.
+ */
+int64_t most_awaited(const gr::buffer_reader& reader)
+{
+    return (int64_t(reader.max_possible_items_available()) + 1) / 2;
+}
+
 } // namespace
 
 void require_ports(int ports)
@@ -108,23 +119,33 @@ void clocked_block::require_window(gr_vector_int& required)
 {
     for (size_t port = 0; port < d_ports.size(); port++) {
         const int64_t first = first_item(port);
+        // What is there and not needed is passed over first: with it in the buffer, that
+        // might not hold the rest.
+        const auto up_to = [&](int64_t end) -> int64_t {
+            return d_alignment.needed_from(int(port)) > first ? 1
+                   : end != timeline::none
+                       ? end - first
+                       : d_end[port] + 1 - first; // what is there does not say more
+        };
         if (!d_begun)
             required[port] = 1 + std::max<int64_t>(0, -first);
         else if (d_alignment.next_is_missing(int(port)) || interrupted())
             required[port] = 0;
-        else if (const int64_t from = d_alignment.needed_from(int(port)); from > first)
-            required[port] = 1; // to pass over
-        else if (const int64_t end = d_alignment.next_end(int(port));
-                 end != timeline::none)
-            required[port] = end - first;
         else
-            required[port] = d_end[port] + 1 - first; // what is there does not say more
+            required[port] = up_to(d_alignment.next_end(int(port)));
 
         auto reader = detail()->input(port);
         gr::thread::scoped_lock guard(*reader->mutex());
         // in this order: what is there may grow until done() is true, not later
-        if (reader->done() && reader->items_available() < required[port])
+        const bool done = reader->done();
+        if (done && reader->items_available() < required[port])
             d_ended = true;
+        if (!done && d_begun && !interrupted() &&
+            d_alignment.awaits_tags(int(port), d_end[port]))
+            required[port] =
+                std::max<int64_t>(required[port],
+                                  std::min(up_to(d_alignment.next_known(int(port))),
+                                           most_awaited(*reader)));
     }
     if (!d_companion.empty()) {
         auto reader = detail()->input(1);
@@ -137,6 +158,18 @@ void clocked_block::require_window(gr_vector_int& required)
     // last call; one that asks for nothing is called.
     if (d_ended)
         std::fill(required.begin(), required.end(), 0);
+}
+
+bool clocked_block::more_tags_can_come(int port)
+{
+    const int64_t first = first_item(port), end = d_end[port];
+    auto reader = detail()->input(port);
+    gr::thread::scoped_lock guard(*reader->mutex());
+    // in this order, as above
+    if (reader->done() && first + reader->items_available() <= end)
+        return false;
+    return !d_alignment.awaits_tags(port, end) || d_alignment.needed_from(port) > first ||
+           end - first < most_awaited(*reader);
 }
 
 bool clocked_block::require_ahead(gr_vector_int& required, int64_t items)
@@ -275,6 +308,10 @@ bool clocked_block::update(const gr_vector_int& available)
     }
     for (size_t port = 0; port < d_ports.size() && !failed(); port++)
         read_tags(int(port));
+    for (size_t port = 0; port < d_ports.size(); port++) {
+        d_alignment.wait_for_tags(int(port), true);
+        d_alignment.wait_for_tags(int(port), more_tags_can_come(int(port)));
+    }
     if (!d_companion.empty() && !failed())
         check_companion();
     report_alignment();

@@ -244,6 +244,8 @@ private:
     //! Reads the tags of the items that are new. \returns false if there is nothing to
     //! do, or nothing that can be done: see failed()
     bool update(const gr_vector_int& available);
+    //! Of a port, beyond what is there, before anything of it is consumed.
+    bool more_tags_can_come(int port);
     void resume();
     //! Takes no more of port 0 than of its companion. \returns false if that has ended
     bool pair_up(gr_vector_int& available);

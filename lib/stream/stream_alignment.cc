@@ -44,6 +44,7 @@ stream_alignment::stream_alignment(int ports, int64_t window, int64_t step)
       d_first_lags(ports),
       d_frozen(ports),
       d_loose(ports),
+      d_waits(ports),
       d_introduced(ports),
       d_resumed(ports),
       d_filled(ports)
@@ -57,6 +58,7 @@ void stream_alignment::reset()
     std::fill(d_first_lags.begin(), d_first_lags.end(), 0);
     std::fill(d_frozen.begin(), d_frozen.end(), std::nullopt);
     std::fill(d_loose.begin(), d_loose.end(), false);
+    std::fill(d_waits.begin(), d_waits.end(), true);
     std::fill(d_introduced.begin(), d_introduced.end(), std::nullopt);
     std::fill(d_resumed.begin(), d_resumed.end(), 0);
     std::fill(d_filled.begin(), d_filled.end(), 0);
@@ -392,11 +394,20 @@ int stream_alignment::hopeless(const std::vector<int64_t>& end) const
     return -1;
 }
 
+int64_t stream_alignment::tags_until(int port, int64_t end) const
+{
+    // what a port that begins anew still has to say holds behind all that comes before
+    return d_frozen[port] || !d_waits[port] ? never : d_timeline.known_until(port, end);
+}
+
 timeline::run stream_alignment::next(const std::vector<int64_t>& end, int64_t most) const
 {
     if (interrupted(end))
         return { 0, std::vector<int64_t>(d_clocks.size(), -1) };
-    return d_timeline.next(end, most);
+    int64_t until = never;
+    for (size_t port = 0; port < d_clocks.size(); port++)
+        until = std::min(until, tags_until(int(port), end[port]));
+    return d_timeline.next(end, std::min(most, d_timeline.windows_before(until)));
 }
 
 void stream_alignment::advance(int64_t windows)

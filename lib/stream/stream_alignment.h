@@ -90,6 +90,8 @@ public:
     double lag(int port, int64_t tick) const;
     //! All tags of items before this one have been read.
     void reached(int port, int64_t item);
+    //! Whether next() waits for tags of a port; not for those that can never come.
+    void wait_for_tags(int port, bool wait) { d_waits[port] = wait; }
 
     //! Tags of a port from this item on may be read after resume() only.
     int64_t readable_until(int port) const { return d_frozen[port].value_or(never); }
@@ -111,7 +113,20 @@ public:
     //! when as much of it had been let go of; or -1.
     int hopeless(const std::vector<int64_t>& end) const;
 
+    /*!
+     * The next run. What tags say of an item holds for the windows from its tick on: no
+     * window is given before all tags of a port up to the window's tick have been read,
+     * even if the port is read so much earlier than the others that its items are there.
+     */
     timeline::run next(const std::vector<int64_t>& end, int64_t most) const;
+    //! More tags of a port may hold for the next window, as far as items to before `end`
+    //! tell.
+    bool awaits_tags(int port, int64_t end) const
+    {
+        return tags_until(port, end) <= position();
+    }
+    //! As of timeline.
+    int64_t next_known(int port) const { return d_timeline.next_known(port); }
     void advance(int64_t windows);
     int64_t position() const { return d_timeline.position(); }
     void set_position(int64_t tick) { d_timeline.set_position(tick); }
@@ -140,6 +155,9 @@ public:
 
 private:
     static constexpr int64_t never = timeline::none;
+
+    //! The first tick for which tags of a port may still come.
+    int64_t tags_until(int port, int64_t end) const;
 
     //! The time of all streams from a tick on.
     struct axis {
@@ -175,7 +193,7 @@ private:
     //! lags more by has walked since then.
     std::vector<double> d_first_lags;
     std::vector<std::optional<int64_t>> d_frozen; // item at which a port begins anew
-    std::vector<char> d_loose;                    // of each port
+    std::vector<char> d_loose, d_waits;           // of each port
     std::vector<std::optional<introduction>> d_introduced; // until resume()
     std::vector<int64_t> d_resumed; // item of each port at resume()
     std::vector<int64_t> d_filled;  // item up to which a port was filled in

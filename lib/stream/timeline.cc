@@ -44,6 +44,23 @@ int64_t timeline::end_of(int port) const
     return std::max(d_passed[port], end);
 }
 
+int64_t timeline::known_until(int port, int64_t end) const
+{
+    const auto& segments = d_segments[port];
+    if (segments.empty() || segments.back().end != none)
+        return end_of(port);
+    const auto& last = segments.back();
+    return std::max({ d_passed[port], last.tick, last.tick + end - last.item });
+}
+
+int64_t timeline::next_known(int port) const
+{
+    const auto& segments = d_segments[port];
+    if (segments.empty() || segments.back().end != none)
+        return none;
+    return segments.back().item + d_position - segments.back().tick + 1;
+}
+
 int64_t timeline::open(int port, int64_t item, int64_t tick)
 {
     close(port, item);
@@ -135,8 +152,7 @@ timeline::run timeline::next(const std::vector<int64_t>& end, int64_t most) cons
             r.windows = std::min(
                 r.windows, last < d_position ? 0 : (last - d_position) / d_step + 1);
         } else {
-            const int64_t until = std::max(missing_until(port), d_position);
-            r.windows = std::min(r.windows, (until - d_position + d_step - 1) / d_step);
+            r.windows = std::min(r.windows, windows_before(missing_until(port)));
         }
     }
     return r;

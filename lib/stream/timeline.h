@@ -71,6 +71,11 @@ public:
     int64_t tick_of(int port, int64_t item) const;
     //! Tick before which no further segment of the port can begin.
     int64_t end_of(int port) const;
+    //! Tick up to which it is known what there is of a port, of items to before `end`.
+    int64_t known_until(int port, int64_t end) const;
+    //! Behind the item of the port that lies at the next window's tick, or none if no
+    //! item that is still to come is known to lie there.
+    int64_t next_known(int port) const;
 
     //! Tick at which the next window starts.
     int64_t position() const { return d_position; }
@@ -84,6 +89,11 @@ public:
     };
     //! The next run. `end`: on each port, the item behind the last one that is there.
     run next(const std::vector<int64_t>& end, int64_t most) const;
+    //! How many windows in a row begin before a tick.
+    int64_t windows_before(int64_t tick) const
+    {
+        return tick <= d_position ? 0 : (tick - d_position - 1) / d_step + 1;
+    }
     //! Goes on by so many windows.
     void advance(int64_t windows);
 

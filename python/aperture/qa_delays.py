@@ -8,6 +8,7 @@
 
 import itertools
 import os
+import threading
 import unittest
 
 import numpy as np
@@ -572,6 +573,92 @@ class Delays:
         settings = block.delays(2)
         self.assertEqual([(s["model"], s["delay"]) for s in settings], [("tags", -3e-6)])
         self.assertEqual(settings[0]["time"], rx_time(EPOCH))
+
+    # ---- inputs that are delayed by more than a spectrum: their samples come before the tags
+
+    def late(self, x, tagged=None, shift=300, chunks=13):
+        """What goes into graph() of inputs that are delayed, with a phase from a sample on."""
+        tags = [stream_tags() + [(0, "delay", f64(shift / RATE))] for _ in x]
+        if tagged is not None:
+            tags[-1].append((tagged, "phase", f64(1.0)))
+        return self.make(inputs=len(x), most_delay=400), {"tags": tags, "chunks": chunks}
+
+    def assert_late(self, x, y, tagged, shift=300, lengths=None):
+        """All spectra are there up to the end, with the phase from the tagged sample on."""
+        count = (min(lengths or [x.shape[1]]) + shift - 128) // 16 + 1
+        self.assertGreaterEqual(y.shape[1], count)
+        self.assertLess(y.shape[1] - count, TIMES if self.in_frames else 1)
+        expected = self.constant(x, {"delays": shift / RATE}, most_delay=400)[:, :count]
+        expected[-1, -(-tagged // 16):] *= np.exp(1j)
+        np.testing.assert_allclose(y[:, :count], expected, atol=4e-5)
+
+    def test_tags_of_delayed_inputs(self):
+        """
+        A spectrum is not made before the tags of the samples up to its window, as it would be
+        without the delay, have come, though its own samples are there; at the end, all are made.
+        """
+        x, tagged = self.noise(), 2005
+        block, options = self.late(x, tagged)
+        graph = self.graph(block, x, **options)
+        for source in graph.sources:
+            source.gates = {tagged: threading.Event()}
+        with graph.running():
+            for sink in graph.sinks:
+                sink.wait_for((tagged - 16) // 16 // (TIMES if self.in_frames else 1))
+            qa_tools.let_work(block)
+            made = -(-tagged // 16)
+            self.assertLessEqual(block.nitems_written(0) * (TIMES if self.in_frames else 1), made)
+        y = self.spectra([sink.data() for sink in graph.sinks], 2)
+        self.assert_late(x, y, tagged)
+
+    def test_delayed_input_that_ends_first(self):
+        """Nothing is waited for of a port that has ended, and of one that goes on all the same."""
+        x, tagged = self.noise(), 2405
+        for short in (0, 1):
+            for chunks in (13, 200, 0):
+                lengths = [4003, 4003]
+                lengths[short] = 2500
+                pair = [row[:length] for row, length in zip(x, lengths)]
+                block, options = self.late(x, tagged, chunks=chunks)
+                y, _ = self.run_block(block, pair, **options)
+                there = np.where(np.arange(4003) < lengths[short], x, 0)
+                self.assert_late(there.astype(x.dtype), y, tagged, lengths=lengths)
+
+    def test_delayed_input_in_a_small_buffer(self):
+        """
+        Where the samples up to a spectrum's window do not fit beside those that it is made of,
+        as the buffer was made too small or as a block of them came twice, nothing hangs.
+        """
+        x = self.noise(1, 20003)
+        tags = [stream_tags() + [(0, "delay", f64(2000 / RATE)), (9000, "phase", f64(1.0))]]
+        block = self.make(inputs=1, most_delay=2000)
+        graph = self.graph(block, x, tags=tags, chunks=0)
+        graph.sources[0].set_max_output_buffer(512)
+        data, _ = graph.run()
+        y = self.spectra(data, 1)
+        count = (20003 + 2000 - 128) // 16 + 1
+        self.assertGreaterEqual(y.shape[1], count)
+        late = self.constant(x, {"delays": 2000 / RATE}, most_delay=2000)[0, :count]
+        # the phase holds a buffer late at most
+        np.testing.assert_allclose(y[0, :562], late[:562], atol=4e-5)
+        np.testing.assert_allclose(y[0, 720:count], late[720:] * np.exp(1j), atol=4e-5)
+
+        again = 9000
+        tags = [stream_tags() + [(0, "delay", f64(380 / RATE)),
+                                 (again, "rx_time", rx_time(EPOCH, (again - 5000) / RATE))]]
+        for chunks in (100, 0):
+            block = self.make(inputs=1, most_delay=400)
+            graph = self.graph(block, x, tags=tags, chunks=chunks)
+            graph.sources[0].set_max_output_buffer(2048)
+            y = self.spectra(graph.run()[0], 1)
+            there = np.abs(y[0]).max(axis=1) > 0
+            count = (20003 - 5000 + 380 - 128) // 16 + 1
+            self.assertGreaterEqual(len(there), count)
+            wanted = self.lost(380, [[(again, 0)]][0], count, 15003)
+            missing = ~there[:count]
+            np.testing.assert_array_equal(missing[:200], wanted[:200])
+            # those across the place, and those whose samples had gone by then
+            self.assertLess(missing.sum() - wanted.sum(), (128 + 380) // 16 + 2)
 
     # ---- lost samples
 

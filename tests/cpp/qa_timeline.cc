@@ -24,6 +24,7 @@ class qa_timeline : public CppUnit::TestFixture
     CPPUNIT_TEST(drops_what_lies_before_the_start);
     CPPUNIT_TEST(drops_what_was_there_before);
     CPPUNIT_TEST(closed_for_a_while);
+    CPPUNIT_TEST(what_is_known);
     CPPUNIT_TEST(random_segments);
     CPPUNIT_TEST_SUITE_END();
 
@@ -105,6 +106,32 @@ public:
         // what lies before the tick that was passed is dropped
         CPPUNIT_ASSERT_EQUAL(int64_t(5), t.open(0, 25, 15));
         CPPUNIT_ASSERT_EQUAL(int64_t(30), t.next({ 40 }, 1).first_item[0]);
+    }
+
+    //! Up to which tick a port has said all, whether its items have a place or not.
+    void what_is_known()
+    {
+        timeline t(1, 4, 2);
+        CPPUNIT_ASSERT(t.known_until(0, 10) < -1000000);
+        CPPUNIT_ASSERT_EQUAL(timeline::none, t.next_known(0));
+        t.open(0, 0, -3);
+        CPPUNIT_ASSERT_EQUAL(int64_t(7), t.known_until(0, 10));
+        CPPUNIT_ASSERT_EQUAL(int64_t(4), t.windows_before(7)); // 0, 2, 4, 6
+        CPPUNIT_ASSERT_EQUAL(int64_t(3), t.windows_before(6));
+        CPPUNIT_ASSERT_EQUAL(int64_t(0), t.windows_before(0));
+        t.advance(2);
+        CPPUNIT_ASSERT_EQUAL(int64_t(8), t.next_known(0)); // item 7 lies at tick 4
+        t.open(0, 10, 20);                                 // 13 were lost
+        CPPUNIT_ASSERT_EQUAL(int64_t(21), t.known_until(0, 11));
+        t.close(0, 12);
+        CPPUNIT_ASSERT_EQUAL(int64_t(22), t.known_until(0, 100));
+        CPPUNIT_ASSERT_EQUAL(timeline::none, t.next_known(0));
+        t.pass(0, 40);
+        CPPUNIT_ASSERT_EQUAL(int64_t(40), t.known_until(0, 100));
+        // 15 that were there before: nothing of them lies behind the end of the others
+        t.open(0, 60, 25);
+        CPPUNIT_ASSERT_EQUAL(int64_t(40), t.known_until(0, 61));
+        CPPUNIT_ASSERT_EQUAL(int64_t(41), t.known_until(0, 76));
     }
 
     /*!
