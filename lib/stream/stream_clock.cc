@@ -19,6 +19,27 @@ constexpr size_t most_points = 32;
 constexpr size_t most_suspects = 8;
 // Cheap crystals are off by a hundred millionths, and drift apart from another one.
 constexpr double steepest = 2e-4;
+// Bits: that exact stamps lie on a grid by chance is one in 256.
+constexpr double enough_evidence = 8;
+
+bool is_whole(double number, double tolerance)
+{
+    return std::abs(number - std::round(number)) <= tolerance;
+}
+
+/*!
+ * How much one stamp on a grid says, in bits: every q-th item is on it, where items are
+ * so many steps of it apart. Never enough for two stamps, of which the first says
+ * nothing.
+ */
+double evidence_of_stamp(double steps)
+{
+    constexpr int most = 16;
+    int q = 1;
+    while (q < most && !is_whole(q * steps, 1e-6))
+        q++;
+    return std::log2(q);
+}
 
 } // namespace
 
@@ -27,7 +48,6 @@ void stream_clock::begin(const timestamp& origin, double rate)
     *this = {};
     d_origin = origin;
     d_rate = rate;
-    d_on_grid.fill(true);
 }
 
 void stream_clock::wait(int64_t item, int64_t items)
@@ -97,32 +117,36 @@ double stream_clock::expected(int64_t item) const
     return first + sum / double(d_points.size());
 }
 
-double stream_clock::scatter() const
+double stream_clock::rounding(double evidence) const
 {
-    double rounding = 0;
-    for (size_t i = 0; i < d_on_grid.size(); i++) {
-        if (!d_on_grid[i])
+    for (size_t i = 0; i < d_grids.size(); i++) {
+        if (!d_grids[i].all_on || d_grids[i].evidence < evidence)
             continue;
         // Items that are whole steps of the grid apart are all rounded alike.
         const double steps = grids_per_second[i] / d_rate;
-        if (std::abs(steps - std::round(steps)) > 1e-6 || steps < 0.5)
-            rounding = 1 / steps;
-        break;
+        return is_whole(steps, 1e-6) && steps >= 0.5 ? 0 : 1 / steps;
     }
-    return std::max(rounding, d_peak);
+    return 0;
 }
+
+double stream_clock::scatter() const { return std::max(rounding(0), d_peak); }
 
 double stream_clock::tolerance() const
 {
-    return std::max(0.5, std::max(1.001 * scatter(), 1.5 * d_peak));
+    return std::max({ 0.5, 1.001 * rounding(enough_evidence), 1.5 * d_peak });
 }
 
-void stream_clock::note_resolution(const timestamp& time)
+void stream_clock::note_resolution(int64_t item, const timestamp& time)
 {
-    for (size_t i = 0; i < d_on_grid.size(); i++) {
-        const double steps = time.fraction * grids_per_second[i];
-        if (std::abs(steps - std::round(steps)) > 1e-6)
-            d_on_grid[i] = false;
+    for (size_t i = 0; i < d_grids.size(); i++) {
+        auto& grid = d_grids[i];
+        grid.all_on = grid.all_on && is_whole(time.fraction * grids_per_second[i], 1e-6);
+        // Stamps that are whole steps apart lie on the grid together or not at all: only
+        // one that would lie beside it, were it exact and nothing lost, says that stamps
+        // are rounded. Or what was lost put it there.
+        const double steps = grids_per_second[i] / d_rate; // an item
+        if (d_knows && grid.all_on && !is_whole(double(item - d_newest) * steps, 1e-3))
+            grid.evidence += evidence_of_stamp(steps);
     }
 }
 
@@ -268,7 +292,7 @@ stream_clock::outcomes stream_clock::stamp(int64_t item,
                                            const walk& walked)
 {
     auto out = reached(item, walked.decided);
-    note_resolution(time);
+    note_resolution(item, time);
     const point p{ item, time, offset_of(item, time) };
     const auto more = d_state == state::probation ? judge_on_probation(p, walked.decided)
                                                   : judge(p, restated, walked);

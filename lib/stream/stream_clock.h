@@ -98,7 +98,7 @@ public:
     int64_t offset() const { return d_offset; }
     //! How much later an item is by the stamps than by the offset, in ticks.
     double lag(int64_t item) const { return d_knows ? expected(item) - d_offset : 0; }
-    //! How far stamps lie apart that say the same, in ticks.
+    //! How far stamps may lie apart that say the same, in ticks.
     double scatter() const;
     //! Ticks a tick by which the stamps run faster than the rate.
     double slope() const { return d_slope; }
@@ -120,11 +120,14 @@ private:
     //! The offset of an item by the stamps that agree.
     double expected(int64_t item) const;
     double tolerance() const;
+    //! Ticks that stamps are rounded to, by a grid that so many bits speak for; with 0
+    //! also by one that may be chance.
+    double rounding(double evidence) const;
     //! The line through stamps, without the first `skip` of them.
     static line fit(const std::deque<point>& points, size_t skip);
     //! A stamp continues a line of those before that were taken for small jumps.
     bool on_line(const point& p) const;
-    void note_resolution(const timestamp& time);
+    void note_resolution(int64_t item, const timestamp& time);
     void remember(const point& p);
     void confirm(const point& p, bool restated);
     void jump(const std::vector<point>& agreed, int64_t count);
@@ -150,7 +153,13 @@ private:
     std::deque<int64_t> d_pauses; // items between stamps, the newest ones
     double d_slope = 0, d_peak = 0;
     std::array<int, 2> d_confirmed{}; // stamps that agreed: plain ones, restated ones
-    std::array<bool, 4> d_on_grid{};
+    //! Of the grids that stamps may be rounded to: all were on it so far, and how sure it
+    //! is that this is no chance, in bits.
+    struct grid {
+        bool all_on = true;
+        double evidence = 0;
+    };
+    std::array<grid, 4> d_grids{};
 };
 
 } // namespace gr::aperture

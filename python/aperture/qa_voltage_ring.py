@@ -340,6 +340,26 @@ class qa_voltage_ring(gr_unittest.TestCase):
             [30 * SPECTRA + 0.4, 33 * SPECTRA]) * spectrum, rtol=0, atol=1e-12)
         self.assertEqual(len(lost), 2)
 
+    def test_gap_of_one_sample(self):
+        """It is said and begins another file, also where the time of the stamp is rounded."""
+        count, lost = 20000, 7777
+        data = self.rng.integers(0, 256, (count, 4)).astype(np.uint8)
+        for rate in (48000.0, 44100.0, 2.4e6):
+            for exact in (True, False):
+                if rate > 1e6 and not exact:
+                    continue
+                seconds = FRACTION + (lost + 1) / rate
+                after = (START, seconds if exact else round(seconds, 6))
+                ring = self.ring(20000, f"{rate:g}-{exact}-{{id}}-{{time}}.sigmf-meta",
+                                 kind="samples", channels=1, spectra_per_frame=1, inputs=2)
+                tags = tags_of_samples(rate) + [(lost, "rx_time", after)]
+                with Running(ring, data, tags, [count], 5000).held(count) as run:
+                    ring.trigger("a", at(7000, rate), at(8000, rate))
+                    result, = run.ended()
+                self.assertFalse(result["complete"], (rate, exact))
+                self.assertAlmostEqual(result["missing_seconds"] * rate, 1, delta=0.05)
+                self.assertEqual([r["samples"] for r in result["recordings"]], [777, 222])
+
     def test_past(self):
         """What was overwritten when the trigger came is said, and what was before the stream."""
         frames = self.frames(200)

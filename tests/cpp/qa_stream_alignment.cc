@@ -10,6 +10,7 @@
 #include <cppunit/extensions/HelperMacros.h>
 #include <unordered_map>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <random>
@@ -96,9 +97,8 @@ sequence random_sequence()
         for (int64_t item = 0; item < 1000; item++, now++) {
             bool jumped = item == 0, stamped = item == 0;
             if (item > 0 && random_below(300) == 0) {
-                // What is less than the stamps' resolution cannot be seen, and exact
-                // stamps may all lie on whole microseconds by chance.
-                const int64_t least = 3 + std::llround(2.5e-6 * s.rate);
+                // What is less than the stamps' resolution and scatter cannot be seen.
+                const int64_t least = s.exact ? 1 : 3 + std::llround(2.5e-6 * s.rate);
                 const int64_t by = random_below(4) ? least + random_below(300)
                                                    : -least - random_below(60);
                 now += by;
@@ -492,6 +492,7 @@ class qa_stream_alignment : public CppUnit::TestFixture
     CPPUNIT_TEST(random_sequences);
     CPPUNIT_TEST(cuts_of_random_sequences);
     CPPUNIT_TEST(rounded_stamps);
+    CPPUNIT_TEST(whole_microseconds_by_chance);
     CPPUNIT_TEST(odd_stamp);
     CPPUNIT_TEST(jump_where_stamps_are_usual);
     CPPUNIT_TEST(jump_where_stamps_are_rare);
@@ -574,19 +575,59 @@ public:
         CPPUNIT_ASSERT(unconfirmed > 200);
     }
 
-    //! To 1 us at 2.4 MHz, whichever way, densely and not: no event.
+    /*!
+     * To 1 us at 2.4 and 10 MHz, whichever way, densely and not: once some stamps have
+     * shown that they are rounded, no event, and no item further away than a step.
+     */
     void rounded_stamps()
     {
-        for (const int64_t period : { 364, 10007, 240000 })
-            for (int way = 0; way < 2; way++) {
-                single s(2.4e6, period);
-                s.stamps(3000, [=](double t) {
-                    const double us = t * 1e6;
-                    return ((way ? std::floor(us + 1e-6) : std::round(us)) - us) * 1e-6;
-                });
-                CPPUNIT_ASSERT_EQUAL(size_t(0), s.events().size());
-                CPPUNIT_ASSERT_EQUAL(int64_t(0), s.offset());
+        for (const double rate : { 2.4e6, 1e7 })
+            for (const int64_t period : { 364, 10007, 240000 })
+                for (int way = 0; way < 2; way++) {
+                    single s(rate, period);
+                    const auto rounded = [=](double t) {
+                        const double us = t * 1e6;
+                        return ((way ? std::floor(us + 1e-4) : std::round(us)) - us) *
+                               1e-6;
+                    };
+                    s.stamps(8, rounded);
+                    CPPUNIT_ASSERT(s.events().size() <= 6);
+                    CPPUNIT_ASSERT(double(std::abs(s.offset())) <= rate * 1e-6);
+                    s.stamps(3000, rounded);
+                    CPPUNIT_ASSERT_EQUAL(size_t(0), s.events().size());
+                    CPPUNIT_ASSERT(double(std::abs(s.offset())) <= rate * 1e-6);
+                }
+    }
+
+    /*!
+     * Exact stamps that are whole microseconds, as their items are so far apart or as so
+     * many were lost, say nothing of rounding: gaps within a microsecond are seen.
+     */
+    void whole_microseconds_by_chance()
+    {
+        const auto lost = [](double rate, const std::vector<std::array<int64_t, 2>>& at) {
+            stream_alignment a(1, 1, 1);
+            a.begin({ epoch }, epoch, rate, 60);
+            int64_t gone = 0;
+            std::vector<int64_t> found, wanted;
+            for (const auto& [item, more] : at) {
+                gone += more;
+                if (more)
+                    wanted.push_back(more);
+                a.reached(0, item);
+                a.stamp(0, item, epoch.after(double(item + gone), rate), true);
             }
+            for (const auto& e : a.take_events())
+                found.push_back(e.what == kind::gap ? e.count : -e.count);
+            CPPUNIT_ASSERT(found == wanted);
+        };
+        lost(2.4e6, { { 11, 1 } });            // 5 us
+        lost(2.4e6, { { 1198, 2 } });          // 500 us
+        lost(2.4e6, { { 12, 0 }, { 23, 1 } }); // 5 us, 10 us
+        lost(2e6, { { 1001, 1 }, { 5000, 0 } });
+        lost(1e7, { { 1000, 0 }, { 2000, 10 } }); // a step of them
+        lost(1e7, { { 991, 9 }, { 2000, 0 }, { 2991, 9 } });
+        lost(48000, { { 7777, 1 } });
     }
 
     void odd_stamp()

@@ -12,6 +12,7 @@ from ..files.sigmf_writer import datetime_text
 from ..files.voltage_file import Moment
 
 ROUNDING = Fraction(1, 1000)  # samples, by which times that agree may differ
+LOSS = Fraction(3, 4)  # samples: a lost one with a rounded stamp; corrections are half of one
 
 
 def moment_of(time):
@@ -73,15 +74,15 @@ class Stretch:
         return self.item + math.ceil((time - self.begin) * self.rate - ROUNDING / self.spectra)
 
     def goes_on(self, other):
-        """Whether a stretch behind this one is of the same recording: it lies less than a sample
-        from where this one's clock has it."""
+        """Whether a stretch behind this one is of the same recording: no sample was lost, or came
+        twice, between where this one's clock has it and where it lies."""
         same = all((mine is None) == (theirs is None)
                    and (mine is None or math.isclose(mine, theirs, rel_tol=1e-9))
                    for mine, theirs in ((self.frequency, other.frequency),
                                         (self.bandwidth, other.bandwidth),
                                         (self.rate, other.rate)))
         step = (other.begin - self.time(other.item)) * self.rate * self.spectra
-        return same and abs(step) < 1
+        return same and abs(step) < LOSS
 
     def agrees(self, other):
         """Whether its times are those that this one's clock gives."""
